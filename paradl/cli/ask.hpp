@@ -1,0 +1,71 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "paradl/cost/planner.hpp"
+#include "paradl/cost/sweep.hpp"
+#include "paradl/spec/catalog.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace paradl {
+
+/// Options as typed, and where each value came from: the command line, the environment or a configuration file.
+class Options {
+ public:
+  /// Adds the shared options to a command. `single` commands answer for one number of GPUs.
+  void define(CLI::App& command, bool single);
+
+  /// Fills what the command line left open: PARADL_* variables, then paradl.yaml here or above, then the user's own.
+  void complete();
+
+  bool has(const std::string& key) const { return values_.contains(key) && !values_.at(key).text.empty(); }
+  std::string get(const std::string& key, const std::string& fallback = {}) const { return has(key) ? values_.at(key).text : fallback; }
+  void set(const std::string& key, const std::string& text) { values_[key] = {text, "command line"}; }
+  const std::vector<std::string>& sets() const { return sets_; }
+  const std::vector<std::string>& outputs() const { return outputs_; }
+  bool json() const { return json_; }
+  /// What -v prints: each setting and its origin.
+  std::string origins() const;
+
+ private:
+  struct Entry {
+    std::string text, origin = "command line";
+  };
+  std::map<std::string, Entry> values_;
+  std::vector<std::string> sets_, outputs_;
+  bool json_ = false;
+};
+
+enum class Fidelity { detailed, paper };
+
+/// A question with everything it refers to, read and checked: what every command that projects starts from.
+struct Ask {
+  ModelSpec model_spec;
+  SystemSpec system_spec;
+  Workload work;
+  Machine machine;
+  LayerTimes times;
+  Training training;
+  Question question;
+  Fidelity fidelity = Fidelity::detailed;
+  bool default_batch = false;  // nobody gave one
+  double epochs = 0;           // 0: not asked
+  std::unique_ptr<Planner> planner;
+
+  Setting setting() const { return {work, machine, times, training}; }
+  Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const;
+  std::vector<Projection> sweep() const;
+  std::string parameters_text() const;  // "roofline" and the like, for footnotes
+};
+
+/// Reads model, system and options. UsageError or SpecError where they do not make a question.
+std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model, const std::string& system,
+                              bool needs_gpus = true);
+
+}  // namespace paradl

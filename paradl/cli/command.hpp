@@ -1,0 +1,57 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "paradl/cli/ask.hpp"
+#include "paradl/report/answer.hpp"
+#include "paradl/report/table.hpp"
+#include "paradl/report/terminal.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace paradl {
+
+/// What every command gets: where specs are, how to print, and the words that were typed.
+struct Session {
+  Catalog catalog;
+  std::vector<std::string> arguments;
+  ColourChoice colour = ColourChoice::automatic;
+  int verbosity = 0;  // -1: quiet
+  Style style() const;  // for stdout
+};
+
+/// What a command does when it was chosen; returns the exit code.
+using Action = std::function<int()>;
+
+// One per command, in its own file: adds the subcommand and sets `action` when it is chosen.
+void define_advise(CLI::App& root, Session& session, Action& action);
+void define_project(CLI::App& root, Session& session, Action& action);
+void define_compare(CLI::App& root, Session& session, Action& action);
+void define_explain(CLI::App& root, Session& session, Action& action);
+void define_import(CLI::App& root, Session& session, Action& action);
+void define_check(CLI::App& root, Session& session, Action& action);
+void define_catalog(CLI::App& root, Session& session, Action& action);
+void define_help(CLI::App& root, Session& session, Action& action);
+
+/// Exit codes.
+inline constexpr int answered = 0, answered_no = 1, usage = 2, bad_spec = 3, bad_environment = 4, bug = 70;
+
+/// Writes to stdout; EnvironmentError if that fails (a full disk, a closed pipe).
+void print(const std::string& text);
+/// Writes to stderr unless the session is quiet.
+void hint(const Session& session, const std::string& text);
+/// Writes a whole file; EnvironmentError if it cannot.
+void write_file(const std::string& path, const std::string& text);
+
+/// An answer with everything but its results filled in.
+Answer start_answer(const Session& session, const Ask& ask);
+
+/// Prints an answer in the format asked for, and writes it to every -o. `people` is what a person reads: text around the
+/// table as the command likes it.
+void deliver(const Session& session, const Options& options, const Answer& answer, const std::vector<std::string>& columns,
+             const std::function<std::string(const Printed& table)>& people);
+
+}  // namespace paradl

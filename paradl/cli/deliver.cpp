@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "paradl/cli/command.hpp"
+#include "paradl/cli/ranges.hpp"
+#include "paradl/report/json.hpp"
+#include "paradl/report/projection_table.hpp"
+
+namespace paradl {
+namespace {
+
+constexpr const char* formats = "use text, markdown, csv, json, jsonl or latex";
+
+std::string format_of(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension == ".json") return "json";
+  if (extension == ".jsonl") return "jsonl";
+  if (extension == ".csv") return "csv";
+  if (extension == ".md") return "markdown";
+  if (extension == ".tex") return "latex";
+  if (extension == ".txt") return "text";
+  throw UsageError(fmt::format("-o {}: no format goes with `{}`", path, extension), "use .json, .jsonl, .csv, .md, .tex or .txt");
+}
+
+}  // namespace
+
+Style Session::style() const {
+  const Terminal out = terminal(STDOUT_FILENO, colour);
+  return {.width = out.columns, .colour = out.colour, .unicode = out.unicode};
+}
+
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  throw EnvironmentError(fmt::format("cannot write the answer: {}", std::strerror(errno)));
+}
+
+void hint(const Session& session, const std::string& text) {
+  if (session.verbosity >= 0 && !text.empty()) std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  if (out) out << text << std::flush;
+  if (!out) throw EnvironmentError(fmt::format("cannot write `{}`: {}", path, std::strerror(errno)), "check the folder and its permissions");
+}
+
+Answer start_answer(const Session& session, const Ask& ask) {
+  Answer answer;
+  answer.command = session.arguments;
+  for (const SourceText& source : ask.model_spec.sources) answer.inputs.push_back({"model", ask.model_spec.name, source});
+  answer.inputs.push_back({"system", ask.machine.name, ask.system_spec.source});
+  answer.model = ask.work.name;
+  answer.system = ask.machine.name;
+  answer.fidelity = ask.fidelity == Fidelity::paper ? "paper" : "detailed";
+  answer.epochs = ask.epochs;
+  return answer;
+}
+
+void deliver(const Session& session, const Options& options, const Answer& answer, const std::vector<std::string>& columns,
+             const std::function<std::string(const Printed& table)>& people) {
+  std::vector<std::string> ids = columns, keep;
+  bool chosen = false;
+  if (options.has("columns")) {
+    chosen = true;
+    ids = options.get("columns") == "all" ? projection_columns() : split_list(options.get("columns"), ',');
+    if (options.get("columns") == "help") return print(fmt::format("{}\n", fmt::join(projection_columns(), "\n")));
+  }
+  const auto render = [&](const std::string& format, Style style) -> std::string {
+    if (format == "json") return to_json(answer);
+    if (format == "jsonl") return to_jsonl(answer);
+    Table table = projection_table(answer, format == "csv" && !chosen ? projection_columns() : ids);
+    if (format == "csv") return to_csv(table);
+    if (!chosen) table = without_empty_columns(table, {"strategy", "epoch"});
+    if (format == "markdown") return to_markdown(table);
+    if (format == "latex") return to_latex(table);
+    if (format != "text") throw UsageError(fmt::format("-f {}: not a format", format), formats);
+    if (chosen) style.width = 0;
+    const Printed printed = to_text(table, style);
+    hint(session, printed.hint);
+    return people(printed);
+  };
+  const std::string main = render(options.get("format", "text"), session.style());
+  for (const std::string& path : options.outputs()) write_file(path, render(format_of(path), Style{}));
+  print(main);
+}
+
+}  // namespace paradl

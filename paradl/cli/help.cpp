@@ -1,0 +1,83 @@
+// paradl help: the longer texts, and the help of each command.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "paradl/cli/command.hpp"
+#include "paradl/cli/help_topics.hpp"
+
+namespace paradl {
+namespace {
+
+/// "# Units" -> "Units"
+std::string heading(std::string_view text) {
+  std::string_view line = text.substr(0, text.find('\n'));
+  while (line.starts_with('#') || line.starts_with(' ')) line.remove_prefix(1);
+  return std::string(line);
+}
+
+std::vector<std::string> command_names(const CLI::App& root) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : root.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+Table topic_table() {
+  Table table{.columns = {{"topic", "", Holds::text, 2}, {"heading", "", Holds::text, 1}}, .rows = {}, .notes = {}};
+  for (const HelpTopic& topic : help_topics()) {
+    Row row;
+    row.values = {std::string(topic.name), heading(topic.text)};
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string contents(const CLI::App& root, const Style& style) {
+  const Style uncut{.width = 0, .colour = style.colour, .unicode = style.unicode};
+  return fmt::format("Topics, for `paradl help TOPIC`:\n\n{}\nCommands, for `paradl help COMMAND`:\n\n {}\n",
+                     to_text(topic_table(), uncut).text, fmt::join(command_names(root), " "));
+}
+
+[[noreturn]] void refuse(const CLI::App& root, const std::string& word) {
+  std::vector<std::string> known = command_names(root);
+  for (const HelpTopic& topic : help_topics()) known.emplace_back(topic.name);
+  const std::string near = did_you_mean(word, known);
+  const std::string all = "`paradl help` lists the topics";
+  throw UsageError(fmt::format("there is no help on `{}`", word), near.empty() ? all : near + " " + all);
+}
+
+int run(const Session& session, const CLI::App& root, const std::string& word) {
+  const Style style = session.style();
+  const auto names = command_names(root);
+  const bool is_command = std::ranges::find(names, word) != names.end();
+  const auto topics = help_topics();
+  const auto topic = std::ranges::find(topics, word, &HelpTopic::name);
+  if (word.empty()) {
+    print(contents(root, style));
+  } else if (topic != topics.end()) {
+    const std::string text(topic->text);
+    print(style.unicode ? text : ascii(text));
+    if (is_command) hint(session, fmt::format("help: `paradl {} -h` tells of the command", word));
+  } else if (is_command) {
+    print(root.get_subcommand(word)->help("paradl"));
+  } else {
+    refuse(root, word);
+  }
+  return answered;
+}
+
+}  // namespace
+
+void define_help(CLI::App& root, Session& session, Action& action) {
+  auto word = std::make_shared<std::string>();
+  CLI::App* command = root.add_subcommand("help", "longer texts by topic, or the help of a command");
+  command->add_option("TOPIC", *word, "a topic or a command; without one, the list of them")->type_name("");
+  command->footer(R"(Examples:
+  paradl help
+  paradl help units
+  paradl help advise)");
+  command->callback([&root, &session, &action, word] { action = [&root, &session, word] { return run(session, root, *word); }; });
+}
+
+}  // namespace paradl

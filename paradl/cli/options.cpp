@@ -1,0 +1,128 @@
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "paradl/cli/ask.hpp"
+#include "paradl/spec/reader.hpp"
+
+namespace paradl {
+namespace {
+
+struct Row {
+  const char *flags, *key, *meta, *help;
+  const char* group;
+};
+
+constexpr const char* question = "What to ask";
+constexpr const char* training = "How it is trained";
+constexpr const char* output = "How to answer";
+
+// clang-format off
+constexpr Row rows[] = {
+    {"--on", "on", "SYSTEM", "name in systems/, or a path", question},
+    {"-p,--gpus", "gpus", "RANGE", "64; 16,64; 16..1024 (doubling); 16..128:+16; 4..1024:x4; 16x4 (nodes x GPUs)", question},
+    {"-b,--batch", "batch", "N", "2048 (whole mini-batch), 32/gpu or 64/node; default: the model file's, per GPU", question},
+    {"-s,--strategy", "strategy", "LIST", "data,data+filter ...; default: all", question},
+    {"--grid", "grid", "SIZES", "data=16,filter=4 or 16x4; space may be cut as spatial=2x2", question},
+    {"--grids", "grids", "WHICH", "best (of each strategy) or all", question},
+    {"--fidelity", "fidelity", "KIND", "detailed (the engine) or paper (its closed forms)", question},
+    {"--iterations", "iterations", "RULE", "I = D/B: exact, or rounded up (ceil) in exchanges and updates", question},
+    {"--samples", "samples", "N", "samples per epoch; default: the model file's data set", question},
+    {"--epochs", "epochs", "N", "adds the time and GPU-hours of N epochs", question},
+    {"--precision", "precision", "NAME", "fp32, tf32, fp16, bf16 (mixed) or fp8; default fp32", training},
+    {"--optimizer", "optimizer", "NAME", "sgd, momentum, adam or lamb; default momentum", training},
+    {"--framework", "framework", "NAME", "pytorch, or megatron (fp16 and Adam unless said otherwise)", training},
+    {"--micro-batches", "micro-batches", "S", "micro-batches per pipeline and iteration; default 1", training},
+    {"--schedule", "schedule", "NAME", "gpipe or 1f1b", training},
+    {"--overlap", "overlap", "on|off", "gradient exchange behind the backward pass; default on", training},
+    {"--reduction", "reduction", "NAME", "allreduce (as the paper's framework) or reduce-scatter, for filter, channel, tensor", training},
+    {"--batch-norm", "batch-norm", "NAME", "local statistics, or sync across GPUs", training},
+    {"--gamma", "gamma", "G", "the paper's memory accounting with reuse factor G", training},
+    {"--format,-f", "format", "NAME", "text, markdown, csv, json, jsonl or latex", output},
+    {"--columns", "columns", "LIST", "columns of the table; `all`, or `help` to list them", output},
+    {"--sort", "sort", "COLUMN", "column to sort by", output},
+};
+// clang-format on
+
+std::optional<std::filesystem::path> project_config() {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  for (fs::path here = fs::current_path(failed); !failed;) {
+    if (fs::is_regular_file(here / "paradl.yaml", failed)) return here / "paradl.yaml";
+    if (here == here.parent_path()) break;
+    here = here.parent_path();
+  }
+  return {};
+}
+
+std::optional<std::filesystem::path> user_config() {
+  namespace fs = std::filesystem;
+  const char* xdg = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  if (!(xdg && *xdg) && !(home && *home)) return {};
+  const fs::path path = (xdg && *xdg ? fs::path(xdg) : fs::path(home) / ".config") / "paradl" / "config.yaml";
+  std::error_code failed;
+  if (fs::is_regular_file(path, failed)) return path;
+  return {};
+}
+
+/// The keys of a configuration file: the long options of this page.
+std::map<std::string, std::string> read_config(const std::filesystem::path& path) {
+  const SourceText source = read_source(path.string());
+  const YAML::Node root = parse_yaml(source);
+  Problems problems(source);
+  std::map<std::string, std::string> values;
+  if (!root.IsNull()) {
+    Reader map(root, problems, "a configuration file");
+    for (const Row& row : rows)
+      if (map.has(row.key)) values[row.key] = map.text(row.key);
+    if (map.has("system")) values["on"] = map.text("system");
+    map.finish();
+  }
+  problems.raise();
+  return values;
+}
+
+/// PARADL_SYSTEM for --on, PARADL_MICRO_BATCHES for --micro-batches.
+std::string variable_name(std::string key) {
+  if (key == "on") key = "system";
+  for (char& c : key) c = c == '-' ? '_' : char(std::toupper(static_cast<unsigned char>(c)));
+  return "PARADL_" + key;
+}
+
+}  // namespace
+
+void Options::define(CLI::App& command, bool single) {
+  for (const Row& row : rows) {
+    if (single && std::string_view(row.key) == "grids") continue;
+    values_[row.key];
+    command.add_option(row.flags, values_[row.key].text, row.help)->type_name(row.meta)->group(row.group);
+  }
+  command.add_option("--set", sets_, "override one value of the system file: device.memory=32GiB")->type_name("KEY=VALUE")->group(question)->allow_extra_args(false);
+  command.add_flag("--json", json_, "short for -f json")->group(output);
+  command.add_option("-o", outputs_, "also write there; format from the extension; repeatable")->type_name("FILE")->group(output)->allow_extra_args(false);
+}
+
+void Options::complete() {
+  std::map<std::string, std::string> project, user;
+  if (const auto path = project_config()) project = read_config(*path);
+  if (const auto path = user_config()) user = read_config(*path);
+  for (auto& [key, entry] : values_) {
+    if (!entry.text.empty()) continue;
+    if (const char* value = std::getenv(variable_name(key).c_str()); value && *value) entry = {value, variable_name(key)};
+    else if (project.contains(key)) entry = {project[key], "paradl.yaml"};
+    else if (user.contains(key)) entry = {user[key], "user configuration"};
+  }
+  if (json_) values_["format"] = {"json", "command line"};
+}
+
+std::string Options::origins() const {
+  std::string out;
+  for (const auto& [key, entry] : values_)
+    if (!entry.text.empty()) out += fmt::format("{} = {} ({})\n", key, entry.text, entry.origin);
+  return out;
+}
+
+}  // namespace paradl

@@ -1,0 +1,58 @@
+// paradl project: the table of strategies and GPUs.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "paradl/cli/command.hpp"
+#include "paradl/report/projection_table.hpp"
+
+namespace paradl {
+namespace {
+
+/// A mini-batch too small for the one strategy and size that was asked for is a mistake in the question; in a sweep it
+/// is an answer.
+void refuse_starved(const Ask& ask, const std::vector<Projection>& results) {
+  if (!ask.question.named || ask.question.strategies.size() != 1 || ask.question.gpus.size() != 1) return;
+  for (const Projection& p : results)
+    for (const Limit& limit : p.limits.all())
+      if (!limit.holds() && limit.rule == "p <= B")
+        throw UsageError(fmt::format("a mini-batch of {} cannot feed {} GPUs under `{}`", p.batch, limit.value, p.strategy->text),
+                         fmt::format("use --batch {0} or more, --batch 1/gpu, or another strategy (-s filter)", limit.value));
+}
+
+int run(const Session& session, Options& options, const std::string& model) {
+  options.complete();
+  hint(session, session.verbosity > 0 ? options.origins() : "");
+  const auto ask = read_ask(session.catalog, options, model, options.get("on"));
+  const Setting setting = ask->setting();
+  Answer answer = start_answer(session, *ask);
+  answer.setting = &setting;
+  answer.results = ask->sweep();
+  refuse_starved(*ask, answer.results);
+  if (options.has("sort")) sort_results(answer, options.get("sort"));
+
+  std::vector<std::string> columns{"gpus", "strategy", "grid", "epoch"};
+  for (const TermName& term : term_names) columns.emplace_back(term.json);
+  for (const char* id : {"memory", "efficiency", "total_time", "gpu_hours"}) columns.emplace_back(id);
+  deliver(session, options, answer, columns, [](const Printed& table) { return table.text; });
+  return answered;
+}
+
+}  // namespace
+
+void define_project(CLI::App& root, Session& session, Action& action) {
+  struct Words {
+    std::string model;
+    Options options;
+  };
+  auto words = std::make_shared<Words>();
+  CLI::App* command = root.add_subcommand("project", "the table: time and memory for strategies x GPUs");
+  command->add_option("MODEL", words->model, "name in models/, a path, or gpt:layers=24,hidden=...")->required();
+  words->options.define(*command, false);
+  command->footer(R"(Examples:
+  paradl project resnet50 --on abci -p 16..256
+  paradl project vgg16 --on dgx-a100 -p 64 -s data,data+filter --grids all
+  paradl project gpt3-175b --on selene -p 1024 -b 1024 --framework megatron --json)");
+  command->callback([&session, &action, words] { action = [&session, words] { return run(session, words->options, words->model); }; });
+}
+
+}  // namespace paradl

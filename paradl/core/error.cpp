@@ -1,0 +1,103 @@
+#include "paradl/core/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace paradl {
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t swap = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, swap});
+    }
+  }
+  return row.back();
+}
+
+std::string_view line_of(std::string_view source, int line) {
+  while (--line > 0) {
+    const std::size_t end = source.find('\n');
+    if (end == source.npos) return {};
+    source.remove_prefix(end + 1);
+  }
+  source = source.substr(0, source.find('\n'));
+  if (source.ends_with('\r')) source.remove_suffix(1);
+  return source;
+}
+
+/// A source line as it can be shown: control characters blanked, so that a caret below it stays in place.
+std::string printable(std::string_view line) {
+  std::string shown(line);
+  std::ranges::replace_if(shown, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  return shown;
+}
+
+/// Letters of a UTF-8 text: a caret stands under letters, places are counted in bytes.
+std::size_t letters(std::string_view utf8) {
+  return std::size_t(std::ranges::count_if(utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+/// Very long lines (generated files) are shown around the mistake only.
+constexpr std::size_t widest_line = 160;
+
+std::string picture(const std::string& file, std::string_view source, const Problem& problem) {
+  const auto& [line, column, width] = problem.where;
+  std::string out = fmt::format("error: {}\n", problem.message);
+  if (line <= 0) return out + fmt::format(" --> {}\n{}", file, problem.help.empty() ? "" : "help: " + problem.help + "\n");
+
+  const auto margin = fmt::formatted_size("{}", line);
+  std::string shown = printable(line_of(source, line));
+  std::size_t caret = std::min<std::size_t>(std::size_t(std::max(column, 1)) - 1, shown.size());
+  if (shown.size() > widest_line) {
+    const std::size_t from = caret > 60 ? caret - 60 : 0;
+    shown = shown.substr(from, widest_line);
+    caret -= from;
+  }
+  const std::size_t wide = std::clamp<std::size_t>(std::size_t(std::max(width, 1)), 1, std::max<std::size_t>(1, shown.size() - caret));
+  const std::size_t before = letters(shown.substr(0, caret)), under = letters(shown.substr(caret, wide));
+  out += fmt::format("{:{}}--> {}:{}:{}\n", "", margin, file, line, column);
+  out += fmt::format("{} | {}\n", line, shown);
+  out += fmt::format("{:{}} | {}{}{}{}\n", "", margin, std::string(before, ' '), std::string(std::max<std::size_t>(1, under), '^'),
+                     problem.help.empty() ? "" : " ", problem.help);
+  return out;
+}
+
+}  // namespace
+
+SpecError::SpecError(std::string file, std::string source, std::vector<Problem> problems)
+    : std::runtime_error(problems.front().message),
+      file_(std::move(file)),
+      source_(std::move(source)),
+      problems_(std::move(problems)) {}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t longest_name = 64;  // nobody misspells more than that, and distances are quadratic
+  if (word.size() > longest_name) return {};
+  std::string best;
+  if (word.size() < 2) return {};
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : known)
+    if (const auto d = edit_distance(word, candidate); d < least) least = d, best = candidate;
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+  const std::string near = nearest(word, known);
+  return near.empty() ? "" : fmt::format("did you mean `{}`?", near);
+}
+
+std::string render(const SpecError& error) {
+  std::string out;
+  for (const Problem& problem : error.problems()) out += picture(error.file(), error.source(), problem);
+  return out;
+}
+
+}  // namespace paradl

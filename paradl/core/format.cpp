@@ -1,0 +1,76 @@
+#include "paradl/core/format.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <span>
+
+namespace paradl {
+namespace {
+
+struct Scale {
+  double base;
+  const char* unit;
+};
+
+/// To three significant digits.
+double rounded(double number) {
+  if (number == 0 || !std::isfinite(number)) return number;
+  const double unit = std::pow(10.0, std::floor(std::log10(std::abs(number))) - 2);
+  return std::round(number / unit) * unit;
+}
+
+/// The largest unit that the value, rounded to three digits, fills at least once; the smallest unit otherwise.
+std::string scaled(double value, std::span<const Scale> largest_first) {
+  for (const Scale& scale : largest_first)
+    if (std::abs(rounded(value / scale.base)) >= 1) return three_digits(value / scale.base) + scale.unit;
+  if (value == 0) return fmt::format("0{}", largest_first.front().unit);
+  return three_digits(value / largest_first.back().base) + largest_first.back().unit;
+}
+
+constexpr std::array time_scales{Scale{1, " s"}, Scale{1e-3, " ms"}, Scale{1e-6, " us"}, Scale{1e-9, " ns"}};
+constexpr std::array size_scales{Scale{0x1p30, " GiB"}, Scale{0x1p20, " MiB"}, Scale{0x1p10, " KiB"}, Scale{1, " B"}};
+constexpr std::array decimal_scales{Scale{1e12, " TB"}, Scale{1e9, " GB"}, Scale{1e6, " MB"}, Scale{1e3, " kB"},
+                                    Scale{1, " B"}};
+constexpr std::array rate_scales{Scale{1e12, " TB/s"}, Scale{1e9, " GB/s"}, Scale{1e6, " MB/s"}, Scale{1e3, " kB/s"},
+                                 Scale{1, " B/s"}};
+constexpr std::array flop_scales{Scale{1e15, " Pflop/s"}, Scale{1e12, " Tflop/s"}, Scale{1e9, " Gflop/s"},
+                                 Scale{1, " flop/s"}};
+constexpr std::array beta_scales{Scale{1e-6, " us/B"}, Scale{1e-9, " ns/B"}, Scale{1e-12, " ps/B"}};
+constexpr std::array count_scales{Scale{1e12, " T"}, Scale{1e9, " G"}, Scale{1e6, " M"}, Scale{1, ""}};
+
+std::string grouped(std::string digits) {
+  const std::size_t first = digits.starts_with('-') ? 1 : 0;
+  for (std::size_t i = digits.size(); i > first + 3;) digits.insert(i -= 3, " ");
+  return digits;
+}
+
+}  // namespace
+
+std::string three_digits(double number) {
+  if (number == 0) return "0";
+  if (!std::isfinite(number)) return fmt::format("{}", number);
+  // Round first: 999.6 has to become "1 000", not "1e+03" or "999.6".
+  const double value = rounded(number), magnitude = std::abs(value);
+  if (magnitude >= 100) return grouped(fmt::format("{:.0f}", value));
+  if (magnitude >= 10) return fmt::format("{:.1f}", value);
+  if (magnitude >= 1) return fmt::format("{:.2f}", value);
+  return fmt::format("{:.3g}", value);
+}
+
+std::string count(double number) {
+  if (std::abs(number) < 1e6 && number == std::floor(number)) return grouped(fmt::format("{:.0f}", number));
+  return scaled(number, count_scales);
+}
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+std::string text(Seconds time) { return scaled(time.base(), time_scales); }
+std::string text(Bytes size) { return scaled(size.base(), size_scales); }
+std::string decimal(Bytes size) { return scaled(size.base(), decimal_scales); }
+std::string text(Bandwidth rate) { return scaled(rate.base(), rate_scales); }
+std::string text(FlopRate rate) { return scaled(rate.base(), flop_scales); }
+std::string text(SecondsPerByte beta) { return scaled(beta.base(), beta_scales); }
+
+}  // namespace paradl

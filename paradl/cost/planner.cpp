@@ -1,0 +1,70 @@
+#include "paradl/cost/planner.hpp"
+
+namespace paradl {
+namespace {
+
+/// The samples that an axis has to share out: those that outer axes have not yet dealt to others.
+bool shares_samples(const Axis& axis) { return axis.strategy->input == Placement::split_sample; }
+
+}  // namespace
+
+Planner::Planner(const Setting& setting) : setting_(setting), pricer_(setting) {
+  serial_update_ = serial_time(setting, 0);
+  serial_per_sample_ = serial_time(setting, 1) - serial_update_;
+}
+
+const Planner::AxisFacts& Planner::facts(const Axis& axis) {
+  const auto& [total, cut] = axis.parts;
+  const std::pair key{axis.strategy, std::array{total, cut[0], cut[1], cut[2]}};
+  if (const auto known = facts_.find(key); known != facts_.end()) return known->second;
+  const auto roles = std::pair{axis.strategy, roles_of(setting_.work, *axis.strategy, axis.parts)};
+  const int signature = signatures_.emplace(roles, int(signatures_.size())).first->second;
+  // Bounds on samples are asked anew for each mini-batch; the others are those of the network.
+  const Limit limit = axis.strategy->limit(setting_.work, axis.parts, 0);
+  return facts_.emplace(key, AxisFacts{signature, limit}).first->second;
+}
+
+const Layout& Planner::layout(const Mesh& mesh) {
+  std::array<int, most_axes> key;
+  key.fill(-1);
+  for (int a = 0; a < mesh.axes; ++a) key[std::size_t(a)] = facts(mesh.axis[std::size_t(a)]).signature;
+  auto& entry = layouts_[key];
+  if (!entry) entry = std::make_unique<Layout>(place(setting_.work, mesh, setting_.training.reduction));
+  return *entry;
+}
+
+const StagePlan& Planner::stages(const Layout& layout, const Mesh& mesh) {
+  int count = 1;
+  for (int a = 0; a < mesh.axes; ++a)
+    if (layout.role[std::size_t(a)].front() == Role::stage) count = mesh.axis[std::size_t(a)].parts.total;
+  auto& entry = stages_[{&layout, count}];
+  if (!entry) entry = std::make_unique<StagePlan>(plan_stages(layout, setting_.times, count));
+  return *entry;
+}
+
+Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, double batch) {
+  Projection out{.strategy = &strategy, .mesh = mesh, .gpus = mesh.gpus(), .batch = batch};
+  out.iterations = iterations_per_epoch(setting_, batch);
+  out.serial = batch * serial_per_sample_ + serial_update_;
+  double samples = batch;  // left for one PE of the axes so far
+  for (int a = 0; a < mesh.axes; ++a) {
+    const Axis& axis = mesh.axis[std::size_t(a)];
+    out.limits.add(shares_samples(axis) ? axis.strategy->limit(setting_.work, axis.parts, samples) : facts(axis).limit);
+    if (shares_samples(axis)) samples /= axis.parts.total;
+  }
+  const double S = setting_.training.micro_batches;
+  if (S > 1) out.limits.add({.rule = "micro-batches <= samples", .value = S, .bound = samples});
+  if (!out.limits.hold()) return out;
+
+  const Layout& placed = layout(mesh);
+  out.cost = pricer_.price(placed, stages(placed, mesh), mesh, batch);
+  if (setting_.training.ceil_iterations) {
+    // Only exchanges and updates happen once more for a last, smaller mini-batch; its samples are not more work.
+    const double whole = setting_.work.D / batch / out.iterations;
+    for (const Term t : {Term::forward, Term::backward, Term::recompute, Term::bubble}) (*out.cost)[t] *= whole;
+  }
+  finish(out, setting_);
+  return out;
+}
+
+}  // namespace paradl

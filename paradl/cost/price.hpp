@@ -1,0 +1,75 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "paradl/cost/breakdown.hpp"
+#include "paradl/cost/setting.hpp"
+#include "paradl/cost/stages.hpp"
+#include "paradl/strategy/place.hpp"
+
+namespace paradl {
+
+/// What one layer of a cell costs for one micro-batch.
+struct CellCost {
+  Seconds forward, backward;                    // arithmetic
+  Seconds forward_exchange, backward_exchange;  // activations and their gradients
+  Seconds forward_halo, backward_halo;
+  Seconds update;
+  Bytes gradient;  // to be summed over the cell's `summed` axes
+
+  Seconds forward_pass() const { return forward + forward_exchange + forward_halo; }
+  Seconds backward_pass() const { return backward + backward_exchange + backward_halo; }
+};
+
+/// Prices placed workloads. It owns the scratch memory, so that pricing allocates nothing; one per thread.
+class Pricer {
+ public:
+  explicit Pricer(const Setting& setting) : setting_(setting) {}
+
+  /// One iteration over `batch` samples. `plan` has one stage where no axis is a pipeline.
+  Breakdown price(const Layout& layout, const StagePlan& plan, const Mesh& mesh, double batch);
+
+  /// The cells of the last price() call, for those who want to know where the time goes.
+  std::span<const CellCost> cells() const { return cells_; }
+  /// How the last priced mesh spreads the groups of one axis.
+  const Path& path(int axis) const { return axis_path_[std::size_t(axis)]; }
+  /// One exchange of one micro-batch of `samples` samples, on the last priced mesh.
+  Bytes bytes_of(const Exchange& exchange, double samples) const {
+    return exchange.items * samples / parts_[exchange.divided] * item_bytes(setting_.training.precision).activation;
+  }
+  Seconds time_of(const Exchange& exchange, double samples) const {
+    return cost_[exchange.axis][std::size_t(exchange.operation)](bytes_of(exchange, samples));
+  }
+  /// PEs that sum their gradients together, and what that costs.
+  struct GradientGroup {
+    AxisSet set;
+    Path path;
+    Linear allreduce;
+  };
+  std::span<const GradientGroup> gradient_groups() const { return {gradient_.data(), gradients_}; }
+
+ private:
+
+  void price_mesh(const Layout& layout, const Mesh& mesh);
+  CellCost price_cell(const Cell& cell, double samples) const;
+  Seconds price_halo(const Cell& cell, double samples, bool forward) const;
+  void price_single(const Layout& layout, Breakdown& out) const;
+  void price_pipeline(const Layout& layout, const StagePlan& plan, double samples, Breakdown& out) const;
+  Seconds gradient_tail(const Layout& layout) const;
+  Memory memory_of(const Layout& layout, std::span<const StageKind::Share> cells, double samples, double in_flight) const;
+
+  Setting setting_;
+  std::vector<CellCost> cells_;
+  // Of the mesh that is being priced:
+  std::array<double, 1u << most_axes> parts_{};  // product of the sizes of a set of axes
+  std::array<Path, most_axes> axis_path_{};
+  std::array<std::array<Linear, collectives>, most_axes> cost_{};  // by axis and collective
+  std::array<Linear, most_axes> neighbour_{};
+  std::array<GradientGroup, 8> gradient_{};
+  std::size_t gradients_ = 0;
+  const Linear& gradient_cost(AxisSet set) const;
+  std::array<int, 3> cut_{1, 1, 1};
+  int stage_axis_ = -1;
+};
+
+}  // namespace paradl

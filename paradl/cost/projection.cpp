@@ -1,0 +1,38 @@
+#include "paradl/cost/projection.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace paradl {
+
+double BatchRule::batch(double gpus, const Machine& machine) const {
+  switch (per) {
+    case Per::whole: return value;
+    case Per::gpu: return std::max(1.0, value * gpus);  // a quarter of a sample a GPU still needs one sample
+    case Per::node: return std::max(1.0, value * std::ceil(gpus / machine.gpus_per_node()));
+  }
+  return value;
+}
+
+bool Limits::hold() const { return std::ranges::all_of(all(), &Limit::holds); }
+
+double iterations_per_epoch(const Setting& setting, double batch) {
+  const double exact = setting.work.D / batch;
+  return setting.training.ceil_iterations ? std::ceil(exact) : exact;
+}
+
+Seconds serial_time(const Setting& setting, double batch) {
+  Seconds per_sample, update;
+  for (const LayerTime& t : setting.times.layer) {
+    per_sample += t.FW + t.BW;
+    update += t.WU;
+  }
+  return batch * per_sample + update;
+}
+
+void finish(Projection& projection, const Setting& setting) {
+  const Bytes need = projection.cost->memory.total();
+  projection.limits.add({.rule = memory_rule, .value = need.base(), .bound = setting.machine.device.memory.base()});
+}
+
+}  // namespace paradl

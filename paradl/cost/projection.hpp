@@ -1,0 +1,56 @@
+#pragma once
+#include <array>
+#include <optional>
+#include <span>
+
+#include "paradl/cost/breakdown.hpp"
+#include "paradl/cost/setting.hpp"
+#include "paradl/strategy/table.hpp"
+
+namespace paradl {
+
+/// How a mini-batch is given: whole (strong scaling), or per GPU or node (weak scaling).
+struct BatchRule {
+  enum class Per { whole, gpu, node } per = Per::gpu;
+  double value = 1;
+  double batch(double gpus, const Machine& machine) const;
+};
+
+/// The bounds that were looked at: one for each axis, then micro-batches and memory.
+struct Limits {
+  std::array<Limit, most_axes + 2> list{};
+  std::size_t size = 0;
+  void add(const Limit& limit) { list[size++] = limit; }
+  bool hold() const;
+  std::span<const Limit> all() const { return {list.data(), size}; }
+};
+
+inline constexpr std::string_view memory_rule = "memory <= device";
+
+/// What a strategy on a grid would give. Times are of one iteration.
+struct Projection {
+  const StrategyName* strategy = nullptr;
+  Mesh mesh;
+  double gpus = 1, batch = 1;
+  double iterations = 1;  // I: per epoch
+  std::optional<Breakdown> cost;  // none where a grid breaks a bound and its cost has no meaning
+  Limits limits;
+  Seconds serial;  // one GPU, the same samples, memory set aside
+
+  bool feasible() const { return cost && limits.hold(); }
+  Seconds iteration() const { return cost->iteration(); }
+  Seconds epoch() const { return iterations * iteration(); }
+  double samples_per_s() const { return batch / iteration().base(); }
+  double efficiency() const { return serial / (gpus * iteration()); }
+};
+
+/// D/B, rounded up if the training says so.
+double iterations_per_epoch(const Setting& setting, double batch);
+
+/// Computation of one iteration on one GPU that has all the memory it needs.
+Seconds serial_time(const Setting& setting, double batch);
+
+/// Adds what a finished cost implies: the memory bound, and rates.
+void finish(Projection& projection, const Setting& setting);
+
+}  // namespace paradl

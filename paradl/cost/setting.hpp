@@ -1,0 +1,34 @@
+#pragma once
+#include <optional>
+
+#include "paradl/machine/layer_time.hpp"
+#include "paradl/mesh/exchange.hpp"
+
+namespace paradl {
+
+/// In which order the stages of a pipeline work on micro-batches.
+enum class Schedule { gpipe, one_forward_one_backward };
+
+/// How a framework trains: everything that is neither the network nor the machine.
+struct Training {
+  Precision precision = Precision::fp32;
+  Optimizer optimizer = Optimizer::momentum;
+  int micro_batches = 1;  // per pipeline and iteration
+  Schedule schedule = Schedule::gpipe;
+  bool overlap = true;                           // gradient exchange behind the backward pass
+  Reduction reduction = Reduction::allreduce;    // what ends a sum over filters or channels
+  bool synchronised_batch_norm = false;
+  bool ceil_iterations = false;                  // rounds I = D/B up, as the authors' tool does
+  std::optional<double> gamma;                   // the paper's memory reuse factor instead of our own accounting
+  Bytes bucket{25e6};                            // gradients are sent in pieces of this size (PyTorch's default)
+};
+
+/// Everything a projection depends on besides strategy and grid.
+struct Setting {
+  const Workload& work;
+  const Machine& machine;
+  const LayerTimes& times;
+  Training training;
+};
+
+}  // namespace paradl

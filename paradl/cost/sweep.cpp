@@ -1,0 +1,110 @@
+#include "paradl/cost/sweep.hpp"
+
+#include <algorithm>
+
+namespace paradl {
+namespace {
+
+bool cuts_space(const Strategy& strategy) { return strategy.input == Placement::split_space; }
+
+/// All ways to write p as a product of `axes` factors of at least `least`.
+void factor(int p, std::size_t axes, int least, std::vector<int>& prefix, std::vector<std::vector<int>>& out) {
+  if (axes == 1) {
+    if (p < least) return;
+    prefix.push_back(p);
+    out.push_back(prefix);
+    prefix.pop_back();
+    return;
+  }
+  for (int n = least; n <= p; ++n) {
+    if (p % n != 0) continue;
+    prefix.push_back(n);
+    factor(p / n, axes - 1, least, prefix, out);
+    prefix.pop_back();
+  }
+}
+
+/// A mesh for each way to cut space, if an axis does that and its cut is not settled.
+void add_meshes(const StrategyName& strategy, const std::vector<Parts>& sizes, int extents, std::vector<Mesh>& out) {
+  Mesh mesh;
+  int open = -1;
+  for (std::size_t a = 0; a < strategy.axes.size(); ++a) {
+    const bool settled = sizes[a].cut != std::array{1, 1, 1};
+    if (cuts_space(*strategy.axes[a]) && !settled) open = int(a);
+    mesh.axis[std::size_t(mesh.axes++)] = {strategy.axes[a], sizes[a]};
+  }
+  if (open < 0) return out.push_back(mesh);
+  for (const auto& cut : cuts(sizes[std::size_t(open)].total, extents)) {
+    mesh.axis[std::size_t(open)].parts.cut = cut;
+    out.push_back(mesh);
+  }
+}
+
+/// How far a projection is from fitting: the worst ratio of what is asked to what there is.
+double excess(const Projection& p) {
+  double worst = 1;
+  for (const Limit& limit : p.limits.all())
+    if (!limit.holds()) worst = std::max(worst, limit.bound > 0 ? limit.value / limit.bound : 1e300);
+  return worst;
+}
+
+}  // namespace
+
+std::vector<std::array<int, 3>> cuts(int parts, int extents) {
+  std::vector<std::array<int, 3>> out;
+  for (int a = 1; a <= parts; ++a) {
+    if (parts % a != 0) continue;
+    for (int b = 1; b <= parts / a; ++b) {
+      if (parts / a % b != 0) continue;
+      const int c = parts / a / b;
+      if ((extents < 2 && b > 1) || (extents < 3 && c > 1)) continue;
+      out.push_back({a, b, c});
+    }
+  }
+  return out;
+}
+
+std::vector<Mesh> meshes(const StrategyName& strategy, int p, int extents) {
+  std::vector<std::vector<int>> sizes;
+  std::vector<int> prefix;
+  if (strategy.axes.empty()) return {Mesh{}};
+  if (strategy.axes.size() > 1) factor(p, strategy.axes.size(), 2, prefix, sizes);
+  if (sizes.empty()) factor(p, strategy.axes.size(), 1, prefix, sizes);
+  std::vector<Mesh> out;
+  for (const std::vector<int>& size : sizes) {
+    std::vector<Parts> parts;
+    for (const int n : size) parts.push_back({.total = n});
+    add_meshes(strategy, parts, extents, out);
+  }
+  return out;
+}
+
+bool better(const Projection& a, const Projection& b) {
+  if (a.feasible() != b.feasible()) return a.feasible();
+  if (a.feasible()) return a.iteration() / a.batch < b.iteration() / b.batch;
+  if (a.cost.has_value() != b.cost.has_value()) return a.cost.has_value();
+  return excess(a) < excess(b);
+}
+
+std::vector<Projection> sweep(const Question& question, const Workload& work, const Machine& machine, const Project& project) {
+  std::vector<Projection> out;
+  for (const int p : question.gpus)
+    for (const StrategyName& strategy : question.strategies) {
+      // Unasked, a strategy is shown only where it is itself: no hybrid with an axis of one GPU, no `data` on one.
+      const bool proper = strategy.axes.empty() ? p == 1 : p >= (1 << strategy.axes.size());
+      if (!question.named && !proper) continue;
+      std::vector<Mesh> grids;
+      if (question.grid) add_meshes(strategy, *question.grid, std::max(1, work.input.dims), grids);
+      else grids = meshes(strategy, p, std::max(1, work.input.dims));
+      if (!question.named && grids.front().axes > 1 && grids.front().axis[0].parts.total == 1) continue;  // p is prime
+      const std::size_t start = out.size();
+      for (const Mesh& mesh : grids) {
+        const Projection one = project(strategy, mesh, question.batch.batch(p, machine));
+        if (question.grids == Grids::all || out.size() == start) out.push_back(one);
+        else if (better(one, out.back())) out.back() = one;
+      }
+    }
+  return out;
+}
+
+}  // namespace paradl

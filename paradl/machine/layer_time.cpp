@@ -1,0 +1,71 @@
+#include "paradl/machine/layer_time.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace paradl {
+namespace {
+
+/// Forward is one product; backward is two: with respect to the input and to the weights.
+constexpr double backward_products = 2;
+
+LayerTime roofline(const Layer& layer, FlopRate peak_rate, Bandwidth memory, Bytes item, Bytes update) {
+  const OpTraits& op = traits(layer.op);
+  const Flop forward{2 * layer.macs};
+  // Score matrices are written and read once between the two products of attention.
+  const Bytes moved = (layer.x_items + layer.y.items() + 2 * layer.scores) * item;
+  LayerTime time;
+  time.FW = std::max(forward / peak_rate, op.forward_passes * moved / memory);
+  time.BW = std::max(backward_products * forward / peak_rate, op.backward_passes * moved / memory);
+  time.WU = layer.weights * update / memory;
+  return time;
+}
+
+/// Puts measured times in place of the roofline's: a layer's own, or a network's total spread over its layers in
+/// proportion to the roofline. The measured figure is forward + backward: one third is shown as forward.
+void use_measured(const Workload& work, LayerTimes& times) {
+  constexpr double forward_share = 1.0 / 3;
+  if (work.time > Seconds{}) {
+    Seconds total;
+    for (const LayerTime& t : times.layer) total += t.FW + t.BW;
+    for (LayerTime& t : times.layer) {
+      const double share = total > Seconds{} ? (t.FW + t.BW) / total : 1.0 / double(times.layer.size());
+      const Seconds own = share * work.time;
+      t.FW = forward_share * own;
+      t.BW = (1 - forward_share) * own;
+    }
+  } else {
+    for (std::size_t i = 0; i < work.layers.size(); ++i) {
+      times.layer[i].FW = forward_share * work.layers[i].time;
+      times.layer[i].BW = (1 - forward_share) * work.layers[i].time;
+    }
+  }
+  times.source = "model file";
+  times.update_known = false;
+}
+
+}  // namespace
+
+FlopRate peak(const Machine& machine, Precision precision) {
+  const auto rate = machine.device.peak[std::size_t(precision)];
+  if (rate) return *rate;
+  std::string known;
+  for (std::size_t i = 0; i < precision_names.size(); ++i)
+    if (machine.device.peak[i]) known += fmt::format("{}{}", known.empty() ? "" : ", ", precision_names[i]);
+  throw UsageError(fmt::format("{} ({}) has no {} peak", machine.device.name, machine.name, precision_names[std::size_t(precision)]),
+                   "it has: " + known);
+}
+
+LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision, Optimizer optimizer) {
+  LayerTimes times{.layer = {}, .source = "roofline"};
+  const FlopRate rate = peak(machine, precision);
+  const Bytes item = item_bytes(precision).activation;
+  const Bytes update = update_bytes(optimizer, precision);
+  for (const Layer& layer : work.layers)
+    times.layer.push_back(roofline(layer, rate, machine.device.memory_bandwidth, item, update));
+  if (work.has_times()) use_measured(work, times);
+  return times;
+}
+
+}  // namespace paradl

@@ -1,0 +1,36 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "paradl/network/collective.hpp"
+#include "paradl/spec/system_spec.hpp"
+
+namespace paradl {
+
+/// One level of links: units of the level below, joined.
+struct Level {
+  std::string name;
+  double gpus = 1;    // in one unit of this level
+  double inside = 1;  // in one unit of the level below
+  Link link;
+  double ports = 1;   // through which one unit of the level below leaves
+};
+
+/// What a network runs on.
+struct Machine {
+  std::string name;
+  DeviceSpec device;
+  std::vector<Level> levels;  // innermost first
+  std::optional<HostSpec> host;
+  std::optional<StorageSpec> node_storage, shared_storage;
+
+  double gpus() const { return levels.back().gpus; }
+  double gpus_per_node() const { return levels.front().gpus; }
+  /// The level that `p` neighbouring GPUs span: one hop outside makes a whole ring as slow as that hop.
+  const Level& spanned_by(double p) const;
+};
+
+Machine build_machine(const SystemSpec& spec);
+
+}  // namespace paradl

@@ -1,0 +1,26 @@
+#pragma once
+#include <optional>
+
+#include "paradl/mesh/placement.hpp"
+#include "paradl/network/collective.hpp"
+
+namespace paradl {
+
+/// Where a sum goes when every PE has an addend: to all of them, or only to the PE that needs that part.
+enum class Reduction { allreduce, reduce_scatter };
+
+/// How a sum is left lying: whole, or in slices of channels.
+constexpr Placement reduced(Reduction reduction) {
+  return reduction == Reduction::allreduce ? Placement::replicated : Placement::split_channel;
+}
+
+/// The collective that changes one placement into another; nothing where it is free (equal, or a local slice).
+constexpr std::optional<Collective> exchange(Placement from, Placement to) {
+  if (from == to) return {};
+  if (from == Placement::partial)
+    return to == Placement::replicated ? Collective::allreduce : Collective::reduce_scatter;
+  if (from == Placement::replicated) return {};
+  return to == Placement::replicated ? Collective::allgather : Collective::all_to_all;
+}
+
+}  // namespace paradl

@@ -1,0 +1,19 @@
+#pragma once
+#include <cstdint>
+
+namespace paradl {
+
+/// How a tensor lies on one axis of the mesh.
+enum class Placement : std::uint8_t {
+  replicated,     // every PE has all of it
+  split_sample,   // each has some samples
+  split_space,    // each has a part of the extents
+  split_channel,  // each has some channels
+  partial,        // each has all of it, as an addend of a sum still to be made
+};
+
+constexpr bool is_split(Placement p) {
+  return p == Placement::split_sample || p == Placement::split_space || p == Placement::split_channel;
+}
+
+}  // namespace paradl

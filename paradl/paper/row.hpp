@@ -1,0 +1,72 @@
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "paradl/cost/projection.hpp"
+
+namespace paradl::paper {
+
+/// What a row of the paper's table is asked about. Letters are the paper's:
+///   D  samples in the data set    B  samples per mini-batch      I = D/B  iterations    S  segments of a pipeline
+///   p  PEs, p = p1 p2             p1 data-parallel groups        p2 PEs inside a group
+///   alpha, beta, delta            start-up time, seconds per byte, bytes per item       phi  flows that share a link
+struct Case {
+  const Setting& setting;
+  const Strategy* inner = nullptr;  // what the PEs of a group split; none under serial and data
+  Parts parts;                      // p2, and how it cuts space
+  double D = 0, B = 0, I = 0, p = 1, p1 = 1, p2 = 1, S = 1;
+  Bytes delta;
+  Link all, in, ex;  // links that span all PEs, one group, and the groups
+  double phi = 1;
+  bool one_level = true;  // a group lies no closer together than the groups do
+
+  const std::vector<Layer>& layers() const { return setting.work.layers; }
+  const LayerTime& time(std::size_t l) const { return setting.times.layer[l]; }
+  /// Whether layer l is among those that the strategy splits; the rest runs whole on every PE.
+  bool split(std::size_t l) const;
+};
+
+/// One addend of the epoch time, with the formula that `paradl explain` prints.
+struct CostLine {
+  Term term;
+  Seconds time;
+  std::string_view formula;
+  std::string_view source;
+};
+using CostLines = std::vector<CostLine>;
+
+/// One row of the paper's table. All functions are pure.
+struct Row {
+  std::string_view name;  // as typed on the command line
+  CostLines (*time)(const Case&);
+  Memory (*memory)(const Case&);
+};
+
+/// nullptr if the paper has no such row.
+const Row* find_row(std::string_view strategy);
+std::vector<std::string_view> row_names();
+
+/// The same question that Planner::project answers, answered by the paper's closed forms.
+Projection project(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch);
+/// The addends behind it, for `explain`.
+CostLines explain(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch);
+
+// Sums that several rows share.
+
+/// Forward, backward and update where split layers are shared by `share` PEs: D/p1 (sum_split/share + sum_rest).
+CostLines computation(const Case& c, double share, double update_share, std::string_view source);
+/// sum |w| held by one PE, where split layers are shared by `share` PEs.
+double held_weights(const Case& c, double share);
+/// 2 delta (samples sum (|x|+|y|) + sum |w|): values and gradients. Split layers divide activations by `split_space`.
+Memory memory_of(const Case& c, double samples, double activation_share, double weight_share);
+/// Whether a layer's buffers count: views have none, and the authors' tool leaves out what frameworks keep in place
+/// (normalisation, activation) unless gamma says how much is reused.
+bool has_buffers(const Layer& layer, bool all);
+/// 3(p-1) sum (alpha + m/p beta): an allgather one way and an allreduce the other, for every split layer but the last.
+Seconds layer_wise(const Case& c, double p, double samples, Link link);
+/// Halos of all split layers with K > 1, both ways: 2 sum [2 alpha + B (h(x) + h(dL/dy)) delta beta].
+Seconds halos(const Case& c, double samples, Link link);
+/// Gathering y of the last split layer, and scattering its gradient, if whole layers follow it.
+Seconds gather_for_rest(const Case& c, double samples, Link link);
+
+}  // namespace paradl::paper

@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "paradl/paper/row.hpp"
+
+namespace paradl::paper {
+
+extern const Row serial_row, data_row, spatial_row, layer_row, filter_row, channel_row, data_filter_row, data_channel_row,
+    data_spatial_row;
+
+namespace {
+
+constexpr std::array table{
+    &serial_row, &data_row, &spatial_row, &layer_row, &filter_row, &channel_row,
+    &data_filter_row, &data_channel_row, &data_spatial_row,
+};
+
+const Row& row_of(const StrategyName& strategy) {
+  if (const Row* row = find_row(strategy.text)) return *row;
+  std::string known;
+  for (const Row* row : table) known += fmt::format("{}{}", known.empty() ? "" : ", ", row->name);
+  throw UsageError(fmt::format("the paper has no closed form for `{}`", strategy.text), "it has: " + known + "; or use --fidelity detailed");
+}
+
+Case case_of(const Setting& setting, const Mesh& mesh, double batch) {
+  Case c{.setting = setting, .D = setting.work.D, .B = batch, .I = iterations_per_epoch(setting, batch), .p = mesh.gpus()};
+  c.S = setting.training.micro_batches;
+  c.delta = item_bytes(setting.training.precision).activation;
+  for (int a = 0; a < mesh.axes; ++a) {
+    const Axis& axis = mesh.axis[std::size_t(a)];
+    if (axis.strategy->input == Placement::split_sample) {
+      c.p1 = axis.parts.total;
+      c.phi = group_path(mesh, axis_bit(a), setting.machine).outermost().phi;
+    } else {
+      c.p2 = axis.parts.total;
+      c.inner = axis.strategy;
+      c.parts = axis.parts;
+    }
+  }
+  const Level& span = setting.machine.spanned_by(c.p);
+  const Level& group = setting.machine.spanned_by(c.p2);
+  c.all = c.ex = span.link;
+  c.in = group.link;
+  c.one_level = &span == &group;
+  return c;
+}
+
+}  // namespace
+
+const Row* find_row(std::string_view strategy) {
+  const auto row = std::ranges::find(table, strategy, [](const Row* r) { return r->name; });
+  return row == table.end() ? nullptr : *row;
+}
+
+std::vector<std::string_view> row_names() {
+  std::vector<std::string_view> names;
+  for (const Row* row : table) names.push_back(row->name);
+  return names;
+}
+
+CostLines explain(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch) {
+  return row_of(strategy).time(case_of(setting, mesh, batch));
+}
+
+Projection project(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch) {
+  const Row& row = row_of(strategy);
+  const Case c = case_of(setting, mesh, batch);
+  Projection out{.strategy = &strategy, .mesh = mesh, .gpus = c.p, .batch = batch, .iterations = c.I};
+  out.serial = serial_time(setting, batch);
+  double samples = batch;
+  for (int a = 0; a < mesh.axes; ++a) {
+    const Axis& axis = mesh.axis[std::size_t(a)];
+    out.limits.add(axis.strategy->limit(setting.work, axis.parts, samples));
+  }
+  if (c.S > 1) out.limits.add({.rule = "micro-batches <= samples", .value = c.S, .bound = samples / c.p1});
+  if (!out.limits.hold()) return out;
+  out.cost.emplace();
+  for (const CostLine& line : row.time(c)) (*out.cost)[line.term] += line.time / c.I;
+  out.cost->memory = row.memory(c);
+  finish(out, setting);
+  return out;
+}
+
+}  // namespace paradl::paper

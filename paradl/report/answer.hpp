@@ -1,0 +1,33 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "paradl/cost/projection.hpp"
+#include "paradl/spec/document.hpp"
+
+namespace paradl {
+
+/// One spec file that an answer rests on.
+struct InputFile {
+  std::string kind, name;  // "model", "resnet50"
+  SourceText source;
+};
+
+/// What a command found, as data: printers only format it.
+struct Answer {
+  std::vector<std::string> command;  // as typed, without the program's name
+  std::vector<InputFile> inputs;
+  std::string model, system, fidelity;
+  const Setting* setting = nullptr;
+  double epochs = 0;    // 0: not asked
+  bool ranked = false;  // results stand in the order of choice
+  std::vector<Projection> results;
+};
+
+/// Model flop of one iteration (forward and backward), for utilisation.
+double model_flop(const Setting& setting, double batch);
+
+/// Tokens per sample, or 0 where samples are no sequences.
+double tokens_per_sample(const Workload& work);
+
+}  // namespace paradl

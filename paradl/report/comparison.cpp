@@ -1,0 +1,179 @@
+#include "paradl/report/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "paradl/core/format.hpp"
+#include "paradl/cost/breakdown.hpp"
+#include "paradl/report/json.hpp"
+
+namespace paradl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json parsed(const Contestant& side) { return Json::parse(side.json); }
+
+/// A number at a path, or nothing.
+std::optional<double> number(const Json& result, std::initializer_list<const char*> path) {
+  const Json* here = &result;
+  for (const char* key : path) {
+    if (!here->is_object() || !here->contains(key)) return {};
+    here = &(*here)[key];
+  }
+  if (!here->is_number()) return {};
+  return here->get<double>();
+}
+
+/// Seconds of a term in one epoch.
+std::optional<double> term_epoch(const Json& result, const char* term) {
+  const auto one = number(result, {"time_s", "terms", term});
+  const auto I = number(result, {"iterations_per_epoch"});
+  if (!one || !I) return {};
+  return *one * *I;
+}
+
+struct Line {
+  std::string title;
+  Holds holds;
+  std::vector<std::optional<double>> values;
+};
+
+std::string signed_text(const Line& line, double change) {
+  const Column column{.id = {}, .title = {}, .holds = line.holds};
+  const char* sign = change > 0 ? "+ " : change < 0 ? "- " : "";
+  return sign + cell_text(column, Value{std::abs(change)});
+}
+
+std::vector<Line> lines_of(const std::vector<Json>& results) {
+  std::vector<Line> lines;
+  const auto add = [&](const std::string& title, Holds holds, auto get) {
+    Line line{title, holds, {}};
+    bool any = false;
+    for (const Json& result : results) {
+      line.values.push_back(get(result));
+      any |= line.values.back().has_value();
+    }
+    if (any) lines.push_back(std::move(line));
+  };
+  add("GPUs", Holds::count, [](const Json& r) { return number(r, {"gpus"}); });
+  add("epoch", Holds::seconds, [](const Json& r) { return number(r, {"time_s", "epoch"}); });
+  for (const TermName& term : term_names)
+    add("  " + std::string(term.column), Holds::seconds, [&](const Json& r) { return term_epoch(r, std::string(term.json).c_str()); });
+  add("iteration", Holds::seconds, [](const Json& r) { return number(r, {"time_s", "iteration"}); });
+  add("samples/s", Holds::rate, [](const Json& r) { return number(r, {"samples_per_s"}); });
+  add("efficiency", Holds::share, [](const Json& r) { return number(r, {"efficiency"}); });
+  add("memory", Holds::bytes, [](const Json& r) { return number(r, {"memory_bytes", "total"}); });
+  for (const char* part : {"weights", "gradients", "optimizer", "activations", "workspace"})
+    add(fmt::format("  {}", part), Holds::bytes, [&](const Json& r) { return number(r, {"memory_bytes", part}); });
+  return lines;
+}
+
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+}  // namespace
+
+Contestant contestant(const std::string& name, const Answer& answer, std::size_t result) {
+  Answer one = answer;
+  one.results = {answer.results[result]};
+  return {name, to_jsonl(one), answer.results[result].feasible()};
+}
+
+std::vector<Contestant> read_results(const SourceText& source) {
+  Problems problems(source);
+  const Json root = Json::parse(source.text, nullptr, false);
+  if (root.is_discarded() || !root.is_object() || !root.contains("results") || !root["results"].is_array() || root["results"].empty()) {
+    problems.add({1, 1, 1}, "this is no saved answer of paradl", "make one with `paradl project ... -o FILE.json`");
+    problems.raise();
+  }
+  const std::string stem = std::filesystem::path(source.file).stem().string();
+  std::vector<Contestant> out;
+  for (const Json& result : root["results"]) {
+    if (!result.is_object()) continue;
+    out.push_back({stem, result.dump(), result.contains("feasible") && result["feasible"].is_boolean() && result["feasible"].get<bool>()});
+  }
+  if (out.empty()) {
+    problems.add({1, 1, 1}, "this answer holds no results", "");
+    problems.raise();
+  }
+  return out;
+}
+
+void keep_common(std::vector<Contestant>& sides, std::size_t files) {
+  std::map<std::string, std::vector<Contestant>> by_question;
+  std::vector<std::string> order;
+  for (const Contestant& side : sides) {
+    const Json r = parsed(side);
+    const std::string key = fmt::format("{} on {} GPUs", r.contains("strategy") ? text_of(r["strategy"]) : "?", r.contains("gpus") ? text_of(r["gpus"]) : "?");
+    if (!by_question.contains(key)) order.push_back(key);
+    auto& list = by_question[key];
+    if (std::ranges::none_of(list, [&](const Contestant& c) { return c.name == side.name; })) list.push_back(side);
+  }
+  for (const std::string& key : order)
+    if (by_question[key].size() == files) {
+      sides = by_question[key];
+      for (Contestant& side : sides) side.name += fmt::format(": {}", key);
+      return;
+    }
+  throw UsageError("these files have no strategy and number of GPUs in common", "make them with the same -s and -p");
+}
+
+Table comparison_table(const std::vector<Contestant>& sides) {
+  std::vector<Json> results;
+  Table table{.columns = {{"quantity", "", Holds::text, 10}}};
+  for (const Contestant& side : sides) {
+    results.push_back(parsed(side));
+    table.columns.push_back({side.name, side.name, Holds::shape, 9});
+  }
+  if (sides.size() == 2) table.columns.push_back({"change", "change", Holds::shape, 8});
+  for (const Line& line : lines_of(results)) {
+    Row row;
+    row.values.emplace_back(line.title);
+    const Column column{.id = {}, .title = {}, .holds = line.holds};
+    for (const auto& value : line.values) row.values.emplace_back(value ? Value{cell_text(column, Value{*value})} : Value{});
+    if (sides.size() == 2) {
+      const double change = line.values[1].value_or(0) - line.values[0].value_or(0);
+      row.values.emplace_back(signed_text(line, change));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string verdict(const std::vector<Contestant>& sides) {
+  struct Speed {
+    std::string name;
+    double rate;
+  };
+  std::vector<Speed> speeds;
+  std::string out;
+  for (const Contestant& side : sides) {
+    const auto rate = number(parsed(side), {"samples_per_s"});
+    if (!side.feasible) out += fmt::format("{} does not fit.\n", side.name);
+    if (rate) speeds.push_back({side.name, *rate});
+  }
+  if (speeds.size() < 2) return out;
+  std::ranges::stable_sort(speeds, std::greater{}, &Speed::rate);
+  for (std::size_t i = 1; i < speeds.size(); ++i) {
+    const double ratio = speeds[0].rate / speeds[i].rate;
+    out += ratio < 1.005 ? fmt::format("{} and {} are equally fast.\n", speeds[0].name, speeds[i].name)
+                         : fmt::format("{} is {} times as fast as {}.\n", speeds[0].name, three_digits(ratio), speeds[i].name);
+  }
+  return out;
+}
+
+std::string comparison_json(const std::vector<std::string>& command, const std::vector<Contestant>& sides) {
+  Json out{{"schema", "paradl.projection/1"}, {"version", PARADL_VERSION}, {"command", command}, {"results", Json::array()}};
+  for (const Contestant& side : sides) {
+    Json result = parsed(side);
+    result["name"] = side.name;
+    out["results"].push_back(std::move(result));
+  }
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace paradl

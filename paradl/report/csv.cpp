@@ -1,0 +1,61 @@
+#include <array>
+
+#include <fmt/format.h>
+
+#include "paradl/report/table.hpp"
+#include "paradl/report/terminal.hpp"
+
+namespace paradl {
+namespace {
+
+using Fields = std::vector<std::string>;
+
+/// RFC 4180: quotes around what would be misread, and quotes inside doubled.
+std::string quoted(const std::string& field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  static constexpr std::array doubled{Substitution{"\"", "\"\""}};
+  return fmt::format("\"{}\"", substituted(field, doubled));
+}
+
+std::string line(const Fields& fields) {
+  Fields safe;
+  for (const std::string& field : fields) safe.push_back(quoted(field));
+  return fmt::format("{}\n", fmt::join(safe, ","));
+}
+
+/// Base units; the shortest digits that give the same double again.
+std::string field(const Value& value) {
+  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return {};
+}
+
+std::string note_texts(const Table& table, const Row& row) {
+  Fields texts;
+  for (const int note : row.notes) texts.push_back(table.notes.at(std::size_t(note - 1)));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+}  // namespace
+
+std::string to_csv(const Table& table) {
+  // A machine has no footnotes and sees no colour: what they say becomes columns.
+  const bool marks = has_marks(table);
+  const bool notes = has_notes(table);
+  Fields header;
+  if (marks) header.emplace_back("mark");
+  for (const Column& column : table.columns) header.push_back(machine_name(column));
+  if (notes) header.emplace_back("notes");
+
+  std::string text = line(header);
+  for (const Row& row : table.rows) {
+    Fields fields;
+    if (marks) fields.push_back(mark_of(row));
+    for (std::size_t c = 0; c < table.columns.size(); ++c) fields.push_back(field(value_at(row, c)));
+    if (notes) fields.push_back(note_texts(table, row));
+    text += line(fields);
+  }
+  return text;
+}
+
+}  // namespace paradl

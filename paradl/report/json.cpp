@@ -1,0 +1,139 @@
+#include "paradl/report/json.hpp"
+
+#include <fmt/format.h>
+#include <sha2.h>
+
+#include <nlohmann/json.hpp>
+
+#include "paradl/feasibility/advice.hpp"
+
+namespace paradl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json grid(const Mesh& mesh) {
+  Json out = Json::object();
+  for (int a = 0; a < mesh.axes; ++a) out[std::string(mesh.axis[std::size_t(a)].strategy->name)] = mesh.axis[std::size_t(a)].parts.total;
+  return out;
+}
+
+/// How an axis cuts space, where one does.
+Json cut(const Mesh& mesh, int extents) {
+  for (int a = 0; a < mesh.axes; ++a) {
+    const Axis& axis = mesh.axis[std::size_t(a)];
+    if (axis.strategy->input != Placement::split_space) continue;
+    Json out = Json::array();
+    for (int d = 0; d < extents; ++d) out.push_back(axis.parts.cut[std::size_t(d)]);
+    return out;
+  }
+  return nullptr;
+}
+
+Json times(const Projection& p) {
+  const Breakdown& cost = *p.cost;
+  Json named = Json::object();
+  for (std::size_t t = 0; t < terms; ++t)
+    if (cost.exposed[t] > Seconds{}) named[std::string(term_names[t].json)] = cost.exposed[t].base();
+  return {{"iteration", p.iteration().base()},
+          {"epoch", p.epoch().base()},
+          {"compute", cost.compute().base()},
+          {"communication", cost.communication().base()},
+          {"exposed_communication", cost.exposed_communication().base()},
+          {"terms", named}};
+}
+
+Json memory(const Memory& m) {
+  return {{"total", m.total().base()},         {"weights", m.weights.base()},         {"gradients", m.gradients.base()},
+          {"optimizer", m.optimizer.base()},   {"activations", m.activations.base()}, {"workspace", m.workspace.base()}};
+}
+
+Json limits(const Projection& p, const Workload& work) {
+  Json out = Json::array();
+  for (const Limit& limit : p.limits.all()) {
+    Json one{{"rule", limit.rule}, {"value", limit.value}, {"bound", limit.bound}, {"holds", limit.holds()}};
+    if (limit.layer >= 0) one["layer"] = work.layers[std::size_t(limit.layer)].name;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+Json found_bottlenecks(const Projection& p) {
+  Json out = Json::array();
+  for (const Bottleneck& b : bottlenecks(p))
+    out.push_back({{"kind", term_names[std::size_t(b.kind)].json},
+                   {"share", b.share},
+                   {"message", fmt::format("{} takes {:.0f} % of the iteration", term_names[std::size_t(b.kind)].title, 100 * b.share)},
+                   {"remedy", b.remedy}});
+  return out;
+}
+
+Json result(const Projection& p, const Answer& answer) {
+  const Setting& setting = *answer.setting;
+  const Workload& work = setting.work;
+  Json out{{"model", answer.model},
+           {"system", answer.system},
+           {"strategy", p.strategy->text},
+           {"grid", grid(p.mesh)},
+           {"gpus", p.gpus},
+           {"batch", {{"global", p.batch}, {"per_gpu", p.batch / p.gpus}}},
+           {"iterations_per_epoch", p.iterations}};
+  out["gpus"] = int(p.gpus);
+  if (Json shape = cut(p.mesh, std::max(1, work.input.dims)); !shape.is_null()) out["cut"] = std::move(shape);
+  if (setting.training.micro_batches > 1) out["micro_batches"] = setting.training.micro_batches;
+  if (p.cost) {
+    out["time_s"] = times(p);
+    out["samples_per_s"] = p.samples_per_s();
+    if (const double tokens = tokens_per_sample(work); tokens > 0) out["tokens_per_s"] = tokens * p.samples_per_s();
+    out["efficiency"] = p.efficiency();
+    const double rate = model_flop(setting, p.batch) / p.iteration().base() / p.gpus;
+    out["flops_per_s_per_gpu"] = rate;
+    out["mfu"] = rate / peak(setting.machine, setting.training.precision).base();
+    out["memory_bytes"] = memory(p.cost->memory);
+    if (answer.epochs > 0) {
+      out["total"] = {{"epochs", answer.epochs},
+                      {"time_s", answer.epochs * p.epoch().base()},
+                      {"gpu_hours", answer.epochs * p.epoch().base() * p.gpus / 3600}};
+    }
+  }
+  out["feasible"] = p.feasible();
+  out["limits"] = limits(p, work);
+  out["bottlenecks"] = found_bottlenecks(p);
+  out["parameters"] = {{"layers", setting.times.source},
+                       {"links", "specified"},
+                       {"fidelity", answer.fidelity},
+                       {"precision", precision_names[std::size_t(setting.training.precision)]},
+                       {"optimizer", optimizer_names[std::size_t(setting.training.optimizer)]}};
+  return out;
+}
+
+}  // namespace
+
+std::string sha256(const std::string& text) {
+  std::array<char, SHA256_DIGEST_STRING_LENGTH> digest{};
+  SHA256Data(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), digest.data());
+  return digest.data();
+}
+
+std::string to_json(const Answer& answer) {
+  Json out{{"schema", "paradl.projection/1"}, {"version", PARADL_VERSION}, {"command", answer.command}, {"inputs", Json::array()}};
+  for (const InputFile& input : answer.inputs)
+    out["inputs"].push_back({{"kind", input.kind}, {"name", input.name}, {"path", input.source.file}, {"sha256", sha256(input.source.text)}});
+  out["results"] = Json::array();
+  for (const Projection& p : answer.results) out["results"].push_back(result(p, answer));
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string to_jsonl(const Answer& answer) {
+  std::string out;
+  for (const Projection& p : answer.results) out += result(p, answer).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out;
+}
+
+std::string error_json(const std::string& kind, const std::string& message, const std::string& help) {
+  Json error{{"kind", kind}, {"message", message}};
+  if (!help.empty()) error["help"] = help;
+  return Json{{"error", error}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace paradl

@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+
+#include "paradl/report/answer.hpp"
+
+namespace paradl {
+
+/// The whole answer as one object, schema paradl.projection/1.
+std::string to_json(const Answer& answer);
+/// One result per line.
+std::string to_jsonl(const Answer& answer);
+/// {"error": {...}} for stderr when a command with --json fails.
+std::string error_json(const std::string& kind, const std::string& message, const std::string& help);
+
+/// The SHA-256 of a text, in hexadecimal.
+std::string sha256(const std::string& text);
+
+}  // namespace paradl

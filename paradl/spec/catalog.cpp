@@ -1,0 +1,87 @@
+#include "paradl/spec/catalog.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+namespace paradl {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_path(const std::string& name) {
+  return name == "-" || name.find('/') != name.npos || name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
+/// `_` and `-` are the same in a name.
+std::string normal(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+std::string singular(const std::string& folder) { return folder.substr(0, folder.size() - 1); }
+
+Parameters read_overrides(std::string_view text, const std::string& whole) {
+  Parameters values;
+  while (true) {
+    const std::string_view item = text.substr(0, text.find(','));
+    const std::size_t equals = item.find('=');
+    std::int64_t value = 0;
+    bool good = equals != item.npos && equals > 0;
+    if (good) {
+      const char* const end = item.data() + item.size();
+      const auto [stop, failed] = std::from_chars(item.data() + equals + 1, end, value);
+      good = failed == std::errc{} && stop == end && value >= 0 && value <= 1'000'000'000;
+    }
+    if (!good)
+      throw UsageError(fmt::format("cannot read `{}` in `{}`", item, whole), "write name=number, such as layers=24");
+    if (!values.emplace(normal(std::string(item.substr(0, equals))), value).second)
+      throw UsageError(fmt::format("`{}` is given twice in `{}`", item.substr(0, equals), whole));
+    if (item.size() == text.size()) return values;
+    text.remove_prefix(item.size() + 1);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> Catalog::names(const std::string& folder) const {
+  std::set<std::string> found;
+  for (const std::string& root : roots_) {
+    std::error_code failed;
+    for (const auto& entry : fs::directory_iterator(fs::path(root) / folder, failed))
+      if (entry.path().extension() == ".yaml") found.insert(entry.path().stem().string());
+  }
+  return {found.begin(), found.end()};
+}
+
+SourceText Catalog::find(const std::string& folder, const std::string& name) const {
+  if (is_path(name)) return read_source(name);
+  for (const std::string& root : roots_) {
+    const fs::path path = fs::path(root) / folder / (normal(name) + ".yaml");
+    std::error_code failed;
+    if (fs::is_regular_file(path, failed)) return read_source(path.lexically_normal().string());
+  }
+  const std::vector<std::string> known = names(folder);
+  const std::string near = did_you_mean(name, known);
+  const std::string all = fmt::format("`paradl {}` lists all {}", folder, known.size());
+  throw UsageError(fmt::format("no {} is called `{}`", singular(folder), name), near.empty() ? all : near + " " + all);
+}
+
+ModelSpec Catalog::model(const std::string& name) const {
+  const auto find_base = [this](const std::string& base) { return find("models", base); };
+  const std::size_t colon = name.find(':');
+  if (colon == name.npos || is_path(name)) return read_model(find("models", name), find_base);
+  ModelSpec spec = read_model(find("models", name.substr(0, colon)), find_base,
+                              read_overrides(std::string_view(name).substr(colon + 1), name));
+  spec.name = name;
+  return spec;
+}
+
+SystemSpec Catalog::system(const std::string& name, const std::vector<Override>& overrides) const {
+  return read_system(find("systems", name), overrides);
+}
+
+}  // namespace paradl

@@ -1,0 +1,29 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "paradl/spec/document.hpp"
+#include "paradl/spec/model_spec.hpp"
+#include "paradl/spec/system_spec.hpp"
+
+namespace paradl {
+
+/// The folders that hold models/, systems/ and profiles/, in the order they are searched.
+class Catalog {
+ public:
+  explicit Catalog(std::vector<std::string> roots) : roots_(std::move(roots)) {}
+
+  /// Names in one of the folders ("models"), each once, sorted.
+  std::vector<std::string> names(const std::string& folder) const;
+  /// The file of that name; a word with `/` or ending in .yaml is a path. UsageError if there is none.
+  SourceText find(const std::string& folder, const std::string& name) const;
+
+  /// A model by name, by path, or by numbers: `gpt:layers=24,hidden=2304,heads=24,seq=2048,vocab=51200`.
+  ModelSpec model(const std::string& name) const;
+  SystemSpec system(const std::string& name, const std::vector<Override>& overrides = {}) const;
+
+ private:
+  std::vector<std::string> roots_;
+};
+
+}  // namespace paradl

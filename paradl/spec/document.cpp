@@ -1,0 +1,50 @@
+#include "paradl/spec/document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <system_error>
+
+namespace paradl {
+namespace {
+
+/// No spec is near this size; refusing early keeps a wrong file name from costing seconds.
+constexpr std::size_t largest_file = 16u << 20;
+
+}  // namespace
+
+SourceText read_source(const std::string& path) {
+  if (path == "-") return {"standard input", std::string(std::istreambuf_iterator<char>(std::cin), {})};
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::file_status status = fs::status(path, failed);
+  if (!fs::exists(status)) throw UsageError(fmt::format("there is no file `{}`", path), "check the path");
+  if (fs::is_directory(status)) throw UsageError(fmt::format("`{}` is a directory, not a file", path));
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw EnvironmentError(fmt::format("cannot read `{}`: {}", path, std::strerror(errno)));
+  std::string text(largest_file + 1, '\0');
+  in.read(text.data(), std::streamsize(text.size()));
+  text.resize(std::size_t(in.gcount()));
+  if (text.size() > largest_file)
+    throw UsageError(fmt::format("`{}` is larger than 16 MiB", path), "spec files are small; is it the right file?");
+  return {path, std::move(text)};
+}
+
+void Problems::add(Spot where, std::string message, std::string help) {
+  if (full()) return;
+  const auto same = [&](const Problem& p) { return p.where.line == where.line && p.where.column == where.column && p.message == message; };
+  if (std::ranges::any_of(list_, same)) return;  // a block that is used twice repeats its mistakes
+  list_.push_back({where, std::move(message), std::move(help)});
+}
+
+void Problems::raise() const {
+  if (any()) throw SpecError(source_.file, source_.text, list_);
+}
+
+}  // namespace paradl

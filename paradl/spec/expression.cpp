@@ -1,0 +1,114 @@
+#include "paradl/spec/expression.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <vector>
+
+#include "paradl/core/error.hpp"
+
+namespace paradl {
+namespace {
+
+constexpr std::int64_t largest = (std::int64_t{1} << 31) - 1;  // no size of a network is near it
+
+class Parser {
+ public:
+  Parser(std::string_view text, const Parameters& parameters) : rest_(text), parameters_(parameters) {}
+
+  std::int64_t whole() {
+    const std::int64_t value = sum();
+    if (!rest_.empty()) fail();
+    return value;
+  }
+
+ private:
+  [[noreturn]] void fail() const { throw ExpressionError{"cannot read this number", "write a whole number, or one with `$names` and + - * /"}; }
+
+  /// Values stay below 2^31 in size, so that no product of two can overflow before it is checked.
+  static std::int64_t checked(std::int64_t value) {
+    if (value > largest || value < -largest) throw ExpressionError{"this number is too large", ""};
+    return value;
+  }
+
+  bool take(char c) {
+    while (rest_.starts_with(' ')) rest_.remove_prefix(1);
+    if (!rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  std::int64_t sum() {
+    std::int64_t value = product();
+    for (;;) {
+      if (take('+')) value = checked(value + product());
+      else if (take('-')) value = checked(value - product());
+      else return value;
+    }
+  }
+
+  std::int64_t product() {
+    std::int64_t value = atom();
+    for (;;) {
+      if (take('*')) {
+        value = checked(value * atom());
+      } else if (take('/')) {
+        const std::int64_t by = atom();
+        if (by == 0 || value % by != 0)
+          throw ExpressionError{fmt::format("{} is not a multiple of {}", value, by), "choose values that divide evenly"};
+        value /= by;
+      } else {
+        return value;
+      }
+    }
+  }
+
+  std::int64_t atom() {
+    if (take('(')) {
+      if (++depth_ > 32) fail();
+      const std::int64_t value = sum();
+      if (!take(')')) fail();
+      --depth_;
+      return value;
+    }
+    if (take('$')) return name();
+    std::int64_t value = 0;
+    const auto [end, failed] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (failed == std::errc::result_out_of_range) throw ExpressionError{"this number is too large", ""};
+    if (failed != std::errc{}) fail();
+    rest_.remove_prefix(std::size_t(end - rest_.data()));
+    while (rest_.starts_with(' ')) rest_.remove_prefix(1);
+    return checked(value);
+  }
+
+  /// The longest known name that stands here: `$kv-heads` is one name if there is such a parameter, else `$kv - heads`.
+  std::int64_t name() {
+    const std::pair<const std::string, std::int64_t>* best = nullptr;
+    for (const auto& entry : parameters_)
+      if (rest_.starts_with(entry.first) && (!best || entry.first.size() > best->first.size())) best = &entry;
+    const std::size_t end = std::min(rest_.size(), rest_.find_first_of(" +-*/()$"));
+    // `$hid` must not be read as a parameter `h` followed by letters.
+    if (best && best->first.size() < end) best = nullptr;
+    if (!best) {
+      std::vector<std::string> known;
+      for (const auto& [key, value] : parameters_) known.push_back(key);
+      const std::string word(rest_.substr(0, end));
+      throw ExpressionError{fmt::format("there is no parameter `{}`", word), did_you_mean(word, known)};
+    }
+    rest_.remove_prefix(best->first.size());
+    while (rest_.starts_with(' ')) rest_.remove_prefix(1);
+    return best->second;
+  }
+
+  std::string_view rest_;
+  const Parameters& parameters_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::int64_t evaluate(std::string_view text, const Parameters& parameters) {
+  return Parser(text, parameters).whole();
+}
+
+}  // namespace paradl

@@ -1,0 +1,352 @@
+#include "paradl/spec/layer_list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "paradl/spec/reader.hpp"
+
+namespace paradl {
+namespace {
+
+constexpr std::size_t most_layers = 20'000;
+constexpr int deepest_block = 16;
+constexpr std::int64_t largest_size = 1'000'000'000;
+
+/// Where a list stands: what its names start with, what `$names` mean, and what comes in.
+struct Scope {
+  std::string prefix;
+  Parameters parameters;
+  int input = -1;
+  int depth = 0;
+};
+
+class LayOut {
+ public:
+  LayOut(const YAML::Node& blocks, Problems& problems) : blocks_(blocks), problems_(problems) {}
+
+  /// Appends the layers of one list; returns the index of its last layer (or the scope's input if it has none).
+  int list(const YAML::Node& entries, const Scope& scope) {
+    int last = scope.input;
+    if (!entries.IsSequence()) {
+      problems_.add(spot_of(entries), "layers must be a list", "write one `- {name: ..., op: ...}` per line");
+      return last;
+    }
+    for (const YAML::Node& entry : entries) {
+      if (problems_.full() || overflow_) break;
+      if (++visited_ > 2 * most_layers) return too_many(entry, last);
+      last = is_map(entry) && entry["block"].IsDefined() ? block(entry, scope, last) : layer(entry, scope, last);
+    }
+    return last;
+  }
+
+  std::vector<LayerSpec> take() && { return std::move(layers_); }
+
+ private:
+  int too_many(const YAML::Node& entry, int last) {
+    overflow_ = true;
+    problems_.add(spot_of(entry), fmt::format("more than {} layers", most_layers), "is a `repeat` too large?");
+    return last;
+  }
+
+  static bool is_name(const std::string& name) {
+    constexpr std::size_t longest_name = 100;  // it stands in front of each layer of a block
+    return !name.empty() && name != "in" && name.size() <= longest_name;
+  }
+
+  /// Keys of a layer, read by name and checked. Missing ones keep the fallback.
+  struct Fields {
+    Reader map;
+    const Scope& scope;
+    Problems& problems;
+
+    std::int64_t whole(const std::string& key, std::int64_t least, std::int64_t fallback) {
+      if (!map.has(key)) return fallback;
+      const YAML::Node node = map.node(key);
+      try {
+        const std::int64_t value = evaluate(scalar_text(node), scope.parameters);
+        if (value >= least && value <= largest_size) return value;
+        problems.add(spot_of(node), fmt::format("`{}` must be from {} to {}, not {}", key, least, largest_size, value), "");
+      } catch (const ExpressionError& error) {
+        problems.add(spot_of(node), fmt::format("`{}`: {}", key, error.message), error.help);
+      }
+      return fallback;
+    }
+    std::int64_t required(const std::string& key) { return map.require(key) ? whole(key, 1, 1) : 1; }
+
+    Sizes sizes(const std::string& key, std::int64_t least) {
+      if (!map.has(key)) return {};
+      const YAML::Node node = map.node(key);
+      Sizes sizes;
+      try {
+        const auto values = read_sizes(scalar_text(node), scope.parameters);
+        if (values.size() > 3) throw ExpressionError{"too many extents", "write up to three, such as 3x3x3"};
+        for (const std::int64_t value : values) {
+          if (value < least || value > largest_size)
+            throw ExpressionError{fmt::format("{} is out of range", value), fmt::format("write {} or more", least)};
+          sizes.value[std::size_t(sizes.given++)] = value;
+        }
+        if (sizes.given == 1) sizes.value = {values[0], values[0], values[0]};
+      } catch (const ExpressionError& error) {
+        problems.add(spot_of(node), fmt::format("`{}`: {}", key, error.message), error.help);
+        return {};
+      }
+      return sizes;
+    }
+  };
+
+  int layer(const YAML::Node& entry, const Scope& scope, int last) {
+    if (layers_.size() >= most_layers) return too_many(entry, last);
+    LayerSpec spec;
+    Reader map(entry, problems_, "a layer");
+    spec.spot = map.spot();
+    const std::string word = map.text("op");
+    const std::string own = map.text("name");
+    spec.name = scope.prefix + own;
+    const auto op = find_op(word);
+    if (!op) {
+      if (!word.empty()) map.wrong("op", fmt::format("no op is called `{}`", word), did_you_mean(word, op_names()));
+      return last;
+    }
+    spec.op = *op;
+    spec.inputs = inputs(map, scope, last);
+    spec.from_spot = map.spot("from");
+    spec.auxiliary = map.flag("auxiliary", false);
+    if (map.has("time")) spec.time = map.quantity_or_zero<Seconds>("time");
+    Fields fields{std::move(map), scope, problems_};
+    read_keys(fields, spec);
+    fields.map.finish();
+
+    if (own.find('.') != own.npos || !is_name(own)) {
+      fields.map.wrong("name", fmt::format("a layer cannot be called `{}`", own), "use letters, digits, `-` and `_`, at most 100");
+    } else if (!index_.emplace(spec.name, int(layers_.size())).second) {
+      fields.map.wrong("name", fmt::format("two layers are called `{}`", spec.name), "rename one of them");
+    }
+    layers_.push_back(std::move(spec));
+    return int(layers_.size()) - 1;
+  }
+
+  void read_keys(Fields& f, LayerSpec& spec) {
+    switch (spec.op) {
+      case Op::conv:
+        spec.filters = f.required("filters");
+        f.map.require("kernel");
+        spec.kernel = f.sizes("kernel", 1);
+        spec.stride = f.sizes("stride", 1);
+        spec.dilation = f.sizes("dilation", 1);
+        spec.groups = f.whole("groups", 1, 1);
+        spec.bias = f.map.flag("bias", true);
+        read_channels(f, spec);
+        read_padding(f, spec);
+        break;
+      case Op::fc:
+        spec.filters = f.required("filters");
+        spec.bias = f.map.flag("bias", true);
+        read_channels(f, spec);
+        if ((spec.tied_to = f.map.has("tied"))) spec.tied = find(f.map, "tied", f.map.text("tied"), f.scope);
+        break;
+      case Op::embedding:
+        spec.vocab = f.required("vocab");
+        spec.filters = f.required("filters");
+        break;
+      case Op::position: spec.entries = f.required("entries"); break;
+      case Op::max_pool:
+      case Op::avg_pool:
+        f.map.require("kernel");
+        spec.kernel = f.sizes("kernel", 1);
+        spec.stride = f.sizes("stride", 1);
+        if (spec.stride.given == 0) spec.stride = spec.kernel;
+        spec.ceil = f.map.flag("ceil", false);
+        read_padding(f, spec);
+        break;
+      case Op::group_norm: spec.groups = f.required("groups"); [[fallthrough]];
+      case Op::batch_norm:
+      case Op::layer_norm:
+      case Op::rms_norm: spec.affine = f.map.flag("affine", true); break;
+      case Op::attention:
+        spec.heads = f.required("heads");
+        spec.kv_heads = f.whole("kv-heads", 1, spec.heads);
+        f.map.flag("causal", false);  // the whole square is computed either way, as the published counts have it
+        break;
+      case Op::tokens: spec.extra = f.whole("extra", 0, 0); break;
+      case Op::loss: spec.whole = f.map.flag("whole", false); break;
+      case Op::add:
+      case Op::concat: f.map.require("from"); break;
+      default: break;
+    }
+  }
+
+  void read_channels(Fields& f, LayerSpec& spec) {
+    spec.channels = f.whole("channels", 1, 0);
+    spec.channels_spot = f.map.spot("channels");
+  }
+
+  /// The last of what windows have: where the layer says how large its window is.
+  void read_padding(Fields& f, LayerSpec& spec) {
+    spec.same_padding = scalar_text(f.map.node("padding")) == "same";
+    if (!spec.same_padding) spec.padding = f.sizes("padding", 0);
+    spec.kernel_spot = f.map.spot("kernel");
+  }
+
+  std::vector<int> inputs(Reader& map, const Scope& scope, int last) {
+    if (!map.has("from")) return {last};
+    std::vector<int> found;
+    for (const std::string& name : map.words("from")) found.push_back(find(map, "from", name, scope));
+    if (found.empty()) found.push_back(last);
+    return found;
+  }
+
+  /// The layer or block of that name: the block's own first, then what lies around it.
+  int find(Reader& map, const std::string& key, const std::string& name, const Scope& scope) {
+    if (name == "in") return scope.input;
+    for (std::string prefix = scope.prefix;;) {
+      if (const auto found = index_.find(prefix + name); found != index_.end()) return found->second;
+      if (prefix.empty()) break;
+      prefix.pop_back();  // the dot
+      const std::size_t dot = prefix.rfind('.');
+      prefix.resize(dot == prefix.npos ? 0 : dot + 1);
+    }
+    std::vector<std::string> near;
+    for (const auto& [known, i] : index_)
+      if (known.starts_with(scope.prefix) && near.size() < 200) near.push_back(known.substr(scope.prefix.size()));
+    std::string help = did_you_mean(name, near);
+    map.wrong(key, fmt::format("no layer above is called `{}`", name),
+              help.empty() ? "a layer may only read what stands before it" : help);
+    return -1;
+  }
+
+  int block(const YAML::Node& entry, const Scope& scope, int last) {
+    if (++instances_ > most_layers) return too_many(entry, last);
+    Reader map(entry, problems_, "a block entry");
+    const std::string kind = map.text("block");
+    const std::string name = map.text("name");
+    const YAML::Node& blocks = blocks_;
+    const YAML::Node body = is_map(blocks) ? blocks[kind] : YAML::Node(YAML::NodeType::Undefined);
+    if (!is_name(name)) map.wrong("name", fmt::format("a block cannot be called `{}`", name), "use letters, digits, `-` and `_`, at most 100");
+    if (!body.IsDefined()) {
+      std::vector<std::string> known;
+      if (is_map(blocks))
+        for (const auto& each : blocks) known.push_back(scalar_text(each.first));
+      map.wrong("block", fmt::format("no block is called `{}`", kind), did_you_mean(kind, known));
+      return last;
+    }
+    if (scope.depth >= deepest_block) {
+      map.wrong("block", "blocks are nested too deeply", "does this block contain itself?");
+      return last;
+    }
+    Scope inner{.prefix = {}, .parameters = scope.parameters, .input = -1, .depth = scope.depth + 1};
+    const std::vector<int> from = inputs(map, scope, last);
+    if (from.size() > 1) map.wrong("from", "a block has one input", "use `concat` or `add` before it");
+    inner.input = from.front();
+    std::int64_t repeat = 1;
+    const bool repeated = map.has("repeat");
+    for (const auto& each : entry) {
+      const std::string key = each.first.IsScalar() ? each.first.Scalar() : "";
+      if (key == "block" || key == "name" || key == "from") continue;
+      if (key != "repeat" && !uses(kind, key, 0)) {
+        problems_.add(spot_of(each.first), fmt::format("block `{}` does not use `${}`", kind, key), did_you_mean(key, used_names(kind)));
+        return last;
+      }
+      try {
+        const std::int64_t value = evaluate(scalar_text(each.second), scope.parameters);
+        if (key == "repeat") repeat = value;
+        else inner.parameters[key] = value;
+      } catch (const ExpressionError& error) {
+        problems_.add(spot_of(each.second), fmt::format("`{}`: {}", key, error.message), error.help);
+        return last;
+      }
+    }
+    if (repeat < 0 || repeat > std::int64_t(most_layers)) {
+      map.wrong("repeat", fmt::format("`repeat` must be from 0 to {}, not {}", most_layers, repeat), "");
+      return last;
+    }
+    for (std::int64_t i = 0; i < repeat && !problems_.full() && !overflow_; ++i) {
+      if (++instances_ > 2 * most_layers) return too_many(entry, last);
+      inner.prefix = repeated ? fmt::format("{}{}.{}.", scope.prefix, name, i) : fmt::format("{}{}.", scope.prefix, name);
+      inner.input = list(body, inner);
+    }
+    // The block's own name stands for its output.
+    if (!index_.emplace(scope.prefix + name, inner.input).second)
+      map.wrong("name", fmt::format("two layers are called `{}`", scope.prefix + name), "rename one of them");
+    return inner.input;
+  }
+
+  /// The `$names` that stand in a block, and the blocks it contains.
+  struct Uses {
+    std::set<std::string> names, blocks;
+  };
+
+  const Uses& uses_of(const std::string& kind) {
+    const auto [entry, fresh] = uses_.try_emplace(kind);
+    if (!fresh) return entry->second;
+    const YAML::Node& blocks = blocks_;
+    const YAML::Node body = is_map(blocks) ? blocks[kind] : YAML::Node(YAML::NodeType::Undefined);
+    if (!body.IsDefined() || !body.IsSequence()) return entry->second;
+    for (const YAML::Node& layer : body) {
+      if (!is_map(layer)) continue;
+      if (layer["block"].IsDefined()) entry->second.blocks.insert(scalar_text(layer["block"]));
+      for (const auto& each : layer) {
+        const std::string text = scalar_text(each.second);
+        for (std::size_t at = text.find('$'); at != text.npos; at = text.find('$', at + 1))
+          entry->second.names.insert(text.substr(at + 1, text.find_first_of(" +*/()$", at + 1) - at - 1));
+      }
+    }
+    return entry->second;
+  }
+
+  /// A name may be followed by a minus, so `$width-1` uses `width`.
+  bool uses(const std::string& kind, const std::string& key, int depth) {
+    const Uses& found = uses_of(kind);
+    for (const std::string& name : found.names)
+      if (name == key || name.starts_with(key + "-") || name.starts_with(key + "x")) return true;
+    if (depth >= deepest_block) return false;
+    return std::ranges::any_of(found.blocks, [&](const std::string& inner) { return inner != kind && uses(inner, key, depth + 1); });
+  }
+  std::vector<std::string> used_names(const std::string& kind) {
+    const auto& names = uses_of(kind).names;
+    return {names.begin(), names.end()};
+  }
+
+  YAML::Node blocks_;
+  Problems& problems_;
+  std::map<std::string, Uses> uses_;
+  std::vector<LayerSpec> layers_;
+  std::unordered_map<std::string, int> index_;
+  std::size_t instances_ = 0;  // of blocks, empty ones included
+  std::size_t visited_ = 0;    // entries of lists
+  bool overflow_ = false;
+};
+
+}  // namespace
+
+std::vector<std::int64_t> read_sizes(std::string_view text, const Parameters& parameters) {
+  // An `x` separates sizes where a number, name or bracket may start after it: 3x3, 1x$seq, (2*$k)x1.
+  std::vector<std::int64_t> sizes;
+  std::size_t start = 0;
+  for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    const bool before = digit(text[i - 1]) || text[i - 1] == ')';
+    const bool after = digit(text[i + 1]) || text[i + 1] == '$' || text[i + 1] == '(';
+    if (text[i] != 'x' || !before || !after) continue;
+    sizes.push_back(evaluate(text.substr(start, i - start), parameters));
+    start = i + 1;
+    if (sizes.size() > 4) throw ExpressionError{"too many extents", ""};
+  }
+  sizes.push_back(evaluate(text.substr(start), parameters));
+  return sizes;
+}
+
+std::vector<LayerSpec> lay_out(const YAML::Node& layers, const YAML::Node& blocks, const Parameters& parameters,
+                               Problems& problems) {
+  if (blocks.IsDefined()) Reader(blocks, problems, "`blocks`");  // a mapping, each name once
+  LayOut out(blocks, problems);
+  out.list(layers, {.prefix = {}, .parameters = parameters, .input = -1, .depth = 0});
+  std::vector<LayerSpec> list = std::move(out).take();
+  if (list.empty() && !problems.any()) problems.add(spot_of(layers), "a model needs at least one layer", "");
+  return list;
+}
+
+}  // namespace paradl

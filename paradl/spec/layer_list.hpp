@@ -1,0 +1,18 @@
+#pragma once
+#include <yaml-cpp/yaml.h>
+
+#include <string_view>
+#include <vector>
+
+#include "paradl/spec/model_spec.hpp"
+
+namespace paradl {
+
+/// "3x224x$size" -> {3, 224, size}. Throws ExpressionError.
+std::vector<std::int64_t> read_sizes(std::string_view text, const Parameters& parameters);
+
+/// Lays out the list of a model file: blocks put in their place, repetitions written out, `from` names found.
+std::vector<LayerSpec> lay_out(const YAML::Node& layers, const YAML::Node& blocks, const Parameters& parameters,
+                               Problems& problems);
+
+}  // namespace paradl

@@ -1,0 +1,184 @@
+#include "paradl/spec/model_spec.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "paradl/spec/layer_list.hpp"
+#include "paradl/spec/reader.hpp"
+
+namespace paradl {
+namespace {
+
+constexpr std::size_t most_parameters = 200;  // settling them takes time that grows with the square
+
+/// Values of `parameters:`: those given from outside as they are, then the file's own, which may use one another.
+Parameters read_parameters(Reader& map, Problems& problems, const Parameters& given) {
+  Parameters known = given;
+  if (!map.has("parameters")) return known;
+  const YAML::Node node = map.node("parameters");
+  Reader list(node, problems, "`parameters`");
+  std::map<std::string, YAML::Node> open;
+  if (is_map(node) && node.size() > most_parameters) {
+    map.wrong("parameters", fmt::format("more than {} parameters", most_parameters), "");
+    return known;
+  }
+  if (is_map(node))
+    for (const auto& entry : node)
+      if (entry.first.IsScalar() && !known.contains(entry.first.Scalar())) open[entry.first.Scalar()] = entry.second;
+  // Each round settles at least one name, or the rest refer to each other or to nothing.
+  for (bool moved = true; moved && !open.empty();) {
+    moved = false;
+    for (auto it = open.begin(); it != open.end();) {
+      try {
+        known[it->first] = evaluate(scalar_text(it->second), known);
+        it = open.erase(it);
+        moved = true;
+      } catch (const ExpressionError&) {
+        ++it;
+      }
+    }
+  }
+  for (const auto& [name, value] : open) {
+    try {
+      evaluate(scalar_text(value), known);
+    } catch (const ExpressionError& error) {
+      problems.add(spot_of(value), fmt::format("parameter `{}`: {}", name, error.message), error.help);
+    }
+  }
+  return known;
+}
+
+std::vector<std::string> parameter_names(const YAML::Node& root) {
+  std::vector<std::string> names;
+  if (is_map(root) && is_map(root["parameters"]))
+    for (const auto& entry : root["parameters"]) names.push_back(scalar_text(entry.first));
+  return names;
+}
+
+std::string help_for_parameter(const std::string& name, const std::vector<std::string>& known) {
+  const std::string near = did_you_mean(name, known);
+  if (!near.empty()) return near;
+  return known.empty() ? "this model has no parameters" : fmt::format("it has: {}", fmt::join(known, ", "));
+}
+
+std::vector<std::int64_t> read_input(Reader& map, Problems& problems, const Parameters& parameters) {
+  if (!map.require("input")) return {};
+  const YAML::Node node = map.node("input");
+  std::vector<std::int64_t> input;
+  try {
+    input = read_sizes(scalar_text(node), parameters);
+  } catch (const ExpressionError& error) {
+    problems.add(spot_of(node), "cannot read `input`: " + error.message, "write channels x extents, such as 3x224x224");
+    return {};
+  }
+  if (input.size() < 2 || input.size() > 4 || std::ranges::any_of(input, [](auto n) { return n < 1 || n > 1'000'000'000; }))
+    problems.add(spot_of(node), "`input` must be channels and one to three extents", "write 3x224x224, or 1x1024 for tokens");
+  return input;
+}
+
+void read_dataset(Reader& map, Problems& problems, ModelSpec& spec) {
+  if (!map.has("dataset")) return;
+  Reader dataset(map.node("dataset"), problems, "`dataset`");
+  spec.dataset = dataset.text("name");
+  spec.samples = dataset.number("samples", 1, 1e15);
+  if (dataset.has("sample")) spec.sample = dataset.quantity<Bytes>("sample");
+  dataset.finish();
+}
+
+void read_split(Reader& map, Problems& problems, ModelSpec& spec) {
+  if (!map.has("split")) return;
+  const YAML::Node node = map.node("split");
+  Reader split(node, problems, "`split`");
+  for (const char* strategy : {"spatial", "filter", "channel", "tensor"})
+    if (split.has(strategy)) spec.split[strategy] = {split.words(strategy), split.spot(strategy)};
+  split.finish();
+  if (problems.any()) return;  // layers with mistakes have no names to find
+  for (const auto& [strategy, rule] : spec.split)
+    for (const std::string& word : rule.words) {
+      const auto named = [&](const LayerSpec& layer) { return layer.name == word; };
+      if (!find_op(word) && std::ranges::none_of(spec.layers, named))
+        problems.add(rule.spot, fmt::format("`split`: no layer or op is called `{}`", word), "");
+    }
+}
+
+/// Keys that say what a file is about; a file with `base` has these and nothing of layers.
+void read_header(Reader& map, Problems& problems, ModelSpec& spec, bool derived) {
+  spec.name = map.text("name");
+  spec.summary = map.text("summary", spec.summary);
+  spec.origin = map.text("source", spec.origin);
+  spec.is_template = !derived && map.flag("template", false);
+  read_dataset(map, problems, spec);
+  spec.batch = map.number("batch", 1.0 / 1024, 1e9, spec.batch);
+  if (map.has("time")) spec.time = map.quantity<Seconds>("time");
+  read_split(map, problems, spec);
+}
+
+void read_layers(Reader& map, const YAML::Node& root, Problems& problems, ModelSpec& spec, const Parameters& given) {
+  spec.parameters = read_parameters(map, problems, given);
+  const std::vector<std::string> known = parameter_names(root);
+  for (const auto& [name, value] : given)
+    if (std::ranges::find(known, name) == known.end())
+      throw UsageError(fmt::format("`{}` is not a parameter of this model", name), help_for_parameter(name, known));
+  spec.input = read_input(map, problems, spec.parameters);
+  map.has("blocks");
+  if (map.require("layers") && !problems.any())
+    spec.layers = lay_out(map.node("layers"), map.node("blocks"), spec.parameters, problems);
+}
+
+}  // namespace
+
+ModelSpec read_model(SourceText source, const FindModel& find_base, const Parameters& overrides) {
+  const YAML::Node root = parse_yaml(source);
+  ModelSpec spec;
+  Problems problems(source);
+  Reader map(root, problems, "a model file");
+
+  if (!map.has("base")) {
+    read_layers(map, root, problems, spec, overrides);
+    read_header(map, problems, spec, false);
+    map.finish();
+    problems.raise();
+    spec.sources = {source};
+    spec.source = std::move(source);
+    return spec;
+  }
+
+  const std::string base_name = map.text("base");
+  Parameters given = overrides;
+  for (const auto& [name, value] : read_parameters(map, problems, overrides)) given[name] = value;
+  problems.raise();
+  SourceText base;
+  try {
+    base = find_base(base_name);
+  } catch (const UsageError& error) {
+    map.wrong("base", error.what(), error.help());
+    problems.raise();
+  }
+  const YAML::Node base_root = parse_yaml(base);
+  const std::vector<std::string> known = parameter_names(base_root);
+  if (map.has("parameters"))
+    for (const auto& entry : map.node("parameters"))
+      if (const std::string name = scalar_text(entry.first); std::ranges::find(known, name) == known.end())
+        problems.add(spot_of(entry.first), fmt::format("`{}` is not a parameter of `{}`", name, base_name), help_for_parameter(name, known));
+  problems.raise();
+  Problems base_problems(base);
+  Reader base_map(base_root, base_problems, "a model file");
+  if (base_map.has("base")) map.wrong("base", fmt::format("`{}` is itself made from another file", base_name), "name that file");
+  else read_layers(base_map, base_root, base_problems, spec, given);
+  if (!problems.any()) {
+    read_header(base_map, base_problems, spec, false);
+    base_map.finish();
+    base_problems.raise();
+    read_header(map, problems, spec, true);
+    map.finish();
+  }
+  problems.raise();
+  spec.sources = {source, base};
+  spec.source = std::move(base);
+  return spec;
+}
+
+}  // namespace paradl

@@ -1,0 +1,65 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "paradl/core/quantity.hpp"
+#include "paradl/spec/document.hpp"
+#include "paradl/spec/expression.hpp"
+#include "paradl/spec/op.hpp"
+
+namespace paradl {
+
+/// `3x3`: one number for each extent, or one for all (`given` = 1). `given` = 0: not written.
+struct Sizes {
+  std::array<std::int64_t, 3> value{};
+  int given = 0;
+};
+
+/// One layer as written, after blocks and repetitions have been laid out.
+struct LayerSpec {
+  std::string name;
+  Op op = Op::relu;
+  std::vector<int> inputs;  // indices of the layers it reads; -1 is the network's input
+  Sizes kernel, stride, padding, dilation;
+  bool same_padding = false, ceil = false, bias = true, affine = true, auxiliary = false, whole = false;
+  std::int64_t filters = 0, channels = 0, groups = 1, vocab = 0, entries = 0, heads = 0, kv_heads = 0, extra = 0;
+  bool tied_to = false;  // uses the weights of another layer ...
+  int tied = -1;         // ... of this one
+  Seconds time;   // measured forward + backward of one sample; zero: not known
+  Spot spot, kernel_spot, channels_spot, from_spot;
+};
+
+/// What a strategy may cut: op names or layer names.
+struct SplitRule {
+  std::vector<std::string> words;
+  Spot spot;
+};
+
+/// A model file as written: models/*.yaml.
+struct ModelSpec {
+  SourceText source;                // the file that holds the layers
+  std::vector<SourceText> sources;  // every file that was read
+  std::string name, summary, origin;
+  bool is_template = false;
+  std::vector<std::int64_t> input;  // channels, then extents
+  std::string dataset;
+  double samples = 0;  // per epoch
+  Bytes sample;        // stored bytes of one; zero: not known
+  double batch = 1;    // samples per GPU where nothing else is asked for
+  Seconds time;        // measured forward + backward of one sample, whole network; zero: not known
+  std::map<std::string, SplitRule> split;  // by strategy name
+  Parameters parameters;
+  std::vector<LayerSpec> layers;
+};
+
+/// Finds the file that `base:` names.
+using FindModel = std::function<SourceText(const std::string& name)>;
+
+/// Reads a model. `overrides` are parameters given on the command line (`gpt:layers=24,...`).
+ModelSpec read_model(SourceText source, const FindModel& find_base, const Parameters& overrides = {});
+
+}  // namespace paradl

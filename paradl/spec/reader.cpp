@@ -1,0 +1,176 @@
+#include "paradl/spec/reader.hpp"
+
+#include <yaml-cpp/depthguard.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+namespace paradl {
+namespace {
+
+/// No spec comes near this; a parser that recurses should not be asked to.
+bool too_deep(std::string_view text) {
+  constexpr int deepest = 200;
+  int depth = 0;
+  for (const char c : text) {
+    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+    if (depth > deepest) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_map(const YAML::Node& node) { return node.IsDefined() && node.IsMap(); }
+
+std::string scalar_text(const YAML::Node& node) { return node.IsDefined() && node.IsScalar() ? node.Scalar() : ""; }
+
+YAML::Node parse_yaml(const SourceText& source) {
+  Problems problems(source);
+  try {
+    if (source.text.find('\0') != std::string::npos) problems.add({1, 1, 1}, "this is not a text file", "write YAML");
+    if (too_deep(source.text)) problems.add({1, 1, 1}, "brackets are nested too deeply", "");
+    problems.raise();
+    std::vector<YAML::Node> documents = YAML::LoadAll(source.text);
+    if (documents.size() > 1) problems.add(spot_of(documents[1]), "a file holds one document", "remove the line `---` and what follows it");
+    problems.raise();
+    return documents.empty() ? YAML::Node() : documents.front();
+  } catch (const YAML::DeepRecursion& e) {
+    problems.add({std::max(e.mark.line, 0) + 1, std::max(e.mark.column, 0) + 1, 1}, "this is nested too deeply", "");
+  } catch (const YAML::Exception& e) {
+    problems.add({std::max(e.mark.line, 0) + 1, std::max(e.mark.column, 0) + 1, 1}, "this is not YAML: " + e.msg,
+                 "look for a missing bracket, quote or colon");
+  }
+  problems.raise();
+  return {};
+}
+
+Spot spot_of(const YAML::Node& node) {
+  if (!node.IsDefined()) return {};
+  const YAML::Mark mark = node.Mark();
+  if (mark.is_null() || mark.line < 0) return {};
+  const int width = node.IsScalar() ? std::max<int>(1, int(node.Scalar().size())) : 1;
+  return {mark.line + 1, mark.column + 1, width};
+}
+
+Reader::Reader(YAML::Node map, Problems& problems, std::string what)
+    : map_(std::move(map)), problems_(problems), what_(std::move(what)) {
+  if (!is_map(map_)) {
+    broken_ = true;
+    problems_.add(spot_of(map_), what_ + " must be a mapping", "write `key: value` lines, or {key: value, ...}");
+    map_ = YAML::Node(YAML::NodeType::Map);
+    return;
+  }
+  std::set<std::string> seen;
+  for (const auto& entry : map_) {
+    if (!entry.first.IsScalar()) problems_.add(spot_of(entry.first), "a key must be a word", "");
+    else if (!seen.insert(entry.first.Scalar()).second)
+      problems_.add(spot_of(entry.first), fmt::format("`{}` is given twice in {}", entry.first.Scalar(), what_),
+                    "keep one of them");
+  }
+}
+
+YAML::Node Reader::node(const std::string& key) {
+  known_.push_back(key);
+  const YAML::Node& map = map_;  // a const node is not changed by looking
+  return map[key];
+}
+
+bool Reader::has(const std::string& key) { return node(key).IsDefined(); }
+
+Spot Reader::spot(const std::string& key) {
+  const YAML::Node value = node(key);
+  return value.IsDefined() ? spot_of(value) : spot();
+}
+
+bool Reader::require(const std::string& key) {
+  if (has(key)) return true;
+  if (!broken_) problems_.add(spot(), fmt::format("{} has no `{}`", what_, key), fmt::format("add `{}: ...`", key));
+  return false;
+}
+
+void Reader::wrong(const std::string& key, const std::string& message, const std::string& help) {
+  problems_.add(spot(key), message, help);
+}
+
+std::optional<std::string> Reader::scalar(const std::string& key) {
+  const YAML::Node value = node(key);
+  if (value.IsScalar()) return value.Scalar();
+  wrong(key, fmt::format("`{}` must be a single value", key), "");
+  return {};
+}
+
+std::string Reader::text(const std::string& key) {
+  if (!require(key)) return {};
+  const auto word = scalar(key);
+  if (word && word->empty()) wrong(key, fmt::format("`{}` is empty", key), "");
+  return word.value_or("");
+}
+
+std::string Reader::text(const std::string& key, const std::string& fallback) {
+  return has(key) ? text(key) : fallback;
+}
+
+bool Reader::flag(const std::string& key, bool fallback) {
+  if (!has(key)) return fallback;
+  const auto word = scalar(key);
+  if (word == "true" || word == "false") return word == "true";
+  if (word) wrong(key, fmt::format("cannot read `{}`", key), "write true or false");
+  return fallback;
+}
+
+double Reader::number(const std::string& key, double least, double most, std::optional<double> fallback) {
+  if (!has(key) && fallback) return *fallback;
+  if (!require(key)) return least;
+  const auto word = scalar(key);
+  if (!word) return least;
+  double value = 0;
+  const auto [end, failed] = std::from_chars(word->data(), word->data() + word->size(), value);
+  if (failed != std::errc{} || end != word->data() + word->size() || !std::isfinite(value)) {
+    wrong(key, fmt::format("cannot read `{}`", key), "write a number without a unit");
+    return least;
+  }
+  if (value < least || value > most) {
+    wrong(key, fmt::format("`{}` must be from {} to {}", key, least, most), "");
+    return least;
+  }
+  return value;
+}
+
+std::vector<std::string> Reader::words(const std::string& key) {
+  const YAML::Node value = node(key);
+  if (!value.IsDefined()) return {};
+  if (value.IsScalar()) return {value.Scalar()};
+  std::vector<std::string> list;
+  for (const YAML::Node& item : value) {
+    if (value.IsSequence() && item.IsScalar()) {
+      list.push_back(item.Scalar());
+    } else {
+      wrong(key, fmt::format("`{}` must be a name or a list of names", key), "");
+      return {};
+    }
+  }
+  if (list.empty()) wrong(key, fmt::format("`{}` is empty", key), "");
+  return list;
+}
+
+void Reader::finish() {
+  std::sort(known_.begin(), known_.end());
+  known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
+  for (const auto& entry : map_) {
+    if (problems_.full()) return;
+    if (!entry.first.IsScalar()) continue;
+    const std::string key = entry.first.Scalar();
+    if (std::ranges::binary_search(known_, key)) continue;
+    std::string help = did_you_mean(key, known_);
+    if (help.empty() && known_.size() <= 12) help = fmt::format("{} takes: {}", what_, fmt::join(known_, ", "));
+    problems_.add(spot_of(entry.first), fmt::format("unknown key `{}`", key), help);
+  }
+}
+
+}  // namespace paradl

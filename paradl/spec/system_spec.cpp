@@ -1,0 +1,143 @@
+#include "paradl/spec/system_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "paradl/spec/reader.hpp"
+
+namespace paradl {
+namespace {
+
+/// The child called `key`: a mapping's value, or the element of a list whose `name` is `key`.
+YAML::Node child(const YAML::Node& parent, const std::string& key) {
+  if (parent.IsMap()) return parent[key];
+  if (parent.IsSequence())
+    for (const YAML::Node& item : parent)
+      if (is_map(item) && scalar_text(item["name"]) == key) return item;
+  return YAML::Node(YAML::NodeType::Undefined);
+}
+
+void apply(const Override& change, const YAML::Node& root) {
+  YAML::Node here = root;
+  std::string_view rest = change.path;
+  for (std::size_t dot; (dot = rest.find('.')) != rest.npos; rest.remove_prefix(dot + 1)) {
+    const std::string key(rest.substr(0, dot));
+    const YAML::Node next = child(here, key);
+    if (!next.IsDefined())
+      throw UsageError(fmt::format("--set {}: there is no `{}` in the system file", change.path, key),
+                       "write a path such as device.memory or levels.node.bandwidth");
+    here.reset(next);
+  }
+  if (!here.IsMap())
+    throw UsageError(fmt::format("--set {}: there is nothing to set there", change.path),
+                     "write a path such as device.memory or levels.node.bandwidth");
+  // A fresh node has no place in the file: that is how its mistakes are told from the file's own.
+  here.remove(std::string(rest));
+  here[std::string(rest)] = YAML::Node(change.value);
+}
+
+DeviceSpec read_device(Reader& system, Problems& problems) {
+  if (!system.require("device")) return {};
+  Reader map(system.node("device"), problems, "`device`");
+  DeviceSpec device{.name = map.text("name"),
+                    .memory = map.quantity<Bytes>("memory"),
+                    .memory_bandwidth = map.quantity<Bandwidth>("memory-bandwidth"),
+                    .peak = {}};
+  if (map.require("peak")) {
+    Reader peak(map.node("peak"), problems, "`peak`");
+    bool any = false;
+    for (std::size_t i = 0; i < precision_names.size(); ++i) {
+      device.peak[i] = peak.optional<FlopRate>(std::string(precision_names[i]));
+      any |= device.peak[i].has_value();
+    }
+    if (!any) map.wrong("peak", "`peak` names no precision", "write {fp32: 15.7 Tflop/s}");
+    peak.finish();
+  }
+  map.finish();
+  return device;
+}
+
+std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
+  if (!system.require("levels")) return {};
+  constexpr double most_gpus = 1 << 24;
+  std::vector<LevelSpec> levels;
+  const YAML::Node list = system.node("levels");
+  if (!list.IsSequence() || list.size() == 0 || list.size() > 8) {
+    system.wrong("levels", "`levels` must be a list of one to eight levels, innermost first", "");
+    return {};
+  }
+  double gpus = 1;
+  for (const YAML::Node& item : list) {
+    Reader map(item, problems, "a level");
+    LevelSpec level{.name = map.text("name"),
+                    .size = int(map.number("size", 1, most_gpus)),
+                    .latency = map.quantity_or_zero<Seconds>("latency"),
+                    .bandwidth = map.quantity<Bandwidth>("bandwidth"),
+                    .ports = {},
+                    .oversubscription = map.number("oversubscription", 1, 1e6, 1.0)};
+    if (double size = map.number("size", 1, most_gpus); size != std::floor(size))
+      map.wrong("size", "`size` must be a whole number", "");
+    if (map.has("ports")) level.ports = map.number("ports", 1e-3, 1e6);
+    if (level.ports && map.has("oversubscription"))
+      map.wrong("oversubscription", "`ports` says what a unit has, `oversubscription` what is left of what it would have", "give one of them");
+    for (const LevelSpec& other : levels)
+      if (other.name == level.name && !level.name.empty()) map.wrong("name", fmt::format("two levels are called `{}`", level.name), "");
+    map.finish();
+    gpus *= level.size;
+    levels.push_back(std::move(level));
+  }
+  if (gpus > most_gpus) system.wrong("levels", "the sizes multiply to more than 16 M GPUs", "check each `size`");
+  return levels;
+}
+
+std::optional<StorageSpec> read_storage(Reader& storage, const std::string& key, Problems& problems) {
+  if (!storage.has(key)) return {};
+  Reader map(storage.node(key), problems, "`" + key + "`");
+  StorageSpec spec{.capacity = map.optional<Bytes>("capacity"), .read = map.optional<Bandwidth>("read")};
+  map.finish();
+  return spec;
+}
+
+SystemSpec read(SourceText source, const YAML::Node& root) {
+  Problems problems(source);
+  SystemSpec spec;
+  Reader map(root, problems, "a system file");
+  spec.name = map.text("name");
+  spec.summary = map.text("summary", "");
+  spec.origin = map.text("source", "");
+  spec.device = read_device(map, problems);
+  spec.levels = read_levels(map, problems);
+  if (map.has("host")) {
+    Reader host(map.node("host"), problems, "`host`");
+    spec.host = HostSpec{.memory = host.optional<Bytes>("memory"), .bandwidth = host.optional<Bandwidth>("bandwidth")};
+    host.finish();
+  }
+  if (map.has("storage")) {
+    Reader storage(map.node("storage"), problems, "`storage`");
+    spec.node_storage = read_storage(storage, "node", problems);
+    spec.shared_storage = read_storage(storage, "shared", problems);
+    storage.finish();
+  }
+  map.finish();
+  problems.raise();
+  spec.source = std::move(source);
+  return spec;
+}
+
+}  // namespace
+
+SystemSpec read_system(SourceText source, const std::vector<Override>& overrides) {
+  const YAML::Node root = parse_yaml(source);
+  for (const Override& change : overrides) apply(change, root);
+  try {
+    return read(std::move(source), root);
+  } catch (const SpecError& error) {
+    const Problem& first = error.problems().front();
+    // A value without a place in the file came from the command line.
+    if (!overrides.empty() && first.where.line == 0) throw UsageError("--set: " + first.message, first.help);
+    throw;
+  }
+}
+
+}  // namespace paradl

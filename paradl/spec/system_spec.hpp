@@ -1,0 +1,58 @@
+#pragma once
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "paradl/core/quantity.hpp"
+#include "paradl/spec/document.hpp"
+#include "paradl/spec/precision.hpp"
+
+namespace paradl {
+
+struct DeviceSpec {
+  std::string name;
+  Bytes memory;
+  Bandwidth memory_bandwidth;
+  std::array<std::optional<FlopRate>, precision_names.size()> peak;  // by Precision
+};
+
+/// Links that join `size` units of the level below.
+struct LevelSpec {
+  std::string name;
+  int size = 1;
+  Seconds latency;
+  Bandwidth bandwidth;          // of one port, one direction
+  std::optional<double> ports;  // through which one unit of the level below leaves
+  double oversubscription = 1;
+};
+
+struct HostSpec {
+  std::optional<Bytes> memory;         // per node
+  std::optional<Bandwidth> bandwidth;  // between one GPU and its host, one direction
+};
+
+struct StorageSpec {
+  std::optional<Bytes> capacity;
+  std::optional<Bandwidth> read;
+};
+
+/// A system file as written: systems/*.yaml.
+struct SystemSpec {
+  SourceText source;
+  std::string name, summary, origin;
+  DeviceSpec device;
+  std::vector<LevelSpec> levels;  // innermost first
+  std::optional<HostSpec> host;
+  std::optional<StorageSpec> node_storage, shared_storage;
+};
+
+/// One value given on the command line in place of the file's: `device.memory=32GiB`.
+struct Override {
+  std::string path, value;
+};
+
+/// Reads a system. SpecError lists what is wrong with the file, UsageError what is wrong with an override.
+SystemSpec read_system(SourceText source, const std::vector<Override>& overrides = {});
+
+}  // namespace paradl

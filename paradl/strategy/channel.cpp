@@ -1,0 +1,27 @@
+// Channel parallelism: every PE takes some of each layer's input channels; their outputs are added up.
+#include "paradl/strategy/strategy.hpp"
+
+namespace paradl {
+namespace {
+
+bool can_cut(const Workload& work, std::size_t i) { return is_dense_product(work.layers[i]) && work.channel(i); }
+
+Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {
+  const Layer& layer = work.layers[i];
+  if (is_dense_product(layer)) return can_cut(work, i) && layer.channels() >= parts.total ? Role::channel : Role::whole;
+  return keep_channels(layer, parts);
+}
+
+/// The paper leaves the first layer out: pictures have three channels, and it runs whole where they are too few.
+Limit limit(const Workload& work, const Parts& parts, double) {
+  const auto counts = [&](std::size_t i) {
+    return can_cut(work, i) && !work.layers[i].first() && sets_channel_limit(work, work.layers[i]);
+  };
+  return tightest("p <= min C", parts.total, work, counts, [](const Layer& l) { return l.channels(); });
+}
+
+}  // namespace
+
+extern constinit const Strategy channel_strategy{"channel", "split the input channels of each layer", Placement::replicated, role, limit};
+
+}  // namespace paradl

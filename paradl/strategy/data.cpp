@@ -1,0 +1,17 @@
+// Data parallelism: every PE holds the whole model and B/p samples of each mini-batch.
+#include "paradl/strategy/strategy.hpp"
+
+namespace paradl {
+namespace {
+
+Role role(const Workload&, std::size_t, const Parts&, Placement) { return Role::data; }
+
+Limit limit(const Workload&, const Parts& parts, double batch) {
+  return {.rule = "p <= B", .value = double(parts.total), .bound = batch};
+}
+
+}  // namespace
+
+extern constinit const Strategy data_strategy{"data", "split the mini-batch; replicate the model", Placement::split_sample, role, limit};
+
+}  // namespace paradl

@@ -1,0 +1,24 @@
+// Filter parallelism: every PE makes some of each layer's output channels.
+#include "paradl/strategy/strategy.hpp"
+
+namespace paradl {
+
+namespace {
+
+Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {
+  const Layer& layer = work.layers[i];
+  const bool splits = is_dense_product(layer) || layer.op == Op::embedding;
+  if (splits) return work.filter(i) && layer.filters() >= parts.total ? Role::filter : Role::whole;
+  return keep_channels(layer, parts);
+}
+
+Limit limit(const Workload& work, const Parts& parts, double) {
+  const auto counts = [&](std::size_t i) { return work.filter(i) && sets_channel_limit(work, work.layers[i]); };
+  return tightest("p <= min F", parts.total, work, counts, [](const Layer& l) { return l.filters(); });
+}
+
+}  // namespace
+
+extern constinit const Strategy filter_strategy{"filter", "split the output channels of each layer", Placement::replicated, role, limit};
+
+}  // namespace paradl

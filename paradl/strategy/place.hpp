@@ -1,0 +1,78 @@
+#pragma once
+#include <array>
+#include <vector>
+
+#include "paradl/mesh/exchange.hpp"
+#include "paradl/mesh/mesh.hpp"
+#include "paradl/strategy/strategy.hpp"
+
+namespace paradl {
+
+/// One collective that a change of placement asks for, on one axis, per sample of the whole mini-batch.
+struct Exchange {
+  Collective operation = Collective::allgather;
+  std::uint8_t axis = 0;
+  AxisSet divided = 0;  // axes that cut the tensor besides: each group handles its part
+  double items = 0;     // of the whole tensor, one sample
+  int tensor = 0;       // the layer whose output it is
+  friend bool operator==(const Exchange&, const Exchange&) = default;
+};
+
+/// At most this many collectives belong to one tensor: two on each of a few axes.
+inline constexpr std::size_t most_exchanges = 6;
+
+struct ExchangeList {
+  std::array<Exchange, most_exchanges> list{};
+  std::uint8_t size = 0;
+  void add(const Exchange& e) { if (size < most_exchanges) list[size++] = e; }
+  const Exchange* begin() const { return list.data(); }
+  const Exchange* end() const { return list.data() + size; }
+};
+
+/// Items that stay in memory for the backward pass, per sample, with the axes that cut them.
+struct Kept {
+  double items = 0;
+  AxisSet divided = 0;
+};
+
+/// Layers that are placed alike and have equal shapes: priced once and counted.
+struct Cell {
+  int layer = 0;      // the first of them
+  double count = 0;
+  AxisSet work = 0;     // axes that share out the arithmetic
+  AxisSet weights = 0;  // axes that share out the weights
+  AxisSet summed = 0;   // axes over which weight gradients are still to be summed
+  AxisSet samples = 0;  // axes that share out the samples of a batch-norm's statistics
+  std::int8_t halo_axis = -1;  // the axis on which it trades halos
+  AxisSet halo_divided = 0;    // the other axes that cut what it trades
+  ExchangeList forward, backward;  // of its output, and of the gradient with respect to it
+  std::array<Kept, 3> kept{};      // what the backward pass needs
+  Kept mask;                       // one byte an item
+  Kept x, y;                       // input and output as a PE has them after all exchanges, for the paper's accounting
+};
+
+/// The same layers in the same order, again and again: a run of equal blocks.
+struct Run {
+  int first = 0;   // index into Layout::order
+  int period = 1;  // layers in a block
+  int repeats = 1;
+};
+
+/// A placed workload: which cells there are, and in which order. It depends on roles only, not on the sizes of the axes,
+/// so that many grids share one layout.
+struct Layout {
+  std::vector<Cell> cells;
+  std::vector<int> order;                       // cell of each layer
+  std::vector<Run> runs;                        // covers `order`
+  std::vector<std::vector<Role>> role;          // by axis, by layer
+  std::vector<std::vector<Kept>> crossing;      // by layer: tensors alive between it and the next
+  std::vector<AxisSet> gradient_sets;           // the distinct `summed` sets of layers with weights
+};
+
+/// Places every layer on every axis. `axes` are outermost first; a stage axis changes nothing here.
+Layout place(const Workload& work, const Mesh& mesh, Reduction reduction);
+
+/// The roles that a strategy gives to all layers: equal vectors make equal layouts.
+std::vector<Role> roles_of(const Workload& work, const Strategy& strategy, const Parts& parts);
+
+}  // namespace paradl

@@ -1,0 +1,50 @@
+// Spatial parallelism: every PE works on a part of each sample's extents and trades halos with its neighbours.
+#include <algorithm>
+
+#include "paradl/strategy/strategy.hpp"
+
+namespace paradl {
+namespace {
+
+/// Layers that look at a neighbourhood decide where space can be cut; a matrix product at every position can be, too.
+bool can_cut(const Workload& work, std::size_t i) {
+  const Layer& layer = work.layers[i];
+  return work.spatial(i) && layer.x.dims > 0 && (traits(layer.op).window || layer.op == Op::fc);
+}
+
+bool fits(const Layer& layer, const Parts& parts) {
+  for (std::size_t d = 0; d < 3; ++d)
+    if (std::min(layer.x.extent[d], layer.y.extent[d]) < parts.cut[d]) return false;
+  return true;
+}
+
+Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {
+  const Layer& layer = work.layers[i];
+  if (can_cut(work, i)) return fits(layer, parts) ? Role::spatial : Role::whole;
+  return traits(layer.op).per_position && layer.x.dims > 0 ? Role::keep : Role::whole;
+}
+
+/// The extent that is shortest for its number of parts.
+Limit limit(const Workload& work, const Parts& parts, double) {
+  static constexpr std::string_view rules[3][3] = {{"p <= min L", "", ""},
+                                                   {"rows <= min H", "columns <= min W", ""},
+                                                   {"planes <= min D", "rows <= min H", "columns <= min W"}};
+  Limit worst;
+  for (std::size_t d = 0; d < 3; ++d) {
+    if (parts.cut[d] == 1) continue;
+    const int dims = std::max(1, work.input.dims);
+    const auto counts = [&](std::size_t i) { return can_cut(work, i); };
+    const auto extent = [d](const Layer& l) { return std::min(l.x.extent[d], l.y.extent[d]); };
+    Limit one = tightest(rules[dims - 1][d], parts.cut[d], work, counts, extent);
+    if (one.layer < 0) one.bound = 1;  // nothing has extents to cut
+    if (worst.rule.empty() || one.bound / one.value < worst.bound / worst.value) worst = one;
+  }
+  if (worst.rule.empty()) worst = {.rule = "p <= extents", .value = 1, .bound = 1};
+  return worst;
+}
+
+}  // namespace
+
+extern constinit const Strategy spatial_strategy{"spatial", "split the extents of every sample; exchange halos", Placement::split_space, role, limit};
+
+}  // namespace paradl

@@ -1,0 +1,51 @@
+#pragma once
+#include <string_view>
+
+#include "paradl/mesh/mesh.hpp"
+#include "paradl/mesh/role.hpp"
+#include "paradl/workload/workload.hpp"
+
+namespace paradl {
+
+/// A bound that a strategy must respect, with the layer that sets it. Breaking one is an answer, not an error.
+struct Limit {
+  std::string_view rule;  // "p <= min F"
+  double value = 0, bound = 0;
+  int layer = -1;
+  bool holds() const { return value <= bound; }
+};
+
+/// A strategy is a name, a sentence, and the role that each layer plays on its axis. Hybrids are products of these.
+struct Strategy {
+  std::string_view name;     // as typed on the command line
+  std::string_view summary;  // one line for --help and `paradl strategies`
+  Placement input;           // how each PE reads the network's input
+  /// The role of one layer, given how its input comes to it.
+  Role (*role)(const Workload&, std::size_t layer, const Parts&, Placement incoming);
+  /// Where it stops fitting; `batch` is the samples that the axis has to share out.
+  Limit (*limit)(const Workload&, const Parts&, double batch);
+};
+
+/// The tightest bound: the layer for which `extent` is smallest among those that `counts`.
+template <class Counts, class Extent>
+Limit tightest(std::string_view rule, double value, const Workload& work, Counts counts, Extent extent) {
+  Limit limit{.rule = rule, .value = value, .bound = value};
+  for (std::size_t i = 0; i < work.layers.size(); ++i)
+    if (counts(i) && (limit.layer < 0 || extent(work.layers[i]) < limit.bound)) {
+      limit.bound = extent(work.layers[i]);
+      limit.layer = int(i);
+    }
+  return limit;
+}
+
+/// Layers whose channels bound a strategy: convolutions; in a network without any, its matrix products.
+bool sets_channel_limit(const Workload& work, const Layer& layer);
+
+/// The role of a layer that is no matrix product where channels are split: it keeps what comes, if it works channel by
+/// channel (group by group, head by head) and there are enough of them.
+Role keep_channels(const Layer& layer, const Parts& parts);
+
+/// A matrix product whose filters and channels can be dealt out.
+bool is_dense_product(const Layer& layer);
+
+}  // namespace paradl

@@ -1,0 +1,150 @@
+#include "paradl/strategy/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <charconv>
+#include <optional>
+
+namespace paradl {
+
+std::span<const Strategy* const> strategies() {
+  static const std::vector<const Strategy*> table = [] {
+    std::vector<const Strategy*> rows;
+    const auto add = [&rows](const Strategy& row) { rows.push_back(&row); };
+    extern const Strategy data_strategy;    add(data_strategy);
+    extern const Strategy spatial_strategy; add(spatial_strategy);
+    extern const Strategy layer_strategy;   add(layer_strategy);
+    extern const Strategy filter_strategy;  add(filter_strategy);
+    extern const Strategy channel_strategy; add(channel_strategy);
+    extern const Strategy tensor_strategy;  add(tensor_strategy);
+    assert(rows.size() <= most_axes);  // each may be an axis of one mesh
+    return rows;
+  }();
+  return table;
+}
+
+const Strategy* find_strategy(std::string_view name) {
+  const auto rows = strategies();
+  const auto row = std::ranges::find(rows, name, &Strategy::name);
+  return row == rows.end() ? nullptr : *row;
+}
+
+StrategyName read_strategy(std::string_view text) {
+  StrategyName strategy{.text = std::string(text), .axes = {}};
+  if (text == "serial") return strategy;
+  for (std::string_view rest = text;;) {
+    const std::string_view name = rest.substr(0, rest.find('+'));
+    const Strategy* axis = find_strategy(name);
+    if (!axis) {
+      std::vector<std::string> known{"serial"};
+      for (const Strategy* s : strategies()) known.emplace_back(s->name);
+      const std::string near = did_you_mean(name, known);
+      throw UsageError(fmt::format("no strategy is called `{}`", name),
+                       near.empty() ? "`paradl strategies` lists them; hybrids are joined with `+`" : near);
+    }
+    if (std::ranges::find(strategy.axes, axis) != strategy.axes.end())
+      throw UsageError(fmt::format("`{}` stands twice in `{}`", name, text), "name each axis once");
+    strategy.axes.push_back(axis);
+    if (name.size() == rest.size()) return strategy;
+    rest.remove_prefix(name.size() + 1);
+  }
+}
+
+std::vector<StrategyName> default_strategies() {
+  std::vector<StrategyName> list{{"serial", {}}};
+  for (const Strategy* axis : strategies()) list.push_back({std::string(axis->name), {axis}});
+  const Strategy* data = find_strategy("data");
+  for (const Strategy* axis : strategies())
+    if (axis != data) list.push_back({fmt::format("{}+{}", data->name, axis->name), {data, axis}});
+  list.push_back(read_strategy("data+layer+tensor"));
+  return list;
+}
+
+namespace {
+
+std::optional<int> read_count(std::string_view text) {
+  int value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end != text.data() + text.size() || value < 1) return {};
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == text.npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// `4`, or `2x2` for an axis that cuts space.
+Parts read_parts(std::string_view text, const Strategy& axis, std::string_view grid) {
+  const auto numbers = split(text, 'x');
+  Parts parts;
+  double total = 1;
+  for (std::size_t d = 0; d < numbers.size(); ++d) {
+    const auto n = read_count(numbers[d]);
+    if (!n || d >= 3 || (numbers.size() > 1 && axis.input != Placement::split_space))
+      throw UsageError(fmt::format("cannot read `{}` in the grid `{}`", text, grid),
+                       "write data=16,filter=4; a cut of space may be spatial=2x2");
+    total *= *n;
+    if (numbers.size() > 1) parts.cut[d] = *n;
+  }
+  if (total > 1e9) throw UsageError(fmt::format("the grid `{}` is larger than any machine", grid));
+  parts.total = int(total);
+  return parts;
+}
+
+}  // namespace
+
+std::vector<Parts> read_grid(std::string_view text, const StrategyName& strategy) {
+  std::vector<Parts> grid(strategy.axes.size());
+  const auto mismatch = [&] {
+    std::string example;
+    for (const Strategy* axis : strategy.axes) example += fmt::format("{}{}=4", example.empty() ? "" : ",", axis->name);
+    return UsageError(fmt::format("the grid `{}` does not fit the strategy `{}`", text, strategy.text),
+                      example.empty() ? "serial has no grid" : "write " + example);
+  };
+  if (text.find('=') == text.npos) {
+    const auto numbers = split(text, 'x');
+    if (numbers.size() != grid.size() && !(grid.size() == 1 && numbers.size() <= 3)) throw mismatch();
+    if (grid.size() == 1) return {read_parts(text, *strategy.axes[0], text)};
+    for (std::size_t a = 0; a < grid.size(); ++a) grid[a] = read_parts(numbers[a], *strategy.axes[a], text);
+    return grid;
+  }
+  std::vector<bool> given(grid.size());
+  for (const std::string_view item : split(text, ',')) {
+    const std::string_view name = item.substr(0, item.find('='));
+    const auto axis = std::ranges::find(strategy.axes, name, &Strategy::name);
+    if (axis == strategy.axes.end() || item.find('=') == item.npos) throw mismatch();
+    const auto a = std::size_t(axis - strategy.axes.begin());
+    if (given[a]) throw UsageError(fmt::format("`{}` is given twice in the grid `{}`", name, text));
+    given[a] = true;
+    grid[a] = read_parts(item.substr(name.size() + 1), **axis, text);
+  }
+  if (std::ranges::find(given, false) != given.end()) throw mismatch();
+  return grid;
+}
+
+std::string grid_text(const Mesh& mesh, bool short_form) {
+  std::string out;
+  for (int a = 0; a < mesh.axes; ++a) {
+    const auto& [strategy, parts] = mesh.axis[std::size_t(a)];
+    const bool several = (parts.cut[0] > 1) + (parts.cut[1] > 1) + (parts.cut[2] > 1) > 1;
+    if (short_form) {
+      out += fmt::format("{}{}", a ? "x" : "", parts.total);
+    } else {
+      out += fmt::format("{}{}=", a ? "," : "", strategy->name);
+      out += several ? fmt::format("{}x{}{}", parts.cut[0], parts.cut[1], parts.cut[2] > 1 ? fmt::format("x{}", parts.cut[2]) : "")
+                     : fmt::format("{}", parts.total);
+    }
+  }
+  return out.empty() ? "1" : out;
+}
+
+}  // namespace paradl

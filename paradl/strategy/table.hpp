@@ -1,0 +1,34 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "paradl/strategy/strategy.hpp"
+
+namespace paradl {
+
+/// All strategies that can be an axis, in report order.
+std::span<const Strategy* const> strategies();
+const Strategy* find_strategy(std::string_view name);  // nullptr if there is none
+
+/// A strategy as typed: the axes of `data+filter`, outermost first; no axes for `serial`.
+struct StrategyName {
+  std::string text;
+  std::vector<const Strategy*> axes;
+};
+
+/// Reads `data+filter`. UsageError for unknown or repeated axes.
+StrategyName read_strategy(std::string_view text);
+
+/// What `project` and `advise` try unless told otherwise.
+std::vector<StrategyName> default_strategies();
+
+/// Sizes for a strategy's axes: `data=16,filter=4`, `16x4`, `spatial=2x2`. A spatial axis given by one number has all
+/// of it in `total` and a cut still to be chosen (cut {1,1,1}). UsageError if it does not fit the strategy.
+std::vector<Parts> read_grid(std::string_view text, const StrategyName& strategy);
+
+/// "data=16,filter=4" as the user would write it; "16x4" if `short_form`.
+std::string grid_text(const Mesh& mesh, bool short_form);
+
+}  // namespace paradl

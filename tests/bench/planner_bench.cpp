@@ -1,0 +1,51 @@
+// Configurations per second on one core: strategy, grid and mini-batch in, time, memory and limits out.
+#include <benchmark/benchmark.h>
+
+#include "paradl/cost/planner.hpp"
+#include "paradl/cost/sweep.hpp"
+#include "paradl/spec/catalog.hpp"
+
+using namespace paradl;
+
+namespace {
+
+/// Every grid of every default strategy on 1 to 1024 GPUs, as `project -p 1..1024` prices them.
+void price_all(benchmark::State& state, const std::string& model, const std::string& system, Precision precision) {
+  const Catalog catalog({PARADL_SOURCE_DIR});
+  const Workload work = build_workload(catalog.model(model));
+  const Machine machine = build_machine(catalog.system(system));
+  const LayerTimes times = layer_times(work, machine, precision, Optimizer::momentum);
+  const Setting setting{work, machine, times, Training{.precision = precision}};
+  Planner planner(setting);
+
+  struct Configuration {
+    const StrategyName* strategy;
+    Mesh mesh;
+    double batch;
+  };
+  const std::vector<StrategyName> strategies = default_strategies();
+  std::vector<Configuration> all;
+  for (int p = 1; p <= 1024; p *= 2)
+    for (const StrategyName& strategy : strategies)
+      for (const Mesh& mesh : meshes(strategy, p, std::max(1, work.input.dims)))
+        all.push_back({&strategy, mesh, work.batch * p});
+  // Grids that break a bound are refused before they are priced: they are not counted.
+  std::erase_if(all, [&](const Configuration& c) { return !planner.project(*c.strategy, c.mesh, c.batch).cost; });
+
+  std::size_t next = 0;
+  for (auto _ : state) {
+    const Configuration& c = all[next];
+    next = next + 1 < all.size() ? next + 1 : 0;
+    benchmark::DoNotOptimize(planner.project(*c.strategy, c.mesh, c.batch));
+  }
+  state.counters["configurations/s"] = benchmark::Counter(double(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["grids"] = double(all.size());
+}
+
+void resnet50(benchmark::State& state) { price_all(state, "resnet50", "abci", Precision::fp32); }
+void gpt3(benchmark::State& state) { price_all(state, "gpt3-175b", "selene", Precision::fp16); }
+
+}  // namespace
+
+BENCHMARK(resnet50);
+BENCHMARK(gpt3);

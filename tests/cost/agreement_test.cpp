@@ -1,0 +1,146 @@
+// The engine and the paper's closed forms, wherever the paper's assumptions hold: convolutions of stride 1 that keep
+// their shape, one level of links, nothing overlapped. Where the two really differ, the difference is the law.
+#include <doctest/doctest.h>
+
+#include "tests/support/pencil.hpp"
+
+using namespace paradl;
+using namespace paradl::test;
+
+namespace {
+
+Training plain() {
+  Training t;
+  t.overlap = false;
+  t.gamma = 1;  // both count values and gradients of x, y and w
+  return t;
+}
+
+void check_time(const Projection& engine, const Projection& paper, std::initializer_list<Term> list) {
+  REQUIRE((engine.cost && paper.cost));
+  for (const Term t : list) {
+    CAPTURE(term_names[std::size_t(t)].title);
+    CHECK((*engine.cost)[t].base() == doctest::Approx((*paper.cost)[t].base()).epsilon(1e-12));
+  }
+}
+
+constexpr auto all = {Term::forward, Term::backward, Term::update, Term::gradient_exchange, Term::activation_exchange, Term::halo_exchange, Term::stage_transfer};
+
+double memory(const Projection& p) { return p.cost->memory.total().base() - p.cost->memory.optimizer.base(); }
+
+constexpr double alpha = 10e-6, beta = 1e-10;
+
+}  // namespace
+
+TEST_CASE("serial and data: engine and closed form are equal") {
+  for (const Precision precision : {Precision::fp32, Precision::tf32}) {
+    Training t = plain();
+    t.precision = precision;
+    Bench bench(chain(5), flat_machine(), t);
+    check_time(bench.engine("serial", "", 64), bench.paper("serial", "", 64), all);
+    for (const char* p : {"1", "2", "3", "8", "64"}) {
+      CAPTURE(p);
+      const auto engine = bench.engine("data", p, 64), paper = bench.paper("data", p, 64);
+      check_time(engine, paper, all);
+      CHECK(memory(engine) == doctest::Approx(memory(paper)));
+    }
+  }
+}
+
+TEST_CASE("spatial: equal from three parts on, half the halo with two, none with one") {
+  Bench bench(chain(5), flat_machine(), plain());
+  for (const char* p : {"3", "4", "8", "16"}) {
+    CAPTURE(p);
+    const auto engine = bench.engine("spatial", p, 64), paper = bench.paper("spatial", p, 64);
+    check_time(engine, paper, all);
+    CHECK(memory(engine) == doctest::Approx(memory(paper)));
+  }
+  CHECK((*bench.engine("spatial", "2", 64).cost)[Term::halo_exchange].base() ==
+        doctest::Approx((*bench.paper("spatial", "2", 64).cost)[Term::halo_exchange].base() / 2));
+  CHECK((*bench.engine("spatial", "1", 64).cost)[Term::halo_exchange] == Seconds{});
+  CHECK((*bench.paper("spatial", "1", 64).cost)[Term::halo_exchange] == Seconds{});
+}
+
+TEST_CASE("spatial in 2-D and 3-D: equal where every cut extent has three parts or more") {
+  Bench plane(chain(3), flat_machine(), plain());
+  check_time(plane.engine("spatial", "3x4", 64), plane.paper("spatial", "3x4", 64), all);
+  Bench volume(chain(3, 4, "4x16x16x16"), flat_machine(), plain());
+  check_time(volume.engine("spatial", "4x3x4", 8), volume.paper("spatial", "4x3x4", 8), all);
+}
+
+TEST_CASE("layer: equal for equal stages, pure and pipelined") {
+  for (const int S : {1, 2, 4, 8}) {
+    Training t = plain();
+    t.micro_batches = S;
+    Bench bench(chain(12), flat_machine(), t);
+    for (const char* p : {"1", "2", "3", "4", "6", "12"}) {
+      CAPTURE(S);
+      CAPTURE(p);
+      const auto engine = bench.engine("layer", p, 64), paper = bench.paper("layer", p, 64);
+      REQUIRE((engine.cost && paper.cost));
+      // The engine shows idling as `bubble`, the closed form has it in forward and backward.
+      CHECK(engine.cost->compute().base() == doctest::Approx(paper.cost->compute().base()).epsilon(S == 1 ? 1e-12 : 1e-9));
+      check_time(engine, paper, {Term::stage_transfer, Term::gradient_exchange});
+      // One stage runs each micro-batch to its end; the closed form keeps all of them even then.
+      if (engine.gpus > 1 || S == 1) CHECK(memory(engine) == doctest::Approx(memory(paper)));
+    }
+  }
+}
+
+TEST_CASE("filter: equal where the last output may stay in slices") {
+  Bench bench(chain(5), flat_machine(), plain());
+  for (const char* p : {"1", "2", "4", "8"}) {
+    CAPTURE(p);
+    const auto engine = bench.engine("filter", p, 64), paper = bench.paper("filter", p, 64);
+    check_time(engine, paper, all);
+    // The closed form keeps all of y_G; the engine leaves it in slices.
+    const double last = 2 * 64 * 2048 * 4.0;
+    CHECK(memory(paper) - memory(engine) == doctest::Approx(last * (1 - 1 / std::stod(p))));
+  }
+}
+
+TEST_CASE("filter: a loss that wants all channels costs one allgather more") {
+  const std::string layers =
+      "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: b, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n";
+  Bench slices(work_of(layers + "  - {name: loss, op: loss}\n"), flat_machine(), plain());
+  Bench whole(work_of(layers + "  - {name: loss, op: loss, whole: true}\n"), flat_machine(), plain());
+  const double extra = ((*whole.engine("filter", "4", 64).cost)[Term::activation_exchange] - (*slices.engine("filter", "4", 64).cost)[Term::activation_exchange]).base();
+  CHECK(extra == doctest::Approx(3 * (alpha + 64 * 2048 * 4 / 4 * beta)));
+}
+
+TEST_CASE("channel: the engine sums the last layer too") {
+  Bench bench(chain(5), flat_machine(), plain());
+  for (const int p : {1, 2, 4, 8}) {
+    CAPTURE(p);
+    const auto engine = bench.engine("channel", std::to_string(p), 64), paper = bench.paper("channel", std::to_string(p), 64);
+    check_time(engine, paper, {Term::forward, Term::backward, Term::update, Term::gradient_exchange});
+    const double difference = ((*engine.cost)[Term::activation_exchange] - (*paper.cost)[Term::activation_exchange]).base();
+    CHECK(difference == doctest::Approx(2 * (p - 1) * (alpha + 64 * 2048 * 4.0 / p * beta)));
+    CHECK(memory(engine) == doctest::Approx(memory(paper)));  // sums leave y whole
+  }
+}
+
+TEST_CASE("data+filter and data+spatial: equal on one level") {
+  Bench bench(chain(5), flat_machine(), plain());
+  for (const char* grid : {"1x4", "4x1", "2x4", "8x2", "16x8"}) {
+    CAPTURE(grid);
+    check_time(bench.engine("data+filter", grid, 64), bench.paper("data+filter", grid, 64), all);
+  }
+  for (const char* grid : {"1x4", "2x4", "8x3", "16x8"}) {
+    CAPTURE(grid);
+    check_time(bench.engine("data+spatial", grid, 64), bench.paper("data+spatial", grid, 64), all);
+  }
+}
+
+TEST_CASE("rounded iterations: exchanges and updates happen ceil(D/B) times, computation is D/p") {
+  Training t = plain();
+  t.ceil_iterations = true;
+  Bench up(chain(3), flat_machine(), t);
+  Bench exact(chain(3), flat_machine(), plain());
+  // D = 1000, B = 64: 15.625 iterations
+  const auto a = up.engine("data", "4", 64), b = exact.engine("data", "4", 64);
+  CHECK(a.iterations == 16);
+  CHECK((a.iterations * a.cost->communication()).base() == doctest::Approx((16 * b.cost->communication()).base()));
+  CHECK((a.iterations * (*a.cost)[Term::forward]).base() == doctest::Approx((b.iterations * (*b.cost)[Term::forward]).base()));
+  check_time(a, up.paper("data", "4", 64), all);
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# run_example.sh FOLDER: runs FOLDER/command there and compares what it prints with FOLDER/expected, and its exit
+# code with FOLDER/exit (0 when there is none). PARADL_UPDATE_GOLDEN=1 rewrites FOLDER/expected instead.
+# `paradl` must be on PATH. Commands that write files may put them in $TMPDIR.
+set -euo pipefail
+
+cd "$1"
+update=${PARADL_UPDATE_GOLDEN:-}
+wanted=0
+[[ -f exit ]] && wanted=$(<"exit")
+
+# The answer must not depend on who runs the test.
+unset "${!PARADL_@}" COLUMNS NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR
+export LC_ALL=C.UTF-8
+TMPDIR=$(mktemp -d)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+
+# -e: a line that fails ends the run, so that no failure hides behind a later line.
+code=0
+bash -e ./command </dev/null >"$TMPDIR/stdout" || code=$?
+
+if [[ $code -ne $wanted ]]; then
+  cat "$TMPDIR/stdout"
+  echo "$1: exit code $code, expected $wanted" >&2
+  exit 1
+fi
+if [[ $update == 1 ]]; then
+  cp "$TMPDIR/stdout" expected
+else
+  diff -u expected "$TMPDIR/stdout"
+fi

@@ -1,0 +1,288 @@
+#include "paradl/spec/reader.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/spec_text.hpp"
+
+namespace paradl {
+namespace {
+using namespace test;
+
+/// A mapping with its reader; problems() is what was found so far, as the user reads it.
+struct Reading {
+  SourceText source;
+  Problems found{source};
+  Reader reader;
+
+  explicit Reading(const std::string& text, const std::string& what = "a level")
+      : source(source_of(text)), reader(parse_yaml(source), found, what) {}
+  std::string problems() const {
+    return complaint([&] { found.raise(); });
+  }
+};
+
+TEST_CASE("values are read where they stand, with their unit") {
+  Reading file(
+      "name: node\nlatency: 9 us\nbandwidth: 100 Gb/s\nsize: 4\nspare: 0 s\nmaybe: 16 GiB\nflat: true\n");
+  CHECK(file.reader.text("name") == "node");
+  CHECK(file.reader.quantity<Seconds>("latency").base() == doctest::Approx(9e-6));
+  CHECK(file.reader.quantity<Bandwidth>("bandwidth") == Bandwidth{12.5e9});
+  CHECK(file.reader.number("size", 1, 100) == 4);
+  CHECK(file.reader.quantity_or_zero<Seconds>("spare") == Seconds{});
+  CHECK(file.reader.optional<Bytes>("maybe") == Bytes{16.0 * 1'073'741'824});
+  CHECK(file.reader.flag("flat", false));
+  file.reader.finish();
+  CHECK(file.problems().empty());
+}
+
+TEST_CASE("what is not there has its fallback") {
+  Reading file("name: node\n");
+  CHECK(file.reader.text("name", "other") == "node");
+  CHECK(file.reader.text("summary", "none") == "none");
+  CHECK(file.reader.number("ports", 1, 8, 2.0) == 2);
+  CHECK(file.reader.flag("flat", true));
+  CHECK_FALSE(file.reader.optional<Bytes>("maybe"));
+  CHECK(file.reader.words("from").empty());
+  CHECK_FALSE(file.reader.has("summary"));
+  CHECK_FALSE(file.reader.node("summary").IsDefined());
+  file.reader.finish();
+  CHECK(file.problems().empty());
+}
+
+TEST_CASE("a missing key is reported at its mapping") {
+  Reading file("\n\nname: node\n");
+  CHECK(file.reader.quantity<Seconds>("latency") == Seconds{});
+  CHECK(file.problems() ==
+        "error: a level has no `latency`\n"
+        " --> test.yaml:3:1\n"
+        "3 | name: node\n"
+        "  | ^ add `latency: ...`\n");
+}
+
+TEST_CASE("a bare number is reported with how to write it") {
+  // The picture of the manual (cli.md, section 5).
+  Reading file("levels:\n- name: node\n  size: 4\n\n\n\n\n\n  latency: 0.5\n");
+  Problems found(file.source);
+  Reader level(parse_yaml(file.source)["levels"][0], found, "a level");
+  level.quantity<Seconds>("latency");
+  CHECK(complaint([&] { found.raise(); }) ==
+        "error: cannot read `latency`\n"
+        " --> test.yaml:9:12\n"
+        "9 |   latency: 0.5\n"
+        "  |            ^^^ write a time, such as `500 ns`\n");
+}
+
+TEST_CASE("each kind of quantity says what it wants") {
+  Reading file("a: 1\nb: 16 GB/s\nc: -3 GB/s\nd: fast\ne: 0 GiB\n");
+  file.reader.quantity<Seconds>("a");
+  file.reader.quantity<Bytes>("b");
+  file.reader.quantity<Bandwidth>("c");
+  file.reader.quantity<FlopRate>("d");
+  file.reader.quantity<Bytes>("e");
+  const std::string out = file.problems();
+  CHECK(mistakes(out) == 5);
+  CHECK(says(out, "1 | a: 1\n  |    ^ write a time, such as `500 ns`\n"));
+  CHECK(says(out, "2 | b: 16 GB/s\n  |    ^^^^^^^ write a size, such as `16 GiB`\n"));
+  CHECK(says(out, "  |    ^^^^^^^ write a bandwidth, such as `12.5 GB/s` or `100 Gb/s`\n"));
+  CHECK(says(out, "  |    ^^^^ write a rate of work, such as `15.7 Tflop/s`\n"));
+  CHECK(says(out, "error: `e` must be more than zero\n"));
+}
+
+TEST_CASE("a list or a mapping is no single value") {
+  Reading file("name: [a, b]\nlatency: {a: 1 s}\nsize: [4]\nflat: {}\nempty:\n");
+  CHECK(file.reader.text("name").empty());
+  file.reader.quantity<Seconds>("latency");
+  file.reader.number("size", 1, 9);
+  CHECK(file.reader.flag("flat", true));
+  file.reader.text("empty");
+  const std::string out = file.problems();
+  CHECK(mistakes(out) == 5);
+  for (const std::string key : {"name", "latency", "size", "flat", "empty"}) {
+    CAPTURE(key);
+    CHECK(says(out, "error: `" + key + "` must be a single value\n"));
+  }
+}
+
+TEST_CASE("an empty word is no name") {
+  Reading file("name: ''\n");
+  file.reader.text("name");
+  CHECK(says(file.problems(), "error: `name` is empty\n"));
+}
+
+TEST_CASE("numbers are within their bounds and have no unit") {
+  Reading file("a: 0\nb: 101\nc: 4 GB\nd: nan\ne: inf\nf: 1e400\ng: 2.5e1\n");
+  CHECK(file.reader.number("g", 1, 100) == 25);
+  for (const std::string key : {"a", "b", "c", "d", "e", "f"}) CHECK(file.reader.number(key, 1, 100) == 1);
+  const std::string out = file.problems();
+  CHECK(mistakes(out) == 6);
+  CHECK(says(out, "error: `a` must be from 1 to 100\n"));
+  CHECK(says(out, "error: `b` must be from 1 to 100\n"));
+  for (const std::string key : {"c", "d", "e", "f"}) {
+    CAPTURE(key);
+    CHECK(says(out, "error: cannot read `" + key + "`\n"));
+  }
+  CHECK(says(out, "^^^^ write a number without a unit\n"));
+}
+
+TEST_CASE("a flag is true or false, in these words only") {
+  Reading file("a: true\nb: false\nc: yes\nd: 1\n");
+  CHECK(file.reader.flag("a", false));
+  CHECK_FALSE(file.reader.flag("b", true));
+  CHECK(file.reader.flag("c", true));
+  CHECK_FALSE(file.reader.flag("d", false));
+  CHECK(mistakes(file.problems()) == 2);
+  CHECK(says(file.problems(), "3 | c: yes\n  |    ^^^ write true or false\n"));
+}
+
+TEST_CASE("one word or a list of words") {
+  Reading file("a: conv\nb: [conv, fc]\nc: []\nd: {x: y}\ne: [[conv]]\nf:\n");
+  CHECK(file.reader.words("a") == std::vector<std::string>{"conv"});
+  CHECK(file.reader.words("b") == std::vector<std::string>{"conv", "fc"});
+  CHECK(file.problems().empty());
+  for (const std::string key : {"c", "d", "e", "f"}) CHECK(file.reader.words(key).empty());
+  const std::string out = file.problems();
+  CHECK(says(out, "error: `c` is empty\n"));
+  CHECK(says(out, "error: `d` must be a name or a list of names\n"));
+  CHECK(says(out, "error: `e` must be a name or a list of names\n"));
+  CHECK(says(out, "error: `f` is empty\n"));
+}
+
+TEST_CASE("an unknown key gets a suggestion") {
+  // The picture of the manual (style.md, section 7).
+  Reading file("name: node\nsize: 4\nlatency: 9 us\nbandwith: 12.5 GB/s\n");
+  for (const std::string key : {"name", "size", "latency", "bandwidth"}) file.reader.has(key);
+  file.reader.finish();
+  CHECK(file.problems() ==
+        "error: unknown key `bandwith`\n"
+        " --> test.yaml:4:1\n"
+        "4 | bandwith: 12.5 GB/s\n"
+        "  | ^^^^^^^^ did you mean `bandwidth`?\n");
+}
+
+TEST_CASE("an unknown key that is near to nothing gets the list") {
+  Reading file("colour: red\n");
+  for (const std::string key : {"size", "name", "latency"}) file.reader.has(key);
+  file.reader.finish();
+  CHECK(says(file.problems(), "  | ^^^^^^ a level takes: latency, name, size\n"));
+}
+
+TEST_CASE("a key given twice is a mistake, at its second place") {
+  Reading file("name: a\nsize: 4\nname: b\n");
+  CHECK(file.problems() ==
+        "error: `name` is given twice in a level\n"
+        " --> test.yaml:3:1\n"
+        "3 | name: b\n"
+        "  | ^^^^ keep one of them\n");
+}
+
+TEST_CASE("a key is a word") {
+  Reading file("? [a, b]\n: c\n");
+  file.reader.finish();
+  CHECK(mistakes(file.problems()) == 1);
+  CHECK(says(file.problems(), "error: a key must be a word\n"));
+}
+
+TEST_CASE("what is no mapping is refused once, without a list of all that it lacks") {
+  for (const std::string text : {"", "# nothing but a comment\n", "---\n", "~\n", "[1, 2]\n", "a word\n"}) {
+    CAPTURE(text);
+    Reading file(text);
+    file.reader.text("name");
+    file.reader.quantity<Seconds>("latency");
+    file.reader.finish();
+    const std::string out = file.problems();
+    CHECK(says(out, "error: a level must be a mapping\n"));
+    CHECK(mistakes(out) == 1);
+  }
+}
+
+TEST_CASE("at most ten mistakes are told, each of them once") {
+  const SourceText source = source_of("a: b\n");
+  Problems found(source);
+  CHECK_FALSE(found.any());
+  CHECK_NOTHROW(found.raise());
+  for (int i = 0; i < 3; ++i) found.add({1, 1, 1}, "the same");
+  CHECK_FALSE(found.full());
+  for (int i = 1; i < 30; ++i) found.add({i, 1, 1}, "another");
+  CHECK(found.full());
+  try {
+    found.raise();
+    FAIL("must throw");
+  } catch (const SpecError& error) {
+    CHECK(error.problems().size() == 10);
+    CHECK(error.problems()[0].message == "the same");
+    CHECK(error.problems()[1].message == "another");
+    CHECK(error.file() == "test.yaml");
+  }
+}
+
+TEST_CASE("many unknown keys are not all told") {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "key" + std::to_string(i) + ": 1\n";
+  Reading file(text);
+  file.reader.finish();
+  CHECK(mistakes(file.problems()) == 10);
+}
+
+TEST_CASE("what is not YAML is reported where it stops being YAML") {
+  const auto out = [](const std::string& text) { return complaint([&] { parse_yaml(source_of(text)); }); };
+  const std::string bracket = out("name: abci\nlevels: [a, b\nhost: 3\n");
+  CHECK(says(bracket, "error: this is not YAML: "));
+  CHECK(says(bracket, " --> test.yaml:"));
+  CHECK(says(bracket, "look for a missing bracket, quote or colon"));
+  CHECK(mistakes(bracket) == 1);
+  for (const std::string text :
+       {"a: b: c\n", "{a: 1\n", "[a, b\n", "a: *nowhere\n", "a:\n\t- b\n", "@x\n", "a: b\n c: d\n"}) {
+    CAPTURE(text);
+    CHECK(says(out(text), "error: this is not YAML: "));
+  }
+}
+
+TEST_CASE("a file with zero bytes in it is no text") {
+  const std::string text("name: a\0b\n", 10);
+  CHECK(complaint([&] { parse_yaml(source_of(text)); }) ==
+        "error: this is not a text file\n"
+        " --> test.yaml:1:1\n"
+        "1 | name: a b\n"
+        "  | ^ write YAML\n");
+}
+
+TEST_CASE("a second document in a file is not passed over in silence") {
+  CHECK_FALSE(complaint([] { parse_yaml(source_of("name: a\n---\nname: b\n")); }).empty());
+}
+
+TEST_CASE("nesting without end is refused, however it is written") {
+  const auto refused = [](const std::string& text) {
+    const std::string out = complaint([&] { parse_yaml(source_of(text)); });
+    CHECK(mistakes(out) == 1);
+    return out;
+  };
+  const std::size_t deep = 20'000;
+  refused(std::string(deep, '['));
+  refused(std::string(deep, '[') + std::string(deep, ']'));
+  std::string maps, dashes;
+  for (std::size_t i = 0; i < deep; ++i) maps += "{a: ", dashes += "- ";
+  refused(maps);
+  refused(dashes);
+  // A file that is well formed but for its depth should not be told to look for a missing bracket.
+  CHECK(says(refused(std::string(1000, '[') + std::string(1000, ']')), "nested too deeply"));
+}
+
+TEST_CASE("a very long line does not flood the terminal") {
+  Reading file("latency: " + std::string(100'000, '9') + "\n");
+  file.reader.quantity<Seconds>("latency");
+  CHECK(mistakes(file.problems()) == 1);
+  CHECK(file.problems().size() < 1000);
+}
+
+TEST_CASE("places count from one, as editors do") {
+  const YAML::Node root = parse_yaml(source_of("a: first\nb:\n  c: second\n"));
+  CHECK(spot_of(root["a"]).line == 1);
+  CHECK(spot_of(root["a"]).column == 4);
+  CHECK(spot_of(root["a"]).width == 5);
+  CHECK(spot_of(root["b"]["c"]).line == 3);
+  CHECK(spot_of(root["b"]["c"]).column == 6);
+  CHECK(spot_of(YAML::Node("made by hand")).line == 0);
+}
+
+}  // namespace
+}  // namespace paradl

@@ -1,0 +1,259 @@
+#include "paradl/spec/system_spec.hpp"
+
+#include <fstream>
+#include <iterator>
+
+#include <doctest/doctest.h>
+
+#include "tests/support/spec_text.hpp"
+
+namespace paradl {
+namespace {
+using namespace test;
+
+const std::string small =
+    "name: small\n"
+    "device:\n"
+    "  name: V100\n"
+    "  memory: 16 GiB\n"
+    "  memory-bandwidth: 900 GB/s\n"
+    "  peak: {fp32: 15.7 Tflop/s, fp16: 125 Tflop/s}\n"
+    "levels:\n"
+    "  - {name: node, size: 4, latency: 9 us, bandwidth: 50 GB/s}\n"
+    "  - {name: machine, size: 8, latency: 40 us, bandwidth: 100 Gb/s, ports: 2}\n";
+
+/// `small` with one piece of text in place of another.
+std::string with(const std::string& old_text, const std::string& new_text) {
+  std::string text = small;
+  const std::size_t at = text.find(old_text);
+  REQUIRE(at != text.npos);
+  return text.replace(at, old_text.size(), new_text);
+}
+
+TEST_CASE("a system is read as it is written") {
+  const SystemSpec spec = system_of(small +
+                                    "summary: eight nodes\n"
+                                    "source: invented\n"
+                                    "host: {memory: 384 GiB, bandwidth: 16 GB/s}\n"
+                                    "storage:\n"
+                                    "  node: {capacity: 1.6 TB, read: 3 GB/s}\n"
+                                    "  shared: {capacity: 22 PB}\n");
+  CHECK(spec.name == "small");
+  CHECK(spec.summary == "eight nodes");
+  CHECK(spec.origin == "invented");
+  CHECK(spec.device.name == "V100");
+  CHECK(spec.device.memory == Bytes{16.0 * 1'073'741'824});
+  CHECK(spec.device.memory_bandwidth == Bandwidth{900e9});
+  CHECK(spec.device.peak[std::size_t(Precision::fp32)] == FlopRate{15.7e12});
+  CHECK(spec.device.peak[std::size_t(Precision::fp16)] == FlopRate{125e12});
+  CHECK_FALSE(spec.device.peak[std::size_t(Precision::bf16)]);
+  REQUIRE(spec.levels.size() == 2);
+  CHECK(spec.levels[0].name == "node");
+  CHECK(spec.levels[0].size == 4);
+  CHECK(spec.levels[0].latency.base() == doctest::Approx(9e-6));
+  CHECK(spec.levels[0].bandwidth == Bandwidth{50e9});
+  CHECK_FALSE(spec.levels[0].ports);
+  CHECK(spec.levels[0].oversubscription == 1);
+  CHECK(spec.levels[1].ports == 2);
+  CHECK(spec.host->memory == Bytes{384.0 * 1'073'741'824});
+  CHECK(spec.host->bandwidth == Bandwidth{16e9});
+  CHECK(spec.node_storage->read == Bandwidth{3e9});
+  CHECK(spec.shared_storage->capacity == Bytes{22e15});
+  CHECK_FALSE(spec.shared_storage->read);
+  CHECK(spec.source.file == "test.yaml");
+}
+
+TEST_CASE("host and storage may be left out") {
+  const SystemSpec spec = system_of(small);
+  CHECK_FALSE(spec.host);
+  CHECK_FALSE(spec.node_storage);
+  CHECK_FALSE(spec.shared_storage);
+  CHECK(spec.summary.empty());
+}
+
+TEST_CASE("the example of the manual is a system") {
+  std::ifstream in(PARADL_SOURCE_DIR "/paradl/help/systems.md");
+  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  const std::string fence = "```yaml\n";
+  const std::size_t start = page.find(fence) + fence.size();
+  const SystemSpec spec = system_of(page.substr(start, page.find("```", start) - start));
+  CHECK(spec.name == "example");
+  CHECK(spec.levels.size() == 2);
+}
+
+TEST_CASE("a value without its unit is shown where it stands") {
+  CHECK(complaint_about_system(with("9 us", "9")) ==
+        "error: cannot read `latency`\n"
+        " --> test.yaml:8:36\n"
+        "8 |   - {name: node, size: 4, latency: 9, bandwidth: 50 GB/s}\n"
+        "  |                                    ^ write a time, such as `500 ns`\n");
+}
+
+TEST_CASE("a misspelt key is shown where it stands, and what it leaves missing beside it") {
+  const std::string out = complaint_about_system(with("bandwidth: 50", "bandwith: 50"));
+  CHECK(mistakes(out) == 2);
+  CHECK(says(out, "error: a level has no `bandwidth`\n --> test.yaml:8:5\n"));
+  CHECK(says(out,
+             "8 |   - {name: node, size: 4, latency: 9 us, bandwith: 50 GB/s}\n"
+             "  |                                          ^^^^^^^^ did you mean `bandwidth`?\n"));
+}
+
+TEST_CASE("all mistakes of a file are told at once, in its order") {
+  const std::string out = complaint_about_system(
+      "name: [a]\n"
+      "device: {name: d, memory: 16, memory-bandwidth: fast, peak: {fp33: 1 Tflop/s}}\n"
+      "levels:\n"
+      "  - {name: node, size: 0, latency: -1 us, bandwidth: 0 GB/s, ports: none}\n"
+      "hosts: {}\n");
+  CHECK(mistakes(out) == 10);  // and no more than ten
+  CHECK(says(out, "error: `name` must be a single value\n"));
+  CHECK(says(out, "error: cannot read `memory`\n"));
+  CHECK(says(out, "error: cannot read `memory-bandwidth`\n"));
+  CHECK(says(out, "error: `peak` names no precision\n"));
+  CHECK(says(out, "did you mean `fp32`?\n"));
+  CHECK(says(out, "error: `size` must be from 1 to 16777216\n"));
+  CHECK(says(out, "error: cannot read `latency`\n"));
+  CHECK(says(out, "error: `bandwidth` must be more than zero\n"));
+  CHECK(says(out, "error: cannot read `ports`\n"));
+  CHECK(says(out, "did you mean `host`?\n"));
+}
+
+TEST_CASE("a latency may be zero, a size may not") {
+  CHECK(system_of(with("9 us", "0 us")).levels[0].latency == Seconds{});
+  CHECK_FALSE(complaint_about_system(with("16 GiB", "0 GiB")).empty());
+  CHECK_FALSE(complaint_about_system(with("50 GB/s", "0 GB/s")).empty());
+  CHECK_FALSE(complaint_about_system(with("15.7 Tflop/s", "0 Tflop/s")).empty());
+}
+
+TEST_CASE("sizes of levels are whole numbers, and their product is a machine") {
+  CHECK(says(complaint_about_system(with("size: 4", "size: 4.5")), "error: `size` must be a whole number\n"));
+  CHECK(mistakes(complaint_about_system(with("size: 4", "size: four"))) == 1);
+  CHECK(mistakes(complaint_about_system(with("size: 4", "size: 1e9"))) == 1);
+  CHECK(complaint_about_system(with("size: 4", "size: 2097152")).empty());  // 2^21 * 8 = 2^24
+  CHECK(says(complaint_about_system(with("size: 4", "size: 2097153")),
+             "error: the sizes multiply to more than 16 M GPUs\n"));
+}
+
+TEST_CASE("levels are a list of one to eight, each with a name of its own") {
+  const auto levels = [](int count, const std::string& name) {
+    std::string list = "levels:\n";
+    for (int i = 0; i < count; ++i)
+      list += "  - {name: " + name + (name == "same" ? "" : std::to_string(i)) +
+              ", size: 2, latency: 1 us, bandwidth: 1 GB/s}\n";
+    return small.substr(0, small.find("levels:")) + list;
+  };
+  CHECK(complaint_about_system(levels(1, "level")).empty());
+  CHECK(complaint_about_system(levels(8, "level")).empty());
+  CHECK(says(complaint_about_system(levels(9, "level")),
+             "`levels` must be a list of one to eight levels, innermost first"));
+  CHECK(says(complaint_about_system(levels(2, "same")),
+             "error: two levels are called `same`\n --> test.yaml:9:12\n"));
+  const std::string nothing = small.substr(0, small.find("levels:"));
+  CHECK(says(complaint_about_system(nothing), "error: a system file has no `levels`\n"));
+  for (const std::string value : {"[]", "{}", "4", "", "{name: node}"}) {
+    CAPTURE(value);
+    CHECK(says(complaint_about_system(nothing + "levels: " + value + "\n"),
+               "`levels` must be a list of one to eight levels"));
+  }
+}
+
+TEST_CASE("levels without names do not share one") {
+  const std::string nothing = small.substr(0, small.find("levels:"));
+  const std::string out = complaint_about_system(nothing +
+                                                 "levels:\n"
+                                                 "  - {size: 2, latency: 1 us, bandwidth: 1 GB/s}\n"
+                                                 "  - {size: 2, latency: 1 us, bandwidth: 1 GB/s}\n");
+  CHECK(says(out, "error: a level has no `name`\n"));
+  CHECK_FALSE(says(out, "two levels"));
+}
+
+TEST_CASE("ports and the taper of a tree are positive numbers") {
+  CHECK(system_of(with("ports: 2", "ports: 0.5")).levels[1].ports == 0.5);  // one port for two nodes
+  CHECK(system_of(with("ports: 2", "oversubscription: 3")).levels[1].oversubscription == 3);
+  CHECK_FALSE(complaint_about_system(with("ports: 2", "ports: 0")).empty());
+  CHECK_FALSE(complaint_about_system(with("ports: 2", "ports: -2")).empty());
+  CHECK(says(complaint_about_system(with("ports: 2", "oversubscription: 0.5")),
+             "error: `oversubscription` must be from 1 to 1000000\n"));
+}
+
+TEST_CASE("ports given for a level leave nothing for its oversubscription to say") {
+  // `ports` is what a unit has; the taper divides what it would have had. With both, one would be passed
+  // over.
+  CHECK_FALSE(complaint_about_system(with("ports: 2", "ports: 2, oversubscription: 3")).empty());
+}
+
+TEST_CASE("a device without a peak computes nothing") {
+  CHECK(says(complaint_about_system(with("  peak: {fp32: 15.7 Tflop/s, fp16: 125 Tflop/s}\n", "")),
+             "error: `device` has no `peak`\n"));
+  CHECK(says(complaint_about_system(with("{fp32: 15.7 Tflop/s, fp16: 125 Tflop/s}", "{}")),
+             "error: `peak` names no precision\n"));
+  CHECK(says(complaint_about_system(with("{fp32: 15.7 Tflop/s, fp16: 125 Tflop/s}", "15.7 Tflop/s")),
+             "error: `peak` must be a mapping\n"));
+}
+
+TEST_CASE("an empty file is not a system") {
+  for (const std::string text : {"", "\n", "# a comment\n"}) {
+    CAPTURE(text);
+    CHECK(says(complaint_about_system(text), "error: a system file must be a mapping\n"));
+  }
+}
+
+TEST_CASE("--set puts a value in place of the file's") {
+  CHECK(system_of(small, {{"device.memory", "32GiB"}}).device.memory == Bytes{32.0 * 1'073'741'824});
+  CHECK(system_of(small, {{"device.peak.fp32", "10 Tflop/s"}}).device.peak[0] == FlopRate{10e12});
+  CHECK(system_of(small, {{"name", "other"}}).name == "other");
+  const SystemSpec two =
+      system_of(small, {{"levels.node.size", "8"}, {"levels.machine.bandwidth", "25 GB/s"}});
+  CHECK(two.levels[0].size == 8);
+  CHECK(two.levels[1].bandwidth == Bandwidth{25e9});
+  CHECK(system_of(small, {{"device.memory", "1 GiB"}, {"device.memory", "2 GiB"}}).device.memory ==
+        Bytes{2.0 * 1'073'741'824});
+}
+
+TEST_CASE("--set adds a key that the file left out") {
+  CHECK(system_of(small, {{"device.peak.bf16", "125 Tflop/s"}}).device.peak[std::size_t(Precision::bf16)] ==
+        FlopRate{125e12});
+  CHECK(system_of(small, {{"levels.node.ports", "2"}}).levels[0].ports == 2);
+  CHECK(system_of(small, {{"summary", "changed"}}).summary == "changed");
+}
+
+TEST_CASE("a wrong path in --set is a mistake of the command line") {
+  CHECK(complaint_about_system(small, {{"levels.nodes.size", "4"}}) ==
+        "usage: --set levels.nodes.size: there is no `nodes` in the system file\n"
+        "help: write a path such as device.memory or levels.node.bandwidth\n");
+  CHECK(complaint_about_system(small, {{"device.memory.size", "4"}}) ==
+        "usage: --set device.memory.size: there is nothing to set there\n"
+        "help: write a path such as device.memory or levels.node.bandwidth\n");
+  CHECK(complaint_about_system(small, {{"device.memry", "1 GiB"}}) ==
+        "usage: --set: unknown key `memry`\n"
+        "help: did you mean `memory`?\n");
+  for (const std::string path :
+       {"", ".", "device.", "device..memory", "levels.0.size", "levels.size", "a.b.c", "levels"}) {
+    CAPTURE(path);
+    CHECK(complaint_about_system(small, {{path, "4"}}).starts_with("usage: --set"));
+  }
+}
+
+TEST_CASE("a wrong value in --set is a mistake of the command line, not of the file") {
+  const std::string out = complaint_about_system(small, {{"device.memory", "banana"}});
+  CHECK(out.starts_with("usage: --set"));
+  CHECK(says(out, "cannot read `memory`"));
+  CHECK(says(out, "write a size, such as `16 GiB`"));
+  CHECK(complaint_about_system(small, {{"levels.node.size", "4.5"}}).starts_with("usage: --set"));
+  CHECK(complaint_about_system(small, {{"levels.node.ports", "none"}}).starts_with("usage: --set"));
+}
+
+TEST_CASE("a mistake of the file stays one beside a good --set") {
+  const std::string out = complaint_about_system(with("50 GB/s", "50"), {{"device.memory", "32 GiB"}});
+  CHECK(says(out, " --> test.yaml:8:"));
+  CHECK(mistakes(out) == 1);
+}
+
+TEST_CASE("--set among levels that have no name finds none") {
+  const std::string text = with("{name: node, ", "{");
+  CHECK(complaint_about_system(text, {{"levels.node.size", "4"}})
+            .starts_with("usage: --set levels.node.size: there is no `node`"));
+}
+
+}  // namespace
+}  // namespace paradl

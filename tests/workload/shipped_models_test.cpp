@@ -1,0 +1,253 @@
+// The networks in models/: do they have the weights and multiply-adds that others count?
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "tests/support/spec_text.hpp"
+
+namespace paradl {
+namespace {
+using namespace test;
+
+struct Network {
+  ModelSpec spec;
+  Workload work;
+};
+
+/// Each network is read once for all tests.
+const Network& read_once(const std::string& name) {
+  static std::map<std::string, Network> known;
+  if (const auto found = known.find(name); found != known.end()) return found->second;
+  Network network{.spec = shipped().model(name), .work = {}};
+  network.work = build_workload(network.spec);
+  return known.emplace(name, std::move(network)).first->second;
+}
+const Workload& network_called(const std::string& name) { return read_once(name).work; }
+
+TEST_CASE("every shipped model can be read, trained on something, and says where it comes from") {
+  for (const std::string& name : shipped().names("models")) {
+    CAPTURE(name);
+    const auto& [spec, work] = read_once(name);
+    CHECK(spec.name == name);
+    CHECK_FALSE(spec.summary.empty());
+    CHECK_FALSE(spec.origin.empty());
+    CHECK_FALSE(spec.dataset.empty());
+    CHECK(spec.samples >= 1);
+    CHECK(spec.sample > Bytes{});
+    CHECK(work.layers.back().op == Op::loss);
+    CHECK(work.parameters() > 0);
+    CHECK(work.macs() > 0);
+  }
+}
+
+TEST_CASE("the models that formats.md names are all there") {
+  const std::vector<std::string> names = shipped().names("models");
+  for (const std::string name : {"alexnet",       "vgg16",         "vgg19",
+                                 "resnet18",      "resnet50",      "resnet101",
+                                 "resnet152",     "inception-v3",  "densenet121",
+                                 "mobilenet-v2",  "vit-b-16",      "bert-base",
+                                 "bert-large",    "gpt2",          "gpt2-xl",
+                                 "megatron-2.5b", "gpt3-175b",     "cosmoflow-512",
+                                 "cosmoflow-256", "cosmoflow-128", "cosmoflow-mlperf-128"}) {
+    CAPTURE(name);
+    CHECK(std::ranges::binary_search(names, name));
+  }
+}
+
+TEST_CASE("published counts of weights") {
+  const auto check = [](const std::string& name, double published) {
+    CAPTURE(name);
+    CHECK(network_called(name).parameters() == published);
+  };
+  check("alexnet", 61'100'840);             // torchvision
+  check("vgg16", 138'357'544);              // torchvision
+  check("resnet50", 25'557'032);            // torchvision
+  check("inception-v3", 27'161'264);        // torchvision, with the auxiliary head
+  check("mobilenet-v2", 3'504'872);         // torchvision
+  check("vit-b-16", 86'567'656);            // torchvision
+  check("bert-base", 109'482'240);          // Hugging Face, BertModel
+  check("bert-large", 335'141'888);         // Hugging Face, BertModel
+  check("gpt2", 124'439'808);               // Hugging Face, GPT2LMHeadModel, tied
+  check("cosmoflow-256", 2'128'064);        // the authors' COSMOFLOW.net: 2.13 M
+  check("llama:ffn=11008", 6'738'415'616);  // Hugging Face, Llama 2 7B
+  check("llama:layers=32,hidden=4096,heads=32,kv-heads=8,ffn=14336,seq=8192,vocab=128256",
+        8'030'261'248);  // Llama 3 8B
+  check("llama:layers=80,hidden=8192,heads=64,kv-heads=8,ffn=28672,seq=8192,vocab=128256",
+        70'553'706'496);  // Llama 3 70B
+}
+
+TEST_CASE("published counts of multiply-adds") {
+  const auto check = [](const std::string& name, double published) {
+    CAPTURE(name);
+    CHECK(network_called(name).macs() == published);
+  };
+  check("alexnet", 714'188'480);         // torchvision "GFLOPS" 0.71
+  check("resnet50", 4'089'184'256);      // torchvision 4.09
+  check("vgg16", 15'470'264'320);        // torchvision 15.47
+  check("inception-v3", 5'713'216'096);  // torchvision 5.71, without the auxiliary head
+  check("vit-b-16", 17'563'828'224);     // torchvision 17.56, attention included
+}
+
+TEST_CASE("weights do not depend on the size of the input where nothing is flattened") {
+  CHECK(network_called("cosmoflow-128").parameters() == network_called("cosmoflow-512").parameters());
+  CHECK(network_called("gpt2-xl").parameters() - network_called("gpt2-xl:seq=512").parameters() ==
+        512 * 1600);  // positions
+}
+
+TEST_CASE("a file with a base equals the base with its numbers") {
+  const Workload& by_file = network_called("gpt2-xl");
+  const Workload& by_numbers = network_called("gpt:layers=48,hidden=1600,heads=25,seq=1024,vocab=50257");
+  CHECK(by_file.parameters() == by_numbers.parameters());
+  CHECK(by_file.macs() == by_numbers.macs());
+  CHECK(by_file.layers.size() == by_numbers.layers.size());
+}
+
+TEST_CASE("options of the transformers: fewer heads, a gate, a last product of its own") {
+  const std::string small = "gpt:layers=1,hidden=64,heads=4,seq=16,vocab=100";
+  const double plain = network_called(small).parameters();
+  // its own last product: 100 * 64
+  CHECK(network_called(small + ",tied=0").parameters() - plain == 6400);
+  // keys and values of one head instead of four: 2 * 3 * 16 fewer filters of 64 weights and a bias
+  CHECK(plain - network_called(small + ",kv-heads=1").parameters() == 96 * 65);
+  // a gate: 256 more filters of 64 weights and a bias
+  CHECK(network_called(small + ",gated=1").parameters() - plain == 256 * 65);
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("reference");
+namespace {
+
+std::vector<std::string> split_line(const std::string& line) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      cells.emplace_back();
+    else
+      cells.back() += c;
+  }
+  return cells;
+}
+
+/// Rows of a reference table, each by column name. None without the data.
+std::vector<std::map<std::string, std::string>> reference(const std::string& file) {
+  std::vector<std::map<std::string, std::string>> rows;
+  std::ifstream in(std::string(PARADL_REFERENCE_DATA) + "/" + file);
+  std::string line;
+  if (!std::getline(in, line)) return rows;
+  const std::vector<std::string> columns = split_line(line);
+  while (std::getline(in, line)) {
+    const std::vector<std::string> cells = split_line(line);
+    auto& row = rows.emplace_back();
+    for (std::size_t i = 0; i < columns.size() && i < cells.size(); ++i) row[columns[i]] = cells[i];
+  }
+  return rows;
+}
+
+// Ours -> name in the table. Networks by their numbers stand beside the shipped ones.
+const std::vector<std::pair<std::string, std::string>> counted{
+    {"alexnet", "alexnet"},
+    {"vgg:early=1,late=2", "vgg11"},
+    {"vgg:early=2,late=2", "vgg13"},
+    {"vgg16", "vgg16"},
+    {"vgg19", "vgg19"},
+    {"resnet18", "resnet18"},
+    {"resnet50", "resnet50"},
+    {"resnet101", "resnet101"},
+    {"resnet152", "resnet152"},
+    {"inception-v3", "inception_v3"},
+    {"densenet121", "densenet121"},
+    {"mobilenet-v2", "mobilenet_v2"},
+    {"vit-b-16", "vit_b_16"},
+    {"vit-b-16:patch=32", "vit_b_32"},
+    {"vit-b-16:layers=24,hidden=1024,heads=16,patch=32", "vit_l_32"},
+    {"vit-b-16:layers=32,hidden=1280,heads=16,patch=14", "vit_h_14"},
+    {"bert-base", "bert_base BertModel"},
+    {"bert-large", "bert_large BertModel"},
+    {"gpt2", "gpt2"},
+    {"gpt:layers=24,hidden=1024,heads=16", "gpt2_medium"},
+    {"gpt:layers=36,hidden=1280,heads=20", "gpt2_large"},
+    {"gpt2-xl", "gpt2_xl"},
+    {"gpt:layers=24,hidden=2048,heads=16,seq=2048", "gpt3_1.3B_shape"},
+    {"gpt:layers=32,hidden=4096,heads=32,seq=2048", "gpt3_6.7B_shape"},
+    {"gpt:layers=40,hidden=5120,heads=40,seq=2048", "gpt3_13B_shape"},
+    {"gpt3-175b", "gpt3_175B_shape"},
+    {"cosmoflow-mlperf-128", "cosmoflow_mlperf_128^3"},
+};
+
+TEST_CASE("weights and multiply-adds of each network are those of the reference") {
+  std::map<std::string, std::map<std::string, std::string>> rows;
+  for (auto& row : reference("reference_counts.csv")) rows[row["model"]] = row;
+  REQUIRE(rows.size() > 50);
+  for (const auto& [ours, theirs] : counted) {
+    CAPTURE(ours);
+    REQUIRE(rows.contains(theirs));
+    const Workload& work = network_called(ours);
+    CHECK(work.parameters() == std::stod(rows[theirs]["params"]));
+    CHECK(work.macs() == std::stod(rows[theirs]["macs_total"]));
+  }
+}
+
+TEST_CASE("every shipped model is in the reference, or it is known why it is not") {
+  const std::set<std::string> elsewhere{
+      "cosmoflow-128", "cosmoflow-256", "cosmoflow-512",                        // the paper's network
+      "megatron-2.5b", "llama",                                                 // no row
+      "bert",          "gpt",           "vgg",           "resnet-bottleneck"};  // templates: by numbers
+  for (const std::string& name : shipped().names("models")) {
+    CAPTURE(name);
+    CHECK((elsewhere.contains(name) ||
+           std::ranges::any_of(counted, [&](const auto& pair) { return pair.first == name; })));
+  }
+}
+
+TEST_CASE("each convolution, product and pool has the shape and the counts of the reference") {
+  // Order and names differ from file to file; as a collection they must be equal.
+  using Row =
+      std::tuple<std::string, std::string, double, double>;  // type, shape of y, weights, multiply-adds
+  const std::map<std::string, Op> types{
+      {"Conv2d", Op::conv}, {"Linear", Op::fc}, {"MaxPool2d", Op::max_pool}, {"BatchNorm2d", Op::batch_norm}};
+  const auto rows = reference("reference_layers.csv");
+  REQUIRE_FALSE(rows.empty());
+  for (const auto& [ours, theirs] : counted) {
+    std::multiset<Row> expected, found;
+    // torchvision calls two pools of Inception as functions, which its list of modules does not show.
+    const auto left_out = [&](const std::string& type) {
+      return type == "MaxPool2d" && theirs == "inception_v3";
+    };
+    for (auto row : rows)
+      if (row["model"] == theirs && types.contains(row["type"]) && !left_out(row["type"]))
+        expected.emplace(row["type"], row["out_shape"], std::stod(row["params"]), std::stod(row["macs"]));
+    if (expected.empty()) continue;  // counted as a whole only
+    CAPTURE(ours);
+    for (const Layer& layer : network_called(ours).layers) {
+      const auto type =
+          std::ranges::find_if(types, [&](const auto& pair) { return pair.second == layer.op; });
+      if (type == types.end() || layer.auxiliary || left_out(type->first)) continue;
+      std::ostringstream shape;
+      shape << "1x" << layer.y.channels;
+      for (int d = 0; d < layer.y.dims; ++d) shape << "x" << layer.y.extent[std::size_t(d)];
+      found.emplace(type->first, shape.str(), layer.weights, layer.macs);
+    }
+    CHECK(found.size() == expected.size());
+    for (const auto& [type, shape, weights, macs] : expected) {
+      CAPTURE(type);
+      CAPTURE(shape);
+      CAPTURE(weights);
+      CHECK(found.count({type, shape, weights, macs}) == expected.count({type, shape, weights, macs}));
+    }
+  }
+}
+
+}  // namespace
+TEST_SUITE_END();
+}  // namespace paradl
