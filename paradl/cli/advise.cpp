@@ -1,9 +1,9 @@
 // paradl advise: which strategy should I use?
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <algorithm>
 
 #include "paradl/cli/command.hpp"
 #include "paradl/core/format.hpp"
@@ -15,9 +15,12 @@ namespace {
 
 std::string batch_text(const BatchRule& rule, double batch) {
   switch (rule.per) {
-    case BatchRule::Per::gpu: return fmt::format("{} ({}/gpu)", batch, rule.value);
-    case BatchRule::Per::node: return fmt::format("{} ({}/node)", batch, rule.value);
-    case BatchRule::Per::whole: break;
+    case BatchRule::Per::gpu:
+      return fmt::format("{} ({}/gpu)", batch, rule.value);
+    case BatchRule::Per::node:
+      return fmt::format("{} ({}/node)", batch, rule.value);
+    case BatchRule::Per::whole:
+      break;
   }
   return fmt::format("{}", batch);
 }
@@ -26,37 +29,41 @@ std::string headline(const Ask& ask, const Answer& answer) {
   const Bytes device = ask.machine.device.memory;
   const Projection& best = answer.results.front();
   if (best.feasible())
-    return fmt::format("Use {}: {} per epoch, {} of {}.\n", best.strategy->text, text(best.epoch()), text(best.cost->memory.total()), text(device));
+    return fmt::format("Use {}: {} per epoch, {} of {}.\n", best.strategy->text, text(best.epoch()),
+                       text(best.cost->memory.total()), text(device));
   const Projection* smallest = nullptr;
   for (const Projection& p : answer.results)
     if (p.cost && (!smallest || p.cost->memory.total() < smallest->cost->memory.total())) smallest = &p;
   if (!smallest) return "Nothing fits: every strategy breaks a bound.\n";
-  return fmt::format("Nothing fits: the smallest need is {} ({}); the device has {}.\n", text(smallest->cost->memory.total()),
-                     smallest->strategy->text, text(device));
+  return fmt::format("Nothing fits: the smallest need is {} ({}); the device has {}.\n",
+                     text(smallest->cost->memory.total()), smallest->strategy->text, text(device));
 }
 
-std::string closing(const Ask& ask, const Answer& answer, const std::string& model, const std::string& system, const std::string& batch) {
+std::string closing(const Ask& ask, const Answer& answer, const std::string& model, const std::string& system,
+                    const std::string& batch) {
   std::string out;
   const Projection& best = answer.results.front();
   if (best.feasible()) {
     const auto found = bottlenecks(best);
-    if (found.empty()) out += "No bottleneck: computation takes nearly all of the time.\n";
+    if (found.empty())
+      out += "No bottleneck: computation takes nearly all of the time.\n";
     else
-      out += fmt::format("Bottleneck: {}, {} of the epoch. Try: {}.\n", term_names[std::size_t(found[0].kind)].title,
-                         percent(found[0].share), found[0].remedy);
+      out +=
+          fmt::format("Bottleneck: {}, {} of the epoch. Try: {}.\n",
+                      term_names[std::size_t(found[0].kind)].title, percent(found[0].share), found[0].remedy);
     if (ask.fidelity == Fidelity::detailed) {
-      const auto whole = whole_layers(ask.planner->layout(best.mesh).role, best.mesh, ask.work);
-      if (!whole.empty())
-        out += fmt::format("Run whole on every GPU: {}{}.\n", fmt::join(whole.begin(), whole.begin() + std::min<std::ptrdiff_t>(6, std::ssize(whole)), ", "),
-                           whole.size() > 6 ? fmt::format(" and {} more", whole.size() - 6) : "");
+      const std::string whole = whole_layers_text(ask.planner->layout(best.mesh).role, best.mesh, ask.work);
+      if (!whole.empty()) out += fmt::format("Run whole on every GPU of an axis: {}.\n", whole);
     }
   }
-  out += fmt::format("Layer times: {}. Links: {}{}.\n", ask.times.source, ask.system_spec.source.file,
-                     ask.default_batch ? fmt::format("; mini-batch {} a GPU, the model file's", ask.work.batch) : "");
+  out += fmt::format(
+      "Layer times: {}. Links: {}{}.\n", ask.times.source, ask.system_spec.source.file,
+      ask.default_batch ? fmt::format("; mini-batch {} a GPU, the model file's", ask.work.batch) : "");
   if (best.feasible())
-    out += fmt::format("Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text, model, system,
-                       best.mesh.axes > 1 ? "--grid " + grid_text(best.mesh, false) : fmt::format("-p {}", best.gpus),
-                       ask.default_batch ? "" : " -b " + batch);
+    out += fmt::format(
+        "Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text, model, system,
+        best.mesh.axes > 1 ? "--grid " + grid_text(best.mesh, false) : fmt::format("-p {}", best.gpus),
+        ask.default_batch ? "" : " -b " + batch);
   return out;
 }
 
@@ -64,7 +71,8 @@ int run(const Session& session, Options& options, const std::string& model) {
   options.complete();
   hint(session, session.verbosity > 0 ? options.origins() : "");
   const auto ask = read_ask(session.catalog, options, model, options.get("on"));
-  if (ask->question.gpus.size() != 1) throw UsageError("advise answers for one number of GPUs", "use -p 64; `paradl project` takes ranges");
+  if (ask->question.gpus.size() != 1)
+    throw UsageError("advise answers for one number of GPUs", "use -p 64; `paradl project` takes ranges");
   const Setting setting = ask->setting();
   Answer answer = start_answer(session, *ask);
   answer.setting = &setting;
@@ -77,11 +85,16 @@ int run(const Session& session, Options& options, const std::string& model) {
 
   const auto people = [&](const Printed& table) {
     const double p = answer.results.front().gpus, batch = answer.results.front().batch;
-    return headline(*ask, answer) + fmt::format("\n{} on {}, {} GPU{}, mini-batch {}, epoch of {} samples\n\n", ask->work.name, ask->machine.name, p,
-                                                p == 1 ? "" : "s", batch_text(ask->question.batch, batch), count(ask->work.D)) +
+    return headline(*ask, answer) +
+           fmt::format("\n{} on {}, {} GPU{}, mini-batch {}, epoch of {} samples\n\n", ask->work.name,
+                       ask->machine.name, p, p == 1 ? "" : "s", batch_text(ask->question.batch, batch),
+                       count(ask->work.D)) +
            table.text + "\n" + closing(*ask, answer, model, options.get("on"), options.get("batch"));
   };
-  deliver(session, options, answer, {"strategy", "grid", "epoch", "compute", "communication", "memory", "samples", "tokens", "efficiency", "total_time", "gpu_hours"}, people);
+  deliver(session, options, answer,
+          {"strategy", "grid", "epoch", "compute", "communication", "memory", "samples", "tokens",
+           "efficiency", "total_time", "gpu_hours"},
+          people);
   if (!fits) hint(session, "help: try a smaller --batch, or more GPUs");
   return fits ? answered : answered_no;
 }
@@ -95,13 +108,16 @@ void define_advise(CLI::App& root, Session& session, Action& action) {
   };
   auto words = std::make_shared<Words>();
   CLI::App* command = root.add_subcommand("advise", "which strategy should I use? (start here)");
-  command->add_option("MODEL", words->model, "name in models/, a path, or gpt:layers=24,hidden=...")->required();
+  command->add_option("MODEL", words->model, "name in models/, a path, or gpt:layers=24,hidden=...")
+      ->required();
   words->options.define(*command, true);
   command->footer(R"(Examples:
   paradl advise resnet50 --on abci -p 64
   paradl advise cosmoflow-512 --on abci -p 128 -b 1/node
   paradl advise gpt2-xl --on dgx-a100 -p 32 -b 8/gpu --precision bf16 --optimizer adam)");
-  command->callback([&session, &action, words] { action = [&session, words] { return run(session, words->options, words->model); }; });
+  command->callback([&session, &action, words] {
+    action = [&session, words] { return run(session, words->options, words->model); };
+  });
 }
 
 }  // namespace paradl

@@ -1,9 +1,9 @@
 #include "paradl/cli/ask.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <algorithm>
 
 #include "paradl/cli/ranges.hpp"
 #include "paradl/paper/row.hpp"
@@ -12,11 +12,13 @@ namespace paradl {
 namespace {
 
 template <class Enum, std::size_t N>
-Enum choose(const std::string& option, const std::string& word, const std::array<std::string_view, N>& names) {
+Enum choose(const std::string& option, const std::string& word,
+            const std::array<std::string_view, N>& names) {
   if (const auto found = find_name<Enum>(names, word)) return *found;
   const std::vector<std::string> known(names.begin(), names.end());
   const std::string near = did_you_mean(word, known);
-  throw UsageError(fmt::format("--{} {}: not known", option, word), near.empty() ? fmt::format("use {}", fmt::join(known, ", ")) : near);
+  throw UsageError(fmt::format("--{} {}: not known", option, word),
+                   near.empty() ? fmt::format("use {}", fmt::join(known, ", ")) : near);
 }
 
 constexpr std::array<std::string_view, 2> on_off{"off", "on"};
@@ -31,9 +33,12 @@ constexpr std::array<std::string_view, 2> frameworks{"pytorch", "megatron"};
 Training read_training(const Options& options) {
   Training t;
   // Megatron-LM trains transformers in 16 bits with Adam; everything else starts from fp32 and momentum.
-  const bool megatron = options.has("framework") && choose<int>("framework", options.get("framework"), frameworks) == 1;
-  t.precision = choose<Precision>("precision", options.get("precision", megatron ? "fp16" : "fp32"), precision_names);
-  t.optimizer = choose<Optimizer>("optimizer", options.get("optimizer", megatron ? "adam" : "momentum"), optimizer_names);
+  const bool megatron =
+      options.has("framework") && choose<int>("framework", options.get("framework"), frameworks) == 1;
+  t.precision =
+      choose<Precision>("precision", options.get("precision", megatron ? "fp16" : "fp32"), precision_names);
+  t.optimizer = choose<Optimizer>("optimizer", options.get("optimizer", megatron ? "adam" : "momentum"),
+                                  optimizer_names);
   t.micro_batches = read_count("micro-batches", options.get("micro-batches", "1"), 1, 1'000'000);
   t.schedule = choose<Schedule>("schedule", options.get("schedule", "gpipe"), schedules);
   t.overlap = choose<int>("overlap", options.get("overlap", "on"), on_off) == 1;
@@ -59,7 +64,8 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
   Question q;
   q.named = options.has("strategy");
   if (q.named) {
-    for (const std::string& name : split_list(options.get("strategy"), ',')) q.strategies.push_back(read_strategy(name));
+    for (const std::string& name : split_list(options.get("strategy"), ','))
+      q.strategies.push_back(read_strategy(name));
     if (q.strategies.empty()) throw UsageError("--strategy names none", "write -s data,data+filter");
   } else {
     q.strategies = default_strategies();
@@ -67,15 +73,18 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
       std::erase_if(q.strategies, [](const StrategyName& s) { return !paper::find_row(s.text); });
   }
   if (options.has("grid")) {
-    if (q.strategies.size() != 1 || !q.named) throw UsageError("--grid needs one strategy", "add -s data+filter");
+    if (q.strategies.size() != 1 || !q.named)
+      throw UsageError("--grid needs one strategy", "add -s data+filter");
     q.grid = read_grid(options.get("grid"), q.strategies.front());
     double size = 1;
     for (const Parts& parts : *q.grid) size *= parts.total;
     if (size > ask.machine.gpus())
-      throw UsageError(fmt::format("{} has {} GPUs, and the grid {} wants {}", ask.machine.name, ask.machine.gpus(), options.get("grid"), size));
+      throw UsageError(fmt::format("{} has {} GPUs, and the grid {} wants {}", ask.machine.name,
+                                   ask.machine.gpus(), options.get("grid"), size));
     q.gpus = options.has("gpus") ? read_gpus(options.get("gpus"), ask.machine) : std::vector{int(size)};
     if (q.gpus != std::vector{int(size)})
-      throw UsageError(fmt::format("the grid {} has {} GPUs, but -p says {}", options.get("grid"), size, options.get("gpus")),
+      throw UsageError(fmt::format("the grid {} has {} GPUs, but -p says {}", options.get("grid"), size,
+                                   options.get("gpus")),
                        fmt::format("leave -p out, or write -p {}", size));
   } else if (options.has("gpus")) {
     q.gpus = read_gpus(options.get("gpus"), ask.machine);
@@ -85,7 +94,8 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
   for (const StrategyName& s : q.strategies)
     if (q.named && s.axes.empty() && std::ranges::any_of(q.gpus, [](int p) { return p > 1; }))
       throw UsageError("`serial` runs on one GPU", "use -p 1, or leave serial out");
-  q.batch = options.has("batch") ? read_batch(options.get("batch")) : BatchRule{.per = BatchRule::Per::gpu, .value = ask.work.batch};
+  q.batch = options.has("batch") ? read_batch(options.get("batch"))
+                                 : BatchRule{.per = BatchRule::Per::gpu, .value = ask.work.batch};
   q.grids = choose<Grids>("grids", options.get("grids", "best"), grid_choices);
   return q;
 }
@@ -93,29 +103,35 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
 }  // namespace
 
 Projection Ask::project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
-  return fidelity == Fidelity::paper ? paper::project(setting(), strategy, mesh, batch) : planner->project(strategy, mesh, batch);
+  return fidelity == Fidelity::paper ? paper::project(setting(), strategy, mesh, batch)
+                                     : planner->project(strategy, mesh, batch);
 }
 
 std::vector<Projection> Ask::sweep() const {
-  return paradl::sweep(question, work, machine,
-                       [this](const StrategyName& s, const Mesh& m, double batch) { return project(s, m, batch); });
+  return paradl::sweep(question, work, machine, [this](const StrategyName& s, const Mesh& m, double batch) {
+    return project(s, m, batch);
+  });
 }
 
 std::string Ask::parameters_text() const { return times.source; }
 
-std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model, const std::string& system,
-                              bool needs_gpus) {
+std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model,
+                              const std::string& system, bool needs_gpus) {
   auto ask = std::make_unique<Ask>();
   ask->model_spec = catalog.model(model);
   ask->work = build_workload(ask->model_spec);
   if (system.empty())
-    throw UsageError("which system?", fmt::format("add `--on abci`, or set PARADL_SYSTEM; `paradl systems` lists all {}", catalog.names("systems").size()));
+    throw UsageError("which system?",
+                     fmt::format("add `--on abci`, or set PARADL_SYSTEM; `paradl systems` lists all {}",
+                                 catalog.names("systems").size()));
   ask->system_spec = catalog.system(system, read_overrides(options.sets()));
   ask->machine = build_machine(ask->system_spec);
   ask->fidelity = choose<Fidelity>("fidelity", options.get("fidelity", "detailed"), fidelities);
   ask->training = read_training(options);
   if (options.has("samples")) ask->work.D = read_positive("samples", options.get("samples"));
-  if (!(ask->work.D > 0)) throw UsageError(fmt::format("{} names no data set, so an epoch has no length", ask->work.name), "add --samples N");
+  if (!(ask->work.D > 0))
+    throw UsageError(fmt::format("{} names no data set, so an epoch has no length", ask->work.name),
+                     "add --samples N");
   if (options.has("epochs")) ask->epochs = read_positive("epochs", options.get("epochs"));
   ask->default_batch = !options.has("batch");
   ask->times = layer_times(ask->work, ask->machine, ask->training.precision, ask->training.optimizer);

@@ -15,17 +15,21 @@ class App;
 
 namespace paradl {
 
-/// Options as typed, and where each value came from: the command line, the environment or a configuration file.
+/// Options as typed, and where each value came from: the command line, the environment or a configuration
+/// file.
 class Options {
  public:
   /// Adds the shared options to a command. `single` commands answer for one number of GPUs.
   void define(CLI::App& command, bool single);
 
-  /// Fills what the command line left open: PARADL_* variables, then paradl.yaml here or above, then the user's own.
+  /// Fills what the command line left open: PARADL_* variables, then paradl.yaml here or above, then the
+  /// user's own.
   void complete();
 
   bool has(const std::string& key) const { return values_.contains(key) && !values_.at(key).text.empty(); }
-  std::string get(const std::string& key, const std::string& fallback = {}) const { return has(key) ? values_.at(key).text : fallback; }
+  std::string get(const std::string& key, const std::string& fallback = {}) const {
+    return has(key) ? values_.at(key).text : fallback;
+  }
   void set(const std::string& key, const std::string& text) { values_[key] = {text, "command line"}; }
   const std::vector<std::string>& sets() const { return sets_; }
   const std::vector<std::string>& outputs() const { return outputs_; }
@@ -65,7 +69,7 @@ struct Ask {
 };
 
 /// Reads model, system and options. UsageError or SpecError where they do not make a question.
-std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model, const std::string& system,
-                              bool needs_gpus = true);
+std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model,
+                              const std::string& system, bool needs_gpus = true);
 
 }  // namespace paradl

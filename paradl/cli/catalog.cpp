@@ -1,11 +1,11 @@
 // paradl models | systems | profiles | strategies: what there is, and what is in it.
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "paradl/cli/command.hpp"
@@ -31,7 +31,8 @@ struct Section {
   Table table;
 };
 
-/// One answer for all formats: sections for people, one of their tables for spreadsheets, an object for programs.
+/// One answer for all formats: sections for people, one of their tables for spreadsheets, an object for
+/// programs.
 struct Listing {
   std::vector<Section> sections;
   std::size_t main = 0;  // the section whose table CSV and LaTeX print
@@ -61,7 +62,15 @@ Json shape_json(const Shape& shape) {
   return out;
 }
 
-std::string title(const std::string& name, const std::string& summary) { return name + (summary.empty() ? "" : ": " + summary) + "\n"; }
+std::string title(const std::string& name, const std::string& summary) {
+  return name + (summary.empty() ? "" : ": " + summary) + "\n";
+}
+
+void add_row(Table& table, std::vector<Value> values) {
+  Row row;
+  row.values = std::move(values);
+  table.rows.push_back(std::move(row));
+}
 
 /// A table of names and values; a value of several lines takes several rows.
 class Facts {
@@ -69,15 +78,13 @@ class Facts {
   void add(const std::string& name, const std::string& value) {
     std::string first = name;
     for (const std::string& line : split_list(value, '\n')) {
-      Row row;
-      row.values = {std::exchange(first, ""), line};
-      table_.rows.push_back(std::move(row));
+      add_row(table_, {std::exchange(first, ""), line});
     }
   }
   Table take() { return std::move(table_); }
 
  private:
-  Table table_{.columns = {{"fact", "", Holds::text, 2}, {"value", "", Holds::text, 1}}, .rows = {}, .notes = {}};
+  Table table_{.columns = {{"fact", "", Holds::text, 2}, {"value", "", Holds::text, 1}}};
 };
 
 /// The columns that --columns names, in that order.
@@ -85,16 +92,19 @@ Table chosen_columns(const Table& table, const std::string& list) {
   Table out{.columns = {}, .rows = table.rows, .notes = table.notes};
   for (Row& row : out.rows) row.values.clear();
   for (const std::string& id : split_list(list, ',')) {
-    const auto found = std::ranges::find_if(table.columns, [&](const Column& c) { return c.id == id || c.title == id; });
+    const auto found =
+        std::ranges::find_if(table.columns, [&](const Column& c) { return c.id == id || c.title == id; });
     if (found == table.columns.end()) {
       std::vector<std::string> known;
       for (const Column& column : table.columns) known.push_back(column.id);
       const std::string near = did_you_mean(id, known);
-      throw UsageError(fmt::format("no column is called `{}`", id), near.empty() ? "`--columns help` lists them" : near);
+      throw UsageError(fmt::format("no column is called `{}`", id),
+                       near.empty() ? "`--columns help` lists them" : near);
     }
     const auto index = std::size_t(found - table.columns.begin());
     out.columns.push_back(*found);
-    for (std::size_t r = 0; r < out.rows.size(); ++r) out.rows[r].values.push_back(value_at(table.rows[r], index));
+    for (std::size_t r = 0; r < out.rows.size(); ++r)
+      out.rows[r].values.push_back(value_at(table.rows[r], index));
   }
   if (out.columns.empty()) throw UsageError("--columns names none", "`--columns help` lists them");
   return out;
@@ -118,9 +128,11 @@ std::string document(const Listing& listing, Print print_table) {
 std::string text_document(const Session& session, const Words& words, const Listing& listing) {
   const Style style = session.style();
   const std::string out = document(listing, [&](const Table& table) {
-    // Who chooses columns wants them all, and a fact without its value says nothing.
-    const bool cut = words.columns.empty() && !table.columns.front().title.empty();
-    const Printed printed = to_text(table, {.width = cut ? style.width : 0, .colour = style.colour, .unicode = style.unicode});
+    // A long list may lose columns on a narrow terminal; what was asked for by name is shown whole.
+    const bool cut =
+        words.verb == "list" && words.columns.empty() && &table == &listing.sections[listing.main].table;
+    const Printed printed =
+        to_text(table, {.width = cut ? style.width : 0, .colour = style.colour, .unicode = style.unicode});
     hint(session, printed.hint);
     return printed.text;
   });
@@ -136,12 +148,18 @@ void deliver(const Session& session, const Words& words, Listing listing) {
   }
   if (main && !words.columns.empty() && words.columns != "all") *main = chosen_columns(*main, words.columns);
 
-  if (format == "text") print(text_document(session, words, listing));
-  else if (format == "markdown") print(document(listing, to_markdown));
-  else if (format == "csv") print(main ? to_csv(*main) : "");
-  else if (format == "latex") print(main ? to_latex(*main) : "");
-  else if (format == "json") print(listing.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  else throw UsageError(fmt::format("-f {}: not a format", format), "use text, markdown, csv, json or latex");
+  if (format == "text")
+    print(text_document(session, words, listing));
+  else if (format == "markdown")
+    print(document(listing, to_markdown));
+  else if (format == "csv")
+    print(main ? to_csv(*main) : "");
+  else if (format == "latex")
+    print(main ? to_latex(*main) : "");
+  else if (format == "json")
+    print(listing.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  else
+    throw UsageError(fmt::format("-f {}: not a format", format), "use text, markdown, csv, json or latex");
 }
 
 /// One row of a list, for a file that does not load: a list must not fail because of it.
@@ -167,7 +185,8 @@ void add_or_explain(Table& table, const std::string& name, Load load) {
 
 std::string parameters_text(const Parameters& parameters) {
   std::string out;
-  for (const auto& [name, value] : parameters) out += fmt::format("{}{}={}", out.empty() ? "" : ",", name, value);
+  for (const auto& [name, value] : parameters)
+    out += fmt::format("{}{}={}", out.empty() ? "" : ",", name, value);
   return out;
 }
 
@@ -183,28 +202,22 @@ Listing list_models(const Session& session) {
                            {"parameters", "parameters", Holds::count, 6},
                            {"macs", "MACs", Holds::count, 5},
                            {"input", "input", Holds::shape, 3},
-                           {"summary", "summary", Holds::text, 2}},
-               .rows = {},
-               .notes = {}};
+                           {"summary", "summary", Holds::text, 2}}};
   Table families{.columns = {{"name", "name", Holds::text, 9},
-                             {"parameters", "parameters and their defaults", Holds::text, 5},
-                             {"summary", "summary", Holds::text, 2}},
-                 .rows = {},
-                 .notes = {}};
+                             {"parameters", "parameters and their defaults", Holds::text, 5}}};
   Json known = Json::array(), known_families = Json::array();
   for (const std::string& name : session.catalog.names("models"))
     add_or_explain(models, name, [&] {
       const ModelSpec spec = session.catalog.model(name);
       const Workload work = build_workload(spec);
-      Row row;
       if (spec.is_template) {
-        row.values = {name, parameters_text(spec.parameters), spec.summary};
-        families.rows.push_back(std::move(row));
-        known_families.push_back({{"name", name}, {"parameters", parameters_json(spec.parameters)}, {"summary", spec.summary}});
+        add_row(families, {name, parameters_text(spec.parameters)});
+        known_families.push_back(
+            {{"name", name}, {"parameters", parameters_json(spec.parameters)}, {"summary", spec.summary}});
         return;
       }
-      row.values = {name, double(work.layers.size()), work.parameters(), work.macs(), shape_text(work.input), spec.summary};
-      models.rows.push_back(std::move(row));
+      add_row(models, {name, double(work.layers.size()), work.parameters(), work.macs(),
+                       shape_text(work.input), spec.summary});
       known.push_back({{"name", name},
                        {"layers", work.layers.size()},
                        {"parameters", std::llround(work.parameters())},
@@ -214,8 +227,11 @@ Listing list_models(const Session& session) {
     });
   Listing out{.sections = {{"", std::move(models)}}, .after = {}, .json = {}};
   if (!families.rows.empty())
-    out.sections.push_back({"Families, to be used with numbers of one's own (gpt:layers=24,hidden=2304,heads=24):\n", std::move(families)});
-  out.json = {{"schema", "paradl.models/1"}, {"models", std::move(known)}, {"families", std::move(known_families)}};
+    out.sections.push_back(
+        {"Families, to be used with numbers of one's own (gpt:layers=24,hidden=2304,heads=24):\n",
+         std::move(families)});
+  out.json = {
+      {"schema", "paradl.models/1"}, {"models", std::move(known)}, {"families", std::move(known_families)}};
   return out;
 }
 
@@ -229,12 +245,14 @@ std::string dataset_text(const ModelSpec& spec) {
 Table model_facts(const ModelSpec& spec, const Workload& work) {
   Facts facts;
   facts.add("source", spec.origin);
-  for (const SourceText& source : spec.sources) facts.add(&source == &spec.sources.front() ? "file" : "based on", source.file);
+  for (const SourceText& source : spec.sources)
+    facts.add(&source == &spec.sources.front() ? "file" : "based on", source.file);
   facts.add("numbers", parameters_text(spec.parameters));
   facts.add("input", shape_text(work.input));
   facts.add("data set", dataset_text(spec));
   facts.add("batch", fmt::format("{} a GPU, unless -b says otherwise", spec.batch));
-  if (work.has_times()) facts.add("time", "measured times come with it, and are used in place of the roofline");
+  if (work.has_times())
+    facts.add("time", "measured times come with it, and are used in place of the roofline");
   return facts.take();
 }
 
@@ -244,24 +262,22 @@ Table layer_lines(const Workload& work, bool exact_text) {
                           {"x", "x", Holds::shape, 5},
                           {"y", "y", Holds::shape, 6},
                           {"parameters", "parameters", Holds::count, 7},
-                          {"macs", "MACs", Holds::count, 7}},
-              .rows = {},
-              .notes = {}};
+                          {"macs", "MACs", Holds::count, 7}}};
   const auto number = [&](double n) { return exact_text ? Value{whole(n)} : Value{n}; };
   for (const Layer& layer : work.layers) {
-    Row row;
-    row.values = {layer.name,         std::string(traits(layer.op).name), shape_text(layer.x),
-                  shape_text(layer.y), number(layer.weights),              number(layer.macs)};
-    if (layer.auxiliary) row.notes = {1};
-    table.rows.push_back(std::move(row));
+    add_row(table, {layer.name, std::string(traits(layer.op).name), shape_text(layer.x), shape_text(layer.y),
+                    number(layer.weights), number(layer.macs)});
+    if (layer.auxiliary) table.rows.back().notes = {1};
   }
-  if (std::ranges::any_of(work.layers, &Layer::auxiliary)) table.notes = {"trained, but not part of the published MACs"};
+  if (std::ranges::any_of(work.layers, &Layer::auxiliary))
+    table.notes = {"trained, but not part of the published MACs"};
   return table;
 }
 
 Json layer_json(const Workload& work, const Layer& layer) {
   Json inputs = Json::array();
-  for (const int i : layer.inputs) inputs.push_back(i < 0 ? Json("input") : Json(work.layers[std::size_t(i)].name));
+  for (const int i : layer.inputs)
+    inputs.push_back(i < 0 ? Json("input") : Json(work.layers[std::size_t(i)].name));
   Json out{{"name", layer.name},
            {"op", traits(layer.op).name},
            {"from", std::move(inputs)},
@@ -276,7 +292,11 @@ Json layer_json(const Workload& work, const Layer& layer) {
 }
 
 Json model_json(const ModelSpec& spec, const Workload& work) {
-  Json out{{"schema", "paradl.model/1"}, {"version", PARADL_VERSION}, {"name", spec.name}, {"summary", spec.summary}, {"source", spec.origin}};
+  Json out{{"schema", "paradl.model/1"},
+           {"version", PARADL_VERSION},
+           {"name", spec.name},
+           {"summary", spec.summary},
+           {"source", spec.origin}};
   out["files"] = Json::array();
   for (const SourceText& source : spec.sources) out["files"].push_back(source.file);
   if (!spec.parameters.empty()) out["numbers"] = parameters_json(spec.parameters);
@@ -295,9 +315,11 @@ Listing show_model(const Session& session, const Words& words) {
   const ModelSpec spec = session.catalog.model(words.name);
   const Workload work = build_workload(spec);
   const bool people = words.format == "text" || words.format == "markdown";
-  Listing out{.sections = {{title(spec.name, spec.summary), model_facts(spec, work)}, {"", layer_lines(work, people)}},
+  Listing out{.sections = {{title(spec.name, spec.summary), model_facts(spec, work)},
+                           {"", layer_lines(work, people)}},
               .main = 1,
-              .after = fmt::format("layers     {}\nparameters {}\nMACs       {}\n", work.layers.size(), whole(work.parameters()), whole(work.macs())),
+              .after = fmt::format("layers     {}\nparameters {}\nMACs       {}\n", work.layers.size(),
+                                   whole(work.parameters()), whole(work.macs())),
               .json = model_json(spec, work)};
   return out;
 }
@@ -311,9 +333,7 @@ Listing list_systems(const Session& session) {
                           {"device", "per device", Holds::text, 5},
                           {"memory", "memory", Holds::bytes, 5},
                           {"links", "links (inner to outer)", Holds::text, 4},
-                          {"summary", "summary", Holds::text, 2}},
-              .rows = {},
-              .notes = {}};
+                          {"summary", "summary", Holds::text, 2}}};
   Json known = Json::array();
   for (const std::string& name : session.catalog.names("systems"))
     add_or_explain(table, name, [&] {
@@ -321,16 +341,17 @@ Listing list_systems(const Session& session) {
       const Machine machine = build_machine(spec);
       std::vector<std::string> links;
       for (const LevelSpec& level : spec.levels) links.push_back(text(level.bandwidth));
-      Row row;
-      row.values = {name, machine.gpus(), spec.device.name, spec.device.memory.base(), fmt::format("{}", fmt::join(links, ", ")), spec.summary};
-      table.rows.push_back(std::move(row));
+      add_row(table, {name, machine.gpus(), spec.device.name, spec.device.memory.base(),
+                      fmt::format("{}", fmt::join(links, ", ")), spec.summary});
       known.push_back({{"name", name},
                        {"gpus", std::llround(machine.gpus())},
                        {"device", spec.device.name},
                        {"memory_bytes", spec.device.memory.base()},
                        {"summary", spec.summary}});
     });
-  return {.sections = {{"", std::move(table)}}, .after = {}, .json = {{"schema", "paradl.systems/1"}, {"systems", std::move(known)}}};
+  return {.sections = {{"", std::move(table)}},
+          .after = {},
+          .json = {{"schema", "paradl.systems/1"}, {"systems", std::move(known)}}};
 }
 
 std::string peaks_text(const DeviceSpec& device) {
@@ -374,14 +395,11 @@ Table level_lines(const SystemSpec& spec, const Machine& machine) {
                           {"gpus", "GPUs", Holds::count, 7},
                           {"latency", "latency", Holds::seconds, 8},
                           {"bandwidth", "bandwidth", Holds::bandwidth, 8},
-                          {"ports", "ports", Holds::count, 5}},
-              .rows = {},
-              .notes = {}};
+                          {"ports", "ports", Holds::count, 5}}};
   for (std::size_t i = 0; i < spec.levels.size(); ++i) {
     const LevelSpec& level = spec.levels[i];
-    Row row;
-    row.values = {level.name, double(level.size), machine.levels[i].gpus, level.latency.base(), level.bandwidth.base(), machine.levels[i].ports};
-    table.rows.push_back(std::move(row));
+    add_row(table, {level.name, double(level.size), machine.levels[i].gpus, level.latency.base(),
+                    level.bandwidth.base(), machine.levels[i].ports});
   }
   return table;
 }
@@ -404,9 +422,14 @@ Json device_json(const DeviceSpec& device) {
 }
 
 Json system_json(const SystemSpec& spec, const Machine& machine) {
-  Json out{{"schema", "paradl.system/1"}, {"version", PARADL_VERSION},      {"name", spec.name},
-           {"summary", spec.summary},     {"source", spec.origin},          {"file", spec.source.file},
-           {"gpus", std::llround(machine.gpus())}, {"gpus_per_node", std::llround(machine.gpus_per_node())},
+  Json out{{"schema", "paradl.system/1"},
+           {"version", PARADL_VERSION},
+           {"name", spec.name},
+           {"summary", spec.summary},
+           {"source", spec.origin},
+           {"file", spec.source.file},
+           {"gpus", std::llround(machine.gpus())},
+           {"gpus_per_node", std::llround(machine.gpus_per_node())},
            {"device", device_json(spec.device)}};
   out["levels"] = Json::array();
   for (std::size_t i = 0; i < spec.levels.size(); ++i) {
@@ -432,9 +455,12 @@ Json system_json(const SystemSpec& spec, const Machine& machine) {
 Listing show_system(const Session& session, const Words& words) {
   const SystemSpec spec = session.catalog.system(words.name);
   const Machine machine = build_machine(spec);
-  return {.sections = {{title(spec.name, spec.summary), system_facts(spec, machine)}, {"", level_lines(spec, machine)}},
+  return {.sections = {{title(spec.name, spec.summary), system_facts(spec, machine)},
+                       {"", level_lines(spec, machine)}},
           .main = 1,
-          .after = "A level joins units of the level before it (GPUs at first); each unit leaves through so many ports.\n",
+          .after =
+              "A level joins units of the level before it (GPUs at first); each unit leaves through so many "
+              "ports.\n",
           .json = system_json(spec, machine)};
 }
 
@@ -442,18 +468,18 @@ Listing show_system(const Session& session, const Words& words) {
 // Profiles
 
 Listing list_profiles(const Session& session) {
-  Table table{.columns = {{"name", "name", Holds::text, 9}, {"file", "file", Holds::text, 5}}, .rows = {}, .notes = {}};
+  Table table{.columns = {{"name", "name", Holds::text, 9}, {"file", "file", Holds::text, 5}}};
   Json known = Json::array();
   for (const std::string& name : session.catalog.names("profiles")) {
     const std::string file = session.catalog.find("profiles", name).file;
-    Row row;
-    row.values = {name, file};
-    table.rows.push_back(std::move(row));
+    add_row(table, {name, file});
     known.push_back({{"name", name}, {"file", file}});
   }
   const bool none = table.rows.empty();
   return {.sections = {{"", std::move(table)}},
-          .after = none ? "No profiles yet: `paradl-calibrate` measures them into profiles/; until then layer times are a roofline's.\n" : "",
+          .after = none ? "No profiles yet: `paradl-calibrate` measures them into profiles/; until then "
+                          "layer times are a roofline's.\n"
+                        : "",
           .json = {{"schema", "paradl.profiles/1"}, {"profiles", std::move(known)}}};
 }
 
@@ -461,7 +487,10 @@ Listing show_profile(const Session& session, const Words& words) {
   const SourceText source = session.catalog.find("profiles", words.name);
   return {.sections = {},
           .after = source.text,
-          .json = {{"schema", "paradl.profile/1"}, {"name", words.name}, {"file", source.file}, {"text", source.text}}};
+          .json = {{"schema", "paradl.profile/1"},
+                   {"name", words.name},
+                   {"file", source.file},
+                   {"text", source.text}}};
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -490,8 +519,8 @@ std::string in_words(std::string_view rule) {
   return std::string(found == rule_words.end() ? rule : found->words);
 }
 
-/// Two layers of one kind: enough to ask a strategy for its bound and the paper for its formulas, neither of which
-/// depends on the numbers.
+/// Two layers of one kind: enough to ask a strategy for its bound and the paper for its formulas, neither of
+/// which depends on the numbers.
 Workload probe(Op first, Op second, int extents) {
   const Shape shape{.channels = 8, .extent = {8, extents > 1 ? 8.0 : 1.0, 1}, .dims = extents};
   Workload work{.name = "probe", .layers = {}, .input = shape, .D = 16, .convolutional = first == Op::conv};
@@ -522,28 +551,30 @@ std::vector<std::string> rules_of(const Strategy& strategy) {
 std::string limit_text(const Strategy& strategy) {
   std::vector<std::string> sentences;
   for (const std::string& rule : rules_of(strategy))
-    if (std::string words = in_words(rule); std::ranges::find(sentences, words) == sentences.end()) sentences.push_back(std::move(words));
+    if (std::string words = in_words(rule); std::ranges::find(sentences, words) == sentences.end())
+      sentences.push_back(std::move(words));
   return fmt::format("{}", fmt::join(sentences, "; "));
 }
 
-Row strategy_row(std::string_view name, std::string_view summary, const std::string& limit) {
-  Row row;
-  row.values = {std::string(name), std::string(summary), limit, std::string(paper::find_row(name) ? "yes" : "no")};
-  return row;
+void add_strategy(Table& table, std::string_view name, std::string_view summary, const std::string& limit) {
+  add_row(table, {std::string(name), std::string(summary), limit,
+                  std::string(paper::find_row(name) ? "yes" : "no")});
 }
 
 Listing list_strategies(const Session&) {
   Table table{.columns = {{"name", "name", Holds::text, 9},
                           {"summary", "what it does", Holds::text, 8},
                           {"limit", limit_title, Holds::text, 5},
-                          {"paper", "in the paper", Holds::text, 3}},
-              .rows = {},
-              .notes = {}};
-  table.rows.push_back(strategy_row("serial", serial_summary, "one"));
-  Json known = Json::array({{{"name", "serial"}, {"summary", serial_summary}, {"rules", {"p = 1"}}, {"closed_form", true}}});
+                          {"paper", "in the paper", Holds::text, 3}}};
+  add_strategy(table, "serial", serial_summary, "one");
+  Json known = Json::array(
+      {{{"name", "serial"}, {"summary", serial_summary}, {"rules", {"p = 1"}}, {"closed_form", true}}});
   for (const Strategy* axis : strategies()) {
-    table.rows.push_back(strategy_row(axis->name, axis->summary, limit_text(*axis)));
-    known.push_back({{"name", axis->name}, {"summary", axis->summary}, {"rules", rules_of(*axis)}, {"closed_form", paper::find_row(axis->name) != nullptr}});
+    add_strategy(table, axis->name, axis->summary, limit_text(*axis));
+    known.push_back({{"name", axis->name},
+                     {"summary", axis->summary},
+                     {"rules", rules_of(*axis)},
+                     {"closed_form", paper::find_row(axis->name) != nullptr}});
   }
   std::vector<std::string> hybrids;
   for (const std::string_view name : paper::row_names())
@@ -551,9 +582,11 @@ Listing list_strategies(const Session&) {
   Json tried = Json::array();
   for (const StrategyName& strategy : default_strategies()) tried.push_back(strategy.text);
   return {.sections = {{"", std::move(table)}},
-          .after = fmt::format("Hybrids join them with `+`, outermost first, each once: data+filter, data+layer+tensor; the last sits on the closest GPUs.\n"
-                               "The paper has closed forms for {} too (--fidelity paper). More: paradl help strategies\n",
-                               fmt::join(hybrids, ", ")),
+          .after = fmt::format(
+              "Hybrids join them with `+`, outermost first, each once: data+filter, data+layer+tensor; the "
+              "last sits on the closest GPUs.\n"
+              "The paper has closed forms for {} too (--fidelity paper). More: paradl help strategies\n",
+              fmt::join(hybrids, ", ")),
           .json = {{"schema", "paradl.strategies/1"},
                    {"strategies", std::move(known)},
                    {"closed_forms", paper::row_names()},
@@ -562,9 +595,9 @@ Listing list_strategies(const Session&) {
 
 /// The addends of the paper's row, as text. They need some question to stand in, whose numbers are not shown.
 Table formula_lines(const StrategyName& strategy) {
-  Table table{.columns = {{"term", "term", Holds::text, 9}, {"formula", "formula per epoch", Holds::text, 8}, {"source", "source", Holds::text, 2}},
-              .rows = {},
-              .notes = {}};
+  Table table{.columns = {{"term", "term", Holds::text, 9},
+                          {"formula", "formula per epoch", Holds::text, 8},
+                          {"source", "source", Holds::text, 2}}};
   if (!paper::find_row(strategy.text)) return table;
   const Workload work = probe(Op::conv, Op::conv, 2);
   Machine machine;
@@ -573,21 +606,18 @@ Table formula_lines(const StrategyName& strategy) {
   const Setting setting{work, machine, times, {.micro_batches = 2}};  // a pipeline is one only with segments
   const Mesh mesh = meshes(strategy, 1 << strategy.axes.size(), 2).front();
   for (const paper::CostLine& line : paper::explain(setting, strategy, mesh, 8)) {
-    Row row;
-    row.values = {std::string(term_names[std::size_t(line.term)].title), std::string(line.formula), std::string(line.source)};
-    table.rows.push_back(std::move(row));
+    add_row(table, {std::string(term_names[std::size_t(line.term)].title), std::string(line.formula),
+                    std::string(line.source)});
   }
   return table;
 }
 
 Table axis_lines(const StrategyName& strategy) {
-  Table table{.columns = {{"axis", "axis", Holds::text, 9}, {"summary", "what it does", Holds::text, 8}, {"limit", limit_title, Holds::text, 5}},
-              .rows = {},
-              .notes = {}};
+  Table table{.columns = {{"axis", "axis", Holds::text, 9},
+                          {"summary", "what it does", Holds::text, 8},
+                          {"limit", limit_title, Holds::text, 5}}};
   for (const Strategy* axis : strategy.axes) {
-    Row row;
-    row.values = {std::string(axis->name), std::string(axis->summary), limit_text(*axis)};
-    table.rows.push_back(std::move(row));
+    add_row(table, {std::string(axis->name), std::string(axis->summary), limit_text(*axis)});
   }
   return table;
 }
@@ -598,23 +628,33 @@ Listing show_strategy(const Session&, const Words& words) {
   const bool tried = std::ranges::find(usual, strategy.text, &StrategyName::text) != usual.end();
   const bool closed_form = paper::find_row(strategy.text) != nullptr;
   Json axes = Json::array();
-  for (const Strategy* axis : strategy.axes) axes.push_back({{"name", axis->name}, {"summary", axis->summary}, {"rules", rules_of(*axis)}});
+  for (const Strategy* axis : strategy.axes)
+    axes.push_back({{"name", axis->name}, {"summary", axis->summary}, {"rules", rules_of(*axis)}});
   Json terms = Json::array();
   Table formulas = formula_lines(strategy);
   for (const Row& row : formulas.rows)
-    terms.push_back({{"term", std::get<std::string>(row.values[0])}, {"formula", std::get<std::string>(row.values[1])}, {"source", std::get<std::string>(row.values[2])}});
+    terms.push_back({{"term", std::get<std::string>(row.values[0])},
+                     {"formula", std::get<std::string>(row.values[1])},
+                     {"source", std::get<std::string>(row.values[2])}});
 
   std::string summary(serial_summary);
   if (strategy.axes.size() == 1) summary = strategy.axes.front()->summary;
   if (strategy.axes.size() > 1) summary = fmt::format("{} axes, outermost first", strategy.axes.size());
-  const std::string paper = closed_form ? "In the paper: closed forms, used by --fidelity paper:\n"
-                                        : "Not in the paper: only the engine prices it (--fidelity detailed, the default).\n";
+  const std::string paper =
+      closed_form ? "In the paper: closed forms, used by --fidelity paper:\n"
+                  : "Not in the paper: only the engine prices it (--fidelity detailed, the default).\n";
   return {.sections = {{title(strategy.text, summary), axis_lines(strategy)}, {paper, std::move(formulas)}},
-          .after = fmt::format("{}{}\nTry: paradl explain {} resnet50 --on abci -p {}\n", closed_form ? "The letters: paradl help strategies\n" : "",
-                               tried ? "Tried where no -s is given." : fmt::format("Tried only when asked for: -s {}", strategy.text), strategy.text,
-                               strategy.axes.empty() ? 1 : 64),
-          .json = {{"schema", "paradl.strategy/1"}, {"name", strategy.text}, {"axes", std::move(axes)}, {"closed_form", closed_form},
-                   {"terms", std::move(terms)}, {"default", tried}}};
+          .after = fmt::format("{}{}\nTry: paradl explain {} resnet50 --on abci -p {}\n",
+                               closed_form ? "The letters: paradl help strategies\n" : "",
+                               tried ? "Tried where no -s is given."
+                                     : fmt::format("Tried only when asked for: -s {}", strategy.text),
+                               strategy.text, strategy.axes.empty() ? 1 : 64),
+          .json = {{"schema", "paradl.strategy/1"},
+                   {"name", strategy.text},
+                   {"axes", std::move(axes)},
+                   {"closed_form", closed_form},
+                   {"terms", std::move(terms)},
+                   {"default", tried}}};
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -663,19 +703,24 @@ const std::array shelves{
 int run(const Session& session, const Shelf& shelf, const Words& words) {
   if (words.verb == "list") {
     if (!words.name.empty())
-      throw UsageError(fmt::format("`list` lists all; it takes no `{}`", words.name), fmt::format("write `paradl {} show {}`", shelf.word, words.name));
+      throw UsageError(fmt::format("`list` lists all; it takes no `{}`", words.name),
+                       fmt::format("write `paradl {} show {}`", shelf.word, words.name));
     deliver(session, words, shelf.list(session));
     return answered;
   }
   if (words.verb == "show") {
-    if (words.name.empty()) throw UsageError(fmt::format("show which {}?", shelf.one), fmt::format("`paradl {}` lists them", shelf.word));
+    if (words.name.empty())
+      throw UsageError(fmt::format("show which {}?", shelf.one),
+                       fmt::format("`paradl {}` lists them", shelf.word));
     deliver(session, words, shelf.show(session, words));
     return answered;
   }
   const auto names = shelf.names(session);
   std::string help = did_you_mean(words.verb, {"list", "show"});
-  if (std::ranges::find(names, words.verb) != names.end()) help = fmt::format("write `paradl {} show {}`", shelf.word, words.verb);
-  if (help.empty()) help = fmt::format("write `paradl {0}`, or `paradl {0} show {1}`", shelf.word, words.verb);
+  if (std::ranges::find(names, words.verb) != names.end())
+    help = fmt::format("write `paradl {} show {}`", shelf.word, words.verb);
+  if (help.empty())
+    help = fmt::format("write `paradl {0}`, or `paradl {0} show {1}`", shelf.word, words.verb);
   throw UsageError(fmt::format("`{}` is neither `list` nor `show`", words.verb), help);
 }
 
@@ -687,8 +732,10 @@ void define_catalog(CLI::App& root, Session& session, Action& action) {
     CLI::App* command = root.add_subcommand(shelf.word, shelf.summary);
     command->add_option("ACTION", words->verb, "list (the default) or show")->type_name("");
     command->add_option("NAME", words->name, shelf.names_are)->type_name("");
-    command->add_option("-f,--format", words->format, "text, markdown, csv, json or latex")->type_name("NAME");
-    command->add_option("--columns", words->columns, "columns of the table; `all`, or `help` to list them")->type_name("LIST");
+    command->add_option("-f,--format", words->format, "text, markdown, csv, json or latex")
+        ->type_name("NAME");
+    command->add_option("--columns", words->columns, "columns of the table; `all`, or `help` to list them")
+        ->type_name("LIST");
     command->add_flag("--json", words->json, "short for -f json");
     command->footer(shelf.examples);
     command->callback([&session, &action, &shelf, words] {

@@ -1,11 +1,11 @@
 // paradl check: are these spec files right?
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "paradl/cli/command.hpp"
 #include "paradl/spec/reader.hpp"
@@ -40,14 +40,16 @@ std::vector<std::string> configuration_keys() {
 }
 
 bool has_any(const YAML::Node& root, const std::vector<std::string>& keys) {
-  return root.IsMap() && std::ranges::any_of(keys, [&](const std::string& key) { return root[key].IsDefined(); });
+  return root.IsMap() &&
+         std::ranges::any_of(keys, [&](const std::string& key) { return root[key].IsDefined(); });
 }
 
 /// The folder and the name tell what a file is meant to be.
 std::string kind_by_path(const std::string& file) {
   const std::filesystem::path path(file);
   const std::string folder = std::filesystem::absolute(path).parent_path().filename().string();
-  if (path.filename() == "paradl.yaml" || (path.filename() == "config.yaml" && folder == "paradl")) return "configuration";
+  if (path.filename() == "paradl.yaml" || (path.filename() == "config.yaml" && folder == "paradl"))
+    return "configuration";
   if (folder == "models") return "model";
   if (folder == "systems") return "system";
   return "unknown";
@@ -61,23 +63,29 @@ std::string kind_of(const YAML::Node& root, const std::string& file) {
   return kind == "unknown" && has_any(root, configuration_keys()) ? "configuration" : kind;
 }
 
-/// Names are looked up by file, so a file that calls itself something else is found under one name and reported under
-/// another.
+/// Names are looked up by file, so a file that calls itself something else is found under one name and
+/// reported under another.
 void warn_of_name(const SourceText& source, const std::string& kind, std::string name, Checked& out) {
   std::string stem = std::filesystem::path(source.file).stem().string();
   if (source.file == "standard input") return;
   std::ranges::replace(stem, '_', '-');
   std::ranges::replace(name, '_', '-');
   if (stem != name)
-    out.warnings.push_back({fmt::format("the file is called `{}`, but the {} in it `{}`", stem, kind, name), "call both alike: a name is looked up as a file"});
+    out.warnings.push_back({fmt::format("the file is called `{}`, but the {} in it `{}`", stem, kind, name),
+                            "call both alike: a name is looked up as a file"});
 }
 
 void check_model(const Session& session, const SourceText& source, Checked& out) {
-  const ModelSpec spec = read_model(source, [&](const std::string& base) { return session.catalog.find("models", base); });
+  const ModelSpec spec =
+      read_model(source, [&](const std::string& base) { return session.catalog.find("models", base); });
   const Workload work = build_workload(spec);
   warn_of_name(source, "model", spec.name, out);
-  if (spec.dataset.empty()) out.warnings.push_back({"it names no data set, so an epoch has no length", "add `dataset: {name: ..., samples: ...}`, or use --samples"});
-  if (!(work.parameters() > 0)) out.warnings.push_back({"no layer has weights, so there is nothing to train", "is a `conv` or `fc` missing?"});
+  if (spec.dataset.empty())
+    out.warnings.push_back({"it names no data set, so an epoch has no length",
+                            "add `dataset: {name: ..., samples: ...}`, or use --samples"});
+  if (!(work.parameters() > 0))
+    out.warnings.push_back(
+        {"no layer has weights, so there is nothing to train", "is a `conv` or `fc` missing?"});
 }
 
 void check_system(const SourceText& source, Checked& out) {
@@ -86,9 +94,13 @@ void check_system(const SourceText& source, Checked& out) {
   warn_of_name(source, "system", spec.name, out);
   for (std::size_t i = 0; i < spec.levels.size(); ++i) {
     const LevelSpec& level = spec.levels[i];
-    if (!(level.latency > Seconds{})) out.warnings.push_back({fmt::format("level `{}` has no latency", level.name), "no link is that fast; write what a small message takes"});
+    if (!(level.latency > Seconds{}))
+      out.warnings.push_back({fmt::format("level `{}` has no latency", level.name),
+                              "no link is that fast; write what a small message takes"});
     if (i > 0 && level.bandwidth > spec.levels[i - 1].bandwidth)
-      out.warnings.push_back({fmt::format("level `{}` is faster than `{}` inside it", level.name, spec.levels[i - 1].name), "levels are written innermost first"});
+      out.warnings.push_back(
+          {fmt::format("level `{}` is faster than `{}` inside it", level.name, spec.levels[i - 1].name),
+           "levels are written innermost first"});
   }
 }
 
@@ -114,7 +126,9 @@ void check_configuration(const Session& session, const SourceText& source, const
 
 [[noreturn]] void refuse(const SourceText& source) {
   throw SpecError(source.file, source.text,
-                  {{{1, 1, 1}, "this is neither a model nor a system nor a configuration", "a model has `layers` or `base`, a system `device` and `levels`"}});
+                  {{{1, 1, 1},
+                    "this is neither a model nor a system nor a configuration",
+                    "a model has `layers` or `base`, a system `device` and `levels`"}});
 }
 
 Checked check(const Session& session, const SourceText& source) {
@@ -122,20 +136,26 @@ Checked check(const Session& session, const SourceText& source) {
   try {
     const YAML::Node root = parse_yaml(source);
     out.kind = kind_of(root, source.file);
-    if (out.kind == "model") check_model(session, source, out);
-    else if (out.kind == "system") check_system(source, out);
-    else if (out.kind == "configuration") check_configuration(session, source, root);
-    else refuse(source);
+    if (out.kind == "model")
+      check_model(session, source, out);
+    else if (out.kind == "system")
+      check_system(source, out);
+    else if (out.kind == "configuration")
+      check_configuration(session, source, root);
+    else
+      refuse(source);
   } catch (const SpecError& error) {
     out.error = error;
   } catch (const UsageError& error) {
-    // The loaders blame the command line for numbers that a file hands to its base; here there is only the file.
+    // What a loader blames on the command line can only be the fault of the file here.
     out.error = SpecError(source.file, source.text, {{{}, error.what(), error.help()}});
   }
   return out;
 }
 
-std::string counted(std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+std::string counted(std::size_t n, const char* what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
 
 /// What a person reads. Mistakes in a base that several files share are shown once.
 std::string tell(const Checked& checked, std::set<std::string>& told) {
@@ -144,21 +164,34 @@ std::string tell(const Checked& checked, std::set<std::string>& told) {
     const std::string pictures = render(*checked.error);
     const bool in_base = checked.error->file() != checked.path;
     if (!told.insert(pictures).second)
-      return fmt::format("{}: the errors above{}\n", checked.path, in_base ? ", in its base " + checked.error->file() : "");
-    out += fmt::format("{}: {}{}\n{}", checked.error->file(), counted(checked.error->problems().size(), "error"),
-                       in_base ? fmt::format(" (the base of {})", checked.path) : "", pictures);
+      return fmt::format("{}: the errors above{}\n", checked.path,
+                         in_base ? ", in its base " + checked.error->file() : "");
+    out +=
+        fmt::format("{}: {}{}\n{}", checked.error->file(), counted(checked.error->problems().size(), "error"),
+                    in_base ? fmt::format(" (the base of {})", checked.path) : "", pictures);
   }
-  if (!checked.warnings.empty()) out += fmt::format("{}: {}\n", checked.path, counted(checked.warnings.size(), "warning"));
-  for (const auto& [message, help] : checked.warnings) out += fmt::format("warning: {}\nhelp: {}\n", message, help);
+  if (!checked.warnings.empty())
+    out += fmt::format("{}: {}\n", checked.path, counted(checked.warnings.size(), "warning"));
+  for (const auto& [message, help] : checked.warnings)
+    out += fmt::format("warning: {}\nhelp: {}\n", message, help);
   return out;
 }
 
 Json file_json(const Checked& checked) {
-  Json out{{"path", checked.path}, {"kind", checked.kind}, {"good", !checked.error}, {"problems", Json::array()}, {"warnings", Json::array()}};
+  Json out{{"path", checked.path},
+           {"kind", checked.kind},
+           {"good", !checked.error},
+           {"problems", Json::array()},
+           {"warnings", Json::array()}};
   if (checked.error)
     for (const auto& [where, message, help] : checked.error->problems())
-      out["problems"].push_back({{"file", checked.error->file()}, {"line", where.line}, {"column", where.column}, {"message", message}, {"help", help}});
-  for (const auto& [message, help] : checked.warnings) out["warnings"].push_back({{"message", message}, {"help", help}});
+      out["problems"].push_back({{"file", checked.error->file()},
+                                 {"line", where.line},
+                                 {"column", where.column},
+                                 {"message", message},
+                                 {"help", help}});
+  for (const auto& [message, help] : checked.warnings)
+    out["warnings"].push_back({{"message", message}, {"help", help}});
   return out;
 }
 
@@ -177,8 +210,10 @@ std::string to_text(const std::vector<Checked>& files, std::size_t good) {
 
 int run(const Session& session, const std::vector<std::string>& paths, bool json) {
   std::vector<SourceText> sources;  // all are read first: a name that is no file is a mistake in the command
+  sources.reserve(paths.size());
   for (const std::string& path : paths) sources.push_back(read_source(path));
   std::vector<Checked> files;
+  files.reserve(sources.size());
   for (const SourceText& source : sources) files.push_back(check(session, source));
   const auto good = std::size_t(std::ranges::count_if(files, [](const Checked& c) { return !c.error; }));
   print(json ? to_json(files) : to_text(files, good));
@@ -194,7 +229,11 @@ void define_check(CLI::App& root, Session& session, Action& action) {
   };
   auto words = std::make_shared<Words>();
   CLI::App* command = root.add_subcommand("check", "are these spec files right?");
-  command->add_option("FILE", words->files, "models, systems and configurations; what a file is its content tells")->required()->type_name("");
+  command
+      ->add_option("FILE", words->files,
+                   "models, systems and configurations; what a file is its content tells")
+      ->required()
+      ->type_name("");
   command->add_flag("--json", words->json, "the findings as JSON");
   command->footer(R"(Exit code: 0 if all files are good, 1 if not, 2 if there is no such file.
 
@@ -202,7 +241,9 @@ Examples:
   paradl check models/*.yaml systems/*.yaml
   paradl check paradl.yaml
   paradl check my-cluster.yaml --json)");
-  command->callback([&session, &action, words] { action = [&session, words] { return run(session, words->files, words->json); }; });
+  command->callback([&session, &action, words] {
+    action = [&session, words] { return run(session, words->files, words->json); };
+  });
 }
 
 }  // namespace paradl

@@ -19,7 +19,7 @@ struct Session {
   Catalog catalog;
   std::vector<std::string> arguments;
   ColourChoice colour = ColourChoice::automatic;
-  int verbosity = 0;  // -1: quiet
+  int verbosity = 0;    // -1: quiet
   Style style() const;  // for stdout
 };
 
@@ -49,9 +49,10 @@ void write_file(const std::string& path, const std::string& text);
 /// An answer with everything but its results filled in.
 Answer start_answer(const Session& session, const Ask& ask);
 
-/// Prints an answer in the format asked for, and writes it to every -o. `people` is what a person reads: text around the
-/// table as the command likes it.
-void deliver(const Session& session, const Options& options, const Answer& answer, const std::vector<std::string>& columns,
+/// Prints an answer in the format asked for, and writes it to every -o. `people` is what a person reads: text
+/// around the table as the command likes it.
+void deliver(const Session& session, const Options& options, const Answer& answer,
+             const std::vector<std::string>& columns,
              const std::function<std::string(const Printed& table)>& people);
 
 }  // namespace paradl

@@ -1,8 +1,8 @@
 // paradl compare: strategies, systems or saved results, side by side.
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-
-#include <algorithm>
 
 #include "paradl/cli/command.hpp"
 #include "paradl/core/format.hpp"
@@ -13,9 +13,9 @@ namespace paradl {
 namespace {
 
 /// The best projection of one question.
-Contestant ask_one(const Session& session, const Options& options, const std::string& name, const std::string& model,
-                   const std::string& system, std::vector<Answer>& answers, std::vector<std::unique_ptr<Ask>>& asks,
-                   std::vector<std::unique_ptr<Setting>>& settings) {
+Contestant ask_one(const Session& session, const Options& options, const std::string& name,
+                   const std::string& model, const std::string& system, std::vector<Answer>& answers,
+                   std::vector<std::unique_ptr<Ask>>& asks, std::vector<std::unique_ptr<Setting>>& settings) {
   asks.push_back(read_ask(session.catalog, options, model, system));
   Ask& ask = *asks.back();
   if (ask.question.gpus.size() != 1) throw UsageError("compare answers for one number of GPUs", "use -p 64");
@@ -41,7 +41,8 @@ enum class Mode { results, strategies, systems };
 
 Mode mode_of(const std::vector<std::string>& words, const std::string& model) {
   if (std::ranges::all_of(words, is_result_file)) return Mode::results;
-  if (std::ranges::any_of(words, is_result_file)) throw UsageError("saved results are compared with saved results", "give only .json files");
+  if (std::ranges::any_of(words, is_result_file))
+    throw UsageError("saved results are compared with saved results", "give only .json files");
   return model.empty() || is_strategy(words.front()) ? Mode::strategies : Mode::systems;
 }
 
@@ -70,21 +71,31 @@ int run(const Session& session, Options& options, std::vector<std::string> words
       }
       break;
     case Mode::systems:
-      for (const std::string& system : words) sides.push_back(ask_one(session, options, system, model, system, answers, asks, settings));
+      for (const std::string& system : words)
+        sides.push_back(ask_one(session, options, system, model, system, answers, asks, settings));
       break;
   }
-  if (sides.size() < 2) throw UsageError("compare needs two or more", "write paradl compare data data+filter resnet50 --on abci -p 64");
+  if (sides.size() < 2)
+    throw UsageError("compare needs two or more",
+                     "write paradl compare data data+filter resnet50 --on abci -p 64");
 
   const std::string format = options.get("format", "text");
   const Table table = comparison_table(sides);
   std::string out;
-  if (format == "text") out = to_text(table, session.style()).text + "\n" + verdict(sides);
-  else if (format == "markdown") out = to_markdown(table);
-  else if (format == "csv") out = to_csv(table);
-  else if (format == "latex") out = to_latex(table);
-  else if (format == "json" || format == "jsonl") out = comparison_json(session.arguments, sides);
-  else throw UsageError(fmt::format("-f {}: not a format", format), "use text, markdown, csv, json or latex");
-  for (const std::string& path : options.outputs()) write_file(path, comparison_json(session.arguments, sides));
+  if (format == "text")
+    out = to_text(table, session.style()).text + "\n" + verdict(sides);
+  else if (format == "markdown")
+    out = to_markdown(table);
+  else if (format == "csv")
+    out = to_csv(table);
+  else if (format == "latex")
+    out = to_latex(table);
+  else if (format == "json" || format == "jsonl")
+    out = comparison_json(session.arguments, sides);
+  else
+    throw UsageError(fmt::format("-f {}: not a format", format), "use text, markdown, csv, json or latex");
+  for (const std::string& path : options.outputs())
+    write_file(path, comparison_json(session.arguments, sides));
   print(out);
   return std::ranges::any_of(sides, &Contestant::feasible) ? answered : answered_no;
 }
@@ -98,15 +109,20 @@ void define_compare(CLI::App& root, Session& session, Action& action) {
     Options options;
   };
   auto words = std::make_shared<Words>();
-  CLI::App* command = root.add_subcommand("compare", "two or more strategies, systems or saved results, side by side");
-  command->add_option("WORDS", words->words, "strategies and a model; or systems with --model; or result files")->required();
+  CLI::App* command =
+      root.add_subcommand("compare", "two or more strategies, systems or saved results, side by side");
+  command
+      ->add_option("WORDS", words->words, "strategies and a model; or systems with --model; or result files")
+      ->required();
   command->add_option("--model", words->model, "the model, when systems are compared");
   words->options.define(*command, true);
   command->footer(R"(Examples:
   paradl compare data data+spatial resnet50 --on abci -p 64
   paradl compare abci dgx-a100 --model resnet50 -p 64
   paradl compare old.json new.json)");
-  command->callback([&session, &action, words] { action = [&session, words] { return run(session, words->options, words->words, words->model); }; });
+  command->callback([&session, &action, words] {
+    action = [&session, words] { return run(session, words->options, words->words, words->model); };
+  });
 }
 
 }  // namespace paradl

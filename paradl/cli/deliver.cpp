@@ -1,12 +1,12 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include "paradl/cli/command.hpp"
 #include "paradl/cli/ranges.hpp"
@@ -26,7 +26,8 @@ std::string format_of(const std::string& path) {
   if (extension == ".md") return "markdown";
   if (extension == ".tex") return "latex";
   if (extension == ".txt") return "text";
-  throw UsageError(fmt::format("-o {}: no format goes with `{}`", path, extension), "use .json, .jsonl, .csv, .md, .tex or .txt");
+  throw UsageError(fmt::format("-o {}: no format goes with `{}`", path, extension),
+                   "use .json, .jsonl, .csv, .md, .tex or .txt");
 }
 
 }  // namespace
@@ -48,13 +49,16 @@ void hint(const Session& session, const std::string& text) {
 void write_file(const std::string& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
   if (out) out << text << std::flush;
-  if (!out) throw EnvironmentError(fmt::format("cannot write `{}`: {}", path, std::strerror(errno)), "check the folder and its permissions");
+  if (!out)
+    throw EnvironmentError(fmt::format("cannot write `{}`: {}", path, std::strerror(errno)),
+                           "check the folder and its permissions");
 }
 
 Answer start_answer(const Session& session, const Ask& ask) {
   Answer answer;
   answer.command = session.arguments;
-  for (const SourceText& source : ask.model_spec.sources) answer.inputs.push_back({"model", ask.model_spec.name, source});
+  for (const SourceText& source : ask.model_spec.sources)
+    answer.inputs.push_back({"model", ask.model_spec.name, source});
   answer.inputs.push_back({"system", ask.machine.name, ask.system_spec.source});
   answer.model = ask.work.name;
   answer.system = ask.machine.name;
@@ -63,14 +67,16 @@ Answer start_answer(const Session& session, const Ask& ask) {
   return answer;
 }
 
-void deliver(const Session& session, const Options& options, const Answer& answer, const std::vector<std::string>& columns,
+void deliver(const Session& session, const Options& options, const Answer& answer,
+             const std::vector<std::string>& columns,
              const std::function<std::string(const Printed& table)>& people) {
   std::vector<std::string> ids = columns, keep;
   bool chosen = false;
   if (options.has("columns")) {
     chosen = true;
     ids = options.get("columns") == "all" ? projection_columns() : split_list(options.get("columns"), ',');
-    if (options.get("columns") == "help") return print(fmt::format("{}\n", fmt::join(projection_columns(), "\n")));
+    if (options.get("columns") == "help")
+      return print(fmt::format("{}\n", fmt::join(projection_columns(), "\n")));
   }
   const auto render = [&](const std::string& format, Style style) -> std::string {
     if (format == "json") return to_json(answer);

@@ -1,9 +1,9 @@
 // paradl explain: each term of one strategy: formula, symbols, values, share.
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "paradl/cli/command.hpp"
@@ -22,7 +22,8 @@ Table term_table(const Ask& ask, const Projection& p) {
 
 std::string summary_of(const StrategyName& strategy) {
   std::string out;
-  for (const Strategy* axis : strategy.axes) out += fmt::format("{}{}", out.empty() ? "" : "; ", axis->summary);
+  for (const Strategy* axis : strategy.axes)
+    out += fmt::format("{}{}", out.empty() ? "" : "; ", axis->summary);
   return out.empty() ? "one GPU does everything" : out;
 }
 
@@ -37,27 +38,34 @@ std::string tell(const Session& session, const Ask& ask, const Projection& p, bo
   if (ask.fidelity == Fidelity::detailed) {
     ask.planner->project(*p.strategy, p.mesh, p.batch);
     const Layout& layout = ask.planner->layout(p.mesh);
-    out += "\n" + to_text(exchange_table(ask.setting(), p, layout, ask.planner->pricer()), style).text;
-    const auto whole = whole_layers(layout.role, p.mesh, ask.work);
-    if (!whole.empty())
-      out += fmt::format("\n run whole on every GPU of an axis: {}{}\n", fmt::join(whole.begin(), whole.begin() + std::min<std::ptrdiff_t>(8, std::ssize(whole)), ", "),
-                         whole.size() > 8 ? fmt::format(" and {} more", whole.size() - 8) : "");
-    if (layers) out += "\n" + to_text(layer_table(ask.setting(), p, layout, ask.planner->pricer()), style).text;
+    out += "\n" + to_text(exchange_table(ask.setting(), p, layout, ask.planner->stages(layout, p.mesh),
+                                         ask.planner->pricer()),
+                          style)
+                      .text;
+    const std::string whole = whole_layers_text(layout.role, p.mesh, ask.work);
+    if (!whole.empty()) out += fmt::format("\n run whole on every GPU of an axis: {}\n", whole);
+    if (layers)
+      out += "\n" + to_text(layer_table(ask.setting(), p, layout, ask.planner->pricer()), style).text;
   } else if (layers) {
     throw UsageError("--layers tells of the engine's layers", "leave --fidelity paper out");
   }
-  out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", ask.times.source, ask.system_spec.source.file,
+  out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", ask.times.source,
+                     ask.system_spec.source.file,
                      ask.fidelity == Fidelity::paper ? "paper (closed forms)" : "detailed");
   return style.unicode ? out : ascii(out);
 }
 
-int run(const Session& session, Options& options, const std::string& strategy, const std::string& model, bool layers) {
+int run(const Session& session, Options& options, const std::string& strategy, const std::string& model,
+        bool layers) {
   options.complete();
-  if (options.has("strategy")) throw UsageError("the strategy is named once", fmt::format("write paradl explain {} {}", options.get("strategy"), model));
+  if (options.has("strategy"))
+    throw UsageError("the strategy is named once",
+                     fmt::format("write paradl explain {} {}", options.get("strategy"), model));
   options.set("strategy", strategy);
   const auto ask = read_ask(session.catalog, options, model, options.get("on"));
   if (ask->question.gpus.size() != 1) throw UsageError("explain answers for one number of GPUs", "use -p 64");
-  if (ask->question.strategies.size() != 1) throw UsageError("explain tells of one strategy", "compare takes several");
+  if (ask->question.strategies.size() != 1)
+    throw UsageError("explain tells of one strategy", "compare takes several");
   const Setting setting = ask->setting();
   Answer answer = start_answer(session, *ask);
   answer.setting = &setting;
@@ -67,17 +75,23 @@ int run(const Session& session, Options& options, const std::string& strategy, c
   const std::string format = options.get("format", "text");
   if (format == "text") {
     print(tell(session, *ask, p, layers));
-    for (const std::string& path : options.outputs()) write_file(path, explanation_json(answer, ask->fidelity == Fidelity::paper, *ask->planner));
+    for (const std::string& path : options.outputs())
+      write_file(path, explanation_json(answer, ask->fidelity == Fidelity::paper, *ask->planner));
   } else if (format == "json" || format == "jsonl") {
     print(explanation_json(answer, ask->fidelity == Fidelity::paper, *ask->planner));
   } else {
     if (!p.cost) throw UsageError(fmt::format("`{}` does not fit: {}", strategy, reasons(p, ask->work)));
     ask->planner->project(*p.strategy, p.mesh, p.batch);
-    const Table table = layers ? layer_table(setting, p, ask->planner->layout(p.mesh), ask->planner->pricer()) : term_table(*ask, p);
-    if (format == "markdown") print(to_markdown(table));
-    else if (format == "csv") print(to_csv(table));
-    else if (format == "latex") print(to_latex(table));
-    else throw UsageError(fmt::format("-f {}: not a format", format), "use text, markdown, csv, json or latex");
+    const Table table = layers ? layer_table(setting, p, ask->planner->layout(p.mesh), ask->planner->pricer())
+                               : term_table(*ask, p);
+    if (format == "markdown")
+      print(to_markdown(table));
+    else if (format == "csv")
+      print(to_csv(table));
+    else if (format == "latex")
+      print(to_latex(table));
+    else
+      throw UsageError(fmt::format("-f {}: not a format", format), "use text, markdown, csv, json or latex");
   }
   return p.feasible() ? answered : answered_no;
 }
@@ -93,7 +107,8 @@ void define_explain(CLI::App& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
   CLI::App* command = root.add_subcommand("explain", "each term: formula, symbols, values, share");
   command->add_option("STRATEGY", words->strategy, "data, data+filter ...")->required();
-  command->add_option("MODEL", words->model, "name in models/, a path, or gpt:layers=24,hidden=...")->required();
+  command->add_option("MODEL", words->model, "name in models/, a path, or gpt:layers=24,hidden=...")
+      ->required();
   command->add_flag("--layers", words->layers, "the same for every layer, largest first");
   words->options.define(*command, true);
   command->footer(R"(Examples:
@@ -101,7 +116,9 @@ void define_explain(CLI::App& root, Session& session, Action& action) {
   paradl explain data+filter vgg16 --on abci --grid data=16,filter=4 --layers
   paradl explain filter resnet50 --on abci-paper -p 4 -b 64 --fidelity paper)");
   command->callback([&session, &action, words] {
-    action = [&session, words] { return run(session, words->options, words->strategy, words->model, words->layers); };
+    action = [&session, words] {
+      return run(session, words->options, words->strategy, words->model, words->layers);
+    };
   });
 }
 

@@ -1,8 +1,8 @@
 // paradl help: the longer texts, and the help of each command.
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-
-#include <algorithm>
 
 #include "paradl/cli/command.hpp"
 #include "paradl/cli/help_topics.hpp"
@@ -24,7 +24,8 @@ std::vector<std::string> command_names(const CLI::App& root) {
 }
 
 Table topic_table() {
-  Table table{.columns = {{"topic", "", Holds::text, 2}, {"heading", "", Holds::text, 1}}, .rows = {}, .notes = {}};
+  Table table{
+      .columns = {{"topic", "", Holds::text, 2}, {"heading", "", Holds::text, 1}}, .rows = {}, .notes = {}};
   for (const HelpTopic& topic : help_topics()) {
     Row row;
     row.values = {std::string(topic.name), heading(topic.text)};
@@ -77,7 +78,9 @@ void define_help(CLI::App& root, Session& session, Action& action) {
   paradl help
   paradl help units
   paradl help advise)");
-  command->callback([&root, &session, &action, word] { action = [&root, &session, word] { return run(session, root, *word); }; });
+  command->callback([&root, &session, &action, word] {
+    action = [&root, &session, word] { return run(session, root, *word); };
+  });
 }
 
 }  // namespace paradl

@@ -1,10 +1,10 @@
 // paradl import: bring in a model or a system from another tool.
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "paradl/cli/command.hpp"
 #include "paradl/spec/foreign.hpp"
@@ -25,7 +25,8 @@ struct Words {
 std::pair<std::string, SourceText> read_split(const std::string& word) {
   const std::size_t equals = word.find('=');
   if (equals == word.npos || equals == 0 || equals + 1 == word.size())
-    throw UsageError(fmt::format("--split {}: not STRATEGY=FILE", word), "write --split filter=filter_resnet.lc");
+    throw UsageError(fmt::format("--split {}: not STRATEGY=FILE", word),
+                     "write --split filter=filter_resnet.lc");
   return {word.substr(0, equals), read_source(word.substr(equals + 1))};
 }
 
@@ -47,7 +48,9 @@ std::string file_name(std::string name) {
 std::string default_output(const Imported& imported) {
   const fs::path folder = imported.kind == Imported::Kind::model ? "models" : "systems";
   std::error_code failed;
-  return (fs::is_directory(folder, failed) ? folder / file_name(imported.name) : fs::path(file_name(imported.name))).string();
+  return (fs::is_directory(folder, failed) ? folder / file_name(imported.name)
+                                           : fs::path(file_name(imported.name)))
+      .string();
 }
 
 /// What cannot be read back must not be left behind: it would be our mistake in the user's folder.
@@ -56,13 +59,19 @@ void check_loads(const Session& session, const Imported& imported, const std::st
   try {
     switch (imported.kind) {
       case Imported::Kind::model:
-        build_workload(read_model(made, [&](const std::string& base) { return session.catalog.find("models", base); }));
+        build_workload(
+            read_model(made, [&](const std::string& base) { return session.catalog.find("models", base); }));
         break;
-      case Imported::Kind::system: build_machine(read_system(made)); break;
-      case Imported::Kind::split: parse_yaml(made); break;
+      case Imported::Kind::system:
+        build_machine(read_system(made));
+        break;
+      case Imported::Kind::split:
+        parse_yaml(made);
+        break;
     }
   } catch (const SpecError& error) {
-    throw std::logic_error(fmt::format("what import made does not load: line {}, {}", error.problems().front().where.line, error.what()));
+    throw std::logic_error(fmt::format("what import made does not load: line {}, {}",
+                                       error.problems().front().where.line, error.what()));
   }
 }
 
@@ -77,7 +86,9 @@ std::string found_at(const Session& session, const Imported& imported) {
 
 void refuse_to_replace(const std::string& path) {
   std::error_code failed;
-  if (fs::exists(path, failed)) throw UsageError(fmt::format("there is a file `{}` already", path), "add --force to replace it, or name another with -o");
+  if (fs::exists(path, failed))
+    throw UsageError(fmt::format("there is a file `{}` already", path),
+                     "add --force to replace it, or name another with -o");
 }
 
 int run(const Session& session, const Words& words) {
@@ -98,7 +109,10 @@ int run(const Session& session, const Words& words) {
     hint(session, imported.summary);
   } else {
     if (!before.empty() && before != found_at(session, imported))
-      hint(session, fmt::format("warning: from here `{}` means this file now, no longer {}; --name gives it another name", imported.name, before));
+      hint(session,
+           fmt::format(
+               "warning: from here `{}` means this file now, no longer {}; --name gives it another name",
+               imported.name, before));
     print(fmt::format("{} Wrote {}\n", imported.summary, path));
   }
   return answered;
@@ -109,16 +123,30 @@ int run(const Session& session, const Words& words) {
 void define_import(CLI::App& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
   CLI::App* command = root.add_subcommand("import", "bring in a model or a system from another tool");
-  command->add_option("FILE", words->file, "a network (.net), a platform (.plat) or a list of cut layers (.lc); `-` is standard input")->required()->type_name("");
-  command->add_option("-o", words->output, "where to write; default: models/NAME.yaml or systems/NAME.yaml if there is such a folder, else NAME.yaml; `-` prints it")->type_name("OUT.yaml");
-  command->add_option("--name", words->name, "of the result; default: that of OUT.yaml, or what the file says")->type_name("NAME");
-  command->add_option("--split", words->splits, "which layers a strategy cuts, from a list; repeatable")->type_name("STRATEGY=FILE.lc")->allow_extra_args(false);
+  command
+      ->add_option(
+          "FILE", words->file,
+          "a network (.net), a platform (.plat) or a list of cut layers (.lc); `-` is standard input")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("-o", words->output,
+                   "where to write; default: models/NAME.yaml or systems/NAME.yaml if there is such a "
+                   "folder, else NAME.yaml; `-` prints it")
+      ->type_name("OUT.yaml");
+  command
+      ->add_option("--name", words->name, "of the result; default: that of OUT.yaml, or what the file says")
+      ->type_name("NAME");
+  command->add_option("--split", words->splits, "which layers a strategy cuts, from a list; repeatable")
+      ->type_name("STRATEGY=FILE.lc")
+      ->allow_extra_args(false);
   command->add_flag("--force", words->force, "replace a file that is there already");
   command->footer(R"(Examples:
   paradl import RESNET50_ImageNet.net -o models/resnet50-authors.yaml --split filter=filter_resnet.lc
   paradl import ABCI.plat --name abci-flat
   paradl import COSMOFLOW.net -o - | less)");
-  command->callback([&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command->callback(
+      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
 }
 
 }  // namespace paradl

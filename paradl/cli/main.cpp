@@ -1,10 +1,10 @@
 // paradl: parse, dispatch, catch once, return the exit code.
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "paradl/cli/command.hpp"
 #include "paradl/cli/ranges.hpp"
@@ -13,7 +13,8 @@
 namespace paradl {
 namespace {
 
-/// Folders that hold models/ and systems/: here, PARADL_PATH, the installation, the source tree of an uninstalled build.
+/// Folders that hold models/ and systems/: here, PARADL_PATH, the installation, the source tree of an
+/// uninstalled build.
 std::vector<std::string> roots() {
   namespace fs = std::filesystem;
   std::vector<std::string> out{"."};
@@ -26,19 +27,25 @@ std::vector<std::string> roots() {
   return out;
 }
 
-/// CLI11 reports a misspelt word in several ways; the nearest known command or option is the same help for all.
+/// CLI11 reports a misspelt word in several ways; the nearest known command or option is the same help for
+/// all.
 UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& error) {
   const CLI::App* command = &root;
   for (const CLI::App* sub : root.get_subcommands()) command = sub;
   std::vector<std::string> left = command->remaining(true);
   if (left.empty()) left = root.remaining(true);
-  const auto help = [&] { return fmt::format("`paradl {}{}-h` shows how it is used", command == &root ? "" : command->get_name(), command == &root ? "" : " "); };
+  const auto help = [&] {
+    return fmt::format("`paradl {}{}-h` shows how it is used", command == &root ? "" : command->get_name(),
+                       command == &root ? "" : " ");
+  };
   if (!left.empty() && command == &root) {
     std::vector<std::string> known;
     for (const CLI::App* sub : root.get_subcommands({})) known.push_back(sub->get_name());
-    if (left.front().starts_with('-')) return UsageError(fmt::format("`{}` is not an option of paradl", left.front()), help());
+    if (left.front().starts_with('-'))
+      return UsageError(fmt::format("`{}` is not an option of paradl", left.front()), help());
     const std::string near = did_you_mean(left.front(), known);
-    return UsageError(fmt::format("`{}` is not a paradl command", left.front()), near.empty() ? "`paradl` alone lists them" : near);
+    return UsageError(fmt::format("`{}` is not a paradl command", left.front()),
+                      near.empty() ? "`paradl` alone lists them" : near);
   }
   if (!left.empty()) {
     const std::string& word = left.front();
@@ -47,14 +54,19 @@ UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& erro
     for (const CLI::Option* option : command->get_options())
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     const std::string near = did_you_mean(word, known);
-    return UsageError(fmt::format("`{}` is not an option of `paradl {}`", word, command->get_name()), near.empty() ? help() : near);
+    return UsageError(fmt::format("`{}` is not an option of `paradl {}`", word, command->get_name()),
+                      near.empty() ? help() : near);
   }
   return UsageError(error.what(), help());
 }
 
-int report(const Session& session, bool json, const std::string& kind, const std::string& message, const std::string& help, int code) {
-  if (json) std::fputs(error_json(kind, message, help).c_str(), stderr);
-  else std::fprintf(stderr, "error: %s\n%s", message.c_str(), help.empty() ? "" : ("help: " + help + "\n").c_str());
+int report(const Session& session, bool json, const std::string& kind, const std::string& message,
+           const std::string& help, int code) {
+  if (json)
+    std::fputs(error_json(kind, message, help).c_str(), stderr);
+  else
+    std::fprintf(stderr, "error: %s\n%s", message.c_str(),
+                 help.empty() ? "" : ("help: " + help + "\n").c_str());
   (void)session;
   return code;
 }
@@ -74,7 +86,10 @@ int guarded(const Session& session, bool json, const Action& action) {
   } catch (const std::bad_alloc&) {
     return report(session, json, "environment", "out of memory", "", bad_environment);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "paradl: this is a bug in paradl (%s)\nhelp: please report it with the command and the spec files\n", error.what());
+    std::fprintf(
+        stderr,
+        "paradl: this is a bug in paradl (%s)\nhelp: please report it with the command and the spec files\n",
+        error.what());
     return bug;
   }
 }
@@ -105,9 +120,12 @@ int run(int argc, char** argv) {
   root.add_flag("--version", version, "show the version");
   std::string colour = "auto";
   root.add_option("--color", colour, "auto, always or never")->type_name("WHEN");
-  root.add_flag("-q,--quiet", [&](std::int64_t) { session.verbosity = -1; }, "no hints on stderr");
-  root.add_flag("-v,--verbose", [&](std::int64_t n) { session.verbosity = int(n); }, "where each setting came from");
-  for (const auto define : {define_advise, define_project, define_explain, define_compare, define_import, define_check, define_catalog, define_help})
+  root.add_flag(
+      "-q,--quiet", [&](std::int64_t) { session.verbosity = -1; }, "no hints on stderr");
+  root.add_flag(
+      "-v,--verbose", [&](std::int64_t n) { session.verbosity = int(n); }, "where each setting came from");
+  for (const auto define : {define_advise, define_project, define_explain, define_compare, define_import,
+                            define_check, define_catalog, define_help})
     define(root, session, action);
 
   const bool json = std::ranges::find(session.arguments, "--json") != session.arguments.end();
@@ -122,12 +140,16 @@ int run(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
       throw explain_parse_error(root, error);
     }
-    if (colour == "always") session.colour = ColourChoice::always;
-    else if (colour == "never") session.colour = ColourChoice::never;
-    else if (colour != "auto") throw UsageError(fmt::format("--color {}: not known", colour), "use auto, always or never");
+    if (colour == "always")
+      session.colour = ColourChoice::always;
+    else if (colour == "never")
+      session.colour = ColourChoice::never;
+    else if (colour != "auto")
+      throw UsageError(fmt::format("--color {}: not known", colour), "use auto, always or never");
     if (version) {
       print(fmt::format("paradl {}\n", PARADL_VERSION));
-      if (session.verbosity > 0) print(fmt::format("compiler {}\ncalibration: not part of this build\n", __VERSION__));
+      if (session.verbosity > 0)
+        print(fmt::format("compiler {}\ncalibration: not part of this build\n", __VERSION__));
       return answered;
     }
     if (!action) {

@@ -1,8 +1,8 @@
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "paradl/cli/ask.hpp"
 #include "paradl/spec/reader.hpp"
@@ -100,9 +100,15 @@ void Options::define(CLI::App& command, bool single) {
     values_[row.key];
     command.add_option(row.flags, values_[row.key].text, row.help)->type_name(row.meta)->group(row.group);
   }
-  command.add_option("--set", sets_, "override one value of the system file: device.memory=32GiB")->type_name("KEY=VALUE")->group(question)->allow_extra_args(false);
+  command.add_option("--set", sets_, "override one value of the system file: device.memory=32GiB")
+      ->type_name("KEY=VALUE")
+      ->group(question)
+      ->allow_extra_args(false);
   command.add_flag("--json", json_, "short for -f json")->group(output);
-  command.add_option("-o", outputs_, "also write there; format from the extension; repeatable")->type_name("FILE")->group(output)->allow_extra_args(false);
+  command.add_option("-o", outputs_, "also write there; format from the extension; repeatable")
+      ->type_name("FILE")
+      ->group(output)
+      ->allow_extra_args(false);
 }
 
 void Options::complete() {
@@ -111,9 +117,12 @@ void Options::complete() {
   if (const auto path = user_config()) user = read_config(*path);
   for (auto& [key, entry] : values_) {
     if (!entry.text.empty()) continue;
-    if (const char* value = std::getenv(variable_name(key).c_str()); value && *value) entry = {value, variable_name(key)};
-    else if (project.contains(key)) entry = {project[key], "paradl.yaml"};
-    else if (user.contains(key)) entry = {user[key], "user configuration"};
+    if (const char* value = std::getenv(variable_name(key).c_str()); value && *value)
+      entry = {value, variable_name(key)};
+    else if (project.contains(key))
+      entry = {project[key], "paradl.yaml"};
+    else if (user.contains(key))
+      entry = {user[key], "user configuration"};
   }
   if (json_) values_["format"] = {"json", "command line"};
 }

@@ -8,15 +8,18 @@
 namespace paradl {
 namespace {
 
-/// A mini-batch too small for the one strategy and size that was asked for is a mistake in the question; in a sweep it
-/// is an answer.
+/// A mini-batch too small for the one strategy and size that was asked for is a mistake in the question; in a
+/// sweep it is an answer.
 void refuse_starved(const Ask& ask, const std::vector<Projection>& results) {
   if (!ask.question.named || ask.question.strategies.size() != 1 || ask.question.gpus.size() != 1) return;
   for (const Projection& p : results)
     for (const Limit& limit : p.limits.all())
       if (!limit.holds() && limit.rule == "p <= B")
-        throw UsageError(fmt::format("a mini-batch of {} cannot feed {} GPUs under `{}`", p.batch, limit.value, p.strategy->text),
-                         fmt::format("use --batch {0} or more, --batch 1/gpu, or another strategy (-s filter)", limit.value));
+        throw UsageError(
+            fmt::format("a mini-batch of {} cannot feed {} GPUs under `{}`", p.batch, limit.value,
+                        p.strategy->text),
+            fmt::format("use --batch {0} or more, --batch 1/gpu, or another strategy (-s filter)",
+                        limit.value));
 }
 
 int run(const Session& session, Options& options, const std::string& model) {
@@ -46,13 +49,16 @@ void define_project(CLI::App& root, Session& session, Action& action) {
   };
   auto words = std::make_shared<Words>();
   CLI::App* command = root.add_subcommand("project", "the table: time and memory for strategies x GPUs");
-  command->add_option("MODEL", words->model, "name in models/, a path, or gpt:layers=24,hidden=...")->required();
+  command->add_option("MODEL", words->model, "name in models/, a path, or gpt:layers=24,hidden=...")
+      ->required();
   words->options.define(*command, false);
   command->footer(R"(Examples:
   paradl project resnet50 --on abci -p 16..256
   paradl project vgg16 --on dgx-a100 -p 64 -s data,data+filter --grids all
   paradl project gpt3-175b --on selene -p 1024 -b 1024 --framework megatron --json)");
-  command->callback([&session, &action, words] { action = [&session, words] { return run(session, words->options, words->model); }; });
+  command->callback([&session, &action, words] {
+    action = [&session, words] { return run(session, words->options, words->model); };
+  });
 }
 
 }  // namespace paradl

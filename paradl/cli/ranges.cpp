@@ -1,11 +1,11 @@
 #include "paradl/cli/ranges.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
+
+#include <fmt/format.h>
 
 namespace paradl {
 namespace {
@@ -36,14 +36,16 @@ void add_range(std::string_view item, std::vector<int>& out) {
   const int first = gpus_in(item.substr(0, dots), item);
   const int last = gpus_in(item.substr(dots + 2, colon == item.npos ? item.npos : colon - dots - 2), item);
   if (first > last)
-    throw UsageError(fmt::format("the range {} is empty", item), fmt::format("write the smaller number first: -p {}..{}", last, first));
+    throw UsageError(fmt::format("the range {} is empty", item),
+                     fmt::format("write the smaller number first: -p {}..{}", last, first));
   const std::string_view step = colon == item.npos ? "x2" : item.substr(colon + 1);
   if (step.size() < 2 || (step[0] != '+' && step[0] != 'x')) bad_gpus(item);
   const int by = gpus_in(step.substr(1), item);
   if (step[0] == 'x' && by < 2) bad_gpus(item);
   for (long n = first; n <= last; n = step[0] == '+' ? n + by : n * by) {
     out.push_back(int(n));
-    if (out.size() > most_values) throw UsageError(fmt::format("the range {} has too many values", item), "take larger steps");
+    if (out.size() > most_values)
+      throw UsageError(fmt::format("the range {} has too many values", item), "take larger steps");
   }
 }
 
@@ -65,11 +67,13 @@ std::vector<int> read_gpus(std::string_view text, const Machine& machine) {
     if (item.find("..") != item.npos) {
       add_range(item, out);
     } else if (const std::size_t x = item.find('x'); x != item.npos) {
-      const int nodes = gpus_in(std::string_view(item).substr(0, x), item), each = gpus_in(std::string_view(item).substr(x + 1), item);
+      const int nodes = gpus_in(std::string_view(item).substr(0, x), item),
+                each = gpus_in(std::string_view(item).substr(x + 1), item);
       if (each != int(machine.gpus_per_node()))
-        throw UsageError(fmt::format("{} has {} GPUs a node, not {}", machine.name, machine.gpus_per_node(), each),
-                         fmt::format("write {}x{}, or change the node: --set levels.{}.size={}", nodes, machine.gpus_per_node(),
-                                     machine.levels.front().name, each));
+        throw UsageError(
+            fmt::format("{} has {} GPUs a node, not {}", machine.name, machine.gpus_per_node(), each),
+            fmt::format("write {}x{}, or change the node: --set levels.{}.size={}", nodes,
+                        machine.gpus_per_node(), machine.levels.front().name, each));
       if (double(nodes) * each > 1e9) bad_gpus(item);
       out.push_back(nodes * each);
     } else {
@@ -79,7 +83,8 @@ std::vector<int> read_gpus(std::string_view text, const Machine& machine) {
   if (out.empty()) bad_gpus(text);
   for (const int p : out)
     if (p > machine.gpus())
-      throw UsageError(fmt::format("{} has {} GPUs, not {}", machine.name, machine.gpus(), p), fmt::format("use -p {} or fewer", machine.gpus()));
+      throw UsageError(fmt::format("{} has {} GPUs, not {}", machine.name, machine.gpus(), p),
+                       fmt::format("use -p {} or fewer", machine.gpus()));
   std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
@@ -89,13 +94,17 @@ BatchRule read_batch(std::string_view text) {
   BatchRule rule{.per = BatchRule::Per::whole, .value = 0};
   const std::size_t slash = text.find('/');
   const std::string_view unit = slash == text.npos ? "" : text.substr(slash + 1);
-  if (unit == "gpu") rule.per = BatchRule::Per::gpu;
-  else if (unit == "node") rule.per = BatchRule::Per::node;
+  if (unit == "gpu")
+    rule.per = BatchRule::Per::gpu;
+  else if (unit == "node")
+    rule.per = BatchRule::Per::node;
   const auto value = parse_number<double>(text.substr(0, slash));
   const bool whole = rule.per == BatchRule::Per::whole;
   const bool known_unit = slash == text.npos || !whole;
-  if (!value || !known_unit || !std::isfinite(*value) || *value <= 0 || *value > 1e12 || (whole && *value != std::floor(*value)))
-    throw UsageError(fmt::format("cannot read `{}` as a mini-batch", text), "write 2048 (the whole mini-batch), 32/gpu or 64/node");
+  if (!value || !known_unit || !std::isfinite(*value) || *value <= 0 || *value > 1e12 ||
+      (whole && *value != std::floor(*value)))
+    throw UsageError(fmt::format("cannot read `{}` as a mini-batch", text),
+                     "write 2048 (the whole mini-batch), 32/gpu or 64/node");
   rule.value = *value;
   return rule;
 }

@@ -6,8 +6,8 @@
 
 namespace paradl {
 
-/// `64`, `16,64,256`, `16..1024` (doubling), `16..128:+16`, `4..1024:x4`, `16x4` (nodes x GPUs). UsageError otherwise,
-/// and for more GPUs than the machine has.
+/// `64`, `16,64,256`, `16..1024` (doubling), `16..128:+16`, `4..1024:x4`, `16x4` (nodes x GPUs). UsageError
+/// otherwise, and for more GPUs than the machine has.
 std::vector<int> read_gpus(std::string_view text, const Machine& machine);
 
 /// `2048`, `32/gpu`, `64/node`.

@@ -1,9 +1,9 @@
 #include "paradl/core/error.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
+
+#include <fmt/format.h>
 
 namespace paradl {
 namespace {
@@ -36,13 +36,15 @@ std::string_view line_of(std::string_view source, int line) {
 /// A source line as it can be shown: control characters blanked, so that a caret below it stays in place.
 std::string printable(std::string_view line) {
   std::string shown(line);
-  std::ranges::replace_if(shown, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  std::ranges::replace_if(
+      shown, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
   return shown;
 }
 
 /// Letters of a UTF-8 text: a caret stands under letters, places are counted in bytes.
 std::size_t letters(std::string_view utf8) {
-  return std::size_t(std::ranges::count_if(utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return std::size_t(
+      std::ranges::count_if(utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 /// Very long lines (generated files) are shown around the mistake only.
@@ -51,7 +53,8 @@ constexpr std::size_t widest_line = 160;
 std::string picture(const std::string& file, std::string_view source, const Problem& problem) {
   const auto& [line, column, width] = problem.where;
   std::string out = fmt::format("error: {}\n", problem.message);
-  if (line <= 0) return out + fmt::format(" --> {}\n{}", file, problem.help.empty() ? "" : "help: " + problem.help + "\n");
+  if (line <= 0)
+    return out + fmt::format(" --> {}\n{}", file, problem.help.empty() ? "" : "help: " + problem.help + "\n");
 
   const auto margin = fmt::formatted_size("{}", line);
   std::string shown = printable(line_of(source, line));
@@ -61,12 +64,14 @@ std::string picture(const std::string& file, std::string_view source, const Prob
     shown = shown.substr(from, widest_line);
     caret -= from;
   }
-  const std::size_t wide = std::clamp<std::size_t>(std::size_t(std::max(width, 1)), 1, std::max<std::size_t>(1, shown.size() - caret));
+  const std::size_t wide = std::clamp<std::size_t>(std::size_t(std::max(width, 1)), 1,
+                                                   std::max<std::size_t>(1, shown.size() - caret));
   const std::size_t before = letters(shown.substr(0, caret)), under = letters(shown.substr(caret, wide));
   out += fmt::format("{:{}}--> {}:{}:{}\n", "", margin, file, line, column);
   out += fmt::format("{} | {}\n", line, shown);
-  out += fmt::format("{:{}} | {}{}{}{}\n", "", margin, std::string(before, ' '), std::string(std::max<std::size_t>(1, under), '^'),
-                     problem.help.empty() ? "" : " ", problem.help);
+  out += fmt::format("{:{}} | {}{}{}{}\n", "", margin, std::string(before, ' '),
+                     std::string(std::max<std::size_t>(1, under), '^'), problem.help.empty() ? "" : " ",
+                     problem.help);
   return out;
 }
 

@@ -1,10 +1,10 @@
 #include "paradl/core/format.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
 #include <span>
+
+#include <fmt/format.h>
 
 namespace paradl {
 namespace {
@@ -21,7 +21,8 @@ double rounded(double number) {
   return std::round(number / unit) * unit;
 }
 
-/// The largest unit that the value, rounded to three digits, fills at least once; the smallest unit otherwise.
+/// The largest unit that the value, rounded to three digits, fills at least once; the smallest unit
+/// otherwise.
 std::string scaled(double value, std::span<const Scale> largest_first) {
   for (const Scale& scale : largest_first)
     if (std::abs(rounded(value / scale.base)) >= 1) return three_digits(value / scale.base) + scale.unit;
@@ -30,11 +31,12 @@ std::string scaled(double value, std::span<const Scale> largest_first) {
 }
 
 constexpr std::array time_scales{Scale{1, " s"}, Scale{1e-3, " ms"}, Scale{1e-6, " us"}, Scale{1e-9, " ns"}};
-constexpr std::array size_scales{Scale{0x1p30, " GiB"}, Scale{0x1p20, " MiB"}, Scale{0x1p10, " KiB"}, Scale{1, " B"}};
-constexpr std::array decimal_scales{Scale{1e12, " TB"}, Scale{1e9, " GB"}, Scale{1e6, " MB"}, Scale{1e3, " kB"},
-                                    Scale{1, " B"}};
-constexpr std::array rate_scales{Scale{1e12, " TB/s"}, Scale{1e9, " GB/s"}, Scale{1e6, " MB/s"}, Scale{1e3, " kB/s"},
-                                 Scale{1, " B/s"}};
+constexpr std::array size_scales{Scale{0x1p30, " GiB"}, Scale{0x1p20, " MiB"}, Scale{0x1p10, " KiB"},
+                                 Scale{1, " B"}};
+constexpr std::array decimal_scales{Scale{1e12, " TB"}, Scale{1e9, " GB"}, Scale{1e6, " MB"},
+                                    Scale{1e3, " kB"}, Scale{1, " B"}};
+constexpr std::array rate_scales{Scale{1e12, " TB/s"}, Scale{1e9, " GB/s"}, Scale{1e6, " MB/s"},
+                                 Scale{1e3, " kB/s"}, Scale{1, " B/s"}};
 constexpr std::array flop_scales{Scale{1e15, " Pflop/s"}, Scale{1e12, " Tflop/s"}, Scale{1e9, " Gflop/s"},
                                  Scale{1, " flop/s"}};
 constexpr std::array beta_scales{Scale{1e-6, " us/B"}, Scale{1e-9, " ns/B"}, Scale{1e-12, " ps/B"}};

@@ -12,9 +12,18 @@ class Quantity {
   explicit constexpr Quantity(double base) : base_{base} {}
   constexpr double base() const { return base_; }
 
-  constexpr Quantity& operator+=(Quantity q) { base_ += q.base_; return *this; }
-  constexpr Quantity& operator-=(Quantity q) { base_ -= q.base_; return *this; }
-  constexpr Quantity& operator*=(double k) { base_ *= k; return *this; }
+  constexpr Quantity& operator+=(Quantity q) {
+    base_ += q.base_;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity q) {
+    base_ -= q.base_;
+    return *this;
+  }
+  constexpr Quantity& operator*=(double k) {
+    base_ *= k;
+    return *this;
+  }
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return a += b; }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return a -= b; }
   friend constexpr Quantity operator*(double k, Quantity q) { return Quantity{k * q.base_}; }
@@ -29,8 +38,10 @@ class Quantity {
 namespace detail {
 template <int S, int B, int F>
 constexpr auto make(double base) {
-  if constexpr (S == 0 && B == 0 && F == 0) return base;  // a ratio is a plain number
-  else return Quantity<S, B, F>{base};
+  if constexpr (S == 0 && B == 0 && F == 0)
+    return base;  // a ratio is a plain number
+  else
+    return Quantity<S, B, F>{base};
 }
 }  // namespace detail
 
@@ -47,6 +58,7 @@ constexpr auto operator/(double k, Quantity<S, B, F> q) {
   return Quantity<-S, -B, -F>{k / q.base()};
 }
 
+// clang-format off
 using Seconds        = Quantity<1, 0, 0>;
 using Bytes          = Quantity<0, 1, 0>;
 using Flop           = Quantity<0, 0, 1>;   // work, not a rate
@@ -65,5 +77,6 @@ constexpr Bytes     operator""_GiB(long double v)  { return Bytes{double(v) * 0x
 constexpr Bandwidth operator""_GBps(long double v) { return Bandwidth{double(v) * 1e9}; }
 constexpr FlopRate  operator""_Tflops(long double v) { return FlopRate{double(v) * 1e12}; }
 }  // namespace literals
+// clang-format on
 
 }  // namespace paradl

@@ -20,15 +20,39 @@ constexpr std::array flop_rates{Unit{"Gflop/s", 1e9}, Unit{"Tflop/s", 1e12}, Uni
 
 }  // namespace
 
-template <> std::span<const Unit> units_of<Seconds>() { return times; }
-template <> std::span<const Unit> units_of<Bytes>() { return sizes; }
-template <> std::span<const Unit> units_of<Bandwidth>() { return rates; }
-template <> std::span<const Unit> units_of<FlopRate>() { return flop_rates; }
+template <>
+std::span<const Unit> units_of<Seconds>() {
+  return times;
+}
+template <>
+std::span<const Unit> units_of<Bytes>() {
+  return sizes;
+}
+template <>
+std::span<const Unit> units_of<Bandwidth>() {
+  return rates;
+}
+template <>
+std::span<const Unit> units_of<FlopRate>() {
+  return flop_rates;
+}
 
-template <> std::string_view wanted<Seconds>() { return "a time, such as `500 ns`"; }
-template <> std::string_view wanted<Bytes>() { return "a size, such as `16 GiB`"; }
-template <> std::string_view wanted<Bandwidth>() { return "a bandwidth, such as `12.5 GB/s` or `100 Gb/s`"; }
-template <> std::string_view wanted<FlopRate>() { return "a rate of work, such as `15.7 Tflop/s`"; }
+template <>
+std::string_view wanted<Seconds>() {
+  return "a time, such as `500 ns`";
+}
+template <>
+std::string_view wanted<Bytes>() {
+  return "a size, such as `16 GiB`";
+}
+template <>
+std::string_view wanted<Bandwidth>() {
+  return "a bandwidth, such as `12.5 GB/s` or `100 Gb/s`";
+}
+template <>
+std::string_view wanted<FlopRate>() {
+  return "a rate of work, such as `15.7 Tflop/s`";
+}
 
 template <class Q>
 std::optional<Q> parse(std::string_view text) {

@@ -8,16 +8,24 @@ namespace paradl {
 
 /// What the time of one iteration is spent on. This order is the order of every table and chart.
 enum class Term {
-  forward, backward, update, recompute, bubble,
-  gradient_exchange, activation_exchange, halo_exchange, stage_transfer,
-  swap, io,
+  forward,
+  backward,
+  update,
+  recompute,
+  bubble,
+  gradient_exchange,
+  activation_exchange,
+  halo_exchange,
+  stage_transfer,
+  swap,
+  io,
 };
 inline constexpr std::size_t terms = std::size_t(Term::io) + 1;
 
 struct TermName {
-  std::string_view json;   // as in the JSON
-  std::string_view title;  // as people read it
-  std::string_view column; // heading of a table
+  std::string_view json;    // as in the JSON
+  std::string_view title;   // as people read it
+  std::string_view column;  // heading of a table
 };
 // clang-format off
 inline constexpr std::array term_names{
@@ -45,7 +53,8 @@ struct Memory {
   Bytes total() const { return weights + gradients + optimizer + activations + workspace; }
 };
 
-/// Time of one iteration by term, and memory by part: fixed size, no strings, since a search prices a million of them.
+/// Time of one iteration by term, and memory by part: fixed size, no strings, since a search prices a million
+/// of them.
 struct Breakdown {
   std::array<Seconds, terms> exposed{};  // what is not hidden behind something else: sums to the iteration
   Seconds hidden;                        // communication that runs behind computation
@@ -54,7 +63,9 @@ struct Breakdown {
 
   Seconds& operator[](Term t) { return exposed[std::size_t(t)]; }
   Seconds operator[](Term t) const { return exposed[std::size_t(t)]; }
-  Seconds iteration() const { return sum([](Term) { return true; }); }
+  Seconds iteration() const {
+    return sum([](Term) { return true; });
+  }
   Seconds compute() const { return sum(is_compute); }
   Seconds exposed_communication() const { return sum(is_communication); }
   Seconds communication() const { return exposed_communication() + hidden; }

@@ -49,7 +49,8 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
   double samples = batch;  // left for one PE of the axes so far
   for (int a = 0; a < mesh.axes; ++a) {
     const Axis& axis = mesh.axis[std::size_t(a)];
-    out.limits.add(shares_samples(axis) ? axis.strategy->limit(setting_.work, axis.parts, samples) : facts(axis).limit);
+    out.limits.add(shares_samples(axis) ? axis.strategy->limit(setting_.work, axis.parts, samples)
+                                        : facts(axis).limit);
     if (shares_samples(axis)) samples /= axis.parts.total;
   }
   const double S = setting_.training.micro_batches;
@@ -59,9 +60,11 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
   const Layout& placed = layout(mesh);
   out.cost = pricer_.price(placed, stages(placed, mesh), mesh, batch);
   if (setting_.training.ceil_iterations) {
-    // Only exchanges and updates happen once more for a last, smaller mini-batch; its samples are not more work.
+    // Only exchanges and updates happen once more for a last, smaller mini-batch; its samples are not more
+    // work.
     const double whole = setting_.work.D / batch / out.iterations;
-    for (const Term t : {Term::forward, Term::backward, Term::recompute, Term::bubble}) (*out.cost)[t] *= whole;
+    for (const Term t : {Term::forward, Term::backward, Term::recompute, Term::bubble})
+      (*out.cost)[t] *= whole;
   }
   finish(out, setting_);
   return out;

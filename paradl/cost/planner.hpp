@@ -10,8 +10,8 @@
 
 namespace paradl {
 
-/// Projects strategies on grids. It keeps what many grids share (roles, layouts, stages), so that a grid costs
-/// microseconds. One per thread.
+/// Projects strategies on grids. It keeps what many grids share (roles, layouts, stages), so that a grid
+/// costs microseconds. One per thread.
 class Planner {
  public:
   explicit Planner(const Setting& setting);

@@ -6,7 +6,8 @@
 namespace paradl {
 namespace {
 
-/// A cut of n parts: inner ones trade rows with two neighbours, one after the other; with two parts each has one.
+/// A cut of n parts: inner ones trade rows with two neighbours, one after the other; with two parts each has
+/// one.
 Seconds halo_time(int n, Halo rows, Bytes row, const Linear& message) {
   if (n < 2) return {};
   if (n == 2) {
@@ -19,7 +20,8 @@ Seconds halo_time(int n, Halo rows, Bytes row, const Linear& message) {
   return time;
 }
 
-/// A stream that sends gradients while the backward pass goes on. Times count from the start of the backward pass.
+/// A stream that sends gradients while the backward pass goes on. Times count from the start of the backward
+/// pass.
 struct GradientStream {
   Seconds now;   // how far the backward pass has come
   Seconds free;  // when the stream has sent all it was given
@@ -46,19 +48,28 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
 
     axis_path_[i] = group_path(mesh, bit, setting_.machine);
     for (std::size_t op = 0; op < collectives; ++op) cost_[i][op] = cost(Collective(op), axis_path_[i]);
-    neighbour_[i] = cost(Collective::point_to_point, neighbour_path(mesh, a, setting_.machine));
+    neighbour_path_[i] = neighbour_path(mesh, a, setting_.machine);
+    neighbour_[i] = cost(Collective::point_to_point, neighbour_path_[i]);
   }
   gradients_ = 0;
-  for (const AxisSet set : layout.gradient_sets) {
+  for (const Layout::Gradients& kind : layout.gradients) {
     if (gradients_ == gradient_.size()) break;
-    const Path path = group_path(mesh, set, setting_.machine);
-    gradient_[gradients_++] = {set, path, cost(Collective::allreduce, path)};
+    const auto group = [&](AxisSet set) -> GradientGroup {
+      const Path path = group_path(mesh, set, setting_.machine);
+      return {kind, set, path, cost(Collective::allreduce, path)};
+    };
+    GradientGroup chosen = group(kind.summed);
+    if (parts_[kind.alike] > 1 && parts_[kind.summed] > 1) {
+      const GradientGroup all = group(AxisSet(kind.summed | kind.alike));
+      if (all.allreduce(setting_.training.bucket) < chosen.allreduce(setting_.training.bucket)) chosen = all;
+    }
+    gradient_[gradients_++] = chosen;
   }
 }
 
-const Linear& Pricer::gradient_cost(AxisSet set) const {
+const Linear& Pricer::gradient_cost(const Cell& cell) const {
   for (std::size_t i = 0; i < gradients_; ++i)
-    if (gradient_[i].set == set) return gradient_[i].allreduce;
+    if (gradient_[i].has(cell)) return gradient_[i].allreduce;
   static constexpr Linear nothing{};
   return nothing;
 }
@@ -99,7 +110,7 @@ CellCost Pricer::price_cell(const Cell& cell, double samples) const {
   }
   if (setting_.training.synchronised_batch_norm && cell.samples) {
     // Mean and variance forward, their gradients backward: two numbers a channel.
-    const Seconds statistics = gradient_cost(cell.summed)(2 * layer.channels() / parts_[cell.weights] * Bytes{4});
+    const Seconds statistics = gradient_cost(cell)(2 * layer.channels() / parts_[cell.weights] * Bytes{4});
     out.forward_exchange += statistics;
     out.backward_exchange += statistics;
   }
@@ -120,10 +131,10 @@ Seconds Pricer::gradient_tail(const Layout& layout) const {
     const int id = layout.order[std::size_t(layer)];
     const CellCost& cost = cells_[std::size_t(id)];
     stream.now += cost.backward_pass();
-    const AxisSet set = layout.cells[std::size_t(id)].summed;
-    if (!(cost.gradient > Bytes{}) || !set) return;
+    const Cell& cell = layout.cells[std::size_t(id)];
+    if (!(cost.gradient > Bytes{}) || !cell.summed) return;
     for (std::size_t g = 0; g < gradients_; ++g)
-      if (gradient_[g].set == set) {
+      if (gradient_[g].has(cell)) {
         waiting[g] += cost.gradient;
         if (waiting[g] >= bucket) flush(g);
       }
@@ -135,13 +146,15 @@ Seconds Pricer::gradient_tail(const Layout& layout) const {
   for (std::size_t r = layout.runs.size(); r-- > 0;) {
     const Run& run = layout.runs[r];
     Bytes sent;
-    for (int i = 0; i < run.period; ++i) sent += cells_[std::size_t(layout.order[std::size_t(run.first + i)])].gradient;
+    for (int i = 0; i < run.period; ++i)
+      sent += cells_[std::size_t(layout.order[std::size_t(run.first + i)])].gradient;
     if (run.repeats < 4 || sent < bucket) {
       for (int repeat = run.repeats - 1; repeat >= 0; --repeat) block(run, repeat);
       continue;
     }
     // Blocks that fill a bucket each: let none straddle two blocks. A block then takes (now, free) to
-    // (now + t, max(free + a, now + b)), and n of them to (now + n t, max(free + n a, now + b + (n-1) max(a, t))).
+    // (now + t, max(free + a, now + b)), and n of them to (now + n t, max(free + n a, now + b + (n-1) max(a,
+    // t))).
     for (std::size_t g = 0; g < gradients_; ++g) flush(g);
     const GradientStream before = stream;
     stream = {};
@@ -170,7 +183,7 @@ void Pricer::price_single(const Layout& layout, Breakdown& out) const {
     sum.forward_halo += cell.count * (cost.forward_halo + cost.backward_halo);
     sum.update += cell.count * cost.update;
     for (std::size_t g = 0; g < gradients_; ++g)
-      if (gradient_[g].set == cell.summed) gradient[g] += cell.count * cost.gradient;
+      if (gradient_[g].has(cell)) gradient[g] += cell.count * cost.gradient;
   }
   out[Term::forward] = S * sum.forward;
   out[Term::backward] = S * sum.backward;
@@ -185,15 +198,27 @@ void Pricer::price_single(const Layout& layout, Breakdown& out) const {
     out[Term::gradient_exchange] = whole;
     return;
   }
-  // A framework that overlaps pays for more messages; where that is not worth it, one message stays an option.
+  // A framework that overlaps pays for more messages; where that is not worth it, one message stays an
+  // option.
   const Seconds tail = gradient_tail(layout);
   out[Term::gradient_exchange] = std::min(tail, whole);
   out.hidden = whole - out[Term::gradient_exchange];
 }
 
-void Pricer::price_pipeline(const Layout& layout, const StagePlan& plan, double samples, Breakdown& out) const {
+Pricer::Transfer Pricer::transfer(const StageKind& kind, double samples) const {
+  if (kind.sent.empty()) return {};
+  Bytes sent;
+  for (const Kept& tensor : kind.sent)
+    sent +=
+        tensor.items * samples / parts_[tensor.divided] * item_bytes(setting_.training.precision).activation;
+  const auto axis = std::size_t(stage_axis_);
+  const Hop& hop = neighbour_path_[axis].outermost();
+  return {sent, neighbour_[axis](sent), hop.phi, hop.level};
+}
+
+void Pricer::price_pipeline(const Layout& layout, const StagePlan& plan, double samples,
+                            Breakdown& out) const {
   const double S = setting_.training.micro_batches;
-  const Bytes item = item_bytes(setting_.training.precision).activation;
   const bool together = setting_.training.schedule == Schedule::one_forward_one_backward;
 
   struct Pass {
@@ -215,15 +240,14 @@ void Pricer::price_pipeline(const Layout& layout, const StagePlan& plan, double 
       backward.add(count, {cost.backward, cost.backward_exchange, cost.backward_halo, {}});
       own_update += count * cost.update;
       for (std::size_t g = 0; g < gradients_; ++g)
-        if (gradient_[g].set == layout.cells[std::size_t(id)].summed) gradient[g] += count * cost.gradient;
+        if (gradient_[g].has(layout.cells[std::size_t(id)])) gradient[g] += count * cost.gradient;
     }
-    Bytes sent;
-    for (const Kept& tensor : kind.sent) sent += tensor.items * samples / parts_[tensor.divided] * item;
-    if (sent > Bytes{}) forward.transfer = backward.transfer = neighbour_[std::size_t(stage_axis_)](sent);
+    forward.transfer = backward.transfer = transfer(kind, samples).time;
     sum_forward.add(kind.count, forward);
     sum_backward.add(kind.count, backward);
-    const bool longer = together ? forward.total() + backward.total() > longest_forward.total() + longest_backward.total()
-                                 : forward.total() > longest_forward.total();
+    const bool longer =
+        together ? forward.total() + backward.total() > longest_forward.total() + longest_backward.total()
+                 : forward.total() > longest_forward.total();
     if (longer) longest_forward = forward;
     if (together ? longer : backward.total() > longest_backward.total()) longest_backward = backward;
     update = std::max(update, own_update);
@@ -244,8 +268,8 @@ void Pricer::price_pipeline(const Layout& layout, const StagePlan& plan, double 
     gradient_exposed = std::max(gradient_exposed, exposed);
   }
 
-  // The first micro-batch climbs through all stages, the other S-1 follow at the pace of the slowest: for equal stages
-  // this is the paper's (p + S - 1) passes and p + S - 2 transfers.
+  // The first micro-batch climbs through all stages, the other S-1 follow at the pace of the slowest: for
+  // equal stages this is the paper's (p + S - 1) passes and p + S - 2 transfers.
   Pass forward = sum_forward, backward = sum_backward;
   forward.add(S - 1, longest_forward);
   backward.add(S - 1, longest_backward);
@@ -255,13 +279,15 @@ void Pricer::price_pipeline(const Layout& layout, const StagePlan& plan, double 
   out[Term::activation_exchange] = forward.exchange + backward.exchange;
   out[Term::halo_exchange] = forward.halo + backward.halo;
   out[Term::stage_transfer] = forward.transfer + backward.transfer;
-  // Without micro-batches nothing overlaps: one stage works at a time, in its update too (the paper's pure form).
+  // Without micro-batches nothing overlaps: one stage works at a time, in its update too (the paper's pure
+  // form).
   out[Term::update] = S > 1 ? update : all_updates;
   out[Term::gradient_exchange] = gradient_exposed;
   out.hidden = gradient_whole - gradient_exposed;
 }
 
-Memory Pricer::memory_of(const Layout& layout, std::span<const StageKind::Share> shares, double samples, double in_flight) const {
+Memory Pricer::memory_of(const Layout& layout, std::span<const StageKind::Share> shares, double samples,
+                         double in_flight) const {
   const Training& training = setting_.training;
   const ItemBytes bytes = item_bytes(training.precision);
   double weights = 0, kept = 0, masks = 0, paper = 0, largest = 0;
@@ -291,26 +317,31 @@ Memory Pricer::memory_of(const Layout& layout, std::span<const StageKind::Share>
   // Two gradients of activations are alive at a time, and the buckets that are being filled and sent.
   memory.workspace = largest * samples * bytes.activation;
   const auto sends = [](const GradientGroup& group) { return group.path.size() > 1; };
-  if (std::ranges::any_of(gradient_groups(), sends)) memory.workspace += std::min(2.0 * training.bucket, 2.0 * weights * bytes.sent_gradient);
+  if (std::ranges::any_of(gradient_groups(), sends))
+    memory.workspace += std::min(2.0 * training.bucket, 2.0 * weights * bytes.sent_gradient);
   return memory;
 }
 
 Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh& mesh, double batch) {
   price_mesh(layout, mesh);
-  const double samples = batch / setting_.training.micro_batches;  // of one micro-batch, before any axis cuts it
+  const double samples =
+      batch / setting_.training.micro_batches;  // of one micro-batch, before any axis cuts it
   cells_.resize(layout.cells.size());
   for (std::size_t i = 0; i < layout.cells.size(); ++i) cells_[i] = price_cell(layout.cells[i], samples);
 
   Breakdown out;
-  if (plan.stages == 1) price_single(layout, out);
-  else price_pipeline(layout, plan, samples, out);
+  if (plan.stages == 1)
+    price_single(layout, out);
+  else
+    price_pipeline(layout, plan, samples, out);
 
   for (const StageKind& kind : plan.kinds) {
     const double S = setting_.training.micro_batches;
-    // GPipe keeps all micro-batches; 1F1B only those that later stages have not yet sent back. One stage alone
-    // runs each micro-batch to its end before the next.
+    // GPipe keeps all micro-batches; 1F1B only those that later stages have not yet sent back. One stage
+    // alone runs each micro-batch to its end before the next.
     double in_flight = plan.stages == 1 ? 1 : S;
-    if (setting_.training.schedule == Schedule::one_forward_one_backward) in_flight = std::min(in_flight, double(plan.stages - kind.first));
+    if (setting_.training.schedule == Schedule::one_forward_one_backward)
+      in_flight = std::min(in_flight, double(plan.stages - kind.first));
     const Memory memory = memory_of(layout, kind.cells, samples, in_flight);
     if (memory.total() > out.memory.total()) {
       out.memory = memory;

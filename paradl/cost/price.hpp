@@ -35,28 +35,40 @@ class Pricer {
   const Path& path(int axis) const { return axis_path_[std::size_t(axis)]; }
   /// One exchange of one micro-batch of `samples` samples, on the last priced mesh.
   Bytes bytes_of(const Exchange& exchange, double samples) const {
-    return exchange.items * samples / parts_[exchange.divided] * item_bytes(setting_.training.precision).activation;
+    return exchange.items * samples / parts_[exchange.divided] *
+           item_bytes(setting_.training.precision).activation;
   }
   Seconds time_of(const Exchange& exchange, double samples) const {
     return cost_[exchange.axis][std::size_t(exchange.operation)](bytes_of(exchange, samples));
   }
-  /// PEs that sum their gradients together, and what that costs.
+  /// PEs that sum their gradients together, and what that costs. PEs with the same gradient take part where
+  /// that is faster: each then moves only its share (frameworks that average over all ranks do just that).
   struct GradientGroup {
+    Layout::Gradients of;
     AxisSet set;
     Path path;
     Linear allreduce;
+    bool has(const Cell& cell) const { return of.summed == cell.summed && of.alike == cell.alike; }
   };
+  /// What a stage passes on to the next for one micro-batch.
+  struct Transfer {
+    Bytes bytes;
+    Seconds time;
+    double phi;
+    std::string_view level;
+  };
+  Transfer transfer(const StageKind& kind, double samples) const;
   std::span<const GradientGroup> gradient_groups() const { return {gradient_.data(), gradients_}; }
 
  private:
-
   void price_mesh(const Layout& layout, const Mesh& mesh);
   CellCost price_cell(const Cell& cell, double samples) const;
   Seconds price_halo(const Cell& cell, double samples, bool forward) const;
   void price_single(const Layout& layout, Breakdown& out) const;
   void price_pipeline(const Layout& layout, const StagePlan& plan, double samples, Breakdown& out) const;
   Seconds gradient_tail(const Layout& layout) const;
-  Memory memory_of(const Layout& layout, std::span<const StageKind::Share> cells, double samples, double in_flight) const;
+  Memory memory_of(const Layout& layout, std::span<const StageKind::Share> cells, double samples,
+                   double in_flight) const;
 
   Setting setting_;
   std::vector<CellCost> cells_;
@@ -64,10 +76,11 @@ class Pricer {
   std::array<double, 1u << most_axes> parts_{};  // product of the sizes of a set of axes
   std::array<Path, most_axes> axis_path_{};
   std::array<std::array<Linear, collectives>, most_axes> cost_{};  // by axis and collective
+  std::array<Path, most_axes> neighbour_path_{};
   std::array<Linear, most_axes> neighbour_{};
   std::array<GradientGroup, 8> gradient_{};
   std::size_t gradients_ = 0;
-  const Linear& gradient_cost(AxisSet set) const;
+  const Linear& gradient_cost(const Cell& cell) const;
   std::array<int, 3> cut_{1, 1, 1};
   int stage_axis_ = -1;
 };

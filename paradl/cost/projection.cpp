@@ -7,9 +7,12 @@ namespace paradl {
 
 double BatchRule::batch(double gpus, const Machine& machine) const {
   switch (per) {
-    case Per::whole: return value;
-    case Per::gpu: return std::max(1.0, value * gpus);  // a quarter of a sample a GPU still needs one sample
-    case Per::node: return std::max(1.0, value * std::ceil(gpus / machine.gpus_per_node()));
+    case Per::whole:
+      return value;
+    case Per::gpu:
+      return std::max(1.0, value * gpus);  // a quarter of a sample a GPU still needs one sample
+    case Per::node:
+      return std::max(1.0, value * std::ceil(gpus / machine.gpus_per_node()));
   }
   return value;
 }
@@ -32,7 +35,8 @@ Seconds serial_time(const Setting& setting, double batch) {
 
 void finish(Projection& projection, const Setting& setting) {
   const Bytes need = projection.cost->memory.total();
-  projection.limits.add({.rule = memory_rule, .value = need.base(), .bound = setting.machine.device.memory.base()});
+  projection.limits.add(
+      {.rule = memory_rule, .value = need.base(), .bound = setting.machine.device.memory.base()});
 }
 
 }  // namespace paradl

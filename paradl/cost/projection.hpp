@@ -32,7 +32,7 @@ struct Projection {
   const StrategyName* strategy = nullptr;
   Mesh mesh;
   double gpus = 1, batch = 1;
-  double iterations = 1;  // I: per epoch
+  double iterations = 1;          // I: per epoch
   std::optional<Breakdown> cost;  // none where a grid breaks a bound and its cost has no meaning
   Limits limits;
   Seconds serial;  // one GPU, the same samples, memory set aside

@@ -15,12 +15,12 @@ struct Training {
   Optimizer optimizer = Optimizer::momentum;
   int micro_batches = 1;  // per pipeline and iteration
   Schedule schedule = Schedule::gpipe;
-  bool overlap = true;                           // gradient exchange behind the backward pass
-  Reduction reduction = Reduction::allreduce;    // what ends a sum over filters or channels
+  bool overlap = true;                         // gradient exchange behind the backward pass
+  Reduction reduction = Reduction::allreduce;  // what ends a sum over filters or channels
   bool synchronised_batch_norm = false;
-  bool ceil_iterations = false;                  // rounds I = D/B up, as the authors' tool does
-  std::optional<double> gamma;                   // the paper's memory reuse factor instead of our own accounting
-  Bytes bucket{25e6};                            // gradients are sent in pieces of this size (PyTorch's default)
+  bool ceil_iterations = false;  // rounds I = D/B up, as the authors' tool does
+  std::optional<double> gamma;   // the paper's memory reuse factor instead of our own accounting
+  Bytes bucket{25e6};            // gradients are sent in pieces of this size (PyTorch's default)
 };
 
 /// Everything a projection depends on besides strategy and grid.

@@ -9,8 +9,12 @@ namespace paradl {
 namespace {
 
 bool same(const StageKind& a, const StageKind& b) {
-  const auto equal_share = [](const auto& x, const auto& y) { return x.cell == y.cell && x.count == y.count; };
-  const auto equal_sent = [](const Kept& x, const Kept& y) { return x.items == y.items && x.divided == y.divided; };
+  const auto equal_share = [](const auto& x, const auto& y) {
+    return x.cell == y.cell && x.count == y.count;
+  };
+  const auto equal_sent = [](const Kept& x, const Kept& y) {
+    return x.items == y.items && x.divided == y.divided;
+  };
   return std::ranges::equal(a.cells, b.cells, equal_share) && std::ranges::equal(a.sent, b.sent, equal_sent);
 }
 
@@ -30,8 +34,10 @@ StagePlan plan_stages(const Layout& layout, const LayerTimes& times, int stages)
     for (const auto& [cell, count] : counts) kind.cells.push_back({cell, count});
     if (end < layers) kind.sent = layout.crossing[std::size_t(end) - 1];
     const auto twin = std::ranges::find_if(plan.kinds, [&](const StageKind& k) { return same(k, kind); });
-    if (twin == plan.kinds.end()) plan.kinds.push_back(std::move(kind));
-    else twin->count += 1;
+    if (twin == plan.kinds.end())
+      plan.kinds.push_back(std::move(kind));
+    else
+      twin->count += 1;
   }
   return plan;
 }

@@ -8,7 +8,8 @@ namespace {
 bool cuts_space(const Strategy& strategy) { return strategy.input == Placement::split_space; }
 
 /// All ways to write p as a product of `axes` factors of at least `least`.
-void factor(int p, std::size_t axes, int least, std::vector<int>& prefix, std::vector<std::vector<int>>& out) {
+void factor(int p, std::size_t axes, int least, std::vector<int>& prefix,
+            std::vector<std::vector<int>>& out) {
   if (axes == 1) {
     if (p < least) return;
     prefix.push_back(p);
@@ -25,7 +26,8 @@ void factor(int p, std::size_t axes, int least, std::vector<int>& prefix, std::v
 }
 
 /// A mesh for each way to cut space, if an axis does that and its cut is not settled.
-void add_meshes(const StrategyName& strategy, const std::vector<Parts>& sizes, int extents, std::vector<Mesh>& out) {
+void add_meshes(const StrategyName& strategy, const std::vector<Parts>& sizes, int extents,
+                std::vector<Mesh>& out) {
   Mesh mesh;
   int open = -1;
   for (std::size_t a = 0; a < strategy.axes.size(); ++a) {
@@ -86,22 +88,29 @@ bool better(const Projection& a, const Projection& b) {
   return excess(a) < excess(b);
 }
 
-std::vector<Projection> sweep(const Question& question, const Workload& work, const Machine& machine, const Project& project) {
+std::vector<Projection> sweep(const Question& question, const Workload& work, const Machine& machine,
+                              const Project& project) {
   std::vector<Projection> out;
   for (const int p : question.gpus)
     for (const StrategyName& strategy : question.strategies) {
-      // Unasked, a strategy is shown only where it is itself: no hybrid with an axis of one GPU, no `data` on one.
+      // Unasked, a strategy is shown only where it is itself: no hybrid with an axis of one GPU, no `data` on
+      // one.
       const bool proper = strategy.axes.empty() ? p == 1 : p >= (1 << strategy.axes.size());
       if (!question.named && !proper) continue;
       std::vector<Mesh> grids;
-      if (question.grid) add_meshes(strategy, *question.grid, std::max(1, work.input.dims), grids);
-      else grids = meshes(strategy, p, std::max(1, work.input.dims));
-      if (!question.named && grids.front().axes > 1 && grids.front().axis[0].parts.total == 1) continue;  // p is prime
+      if (question.grid)
+        add_meshes(strategy, *question.grid, std::max(1, work.input.dims), grids);
+      else
+        grids = meshes(strategy, p, std::max(1, work.input.dims));
+      if (!question.named && grids.front().axes > 1 && grids.front().axis[0].parts.total == 1)
+        continue;  // p is prime
       const std::size_t start = out.size();
       for (const Mesh& mesh : grids) {
         const Projection one = project(strategy, mesh, question.batch.batch(p, machine));
-        if (question.grids == Grids::all || out.size() == start) out.push_back(one);
-        else if (better(one, out.back())) out.back() = one;
+        if (question.grids == Grids::all || out.size() == start)
+          out.push_back(one);
+        else if (better(one, out.back()))
+          out.back() = one;
       }
     }
   return out;

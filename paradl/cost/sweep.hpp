@@ -14,23 +14,24 @@ enum class Grids { best, all };
 /// What to try.
 struct Question {
   std::vector<StrategyName> strategies;
-  bool named = false;        // the user asked for these strategies, so each gets an answer
+  bool named = false;  // the user asked for these strategies, so each gets an answer
   std::vector<int> gpus;
   BatchRule batch;
   std::optional<std::vector<Parts>> grid;  // of the one strategy asked for
   Grids grids = Grids::best;
 };
 
-/// Every mesh that a strategy can have on p GPUs; a strategy of several axes has at least two parts on each, where p
-/// allows that.
+/// Every mesh that a strategy can have on p GPUs; a strategy of several axes has at least two parts on each,
+/// where p allows that.
 std::vector<Mesh> meshes(const StrategyName& strategy, int p, int extents);
 
 /// The cuts of space into `parts` along up to `extents` extents.
 std::vector<std::array<int, 3>> cuts(int parts, int extents);
 
-/// Prices every grid and keeps all of them, or the best for each strategy and number of GPUs: the fastest that fits,
-/// else the one that comes nearest to fitting.
-std::vector<Projection> sweep(const Question& question, const Workload& work, const Machine& machine, const Project& project);
+/// Prices every grid and keeps all of them, or the best for each strategy and number of GPUs: the fastest
+/// that fits, else the one that comes nearest to fitting.
+std::vector<Projection> sweep(const Question& question, const Workload& work, const Machine& machine,
+                              const Project& project);
 
 /// Whether `a` is the better answer.
 bool better(const Projection& a, const Projection& b);

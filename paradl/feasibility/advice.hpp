@@ -20,13 +20,18 @@ std::vector<Bottleneck> bottlenecks(const Projection& projection);
 /// Best first: what fits by time, then what does not by how nearly it does.
 void rank(std::vector<Projection>& projections);
 
-/// Why a projection does not fit: "needs 20.7 GiB, the device has 16 GiB", "p = 128 breaks p <= min F = 64 (conv1)".
+/// Why a projection does not fit: "needs 20.7 GiB, the device has 16 GiB", "p = 128 breaks p <= min F = 64
+/// (conv1)".
 std::string reason(const Limit& limit, const Workload& work);
 std::string reasons(const Projection& projection, const Workload& work);
 /// The same for a footnote under a table that shows memory itself: "needs more than the device's 16.0 GiB".
 std::string footnote(const Projection& projection, const Workload& work);
 
 /// The layers that run whole on every PE of an axis, for the report to name: "fc (spatial)".
-std::vector<std::string> whole_layers(const std::vector<std::vector<Role>>& roles, const Mesh& mesh, const Workload& work);
+std::vector<std::string> whole_layers(const std::vector<std::vector<Role>>& roles, const Mesh& mesh,
+                                      const Workload& work);
+/// The same in a few words: "fc6, fc7, fc8 (spatial); 97 layer-norm (tensor)".
+std::string whole_layers_text(const std::vector<std::vector<Role>>& roles, const Mesh& mesh,
+                              const Workload& work);
 
 }  // namespace paradl

@@ -1,8 +1,8 @@
 #include "paradl/machine/layer_time.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 namespace paradl {
 namespace {
@@ -22,8 +22,8 @@ LayerTime roofline(const Layer& layer, FlopRate peak_rate, Bandwidth memory, Byt
   return time;
 }
 
-/// Puts measured times in place of the roofline's: a layer's own, or a network's total spread over its layers in
-/// proportion to the roofline. The measured figure is forward + backward: one third is shown as forward.
+/// Puts measured times in place of the roofline's: a layer's own, or a network's total spread over its layers
+/// in proportion to the roofline. The measured figure is forward + backward: one third is shown as forward.
 void use_measured(const Workload& work, LayerTimes& times) {
   constexpr double forward_share = 1.0 / 3;
   if (work.time > Seconds{}) {
@@ -53,11 +53,13 @@ FlopRate peak(const Machine& machine, Precision precision) {
   std::string known;
   for (std::size_t i = 0; i < precision_names.size(); ++i)
     if (machine.device.peak[i]) known += fmt::format("{}{}", known.empty() ? "" : ", ", precision_names[i]);
-  throw UsageError(fmt::format("{} ({}) has no {} peak", machine.device.name, machine.name, precision_names[std::size_t(precision)]),
+  throw UsageError(fmt::format("{} ({}) has no {} peak", machine.device.name, machine.name,
+                               precision_names[std::size_t(precision)]),
                    "it has: " + known);
 }
 
-LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision, Optimizer optimizer) {
+LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision,
+                       Optimizer optimizer) {
   LayerTimes times{.layer = {}, .source = "roofline"};
   const FlopRate rate = peak(machine, precision);
   const Bytes item = item_bytes(precision).activation;

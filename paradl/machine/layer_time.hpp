@@ -15,13 +15,14 @@ struct LayerTime {
 
 struct LayerTimes {
   std::vector<LayerTime> layer;
-  std::string source;         // "roofline", "model file": what the answer says it used
-  bool update_known = true;   // measured totals of the paper have no weight update in them
+  std::string source;        // "roofline", "model file": what the answer says it used
+  bool update_known = true;  // measured totals of the paper have no weight update in them
 };
 
-/// Times of one unsplit layer on one device. Without measurements this is a roofline: the longer of arithmetic at the
-/// peak rate and of memory traffic. UsageError if the device has no peak for the precision.
-LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision, Optimizer optimizer);
+/// Times of one unsplit layer on one device. Without measurements this is a roofline: the longer of
+/// arithmetic at the peak rate and of memory traffic. UsageError if the device has no peak for the precision.
+LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision,
+                       Optimizer optimizer);
 
 /// The peak rate of the device in that precision; UsageError if it has none.
 FlopRate peak(const Machine& machine, Precision precision);

@@ -14,7 +14,7 @@ struct Level {
   double gpus = 1;    // in one unit of this level
   double inside = 1;  // in one unit of the level below
   Link link;
-  double ports = 1;   // through which one unit of the level below leaves
+  double ports = 1;  // through which one unit of the level below leaves
 };
 
 /// What a network runs on.

@@ -14,7 +14,8 @@ constexpr Placement reduced(Reduction reduction) {
   return reduction == Reduction::allreduce ? Placement::replicated : Placement::split_channel;
 }
 
-/// The collective that changes one placement into another; nothing where it is free (equal, or a local slice).
+/// The collective that changes one placement into another; nothing where it is free (equal, or a local
+/// slice).
 constexpr std::optional<Collective> exchange(Placement from, Placement to) {
   if (from == to) return {};
   if (from == Placement::partial)

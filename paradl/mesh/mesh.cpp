@@ -6,9 +6,9 @@
 namespace paradl {
 namespace {
 
-/// Members of a group inside a unit of `unit` GPUs along an axis of n PEs that are `stride` apart. Where units do not
-/// hold whole groups (4 GPUs a group, 6 a node), some group is cut at every unit: the greatest common divisor is what
-/// even the worst placed group has.
+/// Members of a group inside a unit of `unit` GPUs along an axis of n PEs that are `stride` apart. Where
+/// units do not hold whole groups (4 GPUs a group, 6 a node), some group is cut at every unit: the greatest
+/// common divisor is what even the worst placed group has.
 double inside_unit(double n, double stride, double unit, double gpus) {
   if (gpus <= unit) return n;
   const auto whole_unit = static_cast<long>(unit), step = static_cast<long>(stride);

@@ -36,8 +36,8 @@ struct Mesh {
   double stride(int axis_index) const;
 };
 
-/// How the groups formed by a set of axes are spread over the machine, and how many flows share each port, when all
-/// groups of that kind exchange at the same time.
+/// How the groups formed by a set of axes are spread over the machine, and how many flows share each port,
+/// when all groups of that kind exchange at the same time.
 Path group_path(const Mesh& mesh, AxisSet set, const Machine& machine);
 
 /// The same for messages between neighbours along one axis: only GPUs at the edge of a node send out of it.

@@ -7,7 +7,8 @@
 namespace paradl {
 namespace {
 
-/// Fills stages from the left up to `capacity`. Each stage gets at least one layer, and enough layers stay for the rest.
+/// Fills stages from the left up to `capacity`. Each stage gets at least one layer, and enough layers stay
+/// for the rest.
 std::vector<int> fill(std::span<const double> weight, int stages, double capacity) {
   const int n = int(weight.size());
   std::vector<int> first{0};
@@ -32,8 +33,10 @@ std::vector<int> balanced_partition(std::span<const double> weight, int stages) 
   // Bisection down to rounding: the answer is one of finitely many sums, and 60 halvings tell any two apart.
   for (int step = 0; step < 60 && low < high; ++step) {
     const double middle = low + (high - low) / 2;
-    if (int(fill(weight, stages, middle).size()) <= stages) high = middle;
-    else low = middle;
+    if (int(fill(weight, stages, middle).size()) <= stages)
+      high = middle;
+    else
+      low = middle;
   }
   std::vector<int> first = fill(weight, stages, high);
   while (int(first.size()) > stages) first = fill(weight, stages, high *= 1 + 1e-12);

@@ -4,6 +4,7 @@ namespace paradl {
 
 RoleRow row_of(Role role, Placement incoming) {
   using enum Placement;
+  // clang-format off
   switch (role) {  //           x wanted       y given        dy wanted      dx given
     case Role::data:    return {split_sample,  split_sample,  split_sample,  split_sample};
     case Role::spatial: return {split_space,   split_space,   split_space,   split_space};
@@ -13,6 +14,7 @@ RoleRow row_of(Role role, Placement incoming) {
     case Role::stage:
     case Role::whole:   return {replicated,    replicated,    replicated,    replicated};
   }
+  // clang-format on
   return {};
 }
 

@@ -34,8 +34,8 @@ const Hop& Path::outermost() const {
 
 namespace {
 
-/// A ring on every level. Reduce-scatter goes from the inside out and allgather back, so that what level k passes on is
-/// already cut by the levels inside it: (c_k - 1)(alpha_k + m/(c_0 ... c_k) phi beta_k).
+/// A ring on every level. Reduce-scatter goes from the inside out and allgather back, so that what level k
+/// passes on is already cut by the levels inside it: (c_k - 1)(alpha_k + m/(c_0 ... c_k) phi beta_k).
 Linear ring_of_rings(const Path& path) {
   Linear sum;
   double parts = 1;
@@ -56,22 +56,26 @@ Linear cost(Collective operation, const Path& path) {
   const double p = path.size();
   switch (operation) {
     case Collective::allgather:
-    case Collective::reduce_scatter: return ring_of_rings(path);
-    case Collective::allreduce: return 2.0 * ring_of_rings(path);
+    case Collective::reduce_scatter:
+      return ring_of_rings(path);
+    case Collective::allreduce:
+      return 2.0 * ring_of_rings(path);
     // Every PE sends p-1 messages of its p-th part, the slowest link paces them.
-    case Collective::all_to_all: return {(p - 1) * last.link.alpha, (p - 1) / p * last.phi * last.link.beta};
-    case Collective::point_to_point: return {last.link.alpha, last.phi * last.link.beta};
+    case Collective::all_to_all:
+      return {(p - 1) * last.link.alpha, (p - 1) / p * last.phi * last.link.beta};
+    case Collective::point_to_point:
+      return {last.link.alpha, last.phi * last.link.beta};
   }
   return {};
 }
 
 const CollectiveText& text_of(Collective operation) {
   static constexpr std::array<CollectiveText, collectives> table{{
-      {"allgather", "(p-1)(α + m/p φβ)"},
-      {"reduce-scatter", "(p-1)(α + m/p φβ)"},
-      {"allreduce", "2(p-1)(α + m/p φβ)"},
-      {"all-to-all", "(p-1)α + m(p-1)/p φβ"},
-      {"point to point", "α + m φβ"},
+      {"allgather", "(p-1)(α + m/p φ β)"},
+      {"reduce-scatter", "(p-1)(α + m/p φ β)"},
+      {"allreduce", "2(p-1)(α + m/p φ β)"},
+      {"all-to-all", "(p-1)α + m(p-1)/p φ β"},
+      {"point to point", "α + m φ β"},
   }};
   return table[std::size_t(operation)];
 }

@@ -12,7 +12,8 @@ struct Link {
   SecondsPerByte beta;
 };
 
-/// Time that is linear in the bytes of the buffer: every closed form here is, so sums of bytes can be priced at once.
+/// Time that is linear in the bytes of the buffer: every closed form here is, so sums of bytes can be priced
+/// at once.
 struct Linear {
   Seconds fixed;
   SecondsPerByte per_byte;
@@ -40,7 +41,8 @@ struct Path {
 enum class Collective { allgather, reduce_scatter, allreduce, all_to_all, point_to_point };
 inline constexpr std::size_t collectives = 5;
 
-/// Cost of a collective as a function of the bytes of the *whole* buffer (all_to_all, point_to_point: of one PE's part).
+/// Cost of a collective as a function of the bytes of the *whole* buffer (all_to_all, point_to_point: of one
+/// PE's part).
 Linear cost(Collective operation, const Path& path);
 
 struct CollectiveText {

@@ -7,7 +7,8 @@ namespace {
 CostLines time(const Case& c) {
   const Bytes W = held_weights(c, 1) * c.delta;
   CostLines lines = computation(c, 1, 1, "Table III, Data");
-  lines.push_back({Term::gradient_exchange, c.I * ring_allreduce(c.p, W, c.all), "I 2(p-1)(α + W/p β)", "Table III, Data"});
+  lines.push_back({Term::gradient_exchange, c.I * ring_allreduce(c.p, W, c.all), "I 2(p-1)(α + W/p β)",
+                   "Table III, Data"});
   return lines;
 }
 

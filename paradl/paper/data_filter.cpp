@@ -1,4 +1,5 @@
-// Data+filter and data+channel: p1 groups of p2 PEs; a group splits filters (channels) and has B/p1 samples. Legend: row.hpp.
+// Data+filter and data+channel: p1 groups of p2 PEs; a group splits filters (channels) and has B/p1 samples.
+// Legend: row.hpp.
 #include "paradl/paper/row.hpp"
 
 namespace paradl::paper {
@@ -11,7 +12,8 @@ CostLines time(const Case& c) {
   const Link shared{c.ex.alpha, c.phi * c.ex.beta};
   lines.push_back({Term::activation_exchange, c.I * layer_wise(c, c.p2, c.B / c.p1, c.in),
                    "3I(p2-1) Σ_{l<G} (α_in + B|y_l|/p δβ_in)", "Table III, Data+Filter"});
-  lines.push_back({Term::gradient_exchange, c.I * ring_allreduce(c.p1, W, shared), "2I(p1-1)(α + W/p φβ)", "Table III, Data+Filter"});
+  lines.push_back({Term::gradient_exchange, c.I * ring_allreduce(c.p1, W, shared), "2I(p1-1)(α + W/p φβ)",
+                   "Table III, Data+Filter"});
   return lines;
 }
 

@@ -4,8 +4,8 @@
 namespace paradl::paper {
 namespace {
 
-/// Weights are replicated, so gradients are reduced inside the node first and then between leaders; where groups lie no
-/// closer than their PEs there are no leaders, and one ring joins all.
+/// Weights are replicated, so gradients are reduced inside the node first and then between leaders; where
+/// groups lie no closer than their PEs there are no leaders, and one ring joins all.
 Seconds gradient_exchange(const Case& c, Bytes W) {
   if (c.one_level) return ring_allreduce(c.p, W, c.all);
   return ring_allreduce(c.p2, W, c.in) + ring_allreduce(c.p1, W, c.ex);
@@ -16,8 +16,10 @@ CostLines time(const Case& c) {
   CostLines lines = computation(c, c.p2, 1, "Section b8");
   lines.push_back({Term::gradient_exchange, c.I * gradient_exchange(c, held_weights(c, 1) * c.delta),
                    "2I[(p2-1)(α_in + W/p2 β_in) + (p1-1)(α + W/p1 β)]", "Section b8"});
-  lines.push_back({Term::halo_exchange, c.I * halos(c, b, c.in), "2I Σ_{K>1} [2α_in + B/p1 (h(x) + h(dy))δβ_in]", "Section b8"});
-  lines.push_back({Term::activation_exchange, c.I * gather_for_rest(c, b, c.in), "2I(p2-1)(α_in + B|y_s|/p δβ_in)", "Section b8"});
+  lines.push_back({Term::halo_exchange, c.I * halos(c, b, c.in),
+                   "2I Σ_{K>1} [2α_in + B/p1 (h(x) + h(dy))δβ_in]", "Section b8"});
+  lines.push_back({Term::activation_exchange, c.I * gather_for_rest(c, b, c.in),
+                   "2I(p2-1)(α_in + B|y_s|/p δβ_in)", "Section b8"});
   return lines;
 }
 

@@ -1,4 +1,5 @@
-// Filter: every PE makes some output channels. Forward y_l is gathered, backward dL/dx_l summed. Legend: row.hpp.
+// Filter: every PE makes some output channels. Forward y_l is gathered, backward dL/dx_l summed. Legend:
+// row.hpp.
 #include "paradl/paper/row.hpp"
 
 namespace paradl::paper {
@@ -6,7 +7,8 @@ namespace {
 
 CostLines time(const Case& c) {
   CostLines lines = computation(c, c.p, c.p, "Table III, Filter");
-  lines.push_back({Term::activation_exchange, c.I * layer_wise(c, c.p, c.B, c.all), "3I(p-1) Σ_{l<G} (α + B|y_l|/p δβ)", "Table III, Filter"});
+  lines.push_back({Term::activation_exchange, c.I * layer_wise(c, c.p, c.B, c.all),
+                   "3I(p-1) Σ_{l<G} (α + B|y_l|/p δβ)", "Table III, Filter"});
   return lines;
 }
 

@@ -26,9 +26,11 @@ CostLines time(const Case& c) {
       stage.FW += t.FW, stage.BW += t.BW, stage.WU += t.WU;
     }
     sum_FW += stage.FW, sum_BW += stage.BW, sum_WU += stage.WU;
-    max_FW = std::max(max_FW, stage.FW), max_BW = std::max(max_BW, stage.BW), max_WU = std::max(max_WU, stage.WU);
+    max_FW = std::max(max_FW, stage.FW), max_BW = std::max(max_BW, stage.BW),
+    max_WU = std::max(max_WU, stage.WU);
     if (i + 2 == border.size()) continue;
-    const Seconds transfer = point_to_point(c.B / c.S * c.layers()[std::size_t(border[i + 1] - 1)].y.items() * c.delta, c.all);
+    const Seconds transfer =
+        point_to_point(c.B / c.S * c.layers()[std::size_t(border[i + 1] - 1)].y.items() * c.delta, c.all);
     sum_transfer += transfer, max_transfer = std::max(max_transfer, transfer);
   }
   if (!c.setting.times.update_known) sum_WU = max_WU = Seconds{};
@@ -42,10 +44,12 @@ CostLines time(const Case& c) {
   return {{Term::forward, c.D * (p + S - 1) / S * max_FW, "D(p+S-1)/S max FW_gi", "Table III, Layer"},
           {Term::backward, c.D * (p + S - 1) / S * max_BW, "D(p+S-1)/S max BW_gi", "Table III, Layer"},
           {Term::update, c.I * max_WU, "I max WU_gi", "Table III, Layer"},
-          {Term::stage_transfer, p > 1 ? 2 * c.I * (p + S - 2) * max_transfer : Seconds{}, "2I(p+S-2) max_{i<p} (α + B/S|y_gi|δβ)", "Table III, Layer"}};
+          {Term::stage_transfer, p > 1 ? 2 * c.I * (p + S - 2) * max_transfer : Seconds{},
+           "2I(p+S-2) max_{i<p} (α + B/S|y_gi|δβ)", "Table III, Layer"}};
 }
 
-/// 2 delta max over stages: the needs of the fullest PE (one factor 2, X3; sums over the layers of a stage, X4).
+/// 2 delta max over stages: the needs of the fullest PE (one factor 2, X3; sums over the layers of a stage,
+/// X4).
 Memory memory(const Case& c) {
   const std::vector<int> border = borders(c);
   const auto gamma = c.setting.training.gamma;

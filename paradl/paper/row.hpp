@@ -7,9 +7,9 @@
 namespace paradl::paper {
 
 /// What a row of the paper's table is asked about. Letters are the paper's:
-///   D  samples in the data set    B  samples per mini-batch      I = D/B  iterations    S  segments of a pipeline
-///   p  PEs, p = p1 p2             p1 data-parallel groups        p2 PEs inside a group
-///   alpha, beta, delta            start-up time, seconds per byte, bytes per item       phi  flows that share a link
+///   D  samples in the data set    B  samples per mini-batch      I = D/B  iterations    S  segments of a
+///   pipeline p  PEs, p = p1 p2             p1 data-parallel groups        p2 PEs inside a group alpha, beta,
+///   delta            start-up time, seconds per byte, bytes per item       phi  flows that share a link
 struct Case {
   const Setting& setting;
   const Strategy* inner = nullptr;  // what the PEs of a group split; none under serial and data
@@ -53,16 +53,19 @@ CostLines explain(const Setting& setting, const StrategyName& strategy, const Me
 
 // Sums that several rows share.
 
-/// Forward, backward and update where split layers are shared by `share` PEs: D/p1 (sum_split/share + sum_rest).
+/// Forward, backward and update where split layers are shared by `share` PEs: D/p1 (sum_split/share +
+/// sum_rest).
 CostLines computation(const Case& c, double share, double update_share, std::string_view source);
 /// sum |w| held by one PE, where split layers are shared by `share` PEs.
 double held_weights(const Case& c, double share);
-/// 2 delta (samples sum (|x|+|y|) + sum |w|): values and gradients. Split layers divide activations by `split_space`.
+/// 2 delta (samples sum (|x|+|y|) + sum |w|): values and gradients. Split layers divide activations by
+/// `split_space`.
 Memory memory_of(const Case& c, double samples, double activation_share, double weight_share);
-/// Whether a layer's buffers count: views have none, and the authors' tool leaves out what frameworks keep in place
-/// (normalisation, activation) unless gamma says how much is reused.
+/// Whether a layer's buffers count: views have none, and the authors' tool leaves out what frameworks keep in
+/// place (normalisation, activation) unless gamma says how much is reused.
 bool has_buffers(const Layer& layer, bool all);
-/// 3(p-1) sum (alpha + m/p beta): an allgather one way and an allreduce the other, for every split layer but the last.
+/// 3(p-1) sum (alpha + m/p beta): an allgather one way and an allreduce the other, for every split layer but
+/// the last.
 Seconds layer_wise(const Case& c, double p, double samples, Link link);
 /// Halos of all split layers with K > 1, both ways: 2 sum [2 alpha + B (h(x) + h(dL/dy)) delta beta].
 Seconds halos(const Case& c, double samples, Link link);

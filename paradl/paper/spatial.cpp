@@ -7,10 +7,13 @@ namespace {
 CostLines time(const Case& c) {
   const Bytes W = held_weights(c, 1) * c.delta;
   CostLines lines = computation(c, c.p, 1, "Table III, Spatial");
-  lines.push_back({Term::gradient_exchange, c.I * ring_allreduce(c.p, W, c.all), "I 2(p-1)(α + W/p β)", "Table III, Spatial"});
+  lines.push_back({Term::gradient_exchange, c.I * ring_allreduce(c.p, W, c.all), "I 2(p-1)(α + W/p β)",
+                   "Table III, Spatial"});
   // The printed table has B halo() with halo per batch; a halo is counted per sample here (X7).
-  lines.push_back({Term::halo_exchange, c.I * halos(c, c.B, c.all), "2I Σ_{K>1} [2α + B(h(x) + h(dy))δβ]", "Table III, Spatial"});
-  lines.push_back({Term::activation_exchange, c.I * gather_for_rest(c, c.B, c.all), "2I(p-1)(α + B|y_s|/p δβ)", "Section b2"});
+  lines.push_back({Term::halo_exchange, c.I * halos(c, c.B, c.all), "2I Σ_{K>1} [2α + B(h(x) + h(dy))δβ]",
+                   "Table III, Spatial"});
+  lines.push_back({Term::activation_exchange, c.I * gather_for_rest(c, c.B, c.all),
+                   "2I(p-1)(α + B|y_s|/p δβ)", "Section b2"});
   return lines;
 }
 

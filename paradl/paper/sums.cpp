@@ -7,7 +7,8 @@
 namespace paradl::paper {
 namespace {
 
-/// |y_l| of the product layers that are split, except the network's last one: nothing after it needs its output whole.
+/// |y_l| of the product layers that are split, except the network's last one: nothing after it needs its
+/// output whole.
 template <class Visit>
 void for_exchanged(const Case& c, Visit visit) {
   std::size_t last = 0;
@@ -38,7 +39,8 @@ bool Case::split(std::size_t l) const {
   if (inner->name == "filter") rule = &work.filter;
   if (inner->name == "channel") rule = &work.channel;
   if (inner->name == "spatial") rule = &work.spatial;
-  // The paper counts the first layer as split by channel too, although pictures have three (its tables do, and its tool).
+  // The paper counts the first layer as split by channel too, although pictures have three (its tables do,
+  // and its tool).
   if (inner->name == "channel" && is_dense_product(work.layers[l])) return (*rule)(l);
   if (rule && !rule->layer.empty() && inner->input == Placement::replicated) return (*rule)(l);
   return inner->role(work, l, parts, Placement::split_channel) != Role::whole;
@@ -73,11 +75,16 @@ Memory memory_of(const Case& c, double samples, double activation_share, double 
   double items = 0;
   for (std::size_t l = 0; l < c.layers().size(); ++l) {
     const Layer& layer = c.layers()[l];
-    if (has_buffers(layer, gamma.has_value())) items += (layer.x_buffer() + layer.y.items()) / (c.split(l) ? activation_share : 1);
+    if (has_buffers(layer, gamma.has_value()))
+      items += (layer.x_buffer() + layer.y.items()) / (c.split(l) ? activation_share : 1);
   }
   const double factor = gamma.value_or(1.0);
   const Bytes weights = factor * held_weights(c, weight_share) * c.delta;
-  return {.weights = weights, .gradients = weights, .optimizer = {}, .activations = factor * 2 * samples * items * c.delta, .workspace = {}};
+  return {.weights = weights,
+          .gradients = weights,
+          .optimizer = {},
+          .activations = factor * 2 * samples * items * c.delta,
+          .workspace = {}};
 }
 
 Seconds layer_wise(const Case& c, double p, double samples, Link link) {
@@ -97,7 +104,8 @@ Seconds halos(const Case& c, double samples, Link link) {
     for (std::size_t d = 0; d < 3; ++d) {
       if (c.parts.cut[d] < 2 || layer.kernel[d] <= 1) continue;
       const double h = halo_items(layer, layer.x, d, c.parts) + halo_items(layer, layer.y, d, c.parts);
-      time += 2.0 * (2.0 * link.alpha + samples * h * c.delta * link.beta);  // two neighbours, one after the other
+      time += 2.0 *
+              (2.0 * link.alpha + samples * h * c.delta * link.beta);  // two neighbours, one after the other
     }
   }
   return time;

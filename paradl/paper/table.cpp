@@ -1,32 +1,37 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <span>
+
+#include <fmt/format.h>
 
 #include "paradl/paper/row.hpp"
 
 namespace paradl::paper {
 
-extern const Row serial_row, data_row, spatial_row, layer_row, filter_row, channel_row, data_filter_row, data_channel_row,
-    data_spatial_row;
+extern const Row serial_row, data_row, spatial_row, layer_row, filter_row, channel_row, data_filter_row,
+    data_channel_row, data_spatial_row;
 
 namespace {
 
 constexpr std::array table{
-    &serial_row, &data_row, &spatial_row, &layer_row, &filter_row, &channel_row,
-    &data_filter_row, &data_channel_row, &data_spatial_row,
+    &serial_row,  &data_row,        &spatial_row,      &layer_row,        &filter_row,
+    &channel_row, &data_filter_row, &data_channel_row, &data_spatial_row,
 };
 
 const Row& row_of(const StrategyName& strategy) {
   if (const Row* row = find_row(strategy.text)) return *row;
   std::string known;
   for (const Row* row : table) known += fmt::format("{}{}", known.empty() ? "" : ", ", row->name);
-  throw UsageError(fmt::format("the paper has no closed form for `{}`", strategy.text), "it has: " + known + "; or use --fidelity detailed");
+  throw UsageError(fmt::format("the paper has no closed form for `{}`", strategy.text),
+                   "it has: " + known + "; or use --fidelity detailed");
 }
 
 Case case_of(const Setting& setting, const Mesh& mesh, double batch) {
-  Case c{.setting = setting, .D = setting.work.D, .B = batch, .I = iterations_per_epoch(setting, batch), .p = mesh.gpus()};
+  Case c{.setting = setting,
+         .D = setting.work.D,
+         .B = batch,
+         .I = iterations_per_epoch(setting, batch),
+         .p = mesh.gpus()};
   c.S = setting.training.micro_batches;
   c.delta = item_bytes(setting.training.precision).activation;
   for (int a = 0; a < mesh.axes; ++a) {

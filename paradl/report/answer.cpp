@@ -3,7 +3,7 @@
 namespace paradl {
 
 double model_flop(const Setting& setting, double batch) {
-  constexpr double passes = 3;         // forward, and backward with respect to inputs and weights
+  constexpr double passes = 3;  // forward, and backward with respect to inputs and weights
   constexpr double flop_per_mac = 2;
   return passes * flop_per_mac * setting.work.train_macs() * batch;
 }

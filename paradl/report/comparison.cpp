@@ -1,10 +1,10 @@
 #include "paradl/report/comparison.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "paradl/core/format.hpp"
@@ -63,13 +63,16 @@ std::vector<Line> lines_of(const std::vector<Json>& results) {
   add("GPUs", Holds::count, [](const Json& r) { return number(r, {"gpus"}); });
   add("epoch", Holds::seconds, [](const Json& r) { return number(r, {"time_s", "epoch"}); });
   for (const TermName& term : term_names)
-    add("  " + std::string(term.column), Holds::seconds, [&](const Json& r) { return term_epoch(r, std::string(term.json).c_str()); });
+    add("  " + std::string(term.column), Holds::seconds,
+        [&](const Json& r) { return term_epoch(r, std::string(term.json).c_str()); });
   add("iteration", Holds::seconds, [](const Json& r) { return number(r, {"time_s", "iteration"}); });
   add("samples/s", Holds::rate, [](const Json& r) { return number(r, {"samples_per_s"}); });
   add("efficiency", Holds::share, [](const Json& r) { return number(r, {"efficiency"}); });
   add("memory", Holds::bytes, [](const Json& r) { return number(r, {"memory_bytes", "total"}); });
   for (const char* part : {"weights", "gradients", "optimizer", "activations", "workspace"})
-    add(fmt::format("  {}", part), Holds::bytes, [&](const Json& r) { return number(r, {"memory_bytes", part}); });
+    add(fmt::format("  {}", part), Holds::bytes, [&](const Json& r) {
+      return number(r, {"memory_bytes", part});
+    });
   return lines;
 }
 
@@ -86,15 +89,19 @@ Contestant contestant(const std::string& name, const Answer& answer, std::size_t
 std::vector<Contestant> read_results(const SourceText& source) {
   Problems problems(source);
   const Json root = Json::parse(source.text, nullptr, false);
-  if (root.is_discarded() || !root.is_object() || !root.contains("results") || !root["results"].is_array() || root["results"].empty()) {
-    problems.add({1, 1, 1}, "this is no saved answer of paradl", "make one with `paradl project ... -o FILE.json`");
+  if (root.is_discarded() || !root.is_object() || !root.contains("results") || !root["results"].is_array() ||
+      root["results"].empty()) {
+    problems.add({1, 1, 1}, "this is no saved answer of paradl",
+                 "make one with `paradl project ... -o FILE.json`");
     problems.raise();
   }
   const std::string stem = std::filesystem::path(source.file).stem().string();
   std::vector<Contestant> out;
   for (const Json& result : root["results"]) {
     if (!result.is_object()) continue;
-    out.push_back({stem, result.dump(), result.contains("feasible") && result["feasible"].is_boolean() && result["feasible"].get<bool>()});
+    out.push_back(
+        {stem, result.dump(),
+         result.contains("feasible") && result["feasible"].is_boolean() && result["feasible"].get<bool>()});
   }
   if (out.empty()) {
     problems.add({1, 1, 1}, "this answer holds no results", "");
@@ -108,10 +115,13 @@ void keep_common(std::vector<Contestant>& sides, std::size_t files) {
   std::vector<std::string> order;
   for (const Contestant& side : sides) {
     const Json r = parsed(side);
-    const std::string key = fmt::format("{} on {} GPUs", r.contains("strategy") ? text_of(r["strategy"]) : "?", r.contains("gpus") ? text_of(r["gpus"]) : "?");
+    const std::string key =
+        fmt::format("{} on {} GPUs", r.contains("strategy") ? text_of(r["strategy"]) : "?",
+                    r.contains("gpus") ? text_of(r["gpus"]) : "?");
     if (!by_question.contains(key)) order.push_back(key);
     auto& list = by_question[key];
-    if (std::ranges::none_of(list, [&](const Contestant& c) { return c.name == side.name; })) list.push_back(side);
+    if (std::ranges::none_of(list, [&](const Contestant& c) { return c.name == side.name; }))
+      list.push_back(side);
   }
   for (const std::string& key : order)
     if (by_question[key].size() == files) {
@@ -119,7 +129,8 @@ void keep_common(std::vector<Contestant>& sides, std::size_t files) {
       for (Contestant& side : sides) side.name += fmt::format(": {}", key);
       return;
     }
-  throw UsageError("these files have no strategy and number of GPUs in common", "make them with the same -s and -p");
+  throw UsageError("these files have no strategy and number of GPUs in common",
+                   "make them with the same -s and -p");
 }
 
 Table comparison_table(const std::vector<Contestant>& sides) {
@@ -134,7 +145,8 @@ Table comparison_table(const std::vector<Contestant>& sides) {
     Row row;
     row.values.emplace_back(line.title);
     const Column column{.id = {}, .title = {}, .holds = line.holds};
-    for (const auto& value : line.values) row.values.emplace_back(value ? Value{cell_text(column, Value{*value})} : Value{});
+    for (const auto& value : line.values)
+      row.values.emplace_back(value ? Value{cell_text(column, Value{*value})} : Value{});
     if (sides.size() == 2) {
       const double change = line.values[1].value_or(0) - line.values[0].value_or(0);
       row.values.emplace_back(signed_text(line, change));
@@ -161,13 +173,17 @@ std::string verdict(const std::vector<Contestant>& sides) {
   for (std::size_t i = 1; i < speeds.size(); ++i) {
     const double ratio = speeds[0].rate / speeds[i].rate;
     out += ratio < 1.005 ? fmt::format("{} and {} are equally fast.\n", speeds[0].name, speeds[i].name)
-                         : fmt::format("{} is {} times as fast as {}.\n", speeds[0].name, three_digits(ratio), speeds[i].name);
+                         : fmt::format("{} is {} times as fast as {}.\n", speeds[0].name, three_digits(ratio),
+                                       speeds[i].name);
   }
   return out;
 }
 
 std::string comparison_json(const std::vector<std::string>& command, const std::vector<Contestant>& sides) {
-  Json out{{"schema", "paradl.projection/1"}, {"version", PARADL_VERSION}, {"command", command}, {"results", Json::array()}};
+  Json out{{"schema", "paradl.projection/1"},
+           {"version", PARADL_VERSION},
+           {"command", command},
+           {"results", Json::array()}};
   for (const Contestant& side : sides) {
     Json result = parsed(side);
     result["name"] = side.name;

@@ -7,7 +7,8 @@
 
 namespace paradl {
 
-/// One side of a comparison: a result as the JSON has it, so that saved results and fresh ones are the same thing.
+/// One side of a comparison: a result as the JSON has it, so that saved results and fresh ones are the same
+/// thing.
 struct Contestant {
   std::string name;
   std::string json;  // one element of `results`
@@ -19,7 +20,8 @@ Contestant contestant(const std::string& name, const Answer& answer, std::size_t
 /// The results of a saved answer (JSON, or an HTML report that carries it). SpecError if it is none.
 std::vector<Contestant> read_results(const SourceText& source);
 
-/// Of files with several results each: those that all files have (same strategy and GPUs), the first of these per file.
+/// Of files with several results each: those that all files have (same strategy and GPUs), the first of these
+/// per file.
 void keep_common(std::vector<Contestant>& sides, std::size_t files);
 
 Table comparison_table(const std::vector<Contestant>& sides);

@@ -11,11 +11,14 @@ namespace paradl {
 Table explain_paper(const Setting& setting, const Projection& projection);
 Table explain_engine(const Setting& setting, const Projection& projection);
 
-/// Every collective of one iteration that the placements ask for: which tensor, on which axis, bytes, time, phi.
-Table exchange_table(const Setting& setting, const Projection& projection, const Layout& layout, const Pricer& pricer);
+/// Every collective of one iteration that the placements ask for: which tensor, on which axis, bytes, time,
+/// phi.
+Table exchange_table(const Setting& setting, const Projection& projection, const Layout& layout,
+                     const StagePlan& plan, const Pricer& pricer);
 
 /// The same by layer, largest first.
-Table layer_table(const Setting& setting, const Projection& projection, const Layout& layout, const Pricer& pricer);
+Table layer_table(const Setting& setting, const Projection& projection, const Layout& layout,
+                  const Pricer& pricer);
 
 /// D, B, I, p; sums over layers; alpha and beta of the links in use.
 std::string symbols_text(const Setting& setting, const Projection& projection);

@@ -1,9 +1,8 @@
 #include "paradl/report/json.hpp"
 
 #include <fmt/format.h>
-#include <sha2.h>
-
 #include <nlohmann/json.hpp>
+#include <sha2.h>
 
 #include "paradl/feasibility/advice.hpp"
 
@@ -14,7 +13,8 @@ using Json = nlohmann::ordered_json;
 
 Json grid(const Mesh& mesh) {
   Json out = Json::object();
-  for (int a = 0; a < mesh.axes; ++a) out[std::string(mesh.axis[std::size_t(a)].strategy->name)] = mesh.axis[std::size_t(a)].parts.total;
+  for (int a = 0; a < mesh.axes; ++a)
+    out[std::string(mesh.axis[std::size_t(a)].strategy->name)] = mesh.axis[std::size_t(a)].parts.total;
   return out;
 }
 
@@ -44,8 +44,9 @@ Json times(const Projection& p) {
 }
 
 Json memory(const Memory& m) {
-  return {{"total", m.total().base()},         {"weights", m.weights.base()},         {"gradients", m.gradients.base()},
-          {"optimizer", m.optimizer.base()},   {"activations", m.activations.base()}, {"workspace", m.workspace.base()}};
+  return {{"total", m.total().base()},           {"weights", m.weights.base()},
+          {"gradients", m.gradients.base()},     {"optimizer", m.optimizer.base()},
+          {"activations", m.activations.base()}, {"workspace", m.workspace.base()}};
 }
 
 Json limits(const Projection& p, const Workload& work) {
@@ -63,7 +64,8 @@ Json found_bottlenecks(const Projection& p) {
   for (const Bottleneck& b : bottlenecks(p))
     out.push_back({{"kind", term_names[std::size_t(b.kind)].json},
                    {"share", b.share},
-                   {"message", fmt::format("{} takes {:.0f} % of the iteration", term_names[std::size_t(b.kind)].title, 100 * b.share)},
+                   {"message", fmt::format("{} takes {:.0f} % of the iteration",
+                                           term_names[std::size_t(b.kind)].title, 100 * b.share)},
                    {"remedy", b.remedy}});
   return out;
 }
@@ -84,7 +86,8 @@ Json result(const Projection& p, const Answer& answer) {
   if (p.cost) {
     out["time_s"] = times(p);
     out["samples_per_s"] = p.samples_per_s();
-    if (const double tokens = tokens_per_sample(work); tokens > 0) out["tokens_per_s"] = tokens * p.samples_per_s();
+    if (const double tokens = tokens_per_sample(work); tokens > 0)
+      out["tokens_per_s"] = tokens * p.samples_per_s();
     out["efficiency"] = p.efficiency();
     const double rate = model_flop(setting, p.batch) / p.iteration().base() / p.gpus;
     out["flops_per_s_per_gpu"] = rate;
@@ -116,9 +119,15 @@ std::string sha256(const std::string& text) {
 }
 
 std::string to_json(const Answer& answer) {
-  Json out{{"schema", "paradl.projection/1"}, {"version", PARADL_VERSION}, {"command", answer.command}, {"inputs", Json::array()}};
+  Json out{{"schema", "paradl.projection/1"},
+           {"version", PARADL_VERSION},
+           {"command", answer.command},
+           {"inputs", Json::array()}};
   for (const InputFile& input : answer.inputs)
-    out["inputs"].push_back({{"kind", input.kind}, {"name", input.name}, {"path", input.source.file}, {"sha256", sha256(input.source.text)}});
+    out["inputs"].push_back({{"kind", input.kind},
+                             {"name", input.name},
+                             {"path", input.source.file},
+                             {"sha256", sha256(input.source.text)}});
   out["results"] = Json::array();
   for (const Projection& p : answer.results) out["results"].push_back(result(p, answer));
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -126,7 +135,8 @@ std::string to_json(const Answer& answer) {
 
 std::string to_jsonl(const Answer& answer) {
   std::string out;
-  for (const Projection& p : answer.results) out += result(p, answer).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  for (const Projection& p : answer.results)
+    out += result(p, answer).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return out;
 }
 

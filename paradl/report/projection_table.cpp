@@ -1,9 +1,9 @@
 #include "paradl/report/projection_table.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
+
+#include <fmt/format.h>
 
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/strategy/table.hpp"
@@ -28,7 +28,9 @@ Value term(const Projection& p, const Answer&) {
 template <std::size_t... T>
 std::vector<Field> term_fields(std::index_sequence<T...>) {
   std::vector<Field> out;
-  (out.push_back({{std::string(term_names[T].json), std::string(term_names[T].column), Holds::seconds, 3}, term<T>}), ...);
+  (out.push_back(
+       {{std::string(term_names[T].json), std::string(term_names[T].column), Holds::seconds, 3}, term<T>}),
+   ...);
   return out;
 }
 
@@ -43,42 +45,60 @@ constexpr std::size_t always = 4;
 const std::vector<Field>& fields() {
   static const std::vector<Field> table = [] {
     std::vector<Field> f{
-        {{"gpus", "gpus", Holds::count, 10}, [](const Projection& p, const Answer&) -> Value { return p.gpus; }},
-        {{"strategy", "strategy", Holds::text, 11}, [](const Projection& p, const Answer&) -> Value { return p.strategy->text; }},
-        {{"grid", "grid", Holds::shape, 9}, [](const Projection& p, const Answer&) -> Value { return grid_text(p.mesh, true); }},
-        {{"batch", "batch", Holds::count, 2}, [](const Projection& p, const Answer&) -> Value { return p.batch; }},
-        {{"epoch", "epoch", Holds::seconds, 11}, [](const Projection& p, const Answer&) -> Value { return p.epoch().base(); }},
-        {{"iteration", "iteration", Holds::seconds, 4}, [](const Projection& p, const Answer&) -> Value { return p.iteration().base(); }},
-        {{"compute", "compute", Holds::seconds, 5}, [](const Projection& p, const Answer&) { return epoch_of(p, p.cost->compute()); }},
-        {{"communication", "comm", Holds::seconds, 5}, [](const Projection& p, const Answer&) { return epoch_of(p, p.cost->communication()); }},
+        {{"gpus", "gpus", Holds::count, 10},
+         [](const Projection& p, const Answer&) -> Value { return p.gpus; }},
+        {{"strategy", "strategy", Holds::text, 11},
+         [](const Projection& p, const Answer&) -> Value { return p.strategy->text; }},
+        {{"grid", "grid", Holds::shape, 9},
+         [](const Projection& p, const Answer&) -> Value { return grid_text(p.mesh, true); }},
+        {{"batch", "batch", Holds::count, 2},
+         [](const Projection& p, const Answer&) -> Value { return p.batch; }},
+        {{"epoch", "epoch", Holds::seconds, 11},
+         [](const Projection& p, const Answer&) -> Value { return p.epoch().base(); }},
+        {{"iteration", "iteration", Holds::seconds, 4},
+         [](const Projection& p, const Answer&) -> Value { return p.iteration().base(); }},
+        {{"compute", "compute", Holds::seconds, 5},
+         [](const Projection& p, const Answer&) { return epoch_of(p, p.cost->compute()); }},
+        {{"communication", "comm", Holds::seconds, 5},
+         [](const Projection& p, const Answer&) { return epoch_of(p, p.cost->communication()); }},
         {{"exposed_communication", "exposed", Holds::seconds, 4},
          [](const Projection& p, const Answer&) { return epoch_of(p, p.cost->exposed_communication()); }},
     };
     for (Field& field : term_fields(std::make_index_sequence<terms>{})) f.push_back(std::move(field));
     const std::vector<Field> rest{
-        {{"memory", "memory", Holds::bytes, 8}, [](const Projection& p, const Answer&) -> Value { return p.cost->memory.total().base(); }},
+        {{"memory", "memory", Holds::bytes, 8},
+         [](const Projection& p, const Answer&) -> Value { return p.cost->memory.total().base(); }},
         {{"weights", "weights", Holds::bytes, 1}, part<&Memory::weights>},
         {{"gradients", "gradients", Holds::bytes, 1}, part<&Memory::gradients>},
         {{"optimizer", "optimizer", Holds::bytes, 1}, part<&Memory::optimizer>},
         {{"activations", "activations", Holds::bytes, 1}, part<&Memory::activations>},
         {{"workspace", "workspace", Holds::bytes, 1}, part<&Memory::workspace>},
-        {{"samples", "samples/s", Holds::rate, 6}, [](const Projection& p, const Answer&) -> Value { return p.samples_per_s(); }},
+        {{"samples", "samples/s", Holds::rate, 6},
+         [](const Projection& p, const Answer&) -> Value { return p.samples_per_s(); }},
         {{"tokens", "tokens/s", Holds::rate, 6},
          [](const Projection& p, const Answer& a) -> Value {
            const double tokens = tokens_per_sample(a.setting->work);
            return tokens > 0 ? Value{tokens * p.samples_per_s()} : Value{};
          }},
-        {{"efficiency", "efficiency", Holds::share, 7}, [](const Projection& p, const Answer&) -> Value { return p.efficiency(); }},
+        {{"efficiency", "efficiency", Holds::share, 7},
+         [](const Projection& p, const Answer&) -> Value { return p.efficiency(); }},
         {{"achieved", "flop/s per GPU", Holds::flops, 1},
-         [](const Projection& p, const Answer& a) -> Value { return model_flop(*a.setting, p.batch) / p.iteration().base() / p.gpus; }},
+         [](const Projection& p, const Answer& a) -> Value {
+           return model_flop(*a.setting, p.batch) / p.iteration().base() / p.gpus;
+         }},
         {{"mfu", "mfu", Holds::share, 2},
          [](const Projection& p, const Answer& a) -> Value {
-           return model_flop(*a.setting, p.batch) / p.iteration().base() / p.gpus / peak(a.setting->machine, a.setting->training.precision).base();
+           return model_flop(*a.setting, p.batch) / p.iteration().base() / p.gpus /
+                  peak(a.setting->machine, a.setting->training.precision).base();
          }},
         {{"total_time", "total time", Holds::seconds, 3},
-         [](const Projection& p, const Answer& a) -> Value { return a.epochs > 0 ? Value{a.epochs * p.epoch().base()} : Value{}; }},
+         [](const Projection& p, const Answer& a) -> Value {
+           return a.epochs > 0 ? Value{a.epochs * p.epoch().base()} : Value{};
+         }},
         {{"gpu_hours", "GPU-hours", Holds::count, 3},
-         [](const Projection& p, const Answer& a) -> Value { return a.epochs > 0 ? Value{a.epochs * p.epoch().base() * p.gpus / 3600} : Value{}; }},
+         [](const Projection& p, const Answer& a) -> Value {
+           return a.epochs > 0 ? Value{a.epochs * p.epoch().base() * p.gpus / 3600} : Value{};
+         }},
     };
     f.insert(f.end(), rest.begin(), rest.end());
     return f;
@@ -90,7 +110,8 @@ std::size_t find_field(const std::string& id) {
   for (std::size_t i = 0; i < fields().size(); ++i)
     if (fields()[i].column.id == id || fields()[i].column.title == id) return i;
   const std::string near = did_you_mean(id, projection_columns());
-  throw UsageError(fmt::format("no column is called `{}`", id), near.empty() ? "`--columns help` lists them" : near);
+  throw UsageError(fmt::format("no column is called `{}`", id),
+                   near.empty() ? "`--columns help` lists them" : near);
 }
 
 Value value_of(std::size_t field, const Projection& p, const Answer& answer) {
@@ -123,7 +144,8 @@ Table projection_table(const Answer& answer, const std::vector<std::string>& col
     }
     if (!p.feasible()) {
       row.emphasis = Emphasis::infeasible;
-      const auto [note, fresh] = notes.emplace(footnote(p, answer.setting->work), int(table.notes.size()) + 1);
+      const auto [note, fresh] =
+          notes.emplace(footnote(p, answer.setting->work), int(table.notes.size()) + 1);
       if (fresh) table.notes.push_back(note->first);
       row.notes.push_back(note->second);
     }

@@ -12,11 +12,12 @@ namespace paradl {
 /// Ids of all columns that projections can fill, in report order.
 std::vector<std::string> projection_columns();
 
-/// A table of the answer's results. `columns`: ids to show; UsageError for an unknown one. Results that do not fit are
-/// marked, and footnotes tell why. Times are per epoch except `iteration`.
+/// A table of the answer's results. `columns`: ids to show; UsageError for an unknown one. Results that do
+/// not fit are marked, and footnotes tell why. Times are per epoch except `iteration`.
 Table projection_table(const Answer& answer, const std::vector<std::string>& columns);
 
-/// Sorts results by a column, smallest first (rates, efficiency: largest first). UsageError for an unknown one.
+/// Sorts results by a column, smallest first (rates, efficiency: largest first). UsageError for an unknown
+/// one.
 void sort_results(Answer& answer, const std::string& column);
 
 }  // namespace paradl

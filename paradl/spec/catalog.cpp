@@ -1,11 +1,11 @@
 #include "paradl/spec/catalog.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <set>
+
+#include <fmt/format.h>
 
 namespace paradl {
 namespace {
@@ -37,7 +37,8 @@ Parameters read_overrides(std::string_view text, const std::string& whole) {
       good = failed == std::errc{} && stop == end && value >= 0 && value <= 1'000'000'000;
     }
     if (!good)
-      throw UsageError(fmt::format("cannot read `{}` in `{}`", item, whole), "write name=number, such as layers=24");
+      throw UsageError(fmt::format("cannot read `{}` in `{}`", item, whole),
+                       "write name=number, such as layers=24");
     if (!values.emplace(normal(std::string(item.substr(0, equals))), value).second)
       throw UsageError(fmt::format("`{}` is given twice in `{}`", item.substr(0, equals), whole));
     if (item.size() == text.size()) return values;
@@ -67,7 +68,8 @@ SourceText Catalog::find(const std::string& folder, const std::string& name) con
   const std::vector<std::string> known = names(folder);
   const std::string near = did_you_mean(name, known);
   const std::string all = fmt::format("`paradl {}` lists all {}", folder, known.size());
-  throw UsageError(fmt::format("no {} is called `{}`", singular(folder), name), near.empty() ? all : near + " " + all);
+  throw UsageError(fmt::format("no {} is called `{}`", singular(folder), name),
+                   near.empty() ? all : near + " " + all);
 }
 
 ModelSpec Catalog::model(const std::string& name) const {

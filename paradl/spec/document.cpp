@@ -1,7 +1,5 @@
 #include "paradl/spec/document.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -10,6 +8,8 @@
 #include <iostream>
 #include <iterator>
 #include <system_error>
+
+#include <fmt/format.h>
 
 namespace paradl {
 namespace {
@@ -32,13 +32,16 @@ SourceText read_source(const std::string& path) {
   in.read(text.data(), std::streamsize(text.size()));
   text.resize(std::size_t(in.gcount()));
   if (text.size() > largest_file)
-    throw UsageError(fmt::format("`{}` is larger than 16 MiB", path), "spec files are small; is it the right file?");
+    throw UsageError(fmt::format("`{}` is larger than 16 MiB", path),
+                     "spec files are small; is it the right file?");
   return {path, std::move(text)};
 }
 
 void Problems::add(Spot where, std::string message, std::string help) {
   if (full()) return;
-  const auto same = [&](const Problem& p) { return p.where.line == where.line && p.where.column == where.column && p.message == message; };
+  const auto same = [&](const Problem& p) {
+    return p.where.line == where.line && p.where.column == where.column && p.message == message;
+  };
   if (std::ranges::any_of(list_, same)) return;  // a block that is used twice repeats its mistakes
   list_.push_back({where, std::move(message), std::move(help)});
 }

@@ -1,9 +1,9 @@
 #include "paradl/spec/expression.hpp"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "paradl/core/error.hpp"
 
@@ -23,7 +23,10 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void fail() const { throw ExpressionError{"cannot read this number", "write a whole number, or one with `$names` and + - * /"}; }
+  [[noreturn]] void fail() const {
+    throw ExpressionError{"cannot read this number",
+                          "write a whole number, or one with `$names` and + - * /"};
+  }
 
   /// Values stay below 2^31 in size, so that no product of two can overflow before it is checked.
   static std::int64_t checked(std::int64_t value) {
@@ -41,9 +44,12 @@ class Parser {
   std::int64_t sum() {
     std::int64_t value = product();
     for (;;) {
-      if (take('+')) value = checked(value + product());
-      else if (take('-')) value = checked(value - product());
-      else return value;
+      if (take('+'))
+        value = checked(value + product());
+      else if (take('-'))
+        value = checked(value - product());
+      else
+        return value;
     }
   }
 
@@ -55,7 +61,8 @@ class Parser {
       } else if (take('/')) {
         const std::int64_t by = atom();
         if (by == 0 || value % by != 0)
-          throw ExpressionError{fmt::format("{} is not a multiple of {}", value, by), "choose values that divide evenly"};
+          throw ExpressionError{fmt::format("{} is not a multiple of {}", value, by),
+                                "choose values that divide evenly"};
         value /= by;
       } else {
         return value;
@@ -81,7 +88,8 @@ class Parser {
     return checked(value);
   }
 
-  /// The longest known name that stands here: `$kv-heads` is one name if there is such a parameter, else `$kv - heads`.
+  /// The longest known name that stands here: `$kv-heads` is one name if there is such a parameter, else `$kv
+  /// - heads`.
   std::int64_t name() {
     const std::pair<const std::string, std::int64_t>* best = nullptr;
     for (const auto& entry : parameters_)

@@ -1,11 +1,11 @@
 #include "paradl/spec/layer_list.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
+
+#include <fmt/format.h>
 
 #include "paradl/spec/reader.hpp"
 
@@ -28,7 +28,8 @@ class LayOut {
  public:
   LayOut(const YAML::Node& blocks, Problems& problems) : blocks_(blocks), problems_(problems) {}
 
-  /// Appends the layers of one list; returns the index of its last layer (or the scope's input if it has none).
+  /// Appends the layers of one list; returns the index of its last layer (or the scope's input if it has
+  /// none).
   int list(const YAML::Node& entries, const Scope& scope) {
     int last = scope.input;
     if (!entries.IsSequence()) {
@@ -38,7 +39,8 @@ class LayOut {
     for (const YAML::Node& entry : entries) {
       if (problems_.full() || overflow_) break;
       if (++visited_ > 2 * most_layers) return too_many(entry, last);
-      last = is_map(entry) && entry["block"].IsDefined() ? block(entry, scope, last) : layer(entry, scope, last);
+      last =
+          is_map(entry) && entry["block"].IsDefined() ? block(entry, scope, last) : layer(entry, scope, last);
     }
     return last;
   }
@@ -48,7 +50,8 @@ class LayOut {
  private:
   int too_many(const YAML::Node& entry, int last) {
     overflow_ = true;
-    problems_.add(spot_of(entry), fmt::format("more than {} layers", most_layers), "is a `repeat` too large?");
+    problems_.add(spot_of(entry), fmt::format("more than {} layers", most_layers),
+                  "is a `repeat` too large?");
     return last;
   }
 
@@ -69,7 +72,8 @@ class LayOut {
       try {
         const std::int64_t value = evaluate(scalar_text(node), scope.parameters);
         if (value >= least && value <= largest_size) return value;
-        problems.add(spot_of(node), fmt::format("`{}` must be from {} to {}, not {}", key, least, largest_size, value), "");
+        problems.add(spot_of(node),
+                     fmt::format("`{}` must be from {} to {}, not {}", key, least, largest_size, value), "");
       } catch (const ExpressionError& error) {
         problems.add(spot_of(node), fmt::format("`{}`: {}", key, error.message), error.help);
       }
@@ -86,7 +90,8 @@ class LayOut {
         if (values.size() > 3) throw ExpressionError{"too many extents", "write up to three, such as 3x3x3"};
         for (const std::int64_t value : values) {
           if (value < least || value > largest_size)
-            throw ExpressionError{fmt::format("{} is out of range", value), fmt::format("write {} or more", least)};
+            throw ExpressionError{fmt::format("{} is out of range", value),
+                                  fmt::format("write {} or more", least)};
           sizes.value[std::size_t(sizes.given++)] = value;
         }
         if (sizes.given == 1) sizes.value = {values[0], values[0], values[0]};
@@ -108,7 +113,8 @@ class LayOut {
     spec.name = scope.prefix + own;
     const auto op = find_op(word);
     if (!op) {
-      if (!word.empty()) map.wrong("op", fmt::format("no op is called `{}`", word), did_you_mean(word, op_names()));
+      if (!word.empty())
+        map.wrong("op", fmt::format("no op is called `{}`", word), did_you_mean(word, op_names()));
       return last;
     }
     spec.op = *op;
@@ -121,7 +127,8 @@ class LayOut {
     fields.map.finish();
 
     if (own.find('.') != own.npos || !is_name(own)) {
-      fields.map.wrong("name", fmt::format("a layer cannot be called `{}`", own), "use letters, digits, `-` and `_`, at most 100");
+      fields.map.wrong("name", fmt::format("a layer cannot be called `{}`", own),
+                       "use letters, digits, `-` and `_`, at most 100");
     } else if (!index_.emplace(spec.name, int(layers_.size())).second) {
       fields.map.wrong("name", fmt::format("two layers are called `{}`", spec.name), "rename one of them");
     }
@@ -152,7 +159,9 @@ class LayOut {
         spec.vocab = f.required("vocab");
         spec.filters = f.required("filters");
         break;
-      case Op::position: spec.entries = f.required("entries"); break;
+      case Op::position:
+        spec.entries = f.required("entries");
+        break;
       case Op::max_pool:
       case Op::avg_pool:
         f.map.require("kernel");
@@ -162,20 +171,32 @@ class LayOut {
         spec.ceil = f.map.flag("ceil", false);
         read_padding(f, spec);
         break;
-      case Op::group_norm: spec.groups = f.required("groups"); [[fallthrough]];
+      case Op::group_norm:
+        spec.groups = f.required("groups");
+        [[fallthrough]];
       case Op::batch_norm:
       case Op::layer_norm:
-      case Op::rms_norm: spec.affine = f.map.flag("affine", true); break;
+      case Op::rms_norm:
+        spec.affine = f.map.flag("affine", true);
+        break;
       case Op::attention:
         spec.heads = f.required("heads");
         spec.kv_heads = f.whole("kv-heads", 1, spec.heads);
-        f.map.flag("causal", false);  // the whole square is computed either way, as the published counts have it
+        f.map.flag("causal",
+                   false);  // the whole square is computed either way, as the published counts have it
         break;
-      case Op::tokens: spec.extra = f.whole("extra", 0, 0); break;
-      case Op::loss: spec.whole = f.map.flag("whole", false); break;
+      case Op::tokens:
+        spec.extra = f.whole("extra", 0, 0);
+        break;
+      case Op::loss:
+        spec.whole = f.map.flag("whole", false);
+        break;
       case Op::add:
-      case Op::concat: f.map.require("from"); break;
-      default: break;
+      case Op::concat:
+        f.map.require("from");
+        break;
+      default:
+        break;
     }
   }
 
@@ -211,7 +232,8 @@ class LayOut {
     }
     std::vector<std::string> near;
     for (const auto& [known, i] : index_)
-      if (known.starts_with(scope.prefix) && near.size() < 200) near.push_back(known.substr(scope.prefix.size()));
+      if (known.starts_with(scope.prefix) && near.size() < 200)
+        near.push_back(known.substr(scope.prefix.size()));
     std::string help = did_you_mean(name, near);
     map.wrong(key, fmt::format("no layer above is called `{}`", name),
               help.empty() ? "a layer may only read what stands before it" : help);
@@ -225,7 +247,9 @@ class LayOut {
     const std::string name = map.text("name");
     const YAML::Node& blocks = blocks_;
     const YAML::Node body = is_map(blocks) ? blocks[kind] : YAML::Node(YAML::NodeType::Undefined);
-    if (!is_name(name)) map.wrong("name", fmt::format("a block cannot be called `{}`", name), "use letters, digits, `-` and `_`, at most 100");
+    if (!is_name(name))
+      map.wrong("name", fmt::format("a block cannot be called `{}`", name),
+                "use letters, digits, `-` and `_`, at most 100");
     if (!body.IsDefined()) {
       std::vector<std::string> known;
       if (is_map(blocks))
@@ -247,13 +271,16 @@ class LayOut {
       const std::string key = each.first.IsScalar() ? each.first.Scalar() : "";
       if (key == "block" || key == "name" || key == "from") continue;
       if (key != "repeat" && !uses(kind, key, 0)) {
-        problems_.add(spot_of(each.first), fmt::format("block `{}` does not use `${}`", kind, key), did_you_mean(key, used_names(kind)));
+        problems_.add(spot_of(each.first), fmt::format("block `{}` does not use `${}`", kind, key),
+                      did_you_mean(key, used_names(kind)));
         return last;
       }
       try {
         const std::int64_t value = evaluate(scalar_text(each.second), scope.parameters);
-        if (key == "repeat") repeat = value;
-        else inner.parameters[key] = value;
+        if (key == "repeat")
+          repeat = value;
+        else
+          inner.parameters[key] = value;
       } catch (const ExpressionError& error) {
         problems_.add(spot_of(each.second), fmt::format("`{}`: {}", key, error.message), error.help);
         return last;
@@ -265,7 +292,8 @@ class LayOut {
     }
     for (std::int64_t i = 0; i < repeat && !problems_.full() && !overflow_; ++i) {
       if (++instances_ > 2 * most_layers) return too_many(entry, last);
-      inner.prefix = repeated ? fmt::format("{}{}.{}.", scope.prefix, name, i) : fmt::format("{}{}.", scope.prefix, name);
+      inner.prefix = repeated ? fmt::format("{}{}.{}.", scope.prefix, name, i)
+                              : fmt::format("{}{}.", scope.prefix, name);
       inner.input = list(body, inner);
     }
     // The block's own name stands for its output.
@@ -303,7 +331,8 @@ class LayOut {
     for (const std::string& name : found.names)
       if (name == key || name.starts_with(key + "-") || name.starts_with(key + "x")) return true;
     if (depth >= deepest_block) return false;
-    return std::ranges::any_of(found.blocks, [&](const std::string& inner) { return inner != kind && uses(inner, key, depth + 1); });
+    return std::ranges::any_of(
+        found.blocks, [&](const std::string& inner) { return inner != kind && uses(inner, key, depth + 1); });
   }
   std::vector<std::string> used_names(const std::string& kind) {
     const auto& names = uses_of(kind).names;
@@ -339,8 +368,8 @@ std::vector<std::int64_t> read_sizes(std::string_view text, const Parameters& pa
   return sizes;
 }
 
-std::vector<LayerSpec> lay_out(const YAML::Node& layers, const YAML::Node& blocks, const Parameters& parameters,
-                               Problems& problems) {
+std::vector<LayerSpec> lay_out(const YAML::Node& layers, const YAML::Node& blocks,
+                               const Parameters& parameters, Problems& problems) {
   if (blocks.IsDefined()) Reader(blocks, problems, "`blocks`");  // a mapping, each name once
   LayOut out(blocks, problems);
   out.list(layers, {.prefix = {}, .parameters = parameters, .input = -1, .depth = 0});

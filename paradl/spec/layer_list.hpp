@@ -1,8 +1,8 @@
 #pragma once
-#include <yaml-cpp/yaml.h>
-
 #include <string_view>
 #include <vector>
+
+#include <yaml-cpp/yaml.h>
 
 #include "paradl/spec/model_spec.hpp"
 
@@ -12,7 +12,7 @@ namespace paradl {
 std::vector<std::int64_t> read_sizes(std::string_view text, const Parameters& parameters);
 
 /// Lays out the list of a model file: blocks put in their place, repetitions written out, `from` names found.
-std::vector<LayerSpec> lay_out(const YAML::Node& layers, const YAML::Node& blocks, const Parameters& parameters,
-                               Problems& problems);
+std::vector<LayerSpec> lay_out(const YAML::Node& layers, const YAML::Node& blocks,
+                               const Parameters& parameters, Problems& problems);
 
 }  // namespace paradl

@@ -1,10 +1,10 @@
 #include "paradl/spec/model_spec.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "paradl/spec/layer_list.hpp"
 #include "paradl/spec/reader.hpp"
@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t most_parameters = 200;  // settling them takes time that grows with the square
 
-/// Values of `parameters:`: those given from outside as they are, then the file's own, which may use one another.
+/// Values of `parameters:`: those given from outside as they are, then the file's own, which may use one
+/// another.
 Parameters read_parameters(Reader& map, Problems& problems, const Parameters& given) {
   Parameters known = given;
   if (!map.has("parameters")) return known;
@@ -27,7 +28,8 @@ Parameters read_parameters(Reader& map, Problems& problems, const Parameters& gi
   }
   if (is_map(node))
     for (const auto& entry : node)
-      if (entry.first.IsScalar() && !known.contains(entry.first.Scalar())) open[entry.first.Scalar()] = entry.second;
+      if (entry.first.IsScalar() && !known.contains(entry.first.Scalar()))
+        open[entry.first.Scalar()] = entry.second;
   // Each round settles at least one name, or the rest refer to each other or to nothing.
   for (bool moved = true; moved && !open.empty();) {
     moved = false;
@@ -71,11 +73,14 @@ std::vector<std::int64_t> read_input(Reader& map, Problems& problems, const Para
   try {
     input = read_sizes(scalar_text(node), parameters);
   } catch (const ExpressionError& error) {
-    problems.add(spot_of(node), "cannot read `input`: " + error.message, "write channels x extents, such as 3x224x224");
+    problems.add(spot_of(node), "cannot read `input`: " + error.message,
+                 "write channels x extents, such as 3x224x224");
     return {};
   }
-  if (input.size() < 2 || input.size() > 4 || std::ranges::any_of(input, [](auto n) { return n < 1 || n > 1'000'000'000; }))
-    problems.add(spot_of(node), "`input` must be channels and one to three extents", "write 3x224x224, or 1x1024 for tokens");
+  if (input.size() < 2 || input.size() > 4 ||
+      std::ranges::any_of(input, [](auto n) { return n < 1 || n > 1'000'000'000; }))
+    problems.add(spot_of(node), "`input` must be channels and one to three extents",
+                 "write 3x224x224, or 1x1024 for tokens");
   return input;
 }
 
@@ -116,12 +121,14 @@ void read_header(Reader& map, Problems& problems, ModelSpec& spec, bool derived)
   read_split(map, problems, spec);
 }
 
-void read_layers(Reader& map, const YAML::Node& root, Problems& problems, ModelSpec& spec, const Parameters& given) {
+void read_layers(Reader& map, const YAML::Node& root, Problems& problems, ModelSpec& spec,
+                 const Parameters& given) {
   spec.parameters = read_parameters(map, problems, given);
   const std::vector<std::string> known = parameter_names(root);
   for (const auto& [name, value] : given)
     if (std::ranges::find(known, name) == known.end())
-      throw UsageError(fmt::format("`{}` is not a parameter of this model", name), help_for_parameter(name, known));
+      throw UsageError(fmt::format("`{}` is not a parameter of this model", name),
+                       help_for_parameter(name, known));
   spec.input = read_input(map, problems, spec.parameters);
   map.has("blocks");
   if (map.require("layers") && !problems.any())
@@ -162,12 +169,15 @@ ModelSpec read_model(SourceText source, const FindModel& find_base, const Parame
   if (map.has("parameters"))
     for (const auto& entry : map.node("parameters"))
       if (const std::string name = scalar_text(entry.first); std::ranges::find(known, name) == known.end())
-        problems.add(spot_of(entry.first), fmt::format("`{}` is not a parameter of `{}`", name, base_name), help_for_parameter(name, known));
+        problems.add(spot_of(entry.first), fmt::format("`{}` is not a parameter of `{}`", name, base_name),
+                     help_for_parameter(name, known));
   problems.raise();
   Problems base_problems(base);
   Reader base_map(base_root, base_problems, "a model file");
-  if (base_map.has("base")) map.wrong("base", fmt::format("`{}` is itself made from another file", base_name), "name that file");
-  else read_layers(base_map, base_root, base_problems, spec, given);
+  if (base_map.has("base"))
+    map.wrong("base", fmt::format("`{}` is itself made from another file", base_name), "name that file");
+  else
+    read_layers(base_map, base_root, base_problems, spec, given);
   if (!problems.any()) {
     read_header(base_map, base_problems, spec, false);
     base_map.finish();

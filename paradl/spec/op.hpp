@@ -6,13 +6,35 @@
 
 namespace paradl {
 
-/// What a layer computes. Everything the program knows about an operation stands in one row of the table in op.cpp.
+/// What a layer computes. Everything the program knows about an operation stands in one row of the table in
+/// op.cpp.
 enum class Op {
-  conv, fc, embedding, position,
-  max_pool, avg_pool, global_pool,
-  batch_norm, layer_norm, group_norm, rms_norm,
-  relu, gelu, silu, tanh, sigmoid, gate, dropout, softmax,
-  attention, add, concat, flatten, tokens, select, loss,
+  conv,
+  fc,
+  embedding,
+  position,
+  max_pool,
+  avg_pool,
+  global_pool,
+  batch_norm,
+  layer_norm,
+  group_norm,
+  rms_norm,
+  relu,
+  gelu,
+  silu,
+  tanh,
+  sigmoid,
+  gate,
+  dropout,
+  softmax,
+  attention,
+  add,
+  concat,
+  flatten,
+  tokens,
+  select,
+  loss,
 };
 
 /// Which value a layer keeps for its backward pass.
@@ -25,7 +47,7 @@ struct OpTraits {
   bool per_channel;       // channel c of y needs only channel c of x
   bool per_position;      // position i of y needs only position i of x
   Keeps keeps;
-  double forward_passes;   // how often x and y together travel from and to memory, roughly
+  double forward_passes;  // how often x and y together travel from and to memory, roughly
   double backward_passes;
 };
 

@@ -7,22 +7,31 @@
 
 namespace paradl {
 
-/// The arithmetic a network is trained in: it sets the peak rate and the bytes of everything that is stored or sent.
+/// The arithmetic a network is trained in: it sets the peak rate and the bytes of everything that is stored
+/// or sent.
 enum class Precision { fp32, tf32, fp16, bf16, fp8 };
 
 inline constexpr std::array<std::string_view, 5> precision_names{"fp32", "tf32", "fp16", "bf16", "fp8"};
 
-/// Bytes of one item. 16-bit and 8-bit training is *mixed*: the optimizer works on an fp32 master copy, gradients are
-/// added up in fp32 and sent in 16 bits (Megatron-LM's and apex's way); fp8 stores its tensors in 16 bits and rounds
-/// them to 8 on the way into a matrix product.
+/// Bytes of one item. 16-bit and 8-bit training is *mixed*: the optimizer works on an fp32 master copy,
+/// gradients are added up in fp32 and sent in 16 bits (Megatron-LM's and apex's way); fp8 stores its tensors
+/// in 16 bits and rounds them to 8 on the way into a matrix product.
 struct ItemBytes {
   Bytes activation, weight, gradient, sent_gradient, master;
 };
 
 constexpr ItemBytes item_bytes(Precision precision) {
   if (precision == Precision::fp32 || precision == Precision::tf32)
-    return {.activation = Bytes{4}, .weight = Bytes{4}, .gradient = Bytes{4}, .sent_gradient = Bytes{4}, .master = Bytes{0}};
-  return {.activation = Bytes{2}, .weight = Bytes{2}, .gradient = Bytes{4}, .sent_gradient = Bytes{2}, .master = Bytes{4}};
+    return {.activation = Bytes{4},
+            .weight = Bytes{4},
+            .gradient = Bytes{4},
+            .sent_gradient = Bytes{4},
+            .master = Bytes{0}};
+  return {.activation = Bytes{2},
+          .weight = Bytes{2},
+          .gradient = Bytes{4},
+          .sent_gradient = Bytes{2},
+          .master = Bytes{4}};
 }
 
 /// How weights are updated: it sets the state kept per weight and the bytes that one update touches.
@@ -36,9 +45,9 @@ constexpr int optimizer_slots(Optimizer optimizer) {
   return slots[std::size_t(optimizer)];
 }
 
-/// Bytes read and written to update one weight: the gradient is read; the weight (or its master copy) and each slot
-/// are read and written; a 16-bit weight is written anew. In fp32 this is 3, 5 and 7 items for SGD, momentum and Adam.
-/// LAMB reads weight and update once more for its two norms.
+/// Bytes read and written to update one weight: the gradient is read; the weight (or its master copy) and
+/// each slot are read and written; a 16-bit weight is written anew. In fp32 this is 3, 5 and 7 items for SGD,
+/// momentum and Adam. LAMB reads weight and update once more for its two norms.
 constexpr Bytes update_bytes(Optimizer optimizer, Precision precision) {
   const ItemBytes bytes = item_bytes(precision);
   const bool mixed = bytes.master > Bytes{0};

@@ -1,14 +1,13 @@
 #include "paradl/spec/reader.hpp"
 
-#include <yaml-cpp/depthguard.h>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <yaml-cpp/depthguard.h>
 
 namespace paradl {
 namespace {
@@ -28,23 +27,29 @@ bool too_deep(std::string_view text) {
 
 bool is_map(const YAML::Node& node) { return node.IsDefined() && node.IsMap(); }
 
-std::string scalar_text(const YAML::Node& node) { return node.IsDefined() && node.IsScalar() ? node.Scalar() : ""; }
+std::string scalar_text(const YAML::Node& node) {
+  return node.IsDefined() && node.IsScalar() ? node.Scalar() : "";
+}
 
 YAML::Node parse_yaml(const SourceText& source) {
   Problems problems(source);
   try {
-    if (source.text.find('\0') != std::string::npos) problems.add({1, 1, 1}, "this is not a text file", "write YAML");
+    if (source.text.find('\0') != std::string::npos)
+      problems.add({1, 1, 1}, "this is not a text file", "write YAML");
     if (too_deep(source.text)) problems.add({1, 1, 1}, "brackets are nested too deeply", "");
     problems.raise();
     std::vector<YAML::Node> documents = YAML::LoadAll(source.text);
-    if (documents.size() > 1) problems.add(spot_of(documents[1]), "a file holds one document", "remove the line `---` and what follows it");
+    if (documents.size() > 1)
+      problems.add(spot_of(documents[1]), "a file holds one document",
+                   "remove the line `---` and what follows it");
     problems.raise();
     return documents.empty() ? YAML::Node() : documents.front();
   } catch (const YAML::DeepRecursion& e) {
-    problems.add({std::max(e.mark.line, 0) + 1, std::max(e.mark.column, 0) + 1, 1}, "this is nested too deeply", "");
+    problems.add({std::max(e.mark.line, 0) + 1, std::max(e.mark.column, 0) + 1, 1},
+                 "this is nested too deeply", "");
   } catch (const YAML::Exception& e) {
-    problems.add({std::max(e.mark.line, 0) + 1, std::max(e.mark.column, 0) + 1, 1}, "this is not YAML: " + e.msg,
-                 "look for a missing bracket, quote or colon");
+    problems.add({std::max(e.mark.line, 0) + 1, std::max(e.mark.column, 0) + 1, 1},
+                 "this is not YAML: " + e.msg, "look for a missing bracket, quote or colon");
   }
   problems.raise();
   return {};
@@ -62,15 +67,18 @@ Reader::Reader(YAML::Node map, Problems& problems, std::string what)
     : map_(std::move(map)), problems_(problems), what_(std::move(what)) {
   if (!is_map(map_)) {
     broken_ = true;
-    problems_.add(spot_of(map_), what_ + " must be a mapping", "write `key: value` lines, or {key: value, ...}");
+    problems_.add(spot_of(map_), what_ + " must be a mapping",
+                  "write `key: value` lines, or {key: value, ...}");
     map_ = YAML::Node(YAML::NodeType::Map);
     return;
   }
   std::set<std::string> seen;
   for (const auto& entry : map_) {
-    if (!entry.first.IsScalar()) problems_.add(spot_of(entry.first), "a key must be a word", "");
+    if (!entry.first.IsScalar())
+      problems_.add(spot_of(entry.first), "a key must be a word", "");
     else if (!seen.insert(entry.first.Scalar()).second)
-      problems_.add(spot_of(entry.first), fmt::format("`{}` is given twice in {}", entry.first.Scalar(), what_),
+      problems_.add(spot_of(entry.first),
+                    fmt::format("`{}` is given twice in {}", entry.first.Scalar(), what_),
                     "keep one of them");
   }
 }
@@ -90,7 +98,8 @@ Spot Reader::spot(const std::string& key) {
 
 bool Reader::require(const std::string& key) {
   if (has(key)) return true;
-  if (!broken_) problems_.add(spot(), fmt::format("{} has no `{}`", what_, key), fmt::format("add `{}: ...`", key));
+  if (!broken_)
+    problems_.add(spot(), fmt::format("{} has no `{}`", what_, key), fmt::format("add `{}: ...`", key));
   return false;
 }
 
@@ -168,7 +177,8 @@ void Reader::finish() {
     const std::string key = entry.first.Scalar();
     if (std::ranges::binary_search(known_, key)) continue;
     std::string help = did_you_mean(key, known_);
-    if (help.empty() && known_.size() <= 12) help = fmt::format("{} takes: {}", what_, fmt::join(known_, ", "));
+    if (help.empty() && known_.size() <= 12)
+      help = fmt::format("{} takes: {}", what_, fmt::join(known_, ", "));
     problems_.add(spot_of(entry.first), fmt::format("unknown key `{}`", key), help);
   }
 }

@@ -1,10 +1,10 @@
 #pragma once
-#include <yaml-cpp/yaml.h>
-
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <yaml-cpp/yaml.h>
 
 #include "paradl/core/units.hpp"
 #include "paradl/spec/document.hpp"
@@ -22,8 +22,9 @@ std::string scalar_text(const YAML::Node& node);
 /// Where a node stands, as editors count; yaml-cpp counts from 0.
 Spot spot_of(const YAML::Node& node);
 
-/// Reads one YAML mapping, checks each value where it is read, and remembers which keys were asked for, so that
-/// finish() can tell a misspelt key from a known one. Mistakes go to `problems`; what was wrong reads as a fallback.
+/// Reads one YAML mapping, checks each value where it is read, and remembers which keys were asked for, so
+/// that finish() can tell a misspelt key from a known one. Mistakes go to `problems`; what was wrong reads as
+/// a fallback.
 class Reader {
  public:
   /// `what` names the mapping in messages: "a level", "layer `conv1`".
@@ -50,8 +51,10 @@ class Reader {
     const auto word = scalar(key);
     if (!word) return Q{};
     const auto value = parse<Q>(*word);
-    if (!value) wrong(key, "cannot read `" + key + "`", "write " + std::string(wanted<Q>()));
-    else if (above_zero && !(value->base() > 0)) wrong(key, "`" + key + "` must be more than zero", "");
+    if (!value)
+      wrong(key, "cannot read `" + key + "`", "write " + std::string(wanted<Q>()));
+    else if (above_zero && !(value->base() > 0))
+      wrong(key, "`" + key + "` must be more than zero", "");
     return value.value_or(Q{});
   }
 

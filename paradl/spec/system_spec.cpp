@@ -1,8 +1,8 @@
 #include "paradl/spec/system_spec.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
+
+#include <fmt/format.h>
 
 #include "paradl/spec/reader.hpp"
 
@@ -80,14 +80,18 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
       map.wrong("size", "`size` must be a whole number", "");
     if (map.has("ports")) level.ports = map.number("ports", 1e-3, 1e6);
     if (level.ports && map.has("oversubscription"))
-      map.wrong("oversubscription", "`ports` says what a unit has, `oversubscription` what is left of what it would have", "give one of them");
+      map.wrong("oversubscription",
+                "`ports` says what a unit has, `oversubscription` what is left of what it would have",
+                "give one of them");
     for (const LevelSpec& other : levels)
-      if (other.name == level.name && !level.name.empty()) map.wrong("name", fmt::format("two levels are called `{}`", level.name), "");
+      if (other.name == level.name && !level.name.empty())
+        map.wrong("name", fmt::format("two levels are called `{}`", level.name), "");
     map.finish();
     gpus *= level.size;
     levels.push_back(std::move(level));
   }
-  if (gpus > most_gpus) system.wrong("levels", "the sizes multiply to more than 16 M GPUs", "check each `size`");
+  if (gpus > most_gpus)
+    system.wrong("levels", "the sizes multiply to more than 16 M GPUs", "check each `size`");
   return levels;
 }
 
@@ -110,7 +114,8 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
   spec.levels = read_levels(map, problems);
   if (map.has("host")) {
     Reader host(map.node("host"), problems, "`host`");
-    spec.host = HostSpec{.memory = host.optional<Bytes>("memory"), .bandwidth = host.optional<Bandwidth>("bandwidth")};
+    spec.host = HostSpec{.memory = host.optional<Bytes>("memory"),
+                         .bandwidth = host.optional<Bandwidth>("bandwidth")};
     host.finish();
   }
   if (map.has("storage")) {

@@ -4,15 +4,19 @@
 namespace paradl {
 namespace {
 
-bool can_cut(const Workload& work, std::size_t i) { return is_dense_product(work.layers[i]) && work.channel(i); }
+bool can_cut(const Workload& work, std::size_t i) {
+  return is_dense_product(work.layers[i]) && work.channel(i);
+}
 
 Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {
   const Layer& layer = work.layers[i];
-  if (is_dense_product(layer)) return can_cut(work, i) && layer.channels() >= parts.total ? Role::channel : Role::whole;
+  if (is_dense_product(layer))
+    return can_cut(work, i) && layer.channels() >= parts.total ? Role::channel : Role::whole;
   return keep_channels(layer, parts);
 }
 
-/// The paper leaves the first layer out: pictures have three channels, and it runs whole where they are too few.
+/// The paper leaves the first layer out: pictures have three channels, and it runs whole where they are too
+/// few.
 Limit limit(const Workload& work, const Parts& parts, double) {
   const auto counts = [&](std::size_t i) {
     return can_cut(work, i) && !work.layers[i].first() && sets_channel_limit(work, work.layers[i]);
@@ -22,6 +26,7 @@ Limit limit(const Workload& work, const Parts& parts, double) {
 
 }  // namespace
 
-extern constinit const Strategy channel_strategy{"channel", "split the input channels of each layer", Placement::replicated, role, limit};
+extern constinit const Strategy channel_strategy{"channel", "split the input channels of each layer",
+                                                 Placement::replicated, role, limit};
 
 }  // namespace paradl

@@ -12,6 +12,7 @@ Limit limit(const Workload&, const Parts& parts, double batch) {
 
 }  // namespace
 
-extern constinit const Strategy data_strategy{"data", "split the mini-batch; replicate the model", Placement::split_sample, role, limit};
+extern constinit const Strategy data_strategy{"data", "split the mini-batch; replicate the model",
+                                              Placement::split_sample, role, limit};
 
 }  // namespace paradl

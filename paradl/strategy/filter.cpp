@@ -13,12 +13,15 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {
 }
 
 Limit limit(const Workload& work, const Parts& parts, double) {
-  const auto counts = [&](std::size_t i) { return work.filter(i) && sets_channel_limit(work, work.layers[i]); };
+  const auto counts = [&](std::size_t i) {
+    return work.filter(i) && sets_channel_limit(work, work.layers[i]);
+  };
   return tightest("p <= min F", parts.total, work, counts, [](const Layer& l) { return l.filters(); });
 }
 
 }  // namespace
 
-extern constinit const Strategy filter_strategy{"filter", "split the output channels of each layer", Placement::replicated, role, limit};
+extern constinit const Strategy filter_strategy{"filter", "split the output channels of each layer",
+                                                Placement::replicated, role, limit};
 
 }  // namespace paradl

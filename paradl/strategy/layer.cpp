@@ -12,6 +12,7 @@ Limit limit(const Workload& work, const Parts& parts, double) {
 
 }  // namespace
 
-extern constinit const Strategy layer_strategy{"layer", "split the network into stages; pass activations on", Placement::replicated, role, limit};
+extern constinit const Strategy layer_strategy{"layer", "split the network into stages; pass activations on",
+                                               Placement::replicated, role, limit};
 
 }  // namespace paradl

@@ -17,7 +17,8 @@ struct AxisPlacement {
 AxisPlacement place_on(const Workload& work, const Axis& axis, Reduction reduction) {
   const std::size_t n = work.layers.size();
   AxisPlacement placed;
-  for (auto* list : {&placed.x_wanted, &placed.y_given, &placed.y_left, &placed.dy_wanted, &placed.dx_given}) list->resize(n);
+  for (auto* list : {&placed.x_wanted, &placed.y_given, &placed.y_left, &placed.dy_wanted, &placed.dx_given})
+    list->resize(n);
   placed.role.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
     // Of several inputs the one that is split decides: what is whole can be sliced for nothing.
@@ -41,7 +42,8 @@ AxisPlacement place_on(const Workload& work, const Axis& axis, Reduction reducti
 /// All axes together: which collectives each tensor needs.
 class Placer {
  public:
-  Placer(const Workload& work, const Mesh& mesh, Reduction reduction) : work_(work), mesh_(mesh), reduction_(reduction) {
+  Placer(const Workload& work, const Mesh& mesh, Reduction reduction)
+      : work_(work), mesh_(mesh), reduction_(reduction) {
     for (int a = 0; a < mesh.axes; ++a) axes_.push_back(place_on(work, mesh.axis[std::size_t(a)], reduction));
     readers_.resize(work.layers.size());
     for (std::size_t i = 0; i < work.layers.size(); ++i)
@@ -63,9 +65,9 @@ class Placer {
     for (const AxisPlacement& axis : axes_) out.role.push_back(axis.role);
     out.crossing = crossing();
     for (const Cell& cell : out.cells)
-      if (work_.layers[std::size_t(cell.layer)].weights > 0 && cell.summed &&
-          std::ranges::find(out.gradient_sets, cell.summed) == out.gradient_sets.end())
-        out.gradient_sets.push_back(cell.summed);
+      if ((work_.layers[std::size_t(cell.layer)].weights > 0 || cell.samples) && cell.summed &&
+          std::ranges::find(out.gradients, Layout::Gradients{cell.summed, cell.alike}) == out.gradients.end())
+        out.gradients.push_back({cell.summed, cell.alike});
     return out;
   }
 
@@ -105,9 +107,14 @@ class Placer {
       const Placement x = on.x_wanted[i];
       const Role role = on.role[i];
       const bool kept_split = role == Role::keep && is_split(x);
-      if (role == Role::filter || role == Role::channel || (kept_split && x == Placement::split_channel)) cell.weights |= bit;
-      if (role == Role::data || role == Role::spatial || (kept_split && x != Placement::split_channel)) cell.summed |= bit;
-      if (cell.weights & bit || cell.summed & bit) cell.work |= bit;
+      if (role == Role::filter || role == Role::channel || (kept_split && x == Placement::split_channel))
+        cell.weights |= bit;
+      if (role == Role::data || role == Role::spatial || (kept_split && x != Placement::split_channel))
+        cell.summed |= bit;
+      if (cell.weights & bit || cell.summed & bit)
+        cell.work |= bit;
+      else if (role != Role::stage)
+        cell.alike |= bit;
       if (role == Role::spatial && traits(layer.op).window) cell.halo_axis = std::int8_t(a);
     }
     if (layer.op == Op::batch_norm) cell.samples = cell.summed;
@@ -119,8 +126,8 @@ class Placer {
     return cell;
   }
 
-  /// From how layer i gives y to how its readers want it. Sums are made from the inside out and slices gathered from the
-  /// outside in, so that the slow links carry the smallest pieces.
+  /// From how layer i gives y to how its readers want it. Sums are made from the inside out and slices
+  /// gathered from the outside in, so that the slow links carry the smallest pieces.
   void add_forward(std::size_t i, ExchangeList& list) const {
     const AxisSet given = split(&AxisPlacement::y_given, i), left = split(&AxisPlacement::y_left, i);
     const AxisSet wanted = split_for_readers(&AxisPlacement::x_wanted, i, left);
@@ -140,15 +147,17 @@ class Placer {
     }
   }
 
-  /// From how the readers of y give its gradient to how layer i wants it. Addends of several readers are added up
-  /// before they are sent.
+  /// From how the readers of y give its gradient to how layer i wants it. Addends of several readers are
+  /// added up before they are sent.
   void add_backward(std::size_t i, ExchangeList& list) const {
     const AxisSet given = split_for_readers(&AxisPlacement::dx_given, i, 0);
     const AxisSet wanted = split(&AxisPlacement::dy_wanted, i);
     const double items = work_.layers[i].y.items();
     for (std::size_t a = axes_.size(); a-- > 0;) {
       const Placement want = axes_[a].dy_wanted[i];
-      const auto partial = [&](std::size_t reader) { return axes_[a].dx_given[reader] == Placement::partial; };
+      const auto partial = [&](std::size_t reader) {
+        return axes_[a].dx_given[reader] == Placement::partial;
+      };
       if (!std::ranges::any_of(readers_[i], partial)) continue;
       const bool slices = want == Placement::split_channel && reduction_ == Reduction::reduce_scatter;
       const auto op = slices ? Collective::reduce_scatter : Collective::allreduce;
@@ -167,12 +176,14 @@ class Placer {
     }
   }
 
-  /// An all-to-all moves a PE's own part, the other collectives are counted by the whole buffer of their group.
+  /// An all-to-all moves a PE's own part, the other collectives are counted by the whole buffer of their
+  /// group.
   static AxisSet with_own_part(Collective op, std::size_t axis, AxisSet others) {
     return op == Collective::all_to_all ? AxisSet(others | axis_bit(int(axis))) : others;
   }
 
-  /// What backward needs of x or y, each tensor once: as its readers have gathered it, and as it was made if that differs.
+  /// What backward needs of x or y, each tensor once: as its readers have gathered it, and as it was made if
+  /// that differs.
   void add_memory(std::size_t i, Cell& cell) const {
     const Layer& layer = work_.layers[i];
     const Keeps keeps = traits(layer.op).keeps;
@@ -190,7 +201,8 @@ class Placer {
     if (keeps == Keeps::mask) cell.mask = {layer.y.items(), left};
     // A slice of a tensor that a PE has whole does not make it smaller.
     AxisSet source = AxisSet(~0u);
-    for (const int from : layer.inputs) source &= from < 0 ? input_split() : split(&AxisPlacement::y_left, std::size_t(from));
+    for (const int from : layer.inputs)
+      source &= from < 0 ? input_split() : split(&AxisPlacement::y_left, std::size_t(from));
     cell.x = {layer.x_buffer(), AxisSet(x & source)};
     cell.y = {layer.y.items(), AxisSet(left & wanted)};
   }
@@ -204,7 +216,8 @@ class Placer {
       bytes.append(raw, sizeof value);
     };
     add(work_.layers[std::size_t(cell.layer)].shape_class);
-    add(cell.work), add(cell.weights), add(cell.summed), add(cell.halo_axis), add(cell.halo_divided);
+    add(cell.work), add(cell.weights), add(cell.summed), add(cell.alike), add(cell.halo_axis),
+        add(cell.halo_divided);
     for (const ExchangeList* list : {&cell.forward, &cell.backward}) {
       add(list->size);
       for (const Exchange& e : *list) add(e.operation), add(e.axis), add(e.divided), add(e.items);
@@ -234,7 +247,8 @@ class Placer {
       Run best{.first = i, .period = 1, .repeats = 1};
       for (int period = 1; period <= longest_block && i + 2 * period <= n; ++period) {
         int same = 0;
-        while (i + period + same < n && order[std::size_t(i + same)] == order[std::size_t(i + period + same)]) ++same;
+        while (i + period + same < n && order[std::size_t(i + same)] == order[std::size_t(i + period + same)])
+          ++same;
         const int repeats = 1 + same / period;
         if (repeats > 1 && repeats * period > best.repeats * best.period) best = {i, period, repeats};
       }
@@ -253,13 +267,16 @@ class Placer {
 
 }  // namespace
 
-Layout place(const Workload& work, const Mesh& mesh, Reduction reduction) { return Placer(work, mesh, reduction).layout(); }
+Layout place(const Workload& work, const Mesh& mesh, Reduction reduction) {
+  return Placer(work, mesh, reduction).layout();
+}
 
 std::vector<Role> roles_of(const Workload& work, const Strategy& strategy, const Parts& parts) {
   std::vector<Role> roles;
   roles.reserve(2 * work.layers.size());
   for (const Placement incoming : {Placement::replicated, Placement::split_channel})
-    for (std::size_t i = 0; i < work.layers.size(); ++i) roles.push_back(strategy.role(work, i, parts, incoming));
+    for (std::size_t i = 0; i < work.layers.size(); ++i)
+      roles.push_back(strategy.role(work, i, parts, incoming));
   return roles;
 }
 

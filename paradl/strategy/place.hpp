@@ -24,7 +24,9 @@ inline constexpr std::size_t most_exchanges = 6;
 struct ExchangeList {
   std::array<Exchange, most_exchanges> list{};
   std::uint8_t size = 0;
-  void add(const Exchange& e) { if (size < most_exchanges) list[size++] = e; }
+  void add(const Exchange& e) {
+    if (size < most_exchanges) list[size++] = e;
+  }
   const Exchange* begin() const { return list.data(); }
   const Exchange* end() const { return list.data() + size; }
 };
@@ -37,18 +39,19 @@ struct Kept {
 
 /// Layers that are placed alike and have equal shapes: priced once and counted.
 struct Cell {
-  int layer = 0;      // the first of them
+  int layer = 0;  // the first of them
   double count = 0;
-  AxisSet work = 0;     // axes that share out the arithmetic
-  AxisSet weights = 0;  // axes that share out the weights
-  AxisSet summed = 0;   // axes over which weight gradients are still to be summed
-  AxisSet samples = 0;  // axes that share out the samples of a batch-norm's statistics
-  std::int8_t halo_axis = -1;  // the axis on which it trades halos
-  AxisSet halo_divided = 0;    // the other axes that cut what it trades
+  AxisSet work = 0;                // axes that share out the arithmetic
+  AxisSet weights = 0;             // axes that share out the weights
+  AxisSet summed = 0;              // axes over which weight gradients are still to be summed
+  AxisSet alike = 0;               // axes on which all PEs have the same weights and gradients
+  AxisSet samples = 0;             // axes that share out the samples of a batch-norm's statistics
+  std::int8_t halo_axis = -1;      // the axis on which it trades halos
+  AxisSet halo_divided = 0;        // the other axes that cut what it trades
   ExchangeList forward, backward;  // of its output, and of the gradient with respect to it
   std::array<Kept, 3> kept{};      // what the backward pass needs
   Kept mask;                       // one byte an item
-  Kept x, y;                       // input and output as a PE has them after all exchanges, for the paper's accounting
+  Kept x, y;  // input and output as a PE has them after all exchanges, for the paper's accounting
 };
 
 /// The same layers in the same order, again and again: a run of equal blocks.
@@ -58,15 +61,19 @@ struct Run {
   int repeats = 1;
 };
 
-/// A placed workload: which cells there are, and in which order. It depends on roles only, not on the sizes of the axes,
-/// so that many grids share one layout.
+/// A placed workload: which cells there are, and in which order. It depends on roles only, not on the sizes
+/// of the axes, so that many grids share one layout.
 struct Layout {
   std::vector<Cell> cells;
-  std::vector<int> order;                       // cell of each layer
-  std::vector<Run> runs;                        // covers `order`
-  std::vector<std::vector<Role>> role;          // by axis, by layer
-  std::vector<std::vector<Kept>> crossing;      // by layer: tensors alive between it and the next
-  std::vector<AxisSet> gradient_sets;           // the distinct `summed` sets of layers with weights
+  std::vector<int> order;                   // cell of each layer
+  std::vector<Run> runs;                    // covers `order`
+  std::vector<std::vector<Role>> role;      // by axis, by layer
+  std::vector<std::vector<Kept>> crossing;  // by layer: tensors alive between it and the next
+  struct Gradients {
+    AxisSet summed, alike;
+    friend bool operator==(const Gradients&, const Gradients&) = default;
+  };
+  std::vector<Gradients> gradients;  // the kinds of layers that sum gradients or statistics
 };
 
 /// Places every layer on every axis. `axes` are outermost first; a stage axis changes nothing here.

@@ -1,4 +1,5 @@
-// Spatial parallelism: every PE works on a part of each sample's extents and trades halos with its neighbours.
+// Spatial parallelism: every PE works on a part of each sample's extents and trades halos with its
+// neighbours.
 #include <algorithm>
 
 #include "paradl/strategy/strategy.hpp"
@@ -6,7 +7,8 @@
 namespace paradl {
 namespace {
 
-/// Layers that look at a neighbourhood decide where space can be cut; a matrix product at every position can be, too.
+/// Layers that look at a neighbourhood decide where space can be cut; a matrix product at every position can
+/// be, too.
 bool can_cut(const Workload& work, std::size_t i) {
   const Layer& layer = work.layers[i];
   return work.spatial(i) && layer.x.dims > 0 && (traits(layer.op).window || layer.op == Op::fc);
@@ -45,6 +47,7 @@ Limit limit(const Workload& work, const Parts& parts, double) {
 
 }  // namespace
 
-extern constinit const Strategy spatial_strategy{"spatial", "split the extents of every sample; exchange halos", Placement::split_space, role, limit};
+extern constinit const Strategy spatial_strategy{
+    "spatial", "split the extents of every sample; exchange halos", Placement::split_space, role, limit};
 
 }  // namespace paradl

@@ -7,7 +7,8 @@
 
 namespace paradl {
 
-/// A bound that a strategy must respect, with the layer that sets it. Breaking one is an answer, not an error.
+/// A bound that a strategy must respect, with the layer that sets it. Breaking one is an answer, not an
+/// error.
 struct Limit {
   std::string_view rule;  // "p <= min F"
   double value = 0, bound = 0;
@@ -15,7 +16,8 @@ struct Limit {
   bool holds() const { return value <= bound; }
 };
 
-/// A strategy is a name, a sentence, and the role that each layer plays on its axis. Hybrids are products of these.
+/// A strategy is a name, a sentence, and the role that each layer plays on its axis. Hybrids are products of
+/// these.
 struct Strategy {
   std::string_view name;     // as typed on the command line
   std::string_view summary;  // one line for --help and `paradl strategies`
@@ -41,8 +43,8 @@ Limit tightest(std::string_view rule, double value, const Workload& work, Counts
 /// Layers whose channels bound a strategy: convolutions; in a network without any, its matrix products.
 bool sets_channel_limit(const Workload& work, const Layer& layer);
 
-/// The role of a layer that is no matrix product where channels are split: it keeps what comes, if it works channel by
-/// channel (group by group, head by head) and there are enough of them.
+/// The role of a layer that is no matrix product where channels are split: it keeps what comes, if it works
+/// channel by channel (group by group, head by head) and there are enough of them.
 Role keep_channels(const Layer& layer, const Parts& parts);
 
 /// A matrix product whose filters and channels can be dealt out.

@@ -1,12 +1,12 @@
 #include "paradl/strategy/table.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cassert>
 #include <charconv>
 #include <optional>
+
+#include <fmt/format.h>
 
 namespace paradl {
 
@@ -14,12 +14,20 @@ std::span<const Strategy* const> strategies() {
   static const std::vector<const Strategy*> table = [] {
     std::vector<const Strategy*> rows;
     const auto add = [&rows](const Strategy& row) { rows.push_back(&row); };
-    extern const Strategy data_strategy;    add(data_strategy);
-    extern const Strategy spatial_strategy; add(spatial_strategy);
-    extern const Strategy layer_strategy;   add(layer_strategy);
-    extern const Strategy filter_strategy;  add(filter_strategy);
-    extern const Strategy channel_strategy; add(channel_strategy);
-    extern const Strategy tensor_strategy;  add(tensor_strategy);
+    // clang-format off: one line for each
+    extern const Strategy data_strategy;
+    add(data_strategy);
+    extern const Strategy spatial_strategy;
+    add(spatial_strategy);
+    extern const Strategy layer_strategy;
+    add(layer_strategy);
+    extern const Strategy filter_strategy;
+    add(filter_strategy);
+    extern const Strategy channel_strategy;
+    add(channel_strategy);
+    extern const Strategy tensor_strategy;
+    add(tensor_strategy);
+    // clang-format on
     assert(rows.size() <= most_axes);  // each may be an axis of one mesh
     return rows;
   }();
@@ -106,7 +114,8 @@ std::vector<Parts> read_grid(std::string_view text, const StrategyName& strategy
   std::vector<Parts> grid(strategy.axes.size());
   const auto mismatch = [&] {
     std::string example;
-    for (const Strategy* axis : strategy.axes) example += fmt::format("{}{}=4", example.empty() ? "" : ",", axis->name);
+    for (const Strategy* axis : strategy.axes)
+      example += fmt::format("{}{}=4", example.empty() ? "" : ",", axis->name);
     return UsageError(fmt::format("the grid `{}` does not fit the strategy `{}`", text, strategy.text),
                       example.empty() ? "serial has no grid" : "write " + example);
   };
@@ -140,7 +149,8 @@ std::string grid_text(const Mesh& mesh, bool short_form) {
       out += fmt::format("{}{}", a ? "x" : "", parts.total);
     } else {
       out += fmt::format("{}{}=", a ? "," : "", strategy->name);
-      out += several ? fmt::format("{}x{}{}", parts.cut[0], parts.cut[1], parts.cut[2] > 1 ? fmt::format("x{}", parts.cut[2]) : "")
+      out += several ? fmt::format("{}x{}{}", parts.cut[0], parts.cut[1],
+                                   parts.cut[2] > 1 ? fmt::format("x{}", parts.cut[2]) : "")
                      : fmt::format("{}", parts.total);
     }
   }

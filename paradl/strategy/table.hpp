@@ -24,8 +24,9 @@ StrategyName read_strategy(std::string_view text);
 /// What `project` and `advise` try unless told otherwise.
 std::vector<StrategyName> default_strategies();
 
-/// Sizes for a strategy's axes: `data=16,filter=4`, `16x4`, `spatial=2x2`. A spatial axis given by one number has all
-/// of it in `total` and a cut still to be chosen (cut {1,1,1}). UsageError if it does not fit the strategy.
+/// Sizes for a strategy's axes: `data=16,filter=4`, `16x4`, `spatial=2x2`. A spatial axis given by one number
+/// has all of it in `total` and a cut still to be chosen (cut {1,1,1}). UsageError if it does not fit the
+/// strategy.
 std::vector<Parts> read_grid(std::string_view text, const StrategyName& strategy);
 
 /// "data=16,filter=4" as the user would write it; "16x4" if `short_form`.

@@ -5,9 +5,10 @@
 
 namespace paradl {
 
-// A window of k = dilation (kernel - 1) + 1 rows that moves by s rows at a time reaches k - s rows beyond the rows
-// that belong to its own outputs. With stride 1 this is the paper's (K-1)/2 on either side; pooling that tiles its
-// input (k = s) needs no halo at all. `padding` says how much of the reach lies before the first row.
+// A window of k = dilation (kernel - 1) + 1 rows that moves by s rows at a time reaches k - s rows beyond the
+// rows that belong to its own outputs. With stride 1 this is the paper's (K-1)/2 on either side; pooling that
+// tiles its input (k = s) needs no halo at all. `padding` says how much of the reach lies before the first
+// row.
 
 Halo x_halo(const Layer& layer, int dim) {
   const auto d = std::size_t(dim);
@@ -19,7 +20,8 @@ Halo x_halo(const Layer& layer, int dim) {
   return {share, reach - share};
 }
 
-// Backward the roles change: row i of dx gathers rows of dy whose windows cover it, (k - s)/s rows beyond its own.
+// Backward the roles change: row i of dx gathers rows of dy whose windows cover it, (k - s)/s rows beyond its
+// own.
 Halo dy_halo(const Layer& layer, int dim) {
   const auto d = std::size_t(dim);
   const Halo forward = x_halo(layer, dim);

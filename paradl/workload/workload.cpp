@@ -1,11 +1,11 @@
 #include "paradl/workload/workload.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
+
+#include <fmt/format.h>
 
 namespace paradl {
 namespace {
@@ -22,7 +22,9 @@ class Inference {
   Inference(const ModelSpec& spec, Problems& problems) : spec_(spec), problems_(problems) {}
 
   Layer layer(const LayerSpec& s, const std::vector<Layer>& before, const Shape& network_input) {
-    const auto shape_of = [&](int i) -> const Shape& { return i < 0 ? network_input : before[std::size_t(i)].y; };
+    const auto shape_of = [&](int i) -> const Shape& {
+      return i < 0 ? network_input : before[std::size_t(i)].y;
+    };
     before_ = &before;
     Layer l{.name = s.name, .op = s.op};
     l.inputs = s.inputs;
@@ -34,16 +36,20 @@ class Inference {
     l.time = s.time;
     l.groups = double(s.groups);
     if (s.inputs.size() > 1 && s.op != Op::add && s.op != Op::concat)
-      problems_.add(s.from_spot, fmt::format("layer `{}` takes one input, not {}", s.name, s.inputs.size()), "");
+      problems_.add(s.from_spot, fmt::format("layer `{}` takes one input, not {}", s.name, s.inputs.size()),
+                    "");
     if (s.channels > 0 && double(s.channels) != l.x.channels) {
-      const std::string giver = s.inputs.front() < 0 ? "the input" : "`" + before[std::size_t(s.inputs.front())].name + "`";
+      const std::string giver =
+          s.inputs.front() < 0 ? "the input" : "`" + before[std::size_t(s.inputs.front())].name + "`";
       problems_.add(s.channels_spot,
-                    fmt::format("layer `{}` expects {} input channels, but {} gives {}", s.name, s.channels, giver, l.x.channels),
+                    fmt::format("layer `{}` expects {} input channels, but {} gives {}", s.name, s.channels,
+                                giver, l.x.channels),
                     fmt::format("write {}, or correct {}", l.x.channels, giver));
     }
     infer(s, l, shape_of);
     const double items = std::max({l.y.items(), l.weights, l.macs, l.scores});
-    if (!(items < 1e18)) problems_.add(s.spot, fmt::format("layer `{}` is too large to be real", s.name), "check its sizes");
+    if (!(items < 1e18))
+      problems_.add(s.spot, fmt::format("layer `{}` is too large to be real", s.name), "check its sizes");
     return l;
   }
 
@@ -57,7 +63,10 @@ class Inference {
         window(s, l);
         l.y.channels = F;
         if (std::fmod(C, l.groups) != 0 || std::fmod(F, l.groups) != 0)
-          problems_.add(s.spot, fmt::format("layer `{}`: {} groups do not divide {} channels and {} filters", s.name, l.groups, C, F), "");
+          problems_.add(s.spot,
+                        fmt::format("layer `{}`: {} groups do not divide {} channels and {} filters", s.name,
+                                    l.groups, C, F),
+                        "");
         const double taps = l.kernel[0] * l.kernel[1] * l.kernel[2];
         l.weights = F * C / l.groups * taps + (s.bias ? F : 0);
         l.macs = F * C / l.groups * taps * l.y.positions();
@@ -70,47 +79,74 @@ class Inference {
         l.macs = C * F * l.x.positions();
         break;
       case Op::embedding:
-        if (C != 1) problems_.add(s.spot, fmt::format("layer `{}` wants token ids, but {} channels come in", s.name, C), "use `input: 1xLENGTH`");
+        if (C != 1)
+          problems_.add(s.spot, fmt::format("layer `{}` wants token ids, but {} channels come in", s.name, C),
+                        "use `input: 1xLENGTH`");
         l.y.channels = F;
         l.weights = double(s.vocab) * F;
         break;
-      case Op::position: l.weights = double(s.entries) * C; break;
+      case Op::position:
+        l.weights = double(s.entries) * C;
+        break;
       case Op::max_pool:
-      case Op::avg_pool: window(s, l); break;
-      case Op::global_pool: l.y = {.channels = C}; break;
+      case Op::avg_pool:
+        window(s, l);
+        break;
+      case Op::global_pool:
+        l.y = {.channels = C};
+        break;
       case Op::batch_norm:
-      case Op::layer_norm: l.weights = s.affine ? 2 * C : 0; break;
-      case Op::rms_norm: l.weights = s.affine ? C : 0; break;
+      case Op::layer_norm:
+        l.weights = s.affine ? 2 * C : 0;
+        break;
+      case Op::rms_norm:
+        l.weights = s.affine ? C : 0;
+        break;
       case Op::group_norm:
         if (std::fmod(C, l.groups) != 0)
-          problems_.add(s.spot, fmt::format("layer `{}`: {} groups do not divide {} channels", s.name, l.groups, C), "");
+          problems_.add(s.spot,
+                        fmt::format("layer `{}`: {} groups do not divide {} channels", s.name, l.groups, C),
+                        "");
         l.weights = s.affine ? 2 * C : 0;
         break;
       case Op::gate:
-        if (std::fmod(C, 2) != 0) problems_.add(s.spot, fmt::format("layer `{}` halves an odd number of channels, {}", s.name, C), "");
+        if (std::fmod(C, 2) != 0)
+          problems_.add(s.spot, fmt::format("layer `{}` halves an odd number of channels, {}", s.name, C),
+                        "");
         l.y.channels = C / 2;
         break;
-      case Op::attention: attention(s, l); break;
+      case Op::attention:
+        attention(s, l);
+        break;
       case Op::add:
         for (const int i : s.inputs)
           if (!(shape_of(i) == l.x))
-            problems_.add(s.from_spot, fmt::format("layer `{}` adds {} and {}", s.name, text(l.x), text(shape_of(i))), "shapes must be equal");
+            problems_.add(s.from_spot,
+                          fmt::format("layer `{}` adds {} and {}", s.name, text(l.x), text(shape_of(i))),
+                          "shapes must be equal");
         break;
       case Op::concat:
         l.y.channels = 0;
         for (const int i : s.inputs) {
           l.y.channels += shape_of(i).channels;
           if (shape_of(i).extent != l.x.extent)
-            problems_.add(s.from_spot, fmt::format("layer `{}` joins {} and {}", s.name, text(l.x), text(shape_of(i))), "extents must be equal");
+            problems_.add(s.from_spot,
+                          fmt::format("layer `{}` joins {} and {}", s.name, text(l.x), text(shape_of(i))),
+                          "extents must be equal");
         }
         break;
-      case Op::flatten: l.y = {.channels = l.x.items()}; break;
+      case Op::flatten:
+        l.y = {.channels = l.x.items()};
+        break;
       case Op::tokens:
         l.y = {.channels = C, .extent = {l.x.positions() + double(s.extra), 1, 1}, .dims = 1};
         l.weights = double(s.extra) * C;
         break;
-      case Op::select: l.y = {.channels = C}; break;
-      default: break;
+      case Op::select:
+        l.y = {.channels = C};
+        break;
+      default:
+        break;
     }
   }
 
@@ -119,10 +155,12 @@ class Inference {
     const double own = l.x.channels * double(s.filters);
     const LayerSpec* other = s.tied >= 0 ? &spec_.layers[std::size_t(s.tied)] : nullptr;
     const double theirs = other && other->op == Op::embedding ? double(other->vocab * other->filters)
-                          : other && other->op == Op::fc      ? shape_in(*other).channels * double(other->filters)
-                                                              : 0;
+                          : other && other->op == Op::fc ? shape_in(*other).channels * double(other->filters)
+                                                         : 0;
     if (own != theirs)
-      problems_.add(s.spot, fmt::format("layer `{}` needs {} weights, but `{}` has {}", s.name, own, other ? other->name : "the input", theirs),
+      problems_.add(s.spot,
+                    fmt::format("layer `{}` needs {} weights, but `{}` has {}", s.name, own,
+                                other ? other->name : "the input", theirs),
                     "tie it to an embedding or fc of the same size");
     l.weights = s.bias ? double(s.filters) : 0;
   }
@@ -131,13 +169,18 @@ class Inference {
   void window(const LayerSpec& s, Layer& l) {
     const auto fits = [&](const Sizes& sizes) { return sizes.given <= 1 || sizes.given == l.x.dims; };
     if (l.x.dims == 0)
-      return problems_.add(s.kernel_spot, fmt::format("layer `{}` needs extents, but its input is flat", s.name), "use fc");
+      return problems_.add(s.kernel_spot,
+                           fmt::format("layer `{}` needs extents, but its input is flat", s.name), "use fc");
     if (!fits(s.kernel) || !fits(s.stride) || !fits(s.padding) || !fits(s.dilation))
-      return problems_.add(s.kernel_spot, fmt::format("layer `{}`: its input has {} extents ({})", s.name, l.x.dims, text(l.x)),
-                           "write as many sizes, or one for all");
+      return problems_.add(
+          s.kernel_spot,
+          fmt::format("layer `{}`: its input has {} extents ({})", s.name, l.x.dims, text(l.x)),
+          "write as many sizes, or one for all");
     for (std::size_t d = 0; d < std::size_t(l.x.dims); ++d) {
       const double X = l.x.extent[d];
-      const auto one = [&](const Sizes& sizes, double fallback) { return sizes.given ? double(sizes.value[d]) : fallback; };
+      const auto one = [&](const Sizes& sizes, double fallback) {
+        return sizes.given ? double(sizes.value[d]) : fallback;
+      };
       l.kernel[d] = one(s.kernel, 1);
       l.stride[d] = one(s.stride, 1);
       l.dilation[d] = one(s.dilation, 1);
@@ -154,7 +197,9 @@ class Inference {
         if (s.ceil && (Y - 1) * l.stride[d] >= X + l.padding[d]) Y -= 1;
       }
       if (Y < 1)
-        return problems_.add(s.kernel_spot, fmt::format("layer `{}`: its window of {} is larger than its input of {}", s.name, reach, X), "");
+        return problems_.add(
+            s.kernel_spot,
+            fmt::format("layer `{}`: its window of {} is larger than its input of {}", s.name, reach, X), "");
       l.y.extent[d] = Y;
     }
   }
@@ -163,11 +208,14 @@ class Inference {
     const double heads = double(s.heads), kv = double(s.kv_heads);
     const double size = l.x.channels / (heads + 2 * kv);
     if (kv > heads || std::fmod(heads, kv) != 0)
-      problems_.add(s.spot, fmt::format("layer `{}`: {} kv-heads do not divide {} heads", s.name, kv, heads), "");
+      problems_.add(s.spot, fmt::format("layer `{}`: {} kv-heads do not divide {} heads", s.name, kv, heads),
+                    "");
     if (size != std::floor(size) || size < 1)
-      problems_.add(s.spot, fmt::format("layer `{}`: {} channels cannot be {} heads of queries and {} of keys and values",
-                                        s.name, l.x.channels, heads, kv),
-                    "channels must be a multiple of heads + 2 kv-heads");
+      problems_.add(
+          s.spot,
+          fmt::format("layer `{}`: {} channels cannot be {} heads of queries and {} of keys and values",
+                      s.name, l.x.channels, heads, kv),
+          "channels must be a multiple of heads + 2 kv-heads");
     const double length = l.x.positions();
     l.y.channels = heads * size;
     l.heads = kv;
@@ -175,7 +223,9 @@ class Inference {
     l.macs = 2 * length * length * heads * size;
   }
 
-  const Shape& shape_in(const LayerSpec& other) const { return (*before_)[std::size_t(&other - spec_.layers.data())].x; }
+  const Shape& shape_in(const LayerSpec& other) const {
+    return (*before_)[std::size_t(&other - spec_.layers.data())].x;
+  }
 
   const ModelSpec& spec_;
   Problems& problems_;
@@ -185,11 +235,13 @@ class Inference {
 /// Numbers layers so that equal ones share a number: they are priced once and counted.
 void number_classes(std::vector<Layer>& layers) {
   const auto key = [](const Layer& l) {
-    return std::tuple(l.op, l.x.channels, l.x.extent, l.x.dims, l.y.channels, l.y.extent, l.y.dims, l.x_items, l.weights, l.macs,
-                      l.heads, l.groups, l.kernel, l.stride, l.dilation, l.padding, std::tuple(l.wants_whole, l.time.base(), l.first()));
+    return std::tuple(l.op, l.x.channels, l.x.extent, l.x.dims, l.y.channels, l.y.extent, l.y.dims, l.x_items,
+                      l.weights, l.macs, l.heads, l.groups, l.kernel, l.stride, l.dilation, l.padding,
+                      std::tuple(l.wants_whole, l.time.base(), l.first()));
   };
   std::map<decltype(key(layers.front())), int> classes;
-  for (Layer& layer : layers) layer.shape_class = classes.emplace(key(layer), int(classes.size())).first->second;
+  for (Layer& layer : layers)
+    layer.shape_class = classes.emplace(key(layer), int(classes.size())).first->second;
 }
 
 Cuttable read_rule(const ModelSpec& spec, const std::string& strategy) {
@@ -212,9 +264,15 @@ double sum(const std::vector<Layer>& layers, Part part) {
 
 }  // namespace
 
-double Workload::parameters() const { return sum(layers, [](const Layer& l) { return l.weights; }); }
-double Workload::macs() const { return sum(layers, [](const Layer& l) { return l.auxiliary ? 0 : l.macs; }); }
-double Workload::train_macs() const { return sum(layers, [](const Layer& l) { return l.macs; }); }
+double Workload::parameters() const {
+  return sum(layers, [](const Layer& l) { return l.weights; });
+}
+double Workload::macs() const {
+  return sum(layers, [](const Layer& l) { return l.auxiliary ? 0 : l.macs; });
+}
+double Workload::train_macs() const {
+  return sum(layers, [](const Layer& l) { return l.macs; });
+}
 bool Workload::has_times() const {
   return time > Seconds{} || std::ranges::any_of(layers, [](const Layer& l) { return l.time > Seconds{}; });
 }

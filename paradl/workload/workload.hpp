@@ -18,17 +18,17 @@ struct Workload {
   std::string name;
   std::vector<Layer> layers;
   Shape input;
-  double D = 0;        // samples per epoch
-  double batch = 1;    // samples per GPU where nothing else is asked for
+  double D = 0;                // samples per epoch
+  double batch = 1;            // samples per GPU where nothing else is asked for
   bool tokens = false;         // samples are sequences of tokens
   bool convolutional = false;  // has convolutions
-  Seconds time;        // measured forward + backward of one sample, whole network; zero: not known
+  Seconds time;                // measured forward + backward of one sample, whole network; zero: not known
   Cuttable spatial, filter, channel, tensor;
 
   double parameters() const;
-  double macs() const;       // forward, per sample, as published (auxiliary layers left out)
-  double train_macs() const; // forward, per sample, of all that is trained
-  bool has_times() const;    // the model file brings measured times
+  double macs() const;        // forward, per sample, as published (auxiliary layers left out)
+  double train_macs() const;  // forward, per sample, of all that is trained
+  bool has_times() const;     // the model file brings measured times
 };
 
 /// Infers every shape. SpecError where layers do not fit together.

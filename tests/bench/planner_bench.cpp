@@ -10,7 +10,8 @@ using namespace paradl;
 namespace {
 
 /// Every grid of every default strategy on 1 to 1024 GPUs, as `project -p 1..1024` prices them.
-void price_all(benchmark::State& state, const std::string& model, const std::string& system, Precision precision) {
+void price_all(benchmark::State& state, const std::string& model, const std::string& system,
+               Precision precision) {
   const Catalog catalog({PARADL_SOURCE_DIR});
   const Workload work = build_workload(catalog.model(model));
   const Machine machine = build_machine(catalog.system(system));
@@ -30,7 +31,8 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
       for (const Mesh& mesh : meshes(strategy, p, std::max(1, work.input.dims)))
         all.push_back({&strategy, mesh, work.batch * p});
   // Grids that break a bound are refused before they are priced: they are not counted.
-  std::erase_if(all, [&](const Configuration& c) { return !planner.project(*c.strategy, c.mesh, c.batch).cost; });
+  std::erase_if(all,
+                [&](const Configuration& c) { return !planner.project(*c.strategy, c.mesh, c.batch).cost; });
 
   std::size_t next = 0;
   for (auto _ : state) {
@@ -38,7 +40,8 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
     next = next + 1 < all.size() ? next + 1 : 0;
     benchmark::DoNotOptimize(planner.project(*c.strategy, c.mesh, c.batch));
   }
-  state.counters["configurations/s"] = benchmark::Counter(double(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["configurations/s"] =
+      benchmark::Counter(double(state.iterations()), benchmark::Counter::kIsRate);
   state.counters["grids"] = double(all.size());
 }
 

@@ -1,5 +1,6 @@
-// The engine and the paper's closed forms, wherever the paper's assumptions hold: convolutions of stride 1 that keep
-// their shape, one level of links, nothing overlapped. Where the two really differ, the difference is the law.
+// The engine and the paper's closed forms, wherever the paper's assumptions hold: convolutions of stride 1
+// that keep their shape, one level of links, nothing overlapped. Where the two really differ, the difference
+// is the law.
 #include <doctest/doctest.h>
 
 #include "tests/support/pencil.hpp"
@@ -24,7 +25,13 @@ void check_time(const Projection& engine, const Projection& paper, std::initiali
   }
 }
 
-constexpr auto all = {Term::forward, Term::backward, Term::update, Term::gradient_exchange, Term::activation_exchange, Term::halo_exchange, Term::stage_transfer};
+constexpr auto all = {Term::forward,
+                      Term::backward,
+                      Term::update,
+                      Term::gradient_exchange,
+                      Term::activation_exchange,
+                      Term::halo_exchange,
+                      Term::stage_transfer};
 
 double memory(const Projection& p) { return p.cost->memory.total().base() - p.cost->memory.optimizer.base(); }
 
@@ -79,7 +86,8 @@ TEST_CASE("layer: equal for equal stages, pure and pipelined") {
       const auto engine = bench.engine("layer", p, 64), paper = bench.paper("layer", p, 64);
       REQUIRE((engine.cost && paper.cost));
       // The engine shows idling as `bubble`, the closed form has it in forward and backward.
-      CHECK(engine.cost->compute().base() == doctest::Approx(paper.cost->compute().base()).epsilon(S == 1 ? 1e-12 : 1e-9));
+      CHECK(engine.cost->compute().base() ==
+            doctest::Approx(paper.cost->compute().base()).epsilon(S == 1 ? 1e-12 : 1e-9));
       check_time(engine, paper, {Term::stage_transfer, Term::gradient_exchange});
       // One stage runs each micro-batch to its end; the closed form keeps all of them even then.
       if (engine.gpus > 1 || S == 1) CHECK(memory(engine) == doctest::Approx(memory(paper)));
@@ -101,10 +109,13 @@ TEST_CASE("filter: equal where the last output may stay in slices") {
 
 TEST_CASE("filter: a loss that wants all channels costs one allgather more") {
   const std::string layers =
-      "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: b, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n";
+      "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: b, op: conv, "
+      "filters: 8, kernel: 3, padding: 1, bias: false}\n";
   Bench slices(work_of(layers + "  - {name: loss, op: loss}\n"), flat_machine(), plain());
   Bench whole(work_of(layers + "  - {name: loss, op: loss, whole: true}\n"), flat_machine(), plain());
-  const double extra = ((*whole.engine("filter", "4", 64).cost)[Term::activation_exchange] - (*slices.engine("filter", "4", 64).cost)[Term::activation_exchange]).base();
+  const double extra = ((*whole.engine("filter", "4", 64).cost)[Term::activation_exchange] -
+                        (*slices.engine("filter", "4", 64).cost)[Term::activation_exchange])
+                           .base();
   CHECK(extra == doctest::Approx(3 * (alpha + 64 * 2048 * 4 / 4 * beta)));
 }
 
@@ -112,9 +123,11 @@ TEST_CASE("channel: the engine sums the last layer too") {
   Bench bench(chain(5), flat_machine(), plain());
   for (const int p : {1, 2, 4, 8}) {
     CAPTURE(p);
-    const auto engine = bench.engine("channel", std::to_string(p), 64), paper = bench.paper("channel", std::to_string(p), 64);
+    const auto engine = bench.engine("channel", std::to_string(p), 64),
+               paper = bench.paper("channel", std::to_string(p), 64);
     check_time(engine, paper, {Term::forward, Term::backward, Term::update, Term::gradient_exchange});
-    const double difference = ((*engine.cost)[Term::activation_exchange] - (*paper.cost)[Term::activation_exchange]).base();
+    const double difference =
+        ((*engine.cost)[Term::activation_exchange] - (*paper.cost)[Term::activation_exchange]).base();
     CHECK(difference == doctest::Approx(2 * (p - 1) * (alpha + 64 * 2048 * 4.0 / p * beta)));
     CHECK(memory(engine) == doctest::Approx(memory(paper)));  // sums leave y whole
   }
@@ -140,7 +153,9 @@ TEST_CASE("rounded iterations: exchanges and updates happen ceil(D/B) times, com
   // D = 1000, B = 64: 15.625 iterations
   const auto a = up.engine("data", "4", 64), b = exact.engine("data", "4", 64);
   CHECK(a.iterations == 16);
-  CHECK((a.iterations * a.cost->communication()).base() == doctest::Approx((16 * b.cost->communication()).base()));
-  CHECK((a.iterations * (*a.cost)[Term::forward]).base() == doctest::Approx((b.iterations * (*b.cost)[Term::forward]).base()));
+  CHECK((a.iterations * a.cost->communication()).base() ==
+        doctest::Approx((16 * b.cost->communication()).base()));
+  CHECK((a.iterations * (*a.cost)[Term::forward]).base() ==
+        doctest::Approx((b.iterations * (*b.cost)[Term::forward]).base()));
   check_time(a, up.paper("data", "4", 64), all);
 }

@@ -1,5 +1,6 @@
-// The engine by hand: 2 convolutions of 8 channels on 16x16, 3x3, no bias: |x| = |y| = 2048 items, |w| = 576 items.
-// Machine: alpha 10 us, beta 0.1 ns/B. Batch 32, fp32: a whole activation is 32 * 2048 * 4 B = 262144 B.
+// The engine by hand: 2 convolutions of 8 channels on 16x16, 3x3, no bias: |x| = |y| = 2048 items, |w| = 576
+// items. Machine: alpha 10 us, beta 0.1 ns/B. Batch 32, fp32: a whole activation is 32 * 2048 * 4 B = 262144
+// B.
 #include <doctest/doctest.h>
 
 #include "tests/support/pencil.hpp"
@@ -24,14 +25,17 @@ constexpr double alpha = 10e-6, beta = 1e-10;
 TEST_CASE("data sums all gradients once") {
   Bench bench(chain(2), flat_machine(), plain());
   // 2(p-1)(alpha + W/p beta) with W = 2 * 576 * 4 = 4608 B, p = 4
-  CHECK(comm(bench.engine("data", "4", 32), Term::gradient_exchange) == doctest::Approx(6 * (alpha + 1152 * beta)));
-  CHECK(bench.engine("data", "4", 32).cost->communication() == bench.engine("data", "4", 32).cost->exposed_communication());
+  CHECK(comm(bench.engine("data", "4", 32), Term::gradient_exchange) ==
+        doctest::Approx(6 * (alpha + 1152 * beta)));
+  CHECK(bench.engine("data", "4", 32).cost->communication() ==
+        bench.engine("data", "4", 32).cost->exposed_communication());
 }
 
 TEST_CASE("filter gathers y forward and sums dx backward, for every layer but the last") {
   Bench bench(chain(2), flat_machine(), plain());
   // allgather 3(alpha + m/4 beta) and allreduce 6(alpha + m/4 beta) of y_1 = 262144 B
-  CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) == doctest::Approx(9 * (alpha + 65536 * beta)));
+  CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
+        doctest::Approx(9 * (alpha + 65536 * beta)));
   CHECK(comm(bench.engine("filter", "4", 32), Term::gradient_exchange) == 0);
 }
 
@@ -39,68 +43,86 @@ TEST_CASE("filter with reduce-scatter backward moves two volumes instead of thre
   Training t = plain();
   t.reduction = Reduction::reduce_scatter;
   Bench bench(chain(2), flat_machine(), t);
-  CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) == doctest::Approx(6 * (alpha + 65536 * beta)));
+  CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
+        doctest::Approx(6 * (alpha + 65536 * beta)));
 }
 
 TEST_CASE("channel sums every y forward, the last one too, and gathers dx backward") {
   Bench bench(chain(2), flat_machine(), plain());
   // two allreduces of 6 steps, one allgather of 3
-  CHECK(comm(bench.engine("channel", "4", 32), Term::activation_exchange) == doctest::Approx(15 * (alpha + 65536 * beta)));
+  CHECK(comm(bench.engine("channel", "4", 32), Term::activation_exchange) ==
+        doctest::Approx(15 * (alpha + 65536 * beta)));
 }
 
 TEST_CASE("tensor needs one sum forward for a pair of products") {
   Bench bench(chain(2), flat_machine(), plain());
   // conv0 filter -> slices -> conv1 channel: y_1 of the pair summed forward; the input needs no gradient
-  CHECK(comm(bench.engine("tensor", "4", 32), Term::activation_exchange) == doctest::Approx(6 * (alpha + 65536 * beta)));
+  CHECK(comm(bench.engine("tensor", "4", 32), Term::activation_exchange) ==
+        doctest::Approx(6 * (alpha + 65536 * beta)));
   Bench four(chain(4), flat_machine(), plain());
   // forward: y of conv1 and conv3; backward: dx of conv2 (filter), which is the gradient of conv1's output
-  CHECK(comm(four.engine("tensor", "4", 32), Term::activation_exchange) == doctest::Approx(18 * (alpha + 65536 * beta)));
+  CHECK(comm(four.engine("tensor", "4", 32), Term::activation_exchange) ==
+        doctest::Approx(18 * (alpha + 65536 * beta)));
 }
 
 TEST_CASE("spatial trades one row with each neighbour, for x forward and dy backward") {
   Bench bench(chain(2), flat_machine(), plain());
   // one row: 8 channels * 16 * 32 samples * 4 B = 16384 B; per layer: 2 neighbours forward, 2 backward
-  CHECK(comm(bench.engine("spatial", "4", 32), Term::halo_exchange) == doctest::Approx(2 * 4 * (alpha + 16384 * beta)));
+  CHECK(comm(bench.engine("spatial", "4", 32), Term::halo_exchange) ==
+        doctest::Approx(2 * 4 * (alpha + 16384 * beta)));
   SUBCASE("two parts have one neighbour each") {
-    CHECK(comm(bench.engine("spatial", "2", 32), Term::halo_exchange) == doctest::Approx(2 * 2 * (alpha + 16384 * beta)));
+    CHECK(comm(bench.engine("spatial", "2", 32), Term::halo_exchange) ==
+          doctest::Approx(2 * 2 * (alpha + 16384 * beta)));
   }
   SUBCASE("a 2x2 cut has two neighbours and rows of half the length") {
-    CHECK(comm(bench.engine("spatial", "2x2", 32), Term::halo_exchange) == doctest::Approx(2 * 2 * 2 * (alpha + 8192 * beta)));
+    CHECK(comm(bench.engine("spatial", "2x2", 32), Term::halo_exchange) ==
+          doctest::Approx(2 * 2 * 2 * (alpha + 8192 * beta)));
   }
   SUBCASE("its gradients are summed like those of data") {
-    CHECK(comm(bench.engine("spatial", "4", 32), Term::gradient_exchange) == doctest::Approx(6 * (alpha + 1152 * beta)));
+    CHECK(comm(bench.engine("spatial", "4", 32), Term::gradient_exchange) ==
+          doctest::Approx(6 * (alpha + 1152 * beta)));
   }
 }
 
 TEST_CASE("pooling that tiles its input needs no halo, a strided convolution half of one") {
-  const Workload pooled = work_of("  - {name: a, op: conv, filters: 8, kernel: 1, bias: false}\n  - {name: p, op: max-pool, kernel: 2}\n");
+  const Workload pooled = work_of(
+      "  - {name: a, op: conv, filters: 8, kernel: 1, bias: false}\n  - {name: p, op: max-pool, kernel: "
+      "2}\n");
   Bench tiles(pooled, flat_machine(), plain());
   CHECK(comm(tiles.engine("spatial", "4", 32), Term::halo_exchange) == 0);
   // K = 3, stride 2, padding 1: one row before, none after; dy: one row after
-  Bench strided(work_of("  - {name: a, op: conv, filters: 8, kernel: 3, stride: 2, padding: 1, bias: false}\n"), flat_machine(), plain());
-  CHECK(comm(strided.engine("spatial", "4", 32), Term::halo_exchange) == doctest::Approx((alpha + 16384 * beta) + (alpha + 8192 * beta)));
+  Bench strided(
+      work_of("  - {name: a, op: conv, filters: 8, kernel: 3, stride: 2, padding: 1, bias: false}\n"),
+      flat_machine(), plain());
+  CHECK(comm(strided.engine("spatial", "4", 32), Term::halo_exchange) ==
+        doctest::Approx((alpha + 16384 * beta) + (alpha + 8192 * beta)));
 }
 
 TEST_CASE("a fully connected layer under spatial runs whole, after one allgather") {
   const Workload work = work_of(
-      "  - {name: conv, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: flat, op: flatten}\n"
+      "  - {name: conv, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: flat, op: "
+      "flatten}\n"
       "  - {name: fc, op: fc, filters: 10, bias: false}\n");
   Bench bench(work, flat_machine(), plain());
   const Projection p = bench.engine("spatial", "4", 32);
   CHECK(comm(p, Term::activation_exchange) == doctest::Approx(3 * (alpha + 65536 * beta)));
   const Layout& layout = bench.planner->layout(p.mesh);
   CHECK(layout.role[0][2] == Role::whole);
-  // and its weights are not summed over the parts, which all have the same gradient: 576 items instead of 576 + 20480
+  // and its weights are not summed over the parts, which all have the same gradient: 576 items instead of 576
+  // + 20480
   CHECK(comm(p, Term::gradient_exchange) == doctest::Approx(6 * (alpha + 576 * beta)));
 }
 
 TEST_CASE("layers that work channel by channel take slices as they come") {
   const Workload work = work_of(
-      "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: n, op: batch-norm}\n  - {name: r, op: relu}\n"
-      "  - {name: p, op: max-pool, kernel: 2}\n  - {name: b, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n");
+      "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: n, op: "
+      "batch-norm}\n  - {name: r, op: relu}\n"
+      "  - {name: p, op: max-pool, kernel: 2}\n  - {name: b, op: conv, filters: 8, kernel: 3, padding: 1, "
+      "bias: false}\n");
   Bench bench(work, flat_machine(), plain());
   // Only the pooled tensor is exchanged: a quarter of 262144 B
-  CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) == doctest::Approx(9 * (alpha + 16384 * beta)));
+  CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
+        doctest::Approx(9 * (alpha + 16384 * beta)));
   // and every layer's arithmetic is shared by four
   const auto serial = bench.engine("serial", "", 32), split = bench.engine("filter", "4", 32);
   CHECK(comm(split, Term::forward) == doctest::Approx(comm(serial, Term::forward) / 4));
@@ -108,10 +130,13 @@ TEST_CASE("layers that work channel by channel take slices as they come") {
 
 TEST_CASE("a tensor that two layers read is gathered once") {
   const Workload work = work_of(
-      "  - {name: a, op: conv, filters: 8, kernel: 1, bias: false}\n  - {name: b, op: conv, filters: 8, kernel: 1, bias: false}\n"
-      "  - {name: c, op: conv, from: a, filters: 8, kernel: 1, bias: false}\n  - {name: s, op: add, from: [b, c]}\n");
+      "  - {name: a, op: conv, filters: 8, kernel: 1, bias: false}\n  - {name: b, op: conv, filters: 8, "
+      "kernel: 1, bias: false}\n"
+      "  - {name: c, op: conv, from: a, filters: 8, kernel: 1, bias: false}\n  - {name: s, op: add, from: "
+      "[b, c]}\n");
   Bench bench(work, flat_machine(), plain());
-  CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) == doctest::Approx(9 * (alpha + 65536 * beta)));
+  CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
+        doctest::Approx(9 * (alpha + 65536 * beta)));
 }
 
 TEST_CASE("an update touches only the weights that a PE holds") {
@@ -124,12 +149,15 @@ TEST_CASE("an update touches only the weights that a PE holds") {
 
 TEST_CASE("synchronised batch norm sums two numbers a channel each way") {
   Training t = plain();
-  const Workload work = work_of("  - {name: a, op: conv, filters: 8, kernel: 1, bias: false}\n  - {name: n, op: batch-norm, affine: false}\n");
+  const Workload work = work_of(
+      "  - {name: a, op: conv, filters: 8, kernel: 1, bias: false}\n  - {name: n, op: batch-norm, affine: "
+      "false}\n");
   Bench local(work, flat_machine(), t);
   CHECK(comm(local.engine("data", "4", 32), Term::activation_exchange) == 0);
   t.synchronised_batch_norm = true;
   Bench sync(work, flat_machine(), t);
-  CHECK(comm(sync.engine("data", "4", 32), Term::activation_exchange) == doctest::Approx(2 * 6 * (alpha + 16 * beta)));
+  CHECK(comm(sync.engine("data", "4", 32), Term::activation_exchange) ==
+        doctest::Approx(2 * 6 * (alpha + 16 * beta)));
 }
 
 TEST_CASE("memory of data, part by part") {
@@ -172,7 +200,9 @@ TEST_CASE("a hybrid with one PE on every axis but one is that axis alone") {
         CAPTURE(a->name);
         CAPTURE(b->name);
         const std::string hybrid = std::string(a->name) + "+" + std::string(b->name);
-        const Projection alone = bench.engine(std::string(b->name), "4", 32), inner = bench.engine(hybrid, "1x4", 32), outer = bench.engine(std::string(b->name) + "+" + std::string(a->name), "4x1", 32);
+        const Projection alone = bench.engine(std::string(b->name), "4", 32),
+                         inner = bench.engine(hybrid, "1x4", 32),
+                         outer = bench.engine(std::string(b->name) + "+" + std::string(a->name), "4x1", 32);
         REQUIRE((alone.cost && inner.cost && outer.cost));
         for (std::size_t term = 0; term < terms; ++term) {
           CHECK(inner.cost->exposed[term].base() == doctest::Approx(alone.cost->exposed[term].base()));
@@ -185,7 +215,8 @@ TEST_CASE("a hybrid with one PE on every axis but one is that axis alone") {
 
 TEST_CASE("three axes are priced by the same code") {
   Bench bench(chain(4, 16, "16x16x16"), two_level_machine(), plain());
-  const Projection three = bench.engine("data+spatial+filter", "2x2x4", 32), two = bench.engine("data+filter", "2x4", 32);
+  const Projection three = bench.engine("data+spatial+filter", "2x2x4", 32),
+                   two = bench.engine("data+filter", "2x4", 32);
   REQUIRE(three.cost);
   CHECK(three.gpus == 16);
   CHECK(comm(three, Term::halo_exchange) > 0);
@@ -205,6 +236,7 @@ TEST_CASE("computation never grows with the number of PEs") {
     for (int p = 1; p < 32; p *= 2) {
       CAPTURE(strategy);
       CAPTURE(p);
-      CHECK(bench.engine(strategy, std::to_string(2 * p), 64).cost->compute() <= bench.engine(strategy, std::to_string(p), 64).cost->compute());
+      CHECK(bench.engine(strategy, std::to_string(2 * p), 64).cost->compute() <=
+            bench.engine(strategy, std::to_string(p), 64).cost->compute());
     }
 }

@@ -7,7 +7,9 @@ using namespace paradl::test;
 
 namespace {
 
-Mesh mesh_of(const std::string& strategy, const std::string& grid) { return Bench::mesh(read_strategy(strategy), grid); }
+Mesh mesh_of(const std::string& strategy, const std::string& grid) {
+  return Bench::mesh(read_strategy(strategy), grid);
+}
 
 }  // namespace
 

@@ -1,10 +1,10 @@
 #include "paradl/mesh/pipeline.hpp"
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <limits>
 #include <random>
+
+#include <doctest/doctest.h>
 
 using namespace paradl;
 

@@ -147,7 +147,7 @@ TEST_CASE("every collective has a name and a formula to explain it with") {
   CHECK(text_of(Collective::allreduce).name == "allreduce");
   CHECK(text_of(Collective::all_to_all).name == "all-to-all");
   CHECK(text_of(Collective::point_to_point).name == "point to point");
-  CHECK(text_of(Collective::allreduce).formula == "2(p-1)(α + m/p φβ)");
+  CHECK(text_of(Collective::allreduce).formula == "2(p-1)(α + m/p φ β)");
   CHECK(all.size() == collectives);
   for (const Collective operation : all) CHECK_FALSE(text_of(operation).formula.empty());
 }

@@ -246,10 +246,6 @@ TEST_CASE("a file with zero bytes in it is no text") {
         "  | ^ write YAML\n");
 }
 
-TEST_CASE("a second document in a file is not passed over in silence") {
-  CHECK_FALSE(complaint([] { parse_yaml(source_of("name: a\n---\nname: b\n")); }).empty());
-}
-
 TEST_CASE("nesting without end is refused, however it is written") {
   const auto refused = [](const std::string& text) {
     const std::string out = complaint([&] { parse_yaml(source_of(text)); });
