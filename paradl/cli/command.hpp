@@ -49,6 +49,13 @@ void write_file(const std::string& path, const std::string& text);
 /// An answer with everything but its results filled in.
 Answer start_answer(const Session& session, const Ask& ask);
 
+/// An answer in one format. UsageError for a format it does not know.
+using Render = std::function<std::string(const std::string& format, Style style)>;
+/// A table as markdown, csv or latex; UsageError for other formats.
+std::string render_table(const std::string& format, const Table& table);
+
+/// Writes what was rendered to every -o (format by its extension), then prints the format asked for.
+void deliver(const Session& session, const Options& options, const Render& render);
 /// Prints an answer in the format asked for, and writes it to every -o. `people` is what a person reads: text
 /// around the table as the command likes it.
 void deliver(const Session& session, const Options& options, const Answer& answer,

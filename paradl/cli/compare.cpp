@@ -55,8 +55,11 @@ int run(const Session& session, Options& options, std::vector<std::string> words
   answers.reserve(words.size());
   switch (mode_of(words, model)) {
     case Mode::results:
-      for (const std::string& path : words)
-        for (Contestant& side : read_results(read_source(path))) sides.push_back(std::move(side));
+      for (std::size_t file = 0; file < words.size(); ++file)
+        for (Contestant& side : read_results(read_source(words[file]))) {
+          side.file = file;
+          sides.push_back(std::move(side));
+        }
       if (sides.size() > words.size()) keep_common(sides, words.size());
       break;
     case Mode::strategies:
@@ -79,24 +82,16 @@ int run(const Session& session, Options& options, std::vector<std::string> words
     throw UsageError("compare needs two or more",
                      "write paradl compare data data+filter resnet50 --on abci -p 64");
 
-  const std::string format = options.get("format", "text");
-  const Table table = comparison_table(sides);
-  std::string out;
-  if (format == "text")
-    out = to_text(table, session.style()).text + "\n" + verdict(sides);
-  else if (format == "markdown")
-    out = to_markdown(table);
-  else if (format == "csv")
-    out = to_csv(table);
-  else if (format == "latex")
-    out = to_latex(table);
-  else if (format == "json" || format == "jsonl")
-    out = comparison_json(session.arguments, sides);
-  else
-    throw UsageError(fmt::format("-f {}: not a format", format), "use text, markdown, csv, json or latex");
-  for (const std::string& path : options.outputs())
-    write_file(path, comparison_json(session.arguments, sides));
-  print(out);
+  std::vector<InputFile> inputs;
+  for (const Answer& answer : answers)
+    inputs.insert(inputs.end(), answer.inputs.begin(), answer.inputs.end());
+  deliver(session, options, [&](const std::string& format, const Style& style) {
+    if (format == "json" || format == "jsonl") return comparison_json(session.arguments, inputs, sides);
+    if (format == "csv") return to_csv(comparison_rows(sides));
+    const Table table = comparison_table(sides);
+    return format == "text" ? to_text(table, style).text + "\n" + verdict(sides)
+                            : render_table(format, table);
+  });
   return std::ranges::any_of(sides, &Contestant::feasible) ? answered : answered_no;
 }
 

@@ -16,8 +16,6 @@
 namespace paradl {
 namespace {
 
-constexpr const char* formats = "use text, markdown, csv, json, jsonl or latex";
-
 std::string format_of(const std::string& path) {
   const std::string extension = std::filesystem::path(path).extension().string();
   if (extension == ".json") return "json";
@@ -47,11 +45,22 @@ void hint(const Session& session, const std::string& text) {
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  // Beside the old file first: a full disk must not cost the user what was there. Devices are written as they
+  // are.
+  const bool beside = !fs::exists(path, failed) || fs::is_regular_file(path, failed);
+  const std::string target = beside ? path + ".part" : path;
+  std::ofstream out(target, std::ios::binary);
   if (out) out << text << std::flush;
-  if (!out)
-    throw EnvironmentError(fmt::format("cannot write `{}`: {}", path, std::strerror(errno)),
-                           "check the folder and its permissions");
+  const bool written = bool(out);
+  const int reason = errno;
+  out.close();
+  if (written && beside) fs::rename(target, path, failed);
+  if (written && !(beside && failed)) return;
+  if (beside) fs::remove(target, failed);
+  throw EnvironmentError(fmt::format("cannot write `{}`: {}", path, std::strerror(reason)),
+                         "check the folder and its permissions");
 }
 
 Answer start_answer(const Session& session, const Ask& ask) {
@@ -67,34 +76,41 @@ Answer start_answer(const Session& session, const Ask& ask) {
   return answer;
 }
 
+std::string render_table(const std::string& format, const Table& table) {
+  if (format == "markdown") return to_markdown(table);
+  if (format == "csv") return to_csv(table);
+  if (format == "latex") return to_latex(table);
+  throw UsageError(fmt::format("-f {}: not a format", format),
+                   "use text, markdown, csv, json, jsonl or latex");
+}
+
+void deliver(const Session& session, const Options& options, const Render& render) {
+  const std::string main = render(options.get("format", "text"), session.style());
+  for (const std::string& path : options.outputs()) write_file(path, render(format_of(path), Style{}));
+  print(main);
+}
+
 void deliver(const Session& session, const Options& options, const Answer& answer,
              const std::vector<std::string>& columns,
              const std::function<std::string(const Printed& table)>& people) {
-  std::vector<std::string> ids = columns, keep;
-  bool chosen = false;
-  if (options.has("columns")) {
-    chosen = true;
-    ids = options.get("columns") == "all" ? projection_columns() : split_list(options.get("columns"), ',');
-    if (options.get("columns") == "help")
-      return print(fmt::format("{}\n", fmt::join(projection_columns(), "\n")));
-  }
-  const auto render = [&](const std::string& format, Style style) -> std::string {
+  const bool chosen = options.has("columns");
+  const std::string wanted = options.get("columns");
+  if (wanted == "help") return print(fmt::format("{}\n", fmt::join(projection_columns(), "\n")));
+  const std::vector<std::string> ids = !chosen           ? columns
+                                       : wanted == "all" ? projection_columns()
+                                                         : split_list(wanted, ',');
+  deliver(session, options, [&](const std::string& format, Style style) -> std::string {
     if (format == "json") return to_json(answer);
     if (format == "jsonl") return to_jsonl(answer);
     Table table = projection_table(answer, format == "csv" && !chosen ? projection_columns() : ids);
     if (format == "csv") return to_csv(table);
     if (!chosen) table = without_empty_columns(table, {"strategy", "epoch"});
-    if (format == "markdown") return to_markdown(table);
-    if (format == "latex") return to_latex(table);
-    if (format != "text") throw UsageError(fmt::format("-f {}: not a format", format), formats);
+    if (format != "text") return render_table(format, table);
     if (chosen) style.width = 0;
     const Printed printed = to_text(table, style);
     hint(session, printed.hint);
     return people(printed);
-  };
-  const std::string main = render(options.get("format", "text"), session.style());
-  for (const std::string& path : options.outputs()) write_file(path, render(format_of(path), Style{}));
-  print(main);
+  });
 }
 
 }  // namespace paradl

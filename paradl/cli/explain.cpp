@@ -27,8 +27,7 @@ std::string summary_of(const StrategyName& strategy) {
   return out.empty() ? "one GPU does everything" : out;
 }
 
-std::string tell(const Session& session, const Ask& ask, const Projection& p, bool layers) {
-  const Style style = session.style();
+std::string tell(const Style& style, const Ask& ask, const Projection& p, bool layers) {
   std::string out = fmt::format("{}: {}\n\n", p.strategy->text, summary_of(*p.strategy));
   if (!p.cost) return out + fmt::format("Does not fit: {}.\n", reasons(p, ask.work));
   out += to_text(term_table(ask, p), style).text + "\n";
@@ -46,8 +45,6 @@ std::string tell(const Session& session, const Ask& ask, const Projection& p, bo
     if (!whole.empty()) out += fmt::format("\n run whole on every GPU of an axis: {}\n", whole);
     if (layers)
       out += "\n" + to_text(layer_table(ask.setting(), p, layout, ask.planner->pricer()), style).text;
-  } else if (layers) {
-    throw UsageError("--layers tells of the engine's layers", "leave --fidelity paper out");
   }
   out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", ask.times.source,
                      ask.system_spec.source.file,
@@ -72,27 +69,18 @@ int run(const Session& session, Options& options, const std::string& strategy, c
   answer.results = ask->sweep();
   const Projection& p = answer.results.front();
 
-  const std::string format = options.get("format", "text");
-  if (format == "text") {
-    print(tell(session, *ask, p, layers));
-    for (const std::string& path : options.outputs())
-      write_file(path, explanation_json(answer, ask->fidelity == Fidelity::paper, *ask->planner));
-  } else if (format == "json" || format == "jsonl") {
-    print(explanation_json(answer, ask->fidelity == Fidelity::paper, *ask->planner));
-  } else {
+  const bool paper = ask->fidelity == Fidelity::paper;
+  if (layers && paper)
+    throw UsageError("--layers tells of the engine's layers", "leave --fidelity paper out");
+  deliver(session, options, [&](const std::string& format, Style style) {
+    if (format == "text") return tell(style, *ask, p, layers);
+    if (format == "json" || format == "jsonl") return explanation_json(answer, paper, *ask->planner);
     if (!p.cost) throw UsageError(fmt::format("`{}` does not fit: {}", strategy, reasons(p, ask->work)));
+    if (!layers) return render_table(format, term_table(*ask, p));
     ask->planner->project(*p.strategy, p.mesh, p.batch);
-    const Table table = layers ? layer_table(setting, p, ask->planner->layout(p.mesh), ask->planner->pricer())
-                               : term_table(*ask, p);
-    if (format == "markdown")
-      print(to_markdown(table));
-    else if (format == "csv")
-      print(to_csv(table));
-    else if (format == "latex")
-      print(to_latex(table));
-    else
-      throw UsageError(fmt::format("-f {}: not a format", format), "use text, markdown, csv, json or latex");
-  }
+    return render_table(format,
+                        layer_table(setting, p, ask->planner->layout(p.mesh), ask->planner->pricer()));
+  });
   return p.feasible() ? answered : answered_no;
 }
 

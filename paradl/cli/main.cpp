@@ -60,31 +60,41 @@ UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& erro
   return UsageError(error.what(), help());
 }
 
-int report(const Session& session, bool json, const std::string& kind, const std::string& message,
-           const std::string& help, int code) {
+/// Errors follow the format of the answer, and may come before the options have been read.
+bool wants_json(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--json" || word == "--format=json" || word == "-fjson") return true;
+    if ((word == "-f" || word == "--format") && i + 1 < arguments.size() && arguments[i + 1] == "json")
+      return true;
+  }
+  return false;
+}
+
+int report(bool json, const std::string& kind, const std::string& message, const std::string& help,
+           int code) {
   if (json)
     std::fputs(error_json(kind, message, help).c_str(), stderr);
   else
     std::fprintf(stderr, "error: %s\n%s", message.c_str(),
                  help.empty() ? "" : ("help: " + help + "\n").c_str());
-  (void)session;
   return code;
 }
 
-int guarded(const Session& session, bool json, const Action& action) {
+int guarded(bool json, const Action& action) {
   try {
     return action();
   } catch (const UsageError& error) {
-    return report(session, json, "usage", error.what(), error.help(), usage);
+    return report(json, "usage", error.what(), error.help(), usage);
   } catch (const SpecError& error) {
     std::string pictures = render(error);
-    if (json) return report(session, json, "spec", pictures, "", bad_spec);
+    if (json) return report(json, "spec", pictures, "", bad_spec);
     std::fputs(pictures.c_str(), stderr);
     return bad_spec;
   } catch (const EnvironmentError& error) {
-    return report(session, json, "environment", error.what(), error.help(), bad_environment);
+    return report(json, "environment", error.what(), error.help(), bad_environment);
   } catch (const std::bad_alloc&) {
-    return report(session, json, "environment", "out of memory", "", bad_environment);
+    return report(json, "environment", "out of memory", "", bad_environment);
   } catch (const std::exception& error) {
     std::fprintf(
         stderr,
@@ -128,14 +138,14 @@ int run(int argc, char** argv) {
                             define_check, define_catalog, define_help})
     define(root, session, action);
 
-  const bool json = std::ranges::find(session.arguments, "--json") != session.arguments.end();
-  return guarded(session, json, [&] {
+  const bool json = wants_json(session.arguments);
+  return guarded(json, [&] {
     try {
       root.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
       const CLI::App* chosen = &root;
       for (const CLI::App* sub : root.get_subcommands()) chosen = sub;
-      print(chosen == &root ? tree : chosen->help());
+      print(chosen == &root ? tree : chosen->help("paradl"));
       return answered;
     } catch (const CLI::ParseError& error) {
       throw explain_parse_error(root, error);

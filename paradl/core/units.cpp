@@ -64,7 +64,10 @@ std::optional<Q> parse(std::string_view text) {
   const auto units = units_of<Q>();
   const auto unit = std::ranges::find(units, text, &Unit::name);
   if (unit == units.end()) return {};
-  if (const double base = number * unit->base; std::isfinite(base)) return Q{base};
+  // Dividing by a power of ten is exact where multiplying by its inverse is not: 10 us is 1e-5 s to the last
+  // bit.
+  const double base = unit->base < 1 ? number / std::round(1 / unit->base) : number * unit->base;
+  if (std::isfinite(base)) return Q{base};
   return {};
 }
 template std::optional<Seconds> parse(std::string_view);

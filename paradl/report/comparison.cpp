@@ -38,7 +38,7 @@ std::optional<double> term_epoch(const Json& result, const char* term) {
 }
 
 struct Line {
-  std::string title;
+  std::string id, title;
   Holds holds;
   std::vector<std::optional<double>> values;
 };
@@ -51,8 +51,8 @@ std::string signed_text(const Line& line, double change) {
 
 std::vector<Line> lines_of(const std::vector<Json>& results) {
   std::vector<Line> lines;
-  const auto add = [&](const std::string& title, Holds holds, auto get) {
-    Line line{title, holds, {}};
+  const auto add = [&](const std::string& id, const std::string& title, Holds holds, auto get) {
+    Line line{id, title, holds, {}};
     bool any = false;
     for (const Json& result : results) {
       line.values.push_back(get(result));
@@ -60,17 +60,19 @@ std::vector<Line> lines_of(const std::vector<Json>& results) {
     }
     if (any) lines.push_back(std::move(line));
   };
-  add("GPUs", Holds::count, [](const Json& r) { return number(r, {"gpus"}); });
-  add("epoch", Holds::seconds, [](const Json& r) { return number(r, {"time_s", "epoch"}); });
+  add("gpus", "GPUs", Holds::count, [](const Json& r) { return number(r, {"gpus"}); });
+  add("epoch", "epoch", Holds::seconds, [](const Json& r) { return number(r, {"time_s", "epoch"}); });
   for (const TermName& term : term_names)
-    add("  " + std::string(term.column), Holds::seconds,
+    add(std::string(term.json), "  " + std::string(term.column), Holds::seconds,
         [&](const Json& r) { return term_epoch(r, std::string(term.json).c_str()); });
-  add("iteration", Holds::seconds, [](const Json& r) { return number(r, {"time_s", "iteration"}); });
-  add("samples/s", Holds::rate, [](const Json& r) { return number(r, {"samples_per_s"}); });
-  add("efficiency", Holds::share, [](const Json& r) { return number(r, {"efficiency"}); });
-  add("memory", Holds::bytes, [](const Json& r) { return number(r, {"memory_bytes", "total"}); });
+  add("iteration", "iteration", Holds::seconds, [](const Json& r) {
+    return number(r, {"time_s", "iteration"});
+  });
+  add("samples", "samples/s", Holds::rate, [](const Json& r) { return number(r, {"samples_per_s"}); });
+  add("efficiency", "efficiency", Holds::share, [](const Json& r) { return number(r, {"efficiency"}); });
+  add("memory", "memory", Holds::bytes, [](const Json& r) { return number(r, {"memory_bytes", "total"}); });
   for (const char* part : {"weights", "gradients", "optimizer", "activations", "workspace"})
-    add(fmt::format("  {}", part), Holds::bytes, [&](const Json& r) {
+    add(part, fmt::format("  {}", part), Holds::bytes, [&](const Json& r) {
       return number(r, {"memory_bytes", part});
     });
   return lines;
@@ -120,7 +122,7 @@ void keep_common(std::vector<Contestant>& sides, std::size_t files) {
                     r.contains("gpus") ? text_of(r["gpus"]) : "?");
     if (!by_question.contains(key)) order.push_back(key);
     auto& list = by_question[key];
-    if (std::ranges::none_of(list, [&](const Contestant& c) { return c.name == side.name; }))
+    if (std::ranges::none_of(list, [&](const Contestant& c) { return c.file == side.file; }))
       list.push_back(side);
   }
   for (const std::string& key : order)
@@ -156,6 +158,22 @@ Table comparison_table(const std::vector<Contestant>& sides) {
   return table;
 }
 
+Table comparison_rows(const std::vector<Contestant>& sides) {
+  std::vector<Json> results;
+  for (const Contestant& side : sides) results.push_back(parsed(side));
+  Table table{.columns = {{"name", "name", Holds::text, 10}}};
+  for (const Contestant& side : sides) table.rows.emplace_back().values.emplace_back(side.name);
+  for (const Line& line : lines_of(results)) {
+    table.columns.push_back({line.id, line.title, line.holds, 5});
+    for (std::size_t i = 0; i < sides.size(); ++i)
+      if (line.values[i])
+        table.rows[i].values.emplace_back(*line.values[i]);
+      else
+        table.rows[i].values.emplace_back();
+  }
+  return table;
+}
+
 std::string verdict(const std::vector<Contestant>& sides) {
   struct Speed {
     std::string name;
@@ -179,17 +197,14 @@ std::string verdict(const std::vector<Contestant>& sides) {
   return out;
 }
 
-std::string comparison_json(const std::vector<std::string>& command, const std::vector<Contestant>& sides) {
-  Json out{{"schema", "paradl.projection/1"},
-           {"version", PARADL_VERSION},
-           {"command", command},
-           {"results", Json::array()}};
+std::string comparison_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
+                            const std::vector<Contestant>& sides) {
+  Json results = Json::array();
   for (const Contestant& side : sides) {
-    Json result = parsed(side);
-    result["name"] = side.name;
-    out["results"].push_back(std::move(result));
+    results.push_back(parsed(side));
+    results.back()["name"] = side.name;
   }
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return answer_json(command, inputs, results.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace paradl

@@ -13,6 +13,7 @@ struct Contestant {
   std::string name;
   std::string json;  // one element of `results`
   bool feasible = false;
+  std::size_t file = 0;  // which of the saved answers it comes from
 };
 
 Contestant contestant(const std::string& name, const Answer& answer, std::size_t result);
@@ -24,9 +25,13 @@ std::vector<Contestant> read_results(const SourceText& source);
 /// per file.
 void keep_common(std::vector<Contestant>& sides, std::size_t files);
 
+/// For people: one column for each side, one row for each quantity.
 Table comparison_table(const std::vector<Contestant>& sides);
+/// For machines: one row for each side.
+Table comparison_rows(const std::vector<Contestant>& sides);
 /// "data is 1.13 times as fast as data+spatial."
 std::string verdict(const std::vector<Contestant>& sides);
-std::string comparison_json(const std::vector<std::string>& command, const std::vector<Contestant>& sides);
+std::string comparison_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
+                            const std::vector<Contestant>& sides);
 
 }  // namespace paradl

@@ -1,5 +1,7 @@
 #include "paradl/report/json.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sha2.h>
@@ -118,19 +120,34 @@ std::string sha256(const std::string& text) {
   return digest.data();
 }
 
-std::string to_json(const Answer& answer) {
-  Json out{{"schema", "paradl.projection/1"},
-           {"version", PARADL_VERSION},
-           {"command", answer.command},
-           {"inputs", Json::array()}};
-  for (const InputFile& input : answer.inputs)
-    out["inputs"].push_back({{"kind", input.kind},
-                             {"name", input.name},
-                             {"path", input.source.file},
-                             {"sha256", sha256(input.source.text)}});
-  out["results"] = Json::array();
-  for (const Projection& p : answer.results) out["results"].push_back(result(p, answer));
+namespace {
+
+std::string whole_answer(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
+                         Json results) {
+  Json out{{"schema", "paradl.projection/1"}, {"version", PARADL_VERSION}, {"command", command}};
+  out["inputs"] = Json::array();
+  for (const InputFile& input : inputs) {
+    Json one{{"kind", input.kind},
+             {"name", input.name},
+             {"path", input.source.file},
+             {"sha256", sha256(input.source.text)}};
+    if (std::ranges::find(out["inputs"], one) == out["inputs"].end()) out["inputs"].push_back(std::move(one));
+  }
+  out["results"] = std::move(results);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string answer_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
+                        const std::string& results) {
+  return whole_answer(command, inputs, Json::parse(results));
+}
+
+std::string to_json(const Answer& answer) {
+  Json results = Json::array();
+  for (const Projection& p : answer.results) results.push_back(result(p, answer));
+  return whole_answer(answer.command, answer.inputs, std::move(results));
 }
 
 std::string to_jsonl(const Answer& answer) {

@@ -7,6 +7,9 @@ namespace paradl {
 
 /// The whole answer as one object, schema paradl.projection/1.
 std::string to_json(const Answer& answer);
+/// The same around results that are JSON already.
+std::string answer_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
+                        const std::string& results);
 /// One result per line.
 std::string to_jsonl(const Answer& answer);
 /// {"error": {...}} for stderr when a command with --json fails.

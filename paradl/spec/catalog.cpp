@@ -61,9 +61,11 @@ std::vector<std::string> Catalog::names(const std::string& folder) const {
 SourceText Catalog::find(const std::string& folder, const std::string& name) const {
   if (is_path(name)) return read_source(name);
   for (const std::string& root : roots_) {
-    const fs::path path = fs::path(root) / folder / (normal(name) + ".yaml");
-    std::error_code failed;
-    if (fs::is_regular_file(path, failed)) return read_source(path.lexically_normal().string());
+    for (const std::string& spelling : {name, normal(name)}) {
+      const fs::path path = fs::path(root) / folder / (spelling + ".yaml");
+      std::error_code failed;
+      if (fs::is_regular_file(path, failed)) return read_source(path.lexically_normal().string());
+    }
   }
   const std::vector<std::string> known = names(folder);
   const std::string near = did_you_mean(name, known);

@@ -1,6 +1,7 @@
 #include "paradl/spec/document.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -28,12 +29,14 @@ SourceText read_source(const std::string& path) {
   if (fs::is_directory(status)) throw UsageError(fmt::format("`{}` is a directory, not a file", path));
   std::ifstream in(path, std::ios::binary);
   if (!in) throw EnvironmentError(fmt::format("cannot read `{}`: {}", path, std::strerror(errno)));
-  std::string text(largest_file + 1, '\0');
-  in.read(text.data(), std::streamsize(text.size()));
-  text.resize(std::size_t(in.gcount()));
-  if (text.size() > largest_file)
-    throw UsageError(fmt::format("`{}` is larger than 16 MiB", path),
-                     "spec files are small; is it the right file?");
+  std::string text;
+  for (std::array<char, 1 << 16> chunk; in.read(chunk.data(), chunk.size()), in.gcount() > 0;) {
+    text.append(chunk.data(), std::size_t(in.gcount()));
+    if (text.size() > largest_file)
+      throw UsageError(fmt::format("`{}` is larger than 16 MiB", path),
+                       "spec files are small; is it the right file?");
+  }
+  if (in.bad()) throw EnvironmentError(fmt::format("cannot read `{}`: {}", path, std::strerror(errno)));
   return {path, std::move(text)};
 }
 

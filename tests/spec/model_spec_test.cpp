@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/patience.hpp"
 #include "tests/support/spec_text.hpp"
 
 namespace paradl {
@@ -410,6 +411,17 @@ TEST_CASE("no layer or block has a name as long as a book") {
                   .empty());
 }
 
+TEST_CASE("a word as long as a book is not printed in full") {
+  const std::string word(10'000, 'a');
+  for (const std::string& entry :
+       {"name: " + word + ", op: relu", "name: a, op: " + word, "name: a, op: relu, from: " + word,
+        "name: a, block: " + word, "name: a, op: fc, filters: $" + word}) {
+    const std::string out = complaint_about_model(on_image("  - {" + entry + "}\n"));
+    CHECK_FALSE(out.empty());
+    CHECK(out.size() < 2000);
+  }
+}
+
 TEST_CASE("tied layers name the layer whose weights they use") {
   const std::string embedding = "  - {name: table, op: embedding, vocab: 100, filters: 8}\n";
   const ModelSpec spec = model_of(
@@ -562,6 +574,21 @@ TEST_CASE("a misspelt value for a block does not leave the old one in place unno
   CHECK_FALSE(complaint_about_model("name: test\ninput: 4x8x8\nparameters: {width: 3}\nblocks:\n" + pair +
                                     "layers:\n  - {name: a, block: pair, widht: 8}\n")
                   .empty());
+}
+
+TEST_CASE("what a block asks for is found without walking every way through the blocks in it") {
+  // 15 storeys of 8 blocks, each of which contains all 8 of the next: 8^14 ways down, 120 blocks.
+  std::string blocks;
+  for (int storey = 0; storey < 15; ++storey)
+    for (int i = 0; i < 8; ++i) {
+      blocks += "  b" + std::to_string(storey) + "-" + std::to_string(i) + ":\n";
+      for (int j = 0; j < 8; ++j)
+        blocks += storey == 14 ? "    - {name: r" + std::to_string(j) + ", op: relu}\n"
+                               : "    - {name: n" + std::to_string(j) + ", block: b" +
+                                     std::to_string(storey + 1) + "-" + std::to_string(j) + "}\n";
+    }
+  CHECK(comes_to_an_end(
+      [&] { complaint_about_model(with_blocks(blocks, "  - {name: q, block: b0-0, width: 3}\n")); }));
 }
 
 TEST_CASE("a block that contains itself is refused, directly or through another") {

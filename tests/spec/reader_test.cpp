@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/patience.hpp"
 #include "tests/support/spec_text.hpp"
 
 namespace paradl {
@@ -244,6 +245,20 @@ TEST_CASE("a file with zero bytes in it is no text") {
         " --> test.yaml:1:1\n"
         "1 | name: a b\n"
         "  | ^ write YAML\n");
+}
+
+TEST_CASE("a second document in a file is not passed over in silence") {
+  CHECK_FALSE(complaint([] { parse_yaml(source_of("name: a\n---\nname: b\n")); }).empty());
+  CHECK(complaint([] { parse_yaml(source_of("---\nname: a\n...\n")); }).empty());
+}
+
+TEST_CASE("text in which the parser finds document after document comes to an end") {
+  // yaml-cpp 0.7 makes an empty node of a stray comma and does not step over it: YAML::LoadAll never returns.
+  for (const std::string text :
+       {",name: x\n", "]\n", "}\n", "name: x\n,\n", "{a: b}, c\n", "[a] b\n", ": :\n"}) {
+    CAPTURE(text);
+    CHECK(comes_to_an_end([&] { complaint([&] { parse_yaml(source_of(text)); }); }));
+  }
 }
 
 TEST_CASE("nesting without end is refused, however it is written") {
