@@ -33,7 +33,10 @@ void define_compare(CLI::App& root, Session& session, Action& action);
 void define_explain(CLI::App& root, Session& session, Action& action);
 void define_import(CLI::App& root, Session& session, Action& action);
 void define_check(CLI::App& root, Session& session, Action& action);
-void define_catalog(CLI::App& root, Session& session, Action& action);
+void define_models(CLI::App& root, Session& session, Action& action);
+void define_systems(CLI::App& root, Session& session, Action& action);
+void define_profiles(CLI::App& root, Session& session, Action& action);
+void define_strategies(CLI::App& root, Session& session, Action& action);
 void define_help(CLI::App& root, Session& session, Action& action);
 
 /// Exit codes.

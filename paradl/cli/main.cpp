@@ -85,7 +85,7 @@ int guarded(bool json, const Action& action) {
   try {
     return action();
   } catch (const UsageError& error) {
-    return report(json, "usage", error.what(), error.help(), usage);
+    return report(json, "usage", shortened(error.what()), shortened(error.help()), usage);
   } catch (const SpecError& error) {
     std::string pictures = render(error);
     if (json) return report(json, "spec", pictures, "", bad_spec);
@@ -134,8 +134,9 @@ int run(int argc, char** argv) {
       "-q,--quiet", [&](std::int64_t) { session.verbosity = -1; }, "no hints on stderr");
   root.add_flag(
       "-v,--verbose", [&](std::int64_t n) { session.verbosity = int(n); }, "where each setting came from");
-  for (const auto define : {define_advise, define_project, define_explain, define_compare, define_import,
-                            define_check, define_catalog, define_help})
+  for (const auto define :
+       {define_advise, define_project, define_explain, define_compare, define_import, define_check,
+        define_models, define_systems, define_profiles, define_strategies, define_help})
     define(root, session, action);
 
   const bool json = wants_json(session.arguments);

@@ -85,6 +85,12 @@ SpecError::SpecError(std::string file, std::string source, std::vector<Problem> 
       source_(std::move(source)),
       problems_(std::move(problems)) {}
 
+std::string shortened(std::string message) {
+  constexpr std::size_t longest = 400, kept = 180;
+  if (message.size() <= longest) return message;
+  return message.substr(0, kept) + " ... " + message.substr(message.size() - kept);
+}
+
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t longest_name = 64;  // nobody misspells more than that, and distances are quadratic
   if (word.size() > longest_name) return {};

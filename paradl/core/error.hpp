@@ -54,6 +54,9 @@ class EnvironmentError : public std::runtime_error {
   std::string help_;
 };
 
+/// A message that quotes a word as long as a book keeps its beginning and its end.
+std::string shortened(std::string message);
+
 /// The nearest known word, or "" if nothing is near (at most a third of the letters differ).
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 

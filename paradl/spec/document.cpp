@@ -42,11 +42,12 @@ SourceText read_source(const std::string& path) {
 
 void Problems::add(Spot where, std::string message, std::string help) {
   if (full()) return;
+  message = shortened(std::move(message));
   const auto same = [&](const Problem& p) {
     return p.where.line == where.line && p.where.column == where.column && p.message == message;
   };
   if (std::ranges::any_of(list_, same)) return;  // a block that is used twice repeats its mistakes
-  list_.push_back({where, std::move(message), std::move(help)});
+  list_.push_back({where, std::move(message), shortened(std::move(help))});
 }
 
 void Problems::raise() const {

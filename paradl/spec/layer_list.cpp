@@ -270,7 +270,8 @@ class LayOut {
     for (const auto& each : entry) {
       const std::string key = each.first.IsScalar() ? each.first.Scalar() : "";
       if (key == "block" || key == "name" || key == "from") continue;
-      if (key != "repeat" && !uses(kind, key, 0)) {
+      std::set<std::string> seen;
+      if (key != "repeat" && !uses(kind, key, seen)) {
         problems_.add(spot_of(each.first), fmt::format("block `{}` does not use `${}`", kind, key),
                       did_you_mean(key, used_names(kind)));
         return last;
@@ -326,13 +327,13 @@ class LayOut {
   }
 
   /// A name may be followed by a minus, so `$width-1` uses `width`.
-  bool uses(const std::string& kind, const std::string& key, int depth) {
+  bool uses(const std::string& kind, const std::string& key, std::set<std::string>& seen) {
+    if (!seen.insert(kind).second) return false;
     const Uses& found = uses_of(kind);
     for (const std::string& name : found.names)
       if (name == key || name.starts_with(key + "-") || name.starts_with(key + "x")) return true;
-    if (depth >= deepest_block) return false;
-    return std::ranges::any_of(
-        found.blocks, [&](const std::string& inner) { return inner != kind && uses(inner, key, depth + 1); });
+    return std::ranges::any_of(found.blocks,
+                               [&](const std::string& inner) { return uses(inner, key, seen); });
   }
   std::vector<std::string> used_names(const std::string& kind) {
     const auto& names = uses_of(kind).names;

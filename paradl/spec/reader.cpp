@@ -4,10 +4,12 @@
 #include <charconv>
 #include <cmath>
 #include <set>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <yaml-cpp/depthguard.h>
+#include <yaml-cpp/eventhandler.h>
 
 namespace paradl {
 namespace {
@@ -21,6 +23,30 @@ bool too_deep(std::string_view text) {
     if (depth > deepest) return true;
   }
   return false;
+}
+
+/// Takes no notice of what it is told.
+struct Deaf : YAML::EventHandler {
+  using Mark = YAML::Mark;
+  using Anchor = YAML::anchor_t;
+  void OnDocumentStart(const Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const Mark&, Anchor) override {}
+  void OnAlias(const Mark&, Anchor) override {}
+  void OnScalar(const Mark&, const std::string&, Anchor, const std::string&) override {}
+  void OnSequenceStart(const Mark&, const std::string&, Anchor, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const Mark&, const std::string&, Anchor, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+/// Whether anything stands behind the first document. (YAML::LoadAll would tell, but some texts keep it going
+/// for ever.)
+bool has_second_document(const std::string& text) {
+  std::istringstream in(text);
+  YAML::Parser parser(in);
+  Deaf deaf;
+  return parser.HandleNextDocument(deaf) && parser.HandleNextDocument(deaf);
 }
 
 }  // namespace
@@ -38,12 +64,11 @@ YAML::Node parse_yaml(const SourceText& source) {
       problems.add({1, 1, 1}, "this is not a text file", "write YAML");
     if (too_deep(source.text)) problems.add({1, 1, 1}, "brackets are nested too deeply", "");
     problems.raise();
-    std::vector<YAML::Node> documents = YAML::LoadAll(source.text);
-    if (documents.size() > 1)
-      problems.add(spot_of(documents[1]), "a file holds one document",
-                   "remove the line `---` and what follows it");
+    if (has_second_document(source.text))
+      problems.add({1, 1, 1}, "a file holds one document",
+                   "remove what stands behind it, or the line `---` before that");
     problems.raise();
-    return documents.empty() ? YAML::Node() : documents.front();
+    return YAML::Load(source.text);
   } catch (const YAML::DeepRecursion& e) {
     problems.add({std::max(e.mark.line, 0) + 1, std::max(e.mark.column, 0) + 1, 1},
                  "this is nested too deeply", "");

@@ -1,0 +1,227 @@
+// paradl strategies: what can be split, how far, and what the paper says of it.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "paradl/cli/listing.hpp"
+#include "paradl/cost/sweep.hpp"
+#include "paradl/paper/row.hpp"
+#include "paradl/strategy/table.hpp"
+
+namespace paradl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* serial_summary = "one GPU does everything";
+constexpr const char* limit_title = "at most as many parts as";
+
+/// What a bound counts; ends the sentence that `limit_title` begins.
+struct Counted {
+  std::string_view rule, what;
+};
+constexpr std::array counted{
+    Counted{"p <= B", "samples in the mini-batch"},
+    Counted{"rows <= min H", "positions of the smallest layer, along each extent"},
+    Counted{"p <= min L", "positions of the smallest layer, along each extent"},
+    Counted{"p <= G", "layers"},
+    Counted{"p <= min F", "output channels of the narrowest layer"},
+    Counted{"p <= min C", "input channels of the narrowest layer but the first"},
+    Counted{"p <= heads", "attention heads, in transformers"},
+};
+
+/// A rule without words of its own speaks for itself.
+std::string_view in_words(std::string_view rule) {
+  const auto found = std::ranges::find(counted, rule, &Counted::rule);
+  return found == counted.end() ? rule : found->what;
+}
+
+void add_once(std::vector<std::string>& list, std::string_view word) {
+  if (std::ranges::find(list, word) == list.end()) list.emplace_back(word);
+}
+
+/// Two layers of one kind: enough to ask a strategy for its bound and the paper for its formulas, neither of
+/// which depends on the numbers.
+Workload probe(Op first, Op second, int extents) {
+  const Shape shape{.channels = 8, .extent = {8, extents > 1 ? 8.0 : 1.0, 1}, .dims = extents};
+  Workload work{.name = "probe", .layers = {}, .input = shape, .D = 16, .convolutional = first == Op::conv};
+  for (const Op op : {first, second})
+    work.layers.push_back({.name = "probe",
+                           .op = op,
+                           .x = shape,
+                           .y = shape,
+                           .x_items = shape.items(),
+                           .weights = 1,
+                           .macs = 1,
+                           .heads = 8,
+                           .kernel = {3, 3, 1},
+                           .inputs = {int(work.layers.size()) - 1}});
+  return work;
+}
+
+/// The bounds of one axis: for pictures, and for sequences where they differ.
+std::vector<std::string> rules_of(const Strategy& strategy) {
+  std::vector<std::string> rules;
+  for (const Workload& work : {probe(Op::conv, Op::conv, 2), probe(Op::fc, Op::attention, 1)})
+    add_once(rules, strategy.limit(work, {.total = 2, .cut = {2, 1, 1}}, 2).rule);
+  return rules;
+}
+
+/// What is told of a strategy without `+`.
+struct Simple {
+  std::string name, summary, limit;
+  std::vector<std::string> rules;
+};
+
+Simple describe(const Strategy& axis) {
+  std::vector<std::string> rules = rules_of(axis), limits;
+  for (const std::string& rule : rules) add_once(limits, in_words(rule));
+  return {.name = std::string(axis.name),
+          .summary = std::string(axis.summary),
+          .limit = fmt::format("{}", fmt::join(limits, "; ")),
+          .rules = std::move(rules)};
+}
+
+Json to_json(const Simple& simple) {
+  return {{"name", simple.name}, {"summary", simple.summary}, {"rules", simple.rules}};
+}
+
+bool in_paper(std::string_view name) { return paper::find_row(name) != nullptr; }
+
+std::vector<std::string> default_names() {
+  std::vector<std::string> names;
+  for (const StrategyName& strategy : default_strategies()) names.push_back(strategy.text);
+  return names;
+}
+
+std::string hybrids_text() {
+  std::vector<std::string_view> hybrids = paper::row_names();
+  std::erase_if(hybrids, [](std::string_view name) { return name.find('+') == name.npos; });
+  return fmt::format(
+      "Hybrids join them with `+`, outermost first, each once: data+filter, data+layer+tensor; the last sits "
+      "on the closest GPUs.\n"
+      "The paper has closed forms for {} too (--fidelity paper). More: paradl help strategies\n",
+      fmt::join(hybrids, ", "));
+}
+
+Listing list_strategies(const Session&) {
+  std::vector<Simple> all{{.name = "serial", .summary = serial_summary, .limit = "one", .rules = {"p = 1"}}};
+  for (const Strategy* axis : strategies()) all.push_back(describe(*axis));
+
+  Table table{.columns = {{"name", "name", Holds::text, 9},
+                          {"summary", "what it does", Holds::text, 8},
+                          {"limit", limit_title, Holds::text, 5},
+                          {"paper", "in the paper", Holds::text, 3}}};
+  Json json{{"schema", "paradl.strategies/1"}, {"strategies", Json::array()}};
+  for (const Simple& simple : all) {
+    const bool closed_form = in_paper(simple.name);
+    table.rows.push_back({.values = {simple.name, simple.summary, simple.limit, closed_form ? "yes" : "no"}});
+    json["strategies"].push_back(to_json(simple));
+    json["strategies"].back()["closed_form"] = closed_form;
+  }
+  json["closed_forms"] = paper::row_names();
+  json["default"] = default_names();
+  return {.sections = {{"", std::move(table)}}, .after = hybrids_text(), .json = json_text(json)};
+}
+
+/// The addends of the paper's row; none if it has no such row. They need some question to stand in, whose
+/// numbers are not shown.
+paper::CostLines paper_lines(const StrategyName& strategy) {
+  if (!in_paper(strategy.text)) return {};
+  const Workload work = probe(Op::conv, Op::conv, 2);
+  Machine machine;
+  machine.levels.push_back({.name = "node", .gpus = 64, .link = {Seconds{1}, SecondsPerByte{1}}});
+  const LayerTimes times{.layer = {work.layers.size(), {Seconds{1}, Seconds{1}, Seconds{1}}}, .source = {}};
+  const Setting setting{work, machine, times, {.micro_batches = 2}};  // a pipeline is one only with segments
+  const Mesh mesh = meshes(strategy, 1 << strategy.axes.size(), 2).front();
+  return paper::explain(setting, strategy, mesh, 8);
+}
+
+Table formula_table(const paper::CostLines& lines) {
+  Table table{.columns = {{"term", "term", Holds::text, 9},
+                          {"formula", "formula per epoch", Holds::text, 8},
+                          {"source", "source", Holds::text, 2}}};
+  for (const paper::CostLine& line : lines)
+    table.rows.push_back({.values = {std::string(term_names[std::size_t(line.term)].title),
+                                     std::string(line.formula), std::string(line.source)}});
+  return table;
+}
+
+Table axis_table(const StrategyName& strategy) {
+  Table table{.columns = {{"axis", "axis", Holds::text, 9},
+                          {"summary", "what it does", Holds::text, 8},
+                          {"limit", limit_title, Holds::text, 5}}};
+  for (const Strategy* axis : strategy.axes) {
+    const Simple simple = describe(*axis);
+    table.rows.push_back({.values = {simple.name, simple.summary, simple.limit}});
+  }
+  return table;
+}
+
+std::string summary_of(const StrategyName& strategy) {
+  if (strategy.axes.empty()) return serial_summary;
+  if (strategy.axes.size() == 1) return std::string(strategy.axes.front()->summary);
+  return fmt::format("{} axes, outermost first", strategy.axes.size());
+}
+
+bool is_default(const StrategyName& strategy) {
+  const auto names = default_names();
+  return std::ranges::find(names, strategy.text) != names.end();
+}
+
+/// When it is tried, and what to do next.
+std::string advice_text(const StrategyName& strategy) {
+  return fmt::format("{}{}\nTry: paradl explain {} resnet50 --on abci -p {}\n",
+                     in_paper(strategy.text) ? "The letters: paradl help strategies\n" : "",
+                     is_default(strategy) ? "Tried where no -s is given."
+                                          : fmt::format("Tried only when asked for: -s {}", strategy.text),
+                     strategy.text, strategy.axes.empty() ? 1 : 64);
+}
+
+Json strategy_json(const StrategyName& strategy, const paper::CostLines& lines) {
+  Json axes = Json::array(), terms = Json::array();
+  for (const Strategy* axis : strategy.axes) axes.push_back(to_json(describe(*axis)));
+  for (const paper::CostLine& line : lines)
+    terms.push_back({{"term", term_names[std::size_t(line.term)].title},
+                     {"formula", line.formula},
+                     {"source", line.source}});
+  return {{"schema", "paradl.strategy/1"}, {"name", strategy.text},
+          {"axes", std::move(axes)},       {"closed_form", in_paper(strategy.text)},
+          {"terms", std::move(terms)},     {"default", is_default(strategy)}};
+}
+
+Listing show_strategy(const Session&, const std::string& name) {
+  const StrategyName strategy = read_strategy(name);
+  const paper::CostLines lines = paper_lines(strategy);
+  const char* const fidelity =
+      in_paper(strategy.text)
+          ? "In the paper: closed forms, used by --fidelity paper:\n"
+          : "Not in the paper: only the engine prices it (--fidelity detailed, the default).\n";
+  return {.sections = {{title_line(strategy.text, summary_of(strategy)), axis_table(strategy)},
+                       {fidelity, formula_table(lines)}},
+          .after = advice_text(strategy),
+          .json = json_text(strategy_json(strategy, lines))};
+}
+
+}  // namespace
+
+void define_strategies(CLI::App& root, Session& session, Action& action) {
+  define_listing(root, session, action,
+                 {.word = "strategies",
+                  .one = "strategy",
+                  .summary = "the strategies: list, or show NAME",
+                  .name_help = "data, data+filter ...",
+                  .examples = R"(Examples:
+  paradl strategies
+  paradl strategies show spatial
+  paradl strategies show data+filter --json)",
+                  .list = list_strategies,
+                  .show = show_strategy,
+                  .names = [](const Session&) { return default_names(); }});
+}
+
+}  // namespace paradl

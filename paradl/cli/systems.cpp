@@ -1,0 +1,186 @@
+// paradl systems: the systems, and the device and links of one.
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "paradl/cli/listing.hpp"
+#include "paradl/core/format.hpp"
+#include "paradl/machine/machine.hpp"
+
+namespace paradl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string with_commas(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string links_text(const std::vector<LevelSpec>& levels) {
+  std::vector<std::string> links;
+  links.reserve(levels.size());
+  for (const LevelSpec& level : levels) links.push_back(text(level.bandwidth));
+  return with_commas(links);
+}
+
+Listing list_systems(const Session& session) {
+  Table table{.columns = {{"name", "name", Holds::text, 9},
+                          {"devices", "devices", Holds::count, 6},
+                          {"device", "per device", Holds::text, 5},
+                          {"memory", "memory", Holds::bytes, 5},
+                          {"links", "links (inner to outer)", Holds::text, 4},
+                          {"summary", "summary", Holds::text, 2}}};
+  Json json{{"schema", "paradl.systems/1"}, {"systems", Json::array()}};
+  for (const std::string& name : session.catalog.names("systems"))
+    add_or_explain(table, name, [&] {
+      const SystemSpec spec = session.catalog.system(name);
+      const double gpus = build_machine(spec).gpus();
+      table.rows.push_back({.values = {name, gpus, spec.device.name, spec.device.memory.base(),
+                                       links_text(spec.levels), spec.summary}});
+      json["systems"].push_back({{"name", name},
+                                 {"gpus", std::llround(gpus)},
+                                 {"device", spec.device.name},
+                                 {"memory_bytes", spec.device.memory.base()},
+                                 {"summary", spec.summary}});
+    });
+  return {.sections = {{"", std::move(table)}}, .json = json_text(json)};
+}
+
+/// "fp32 15.7 Tflop/s, fp16 125 Tflop/s"
+std::string peaks_text(const DeviceSpec& device) {
+  std::vector<std::string> peaks;
+  for (std::size_t i = 0; i < precision_names.size(); ++i)
+    if (device.peak[i]) peaks.push_back(fmt::format("{} {}", precision_names[i], text(*device.peak[i])));
+  return with_commas(peaks);
+}
+
+std::string host_text(const std::optional<HostSpec>& host) {
+  std::vector<std::string> parts;
+  if (host && host->memory) parts.push_back(fmt::format("{} a node", text(*host->memory)));
+  if (host && host->bandwidth) parts.push_back(fmt::format("{} to each GPU", text(*host->bandwidth)));
+  return with_commas(parts);
+}
+
+std::string storage_text(const std::optional<StorageSpec>& storage) {
+  std::vector<std::string> parts;
+  if (storage && storage->capacity) parts.push_back(decimal(*storage->capacity));
+  if (storage && storage->read) parts.push_back(fmt::format("read at {}", text(*storage->read)));
+  return with_commas(parts);
+}
+
+Table system_facts(const SystemSpec& spec, const Machine& machine) {
+  const DeviceSpec& device = spec.device;
+  return facts_table({
+      {"GPUs", fmt::format("{}, {} a node", all_digits(machine.gpus()), all_digits(machine.gpus_per_node()))},
+      {"device", device.name},
+      {"memory", fmt::format("{} at {}", text(device.memory), text(device.memory_bandwidth))},
+      {"peak", peaks_text(device)},
+      {"host", host_text(spec.host)},
+      {"storage of a node", storage_text(spec.node_storage)},
+      {"shared storage", storage_text(spec.shared_storage)},
+      {"file", spec.source.file},
+      {"source", spec.origin},
+  });
+}
+
+Table level_lines(const SystemSpec& spec, const Machine& machine) {
+  Table table{.columns = {{"level", "level", Holds::text, 9},
+                          {"size", "joins", Holds::count, 7},
+                          {"gpus", "GPUs", Holds::count, 7},
+                          {"latency", "latency", Holds::seconds, 8},
+                          {"bandwidth", "bandwidth", Holds::bandwidth, 8},
+                          {"ports", "ports", Holds::count, 5}}};
+  for (std::size_t i = 0; i < spec.levels.size(); ++i) {
+    const LevelSpec& level = spec.levels[i];
+    table.rows.push_back({.values = {level.name, double(level.size), machine.levels[i].gpus,
+                                     level.latency.base(), level.bandwidth.base(), machine.levels[i].ports}});
+  }
+  return table;
+}
+
+Json device_json(const DeviceSpec& device) {
+  Json peak = Json::object();
+  for (std::size_t i = 0; i < precision_names.size(); ++i)
+    if (device.peak[i]) peak[std::string(precision_names[i])] = device.peak[i]->base();
+  return {{"name", device.name},
+          {"memory_bytes", device.memory.base()},
+          {"memory_bandwidth_bytes_per_s", device.memory_bandwidth.base()},
+          {"peak_flops_per_s", std::move(peak)}};
+}
+
+Json level_json(const LevelSpec& spec, const Level& level) {
+  return {{"name", spec.name},
+          {"size", spec.size},
+          {"gpus", std::llround(level.gpus)},
+          {"latency_s", spec.latency.base()},
+          {"bandwidth_bytes_per_s", spec.bandwidth.base()},
+          {"ports", level.ports},
+          {"oversubscription", spec.oversubscription}};
+}
+
+Json host_json(const HostSpec& host) {
+  Json out = Json::object();
+  if (host.memory) out["memory_bytes"] = host.memory->base();
+  if (host.bandwidth) out["bandwidth_bytes_per_s"] = host.bandwidth->base();
+  return out;
+}
+
+Json storage_json(const StorageSpec& storage) {
+  Json out = Json::object();
+  if (storage.capacity) out["capacity_bytes"] = storage.capacity->base();
+  if (storage.read) out["read_bytes_per_s"] = storage.read->base();
+  return out;
+}
+
+Json system_json(const SystemSpec& spec, const Machine& machine) {
+  Json out{{"schema", "paradl.system/1"},
+           {"version", PARADL_VERSION},
+           {"name", spec.name},
+           {"summary", spec.summary},
+           {"source", spec.origin},
+           {"file", spec.source.file},
+           {"gpus", std::llround(machine.gpus())},
+           {"gpus_per_node", std::llround(machine.gpus_per_node())},
+           {"device", device_json(spec.device)},
+           {"levels", Json::array()}};
+  for (std::size_t i = 0; i < spec.levels.size(); ++i)
+    out["levels"].push_back(level_json(spec.levels[i], machine.levels[i]));
+  if (spec.host) out["host"] = host_json(*spec.host);
+  if (spec.node_storage) out["storage"]["node"] = storage_json(*spec.node_storage);
+  if (spec.shared_storage) out["storage"]["shared"] = storage_json(*spec.shared_storage);
+  return out;
+}
+
+Listing show_system(const Session& session, const std::string& name) {
+  const SystemSpec spec = session.catalog.system(name);
+  const Machine machine = build_machine(spec);
+  return {.sections = {{title_line(spec.name, spec.summary), system_facts(spec, machine)},
+                       {"", level_lines(spec, machine)}},
+          .main = 1,
+          .after =
+              "A level joins units of the level before it (GPUs at first); each unit leaves through so many "
+              "ports.\n",
+          .json = json_text(system_json(spec, machine))};
+}
+
+}  // namespace
+
+void define_systems(CLI::App& root, Session& session, Action& action) {
+  define_listing(root, session, action,
+                 {.word = "systems",
+                  .one = "system",
+                  .summary = "the systems: list, or show NAME",
+                  .name_help = "name in systems/, or a path",
+                  .examples = R"(Examples:
+  paradl systems
+  paradl systems show abci
+  paradl systems -f csv --columns name,devices,memory)",
+                  .list = list_systems,
+                  .show = show_system,
+                  .names = [](const Session& s) { return s.catalog.names("systems"); }});
+}
+
+}  // namespace paradl
