@@ -52,7 +52,8 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
           fmt::format("Bottleneck: {}, {} of the epoch. Try: {}.\n",
                       term_names[std::size_t(found[0].kind)].title, percent(found[0].share), found[0].remedy);
     if (ask.fidelity == Fidelity::detailed) {
-      const std::string whole = whole_layers_text(ask.planner->layout(best.mesh).role, best.mesh, ask.work);
+      const Mesh split = without_ones(best.mesh);
+      const std::string whole = whole_layers_text(ask.planner->layout(split).role, split, ask.work);
       if (!whole.empty()) out += fmt::format("Run whole on every GPU of an axis: {}.\n", whole);
     }
   }

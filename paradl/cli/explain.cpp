@@ -35,16 +35,17 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
   out += memory_text(ask.setting(), p, ask.fidelity == Fidelity::paper);
   out += limits_text(p, ask.work);
   if (ask.fidelity == Fidelity::detailed) {
-    ask.planner->project(*p.strategy, p.mesh, p.batch);
-    const Layout& layout = ask.planner->layout(p.mesh);
-    out += "\n" + to_text(exchange_table(ask.setting(), p, layout, ask.planner->stages(layout, p.mesh),
-                                         ask.planner->pricer()),
+    Projection shown = ask.planner->project(*p.strategy, p.mesh, p.batch);
+    shown.mesh = without_ones(p.mesh);
+    const Layout& layout = ask.planner->layout(shown.mesh);
+    out += "\n" + to_text(exchange_table(ask.setting(), shown, layout,
+                                         ask.planner->stages(layout, shown.mesh), ask.planner->pricer()),
                           style)
                       .text;
-    const std::string whole = whole_layers_text(layout.role, p.mesh, ask.work);
+    const std::string whole = whole_layers_text(layout.role, shown.mesh, ask.work);
     if (!whole.empty()) out += fmt::format("\n run whole on every GPU of an axis: {}\n", whole);
     if (layers)
-      out += "\n" + to_text(layer_table(ask.setting(), p, layout, ask.planner->pricer()), style).text;
+      out += "\n" + to_text(layer_table(ask.setting(), shown, layout, ask.planner->pricer()), style).text;
   }
   out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", ask.times.source,
                      ask.system_spec.source.file,
@@ -77,9 +78,10 @@ int run(const Session& session, Options& options, const std::string& strategy, c
     if (format == "json" || format == "jsonl") return explanation_json(answer, paper, *ask->planner);
     if (!p.cost) throw UsageError(fmt::format("`{}` does not fit: {}", strategy, reasons(p, ask->work)));
     if (!layers) return render_table(format, term_table(*ask, p));
-    ask->planner->project(*p.strategy, p.mesh, p.batch);
-    return render_table(format,
-                        layer_table(setting, p, ask->planner->layout(p.mesh), ask->planner->pricer()));
+    Projection shown = ask->planner->project(*p.strategy, p.mesh, p.batch);
+    shown.mesh = without_ones(p.mesh);
+    return render_table(
+        format, layer_table(setting, shown, ask->planner->layout(shown.mesh), ask->planner->pricer()));
   });
   return p.feasible() ? answered : answered_no;
 }

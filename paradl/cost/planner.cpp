@@ -3,14 +3,14 @@
 namespace paradl {
 namespace {
 
-/// The samples that an axis has to share out: those that outer axes have not yet dealt to others.
+/// Whether an axis deals out the samples of a mini-batch.
 bool shares_samples(const Axis& axis) { return axis.strategy->input == Placement::split_sample; }
 
 }  // namespace
 
 Planner::Planner(const Setting& setting) : setting_(setting), pricer_(setting) {
-  serial_update_ = serial_time(setting, 0);
-  serial_per_sample_ = serial_time(setting, 1) - serial_update_;
+  serial_ = serial_time(setting, 1);
+  for (const LayerTime& t : setting.times.layer) serial_update_ += t.WU;
 }
 
 const Planner::AxisFacts& Planner::facts(const Axis& axis) {
@@ -45,7 +45,8 @@ const StagePlan& Planner::stages(const Layout& layout, const Mesh& mesh) {
 Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, double batch) {
   Projection out{.strategy = &strategy, .mesh = mesh, .gpus = mesh.gpus(), .batch = batch};
   out.iterations = iterations_per_epoch(setting_, batch);
-  out.serial = batch * serial_per_sample_ + serial_update_;
+  out.samples = setting_.work.D;
+  out.serial = (serial_ - serial_update_) / out.iterations + serial_update_;
   double samples = batch;  // left for one PE of the axes so far
   for (int a = 0; a < mesh.axes; ++a) {
     const Axis& axis = mesh.axis[std::size_t(a)];
@@ -57,8 +58,9 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
   if (S > 1) out.limits.add({.rule = "micro-batches <= samples", .value = S, .bound = samples});
   if (!out.limits.hold()) return out;
 
-  const Layout& placed = layout(mesh);
-  out.cost = pricer_.price(placed, stages(placed, mesh), mesh, batch);
+  const Mesh split = without_ones(mesh);
+  const Layout& placed = layout(split);
+  out.cost = pricer_.price(placed, stages(placed, split), split, batch);
   if (setting_.training.ceil_iterations) {
     // Only exchanges and updates happen once more for a last, smaller mini-batch; its samples are not more
     // work.

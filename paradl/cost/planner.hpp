@@ -19,6 +19,7 @@ class Planner {
   /// One strategy on one grid.
   Projection project(const StrategyName& strategy, const Mesh& mesh, double batch);
 
+  /// The layout of a mesh without axes of one PE (see without_ones).
   const Layout& layout(const Mesh& mesh);
   const StagePlan& stages(const Layout& layout, const Mesh& mesh);
   /// Of the last projection.
@@ -34,7 +35,7 @@ class Planner {
 
   Setting setting_;
   Pricer pricer_;
-  Seconds serial_per_sample_, serial_update_;
+  Seconds serial_, serial_update_;  // one epoch in one iteration, and the update in it
   std::map<std::pair<const Strategy*, std::array<int, 4>>, AxisFacts> facts_;
   std::map<std::pair<const Strategy*, std::vector<Role>>, int> signatures_;
   std::map<std::array<int, most_axes>, std::unique_ptr<Layout>> layouts_;

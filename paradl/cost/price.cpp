@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace paradl {
 namespace {
@@ -37,23 +38,31 @@ struct GradientStream {
 void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
   parts_[0] = 1;
   cut_ = {1, 1, 1};
-  stage_axis_ = -1;
+  halo_phi_ = 1;
   for (int a = 0; a < mesh.axes; ++a) {
     const auto i = std::size_t(a);
     const Axis& axis = mesh.axis[i];
     const AxisSet bit = axis_bit(a);
     for (std::size_t set = 0; set < bit; ++set) parts_[set | bit] = parts_[set] * axis.parts.total;
-    if (axis.strategy->input == Placement::split_space) cut_ = axis.parts.cut;
-    if (!layout.role[i].empty() && layout.role[i].front() == Role::stage) stage_axis_ = a;
-
     axis_path_[i] = group_path(mesh, bit, setting_.machine);
     for (std::size_t op = 0; op < collectives; ++op) cost_[i][op] = cost(Collective(op), axis_path_[i]);
-    neighbour_path_[i] = neighbour_path(mesh, a, setting_.machine);
-    neighbour_[i] = cost(Collective::point_to_point, neighbour_path_[i]);
+    if (axis.strategy->input == Placement::split_space) {
+      cut_ = axis.parts.cut;
+      for (int d = 0; d < 3; ++d) {
+        if (cut_[std::size_t(d)] < 2) continue;
+        const Path path = neighbour_path(mesh, a, d, setting_.machine);
+        halo_message_[std::size_t(d)] = cost(Collective::point_to_point, path);
+        halo_phi_ = std::max(halo_phi_, path.outermost().phi);
+      }
+    }
+    if (layout.role[i].front() == Role::stage) {
+      stage_path_ = neighbour_path(mesh, a, -1, setting_.machine);
+      stage_message_ = cost(Collective::point_to_point, stage_path_);
+    }
   }
   gradients_ = 0;
   for (const Layout::Gradients& kind : layout.gradients) {
-    if (gradients_ == gradient_.size()) break;
+    assert(gradients_ < gradient_.size());
     const auto group = [&](AxisSet set) -> GradientGroup {
       const Path path = group_path(mesh, set, setting_.machine);
       return {kind, set, path, cost(Collective::allreduce, path)};
@@ -78,15 +87,15 @@ Seconds Pricer::price_halo(const Cell& cell, double samples, bool forward) const
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
   const Bytes item = item_bytes(setting_.training.precision).activation;
   const Shape& shape = forward ? layer.x : layer.y;
-  const Linear& message = neighbour_[std::size_t(cell.halo_axis)];
   Seconds time;
   for (int d = 0; d < shape.dims; ++d) {
     const auto i = std::size_t(d);
     if (cut_[i] < 2) continue;
-    double row = shape.channels * samples / parts_[cell.halo_divided];  // items of one row, one plane in 3-D
+    double row = shape.channels * samples /
+                 parts_[forward ? cell.halo_divided : cell.dy_divided];  // items of one row, one plane in 3-D
     for (std::size_t o = 0; o < 3; ++o)
       if (o != i) row *= shape.extent[o] / cut_[o];
-    time += halo_time(cut_[i], forward ? x_halo(layer, d) : dy_halo(layer, d), row * item, message);
+    time += halo_time(cut_[i], forward ? x_halo(layer, d) : dy_halo(layer, d), row * item, halo_message_[i]);
   }
   return time;
 }
@@ -117,11 +126,21 @@ CellCost Pricer::price_cell(const Cell& cell, double samples) const {
   return out;
 }
 
+/// Whether every kind of gradient in a block fills a bucket by itself.
+bool Pricer::fills_buckets(const Layout& layout, const Run& run, Bytes bucket) const {
+  std::array<Bytes, most_gradient_groups> sent{};
+  for (int i = 0; i < run.period; ++i) {
+    const auto id = std::size_t(layout.order[std::size_t(run.first + i)]);
+    for (std::size_t g = 0; g < gradients_; ++g)
+      if (gradient_[g].has(layout.cells[id])) sent[g] += cells_[id].gradient;
+  }
+  return std::ranges::all_of(sent, [&](Bytes part) { return part >= bucket || !(part > Bytes{}); });
+}
+
 /// How long gradients are still on their way when the backward pass is over.
-Seconds Pricer::gradient_tail(const Layout& layout) const {
-  const Bytes bucket = setting_.training.bucket;
+Seconds Pricer::gradient_tail(const Layout& layout, Bytes bucket) const {
   GradientStream stream;
-  std::array<Bytes, 8> waiting{};  // by gradient group
+  std::array<Bytes, most_gradient_groups> waiting{};  // by gradient group
 
   const auto flush = [&](std::size_t g) {
     if (waiting[g] > Bytes{}) stream.send(gradient_[g].allreduce(waiting[g]));
@@ -145,10 +164,7 @@ Seconds Pricer::gradient_tail(const Layout& layout) const {
 
   for (std::size_t r = layout.runs.size(); r-- > 0;) {
     const Run& run = layout.runs[r];
-    Bytes sent;
-    for (int i = 0; i < run.period; ++i)
-      sent += cells_[std::size_t(layout.order[std::size_t(run.first + i)])].gradient;
-    if (run.repeats < 4 || sent < bucket) {
+    if (run.repeats < 4 || !fills_buckets(layout, run, bucket)) {
       for (int repeat = run.repeats - 1; repeat >= 0; --repeat) block(run, repeat);
       continue;
     }
@@ -173,7 +189,7 @@ Seconds Pricer::gradient_tail(const Layout& layout) const {
 void Pricer::price_single(const Layout& layout, Breakdown& out) const {
   const double S = setting_.training.micro_batches;
   CellCost sum;
-  std::array<Bytes, 8> gradient{};
+  std::array<Bytes, most_gradient_groups> gradient{};
   for (std::size_t i = 0; i < layout.cells.size(); ++i) {
     const Cell& cell = layout.cells[i];
     const CellCost& cost = cells_[i];
@@ -198,9 +214,12 @@ void Pricer::price_single(const Layout& layout, Breakdown& out) const {
     out[Term::gradient_exchange] = whole;
     return;
   }
-  // A framework that overlaps pays for more messages; where that is not worth it, one message stays an
-  // option.
-  const Seconds tail = gradient_tail(layout);
+  // Sent in pieces, gradients hide behind the backward pass but pay for more messages: where small pieces
+  // cost more than they hide, larger ones are tried, up to one for all.
+  Bytes total, bucket = setting_.training.bucket;
+  for (const Bytes part : gradient) total += part;
+  Seconds tail = gradient_tail(layout, bucket);
+  while (tail >= whole && bucket < total) tail = gradient_tail(layout, bucket *= 4);
   out[Term::gradient_exchange] = std::min(tail, whole);
   out.hidden = whole - out[Term::gradient_exchange];
 }
@@ -211,9 +230,25 @@ Pricer::Transfer Pricer::transfer(const StageKind& kind, double samples) const {
   for (const Kept& tensor : kind.sent)
     sent +=
         tensor.items * samples / parts_[tensor.divided] * item_bytes(setting_.training.precision).activation;
-  const auto axis = std::size_t(stage_axis_);
-  const Hop& hop = neighbour_path_[axis].outermost();
-  return {sent, neighbour_[axis](sent), hop.phi, hop.level};
+  const Hop& hop = stage_path_.outermost();
+  return {sent, stage_message_(sent), hop.phi, hop.level};
+}
+
+/// What a stage's gradients need after the backward pass of its last micro-batch: in n pieces they pay for n
+/// messages, and the last can only follow that pass.
+Seconds Pricer::hidden_tail(std::span<const Bytes> gradient, Seconds whole, Seconds backward) const {
+  Seconds best = whole;
+  for (double pieces = 1 << 10; pieces > 1; pieces /= 4) {
+    Seconds all, last;
+    for (std::size_t g = 0; g < gradients_; ++g) {
+      if (!(gradient[g] > Bytes{})) continue;
+      const double n = std::clamp(std::floor(gradient[g] / setting_.training.bucket), 1.0, pieces);
+      all += n * gradient_[g].allreduce(gradient[g] / n);
+      last = gradient_[g].allreduce(gradient[g] / n);
+    }
+    best = std::min(best, std::max(all - backward, last));
+  }
+  return best;
 }
 
 void Pricer::price_pipeline(const Layout& layout, const StagePlan& plan, double samples,
@@ -233,7 +268,7 @@ void Pricer::price_pipeline(const Layout& layout, const StagePlan& plan, double 
   for (const StageKind& kind : plan.kinds) {
     Pass forward, backward;
     Seconds own_update;
-    std::array<Bytes, 8> gradient{};
+    std::array<Bytes, most_gradient_groups> gradient{};
     for (const auto& [id, count] : kind.cells) {
       const CellCost& cost = cells_[std::size_t(id)];
       forward.add(count, {cost.forward, cost.forward_exchange, cost.forward_halo, {}});
@@ -257,15 +292,8 @@ void Pricer::price_pipeline(const Layout& layout, const StagePlan& plan, double 
     for (std::size_t g = 0; g < gradients_; ++g)
       if (gradient[g] > Bytes{}) whole += gradient_[g].allreduce(gradient[g]);
     gradient_whole = std::max(gradient_whole, whole);
-    // Behind the backward pass of the last micro-batch; its last bucket can only follow it.
-    Seconds exposed = whole;
-    if (setting_.training.overlap && whole > Seconds{}) {
-      Bytes all;
-      for (const Bytes part : gradient) all += part;
-      const double last = std::min(1.0, setting_.training.bucket / all);
-      exposed = std::max(whole - backward.total(), last * whole);
-    }
-    gradient_exposed = std::max(gradient_exposed, exposed);
+    gradient_exposed = std::max(
+        gradient_exposed, setting_.training.overlap ? hidden_tail(gradient, whole, backward.total()) : whole);
   }
 
   // The first micro-batch climbs through all stages, the other S-1 follow at the pace of the slowest: for

@@ -50,6 +50,8 @@ class Pricer {
     Linear allreduce;
     bool has(const Cell& cell) const { return of.summed == cell.summed && of.alike == cell.alike; }
   };
+  /// Flows that share a port when halos are traded, along the extent where it is worst.
+  double halo_phi() const { return halo_phi_; }
   /// What a stage passes on to the next for one micro-batch.
   struct Transfer {
     Bytes bytes;
@@ -66,7 +68,9 @@ class Pricer {
   Seconds price_halo(const Cell& cell, double samples, bool forward) const;
   void price_single(const Layout& layout, Breakdown& out) const;
   void price_pipeline(const Layout& layout, const StagePlan& plan, double samples, Breakdown& out) const;
-  Seconds gradient_tail(const Layout& layout) const;
+  bool fills_buckets(const Layout& layout, const Run& run, Bytes bucket) const;
+  Seconds gradient_tail(const Layout& layout, Bytes bucket) const;
+  Seconds hidden_tail(std::span<const Bytes> gradient, Seconds whole, Seconds backward) const;
   Memory memory_of(const Layout& layout, std::span<const StageKind::Share> cells, double samples,
                    double in_flight) const;
 
@@ -76,13 +80,15 @@ class Pricer {
   std::array<double, 1u << most_axes> parts_{};  // product of the sizes of a set of axes
   std::array<Path, most_axes> axis_path_{};
   std::array<std::array<Linear, collectives>, most_axes> cost_{};  // by axis and collective
-  std::array<Path, most_axes> neighbour_path_{};
-  std::array<Linear, most_axes> neighbour_{};
-  std::array<GradientGroup, 8> gradient_{};
+  Path stage_path_;                                                // between neighbouring stages
+  Linear stage_message_;
+  std::array<Linear, 3> halo_message_{};  // between neighbours along each extent
+  double halo_phi_ = 1;
+  static constexpr std::size_t most_gradient_groups = 16;
+  std::array<GradientGroup, most_gradient_groups> gradient_{};
   std::size_t gradients_ = 0;
   const Linear& gradient_cost(const Cell& cell) const;
   std::array<int, 3> cut_{1, 1, 1};
-  int stage_axis_ = -1;
 };
 
 }  // namespace paradl

@@ -24,13 +24,13 @@ double iterations_per_epoch(const Setting& setting, double batch) {
   return setting.training.ceil_iterations ? std::ceil(exact) : exact;
 }
 
-Seconds serial_time(const Setting& setting, double batch) {
+Seconds serial_time(const Setting& setting, double iterations) {
   Seconds per_sample, update;
   for (const LayerTime& t : setting.times.layer) {
     per_sample += t.FW + t.BW;
     update += t.WU;
   }
-  return batch * per_sample + update;
+  return setting.work.D / iterations * per_sample + update;
 }
 
 void finish(Projection& projection, const Setting& setting) {

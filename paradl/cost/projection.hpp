@@ -32,6 +32,7 @@ struct Projection {
   const StrategyName* strategy = nullptr;
   Mesh mesh;
   double gpus = 1, batch = 1;
+  double samples = 1;             // D: per epoch
   double iterations = 1;          // I: per epoch
   std::optional<Breakdown> cost;  // none where a grid breaks a bound and its cost has no meaning
   Limits limits;
@@ -40,17 +41,17 @@ struct Projection {
   bool feasible() const { return cost && limits.hold(); }
   Seconds iteration() const { return cost->iteration(); }
   Seconds epoch() const { return iterations * iteration(); }
-  double samples_per_s() const { return batch / iteration().base(); }
+  double samples_per_s() const { return samples / epoch().base(); }
   double efficiency() const { return serial / (gpus * iteration()); }
 };
 
 /// D/B, rounded up if the training says so.
 double iterations_per_epoch(const Setting& setting, double batch);
 
-/// Computation of one iteration on one GPU that has all the memory it needs.
-Seconds serial_time(const Setting& setting, double batch);
+/// Computation of one of I iterations per epoch on one GPU that has all the memory it needs.
+Seconds serial_time(const Setting& setting, double iterations);
 
-/// Adds what a finished cost implies: the memory bound, and rates.
+/// Adds the bound that a finished cost implies: memory against the device.
 void finish(Projection& projection, const Setting& setting);
 
 }  // namespace paradl

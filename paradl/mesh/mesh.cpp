@@ -1,19 +1,81 @@
 #include "paradl/mesh/mesh.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace paradl {
 namespace {
 
-/// Members of a group inside a unit of `unit` GPUs along an axis of n PEs that are `stride` apart. Where
-/// units do not hold whole groups (4 GPUs a group, 6 a node), some group is cut at every unit: the greatest
-/// common divisor is what even the worst placed group has.
-double inside_unit(double n, double stride, double unit, double gpus) {
-  if (gpus <= unit) return n;
-  const auto whole_unit = static_cast<long>(unit), step = static_cast<long>(stride);
-  if (step == 0 || whole_unit % step != 0) return 1;
-  return double(std::gcd(static_cast<long>(n), whole_unit / step));
+/// n PEs of a group that are `stride` apart.
+struct Line {
+  double n = 1, stride = 1;
+};
+
+/// Members of a line inside every unit of `unit` GPUs. Where units do not hold whole groups (4 GPUs a group,
+/// 6 a node), some group is cut at every unit: the greatest common divisor is what even the worst placed
+/// group has.
+double shared_by_all(const Line& line, double unit) {
+  const auto whole_unit = static_cast<long>(unit), step = static_cast<long>(line.stride);
+  if (whole_unit % step != 0) return 1;
+  return double(std::gcd(static_cast<long>(line.n), whole_unit / step));
+}
+
+/// Members of a line inside a unit that holds as many as it can.
+double fitting(const Line& line, double unit) {
+  return std::clamp(std::floor(unit / line.stride), 1.0, line.n);
+}
+
+/// The axes of a set as lines; neighbouring axes are one line.
+struct Lines {
+  std::array<Line, most_axes> line;
+  std::size_t size = 0;
+
+  template <class Members>
+  double product(Members members, double unit) const {
+    double out = 1;
+    for (std::size_t i = 0; i < size; ++i) out *= members(line[i], unit);
+    return out;
+  }
+};
+
+Lines lines_of(const Mesh& mesh, AxisSet set) {
+  Lines out;
+  double stride = 1;
+  bool joined = false;
+  for (int a = mesh.axes - 1; a >= 0; --a) {
+    const double n = mesh.axis[std::size_t(a)].parts.total;
+    const bool in = set & axis_bit(a);
+    if (in && joined)
+      out.line[out.size - 1].n *= n;
+    else if (in)
+      out.line[out.size++] = {n, stride};
+    joined = in;
+    stride *= n;
+  }
+  return out;
+}
+
+/// Climbs the levels. On each, subgroups pass on to the next; `flows_out` tells how many GPUs of a unit send
+/// out of it.
+template <class FlowsOut>
+Path climb(const Lines& lines, double gpus, const Machine& machine, FlowsOut flows_out) {
+  Path path;
+  double below = 1;  // members inside one unit of the level below
+  for (std::size_t k = 0; k < machine.levels.size(); ++k) {
+    const Level& level = machine.levels[k];
+    const double members =
+        gpus <= level.gpus ? lines.product(fitting, gpus) : lines.product(shared_by_all, level.gpus);
+    // What leaves a unit of this level has left the smaller units inside it, through their ports.
+    double phi = 1;
+    for (std::size_t j = 0; j <= k; ++j)
+      phi = std::max(phi, flows_out(machine.levels[j].inside, below) / machine.levels[j].ports);
+    path.hop[k] = {.size = members / below, .link = level.link, .phi = phi, .level = level.name};
+    path.hops = int(k) + 1;
+    below = members;
+    if (gpus <= level.gpus) break;
+  }
+  return path;
 }
 
 }  // namespace
@@ -31,36 +93,36 @@ double Mesh::stride(int axis_index) const {
 }
 
 Path group_path(const Mesh& mesh, AxisSet set, const Machine& machine) {
-  Path path;
   const double gpus = mesh.gpus();
-  double below = 1;  // members inside one unit of the level below
-  for (const Level& level : machine.levels) {
-    double members = 1, stride = 1;
-    for (int a = mesh.axes - 1; a >= 0; --a) {
-      const double n = mesh.axis[std::size_t(a)].parts.total;
-      if (set & axis_bit(a)) members *= inside_unit(n, stride, level.gpus, gpus);
-      stride *= n;
-    }
-    // Every PE of the unit below belongs to one of these groups, so all of them send out of it at once.
-    const double flows = std::min(gpus, level.inside);
-    path.hop[std::size_t(path.hops++)] = {.size = members / below,
-                                          .link = level.link,
-                                          .phi = std::max(1.0, flows / level.ports),
-                                          .level = level.name};
-    below = members;
-    if (gpus <= level.gpus) break;
-  }
-  return path;
+  const Lines lines = lines_of(mesh, set);
+  // Every PE of a unit belongs to one of these groups and sends at once; but of several subgroups of one
+  // group that are neighbours in the unit, only the last sends out of it.
+  return climb(lines, gpus, machine, [&](double unit, double subgroup) {
+    const double neighbours = std::max(1.0, lines.product(fitting, unit) / subgroup);
+    return std::min(gpus, unit) / neighbours;
+  });
 }
 
-Path neighbour_path(const Mesh& mesh, int axis, const Machine& machine) {
-  Path path = group_path(mesh, axis_bit(axis), machine);
-  const double stride = mesh.stride(axis);
-  for (int k = 0; k < path.hops; ++k) {
-    const Level& level = machine.levels[std::size_t(k)];
-    path.hop[std::size_t(k)].phi = std::max(1.0, std::min(stride, level.inside) / level.ports);
+Path neighbour_path(const Mesh& mesh, int axis, int dim, const Machine& machine) {
+  const Parts& parts = mesh.axis[std::size_t(axis)].parts;
+  Lines lines;
+  lines.size = 1;
+  lines.line[0] = {double(parts.total), mesh.stride(axis)};
+  if (dim >= 0) {
+    lines.line[0].n = parts.cut[std::size_t(dim)];
+    for (std::size_t later = std::size_t(dim) + 1; later < 3; ++later)
+      lines.line[0].stride *= parts.cut[later];
   }
-  return path;
+  const double stride = lines.line[0].stride;
+  return climb(lines, mesh.gpus(), machine, [&](double unit, double) { return std::min(stride, unit); });
+}
+
+Mesh without_ones(const Mesh& mesh) {
+  Mesh out;
+  for (int a = 0; a < mesh.axes; ++a)
+    if (mesh.axis[std::size_t(a)].parts.total > 1)
+      out.axis[std::size_t(out.axes++)] = mesh.axis[std::size_t(a)];
+  return out;
 }
 
 }  // namespace paradl

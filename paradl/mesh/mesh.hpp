@@ -40,7 +40,11 @@ struct Mesh {
 /// when all groups of that kind exchange at the same time.
 Path group_path(const Mesh& mesh, AxisSet set, const Machine& machine);
 
-/// The same for messages between neighbours along one axis: only GPUs at the edge of a node send out of it.
-Path neighbour_path(const Mesh& mesh, int axis, const Machine& machine);
+/// The same for messages between neighbours along one axis: only GPUs at the edge of a unit send out of it.
+/// `dim` is the extent that they have in common, for an axis that cuts space; -1 for the axis as a whole.
+Path neighbour_path(const Mesh& mesh, int axis, int dim, const Machine& machine);
+
+/// The axes that split anything: one PE on an axis changes nothing.
+Mesh without_ones(const Mesh& mesh);
 
 }  // namespace paradl

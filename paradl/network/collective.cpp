@@ -32,6 +32,12 @@ const Hop& Path::outermost() const {
   return hop[0];
 }
 
+const Hop& Path::innermost() const {
+  for (int k = 0; k < hops; ++k)
+    if (hop[std::size_t(k)].size > 1) return hop[std::size_t(k)];
+  return hop[0];
+}
+
 namespace {
 
 /// A ring on every level. Reduce-scatter goes from the inside out and allgather back, so that what level k

@@ -36,6 +36,8 @@ struct Path {
   double size() const;
   /// The slowest link that the group uses, phi included.
   const Hop& outermost() const;
+  /// The first level on which subgroups meet.
+  const Hop& innermost() const;
 };
 
 enum class Collective { allgather, reduce_scatter, allreduce, all_to_all, point_to_point };

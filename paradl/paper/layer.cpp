@@ -44,7 +44,7 @@ CostLines time(const Case& c) {
   return {{Term::forward, c.D * (p + S - 1) / S * max_FW, "D(p+S-1)/S max FW_gi", "Table III, Layer"},
           {Term::backward, c.D * (p + S - 1) / S * max_BW, "D(p+S-1)/S max BW_gi", "Table III, Layer"},
           {Term::update, c.I * max_WU, "I max WU_gi", "Table III, Layer"},
-          {Term::stage_transfer, p > 1 ? 2 * c.I * (p + S - 2) * max_transfer : Seconds{},
+          {Term::stage_transfer, 2 * c.I * (p + S - 2) * max_transfer,
            "2I(p+S-2) max_{i<p} (α + B/S|y_gi|δβ)", "Table III, Layer"}};
 }
 

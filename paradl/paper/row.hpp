@@ -6,10 +6,12 @@
 
 namespace paradl::paper {
 
+// clang-format off
 /// What a row of the paper's table is asked about. Letters are the paper's:
-///   D  samples in the data set    B  samples per mini-batch      I = D/B  iterations    S  segments of a
-///   pipeline p  PEs, p = p1 p2             p1 data-parallel groups        p2 PEs inside a group alpha, beta,
-///   delta            start-up time, seconds per byte, bytes per item       phi  flows that share a link
+///   D  samples in the data set    B  samples per mini-batch      I = D/B  iterations    S  segments of a pipeline
+///   p  PEs, p = p1 p2             p1 data-parallel groups        p2 PEs inside a group
+///   alpha, beta, delta            start-up time, seconds per byte, bytes per item       phi  flows that share a link
+// clang-format on
 struct Case {
   const Setting& setting;
   const Strategy* inner = nullptr;  // what the PEs of a group split; none under serial and data
@@ -22,8 +24,8 @@ struct Case {
 
   const std::vector<Layer>& layers() const { return setting.work.layers; }
   const LayerTime& time(std::size_t l) const { return setting.times.layer[l]; }
-  /// Whether layer l is among those that the strategy splits; the rest runs whole on every PE.
-  bool split(std::size_t l) const;
+  std::vector<bool> split_layer;  // whether it runs in parts, or whole on every PE of a group
+  bool split(std::size_t l) const { return split_layer[l]; }
 };
 
 /// One addend of the epoch time, with the formula that `paradl explain` prints.
@@ -58,14 +60,14 @@ CostLines explain(const Setting& setting, const StrategyName& strategy, const Me
 CostLines computation(const Case& c, double share, double update_share, std::string_view source);
 /// sum |w| held by one PE, where split layers are shared by `share` PEs.
 double held_weights(const Case& c, double share);
-/// 2 delta (samples sum (|x|+|y|) + sum |w|): values and gradients. Split layers divide activations by
-/// `split_space`.
+/// 2 delta (samples sum (|x|+|y|) + sum |w|): values and gradients. The activations of split layers are
+/// shared by `activation_share` PEs, their weights by `weight_share`.
 Memory memory_of(const Case& c, double samples, double activation_share, double weight_share);
 /// Whether a layer's buffers count: views have none, and the authors' tool leaves out what frameworks keep in
 /// place (normalisation, activation) unless gamma says how much is reused.
 bool has_buffers(const Layer& layer, bool all);
-/// 3(p-1) sum (alpha + m/p beta): an allgather one way and an allreduce the other, for every split layer but
-/// the last.
+/// 3(p-1) sum (alpha + m/p beta): an allgather one way and an allreduce the other, for every split product
+/// but the network's last.
 Seconds layer_wise(const Case& c, double p, double samples, Link link);
 /// Halos of all split layers with K > 1, both ways: 2 sum [2 alpha + B (h(x) + h(dL/dy)) delta beta].
 Seconds halos(const Case& c, double samples, Link link);

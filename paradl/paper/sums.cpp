@@ -32,20 +32,6 @@ bool has_buffers(const Layer& layer, bool all) {
   return !is_view(layer.op) && (all || (!is_norm(layer.op) && !is_activation(layer.op)));
 }
 
-bool Case::split(std::size_t l) const {
-  if (!inner) return true;
-  const Workload& work = setting.work;
-  const Cuttable* rule = nullptr;
-  if (inner->name == "filter") rule = &work.filter;
-  if (inner->name == "channel") rule = &work.channel;
-  if (inner->name == "spatial") rule = &work.spatial;
-  // The paper counts the first layer as split by channel too, although pictures have three (its tables do,
-  // and its tool).
-  if (inner->name == "channel" && is_dense_product(work.layers[l])) return (*rule)(l);
-  if (rule && !rule->layer.empty() && inner->input == Placement::replicated) return (*rule)(l);
-  return inner->role(work, l, parts, Placement::split_channel) != Role::whole;
-}
-
 CostLines computation(const Case& c, double share, double update_share, std::string_view source) {
   Seconds FW, BW, WU;
   bool whole = false;

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <span>
 
 #include <fmt/format.h>
 
@@ -26,6 +25,36 @@ const Row& row_of(const StrategyName& strategy) {
                    "it has: " + known + "; or use --fidelity detailed");
 }
 
+/// Whether a product layer is among those that a strategy may split. The paper counts the first layer as
+/// split by channel too, although pictures have three (its tables do, and its tool).
+bool may_split(const Workload& work, const Strategy& inner, const Parts& parts, std::size_t l) {
+  if (inner.name == "channel") return work.channel(l);
+  return inner.role(work, l, parts, Placement::split_channel) != Role::whole;
+}
+
+/// The layers that run in parts; the rest runs whole on every PE. Layers that take what comes are split if
+/// all they read is, unless the model says which layers the framework splits: then it puts the others
+/// together at once.
+std::vector<bool> split_layers(const Workload& work, const Strategy* inner, const Parts& parts) {
+  std::vector<bool> split(work.layers.size(), true);
+  if (!inner) return split;
+  const bool named = inner->name == "filter" ? !work.filter.layer.empty()
+                                             : inner->name == "channel" && !work.channel.layer.empty();
+  for (std::size_t l = 0; l < work.layers.size(); ++l) {
+    const Role role = inner->role(work, l, parts, Placement::split_channel);
+    if (is_dense_product(work.layers[l])) {
+      split[l] = may_split(work, *inner, parts, l);
+    } else if (role == Role::keep) {
+      split[l] = !named;
+      for (const int from : work.layers[l].inputs)
+        split[l] = split[l] && (from < 0 || split[std::size_t(from)]);
+    } else {
+      split[l] = role != Role::whole;
+    }
+  }
+  return split;
+}
+
 Case case_of(const Setting& setting, const Mesh& mesh, double batch) {
   Case c{.setting = setting,
          .D = setting.work.D,
@@ -38,7 +67,8 @@ Case case_of(const Setting& setting, const Mesh& mesh, double batch) {
     const Axis& axis = mesh.axis[std::size_t(a)];
     if (axis.strategy->input == Placement::split_sample) {
       c.p1 = axis.parts.total;
-      c.phi = group_path(mesh, axis_bit(a), setting.machine).outermost().phi;
+      // Where the groups meet first: ABCI's four exchanges leave a node through two ports, at any size.
+      c.phi = group_path(mesh, axis_bit(a), setting.machine).innermost().phi;
     } else {
       c.p2 = axis.parts.total;
       c.inner = axis.strategy;
@@ -50,6 +80,7 @@ Case case_of(const Setting& setting, const Mesh& mesh, double batch) {
   c.all = c.ex = span.link;
   c.in = group.link;
   c.one_level = &span == &group;
+  c.split_layer = split_layers(setting.work, c.inner, c.parts);
   return c;
 }
 
@@ -74,7 +105,10 @@ Projection project(const Setting& setting, const StrategyName& strategy, const M
   const Row& row = row_of(strategy);
   const Case c = case_of(setting, mesh, batch);
   Projection out{.strategy = &strategy, .mesh = mesh, .gpus = c.p, .batch = batch, .iterations = c.I};
-  out.serial = serial_time(setting, batch);
+  out.samples = setting.work.D;
+  out.serial = serial_time(setting, c.I);
+  if (!setting.times.update_known)  // the rows have none either
+    for (const LayerTime& t : setting.times.layer) out.serial -= t.WU;
   double samples = batch;
   for (int a = 0; a < mesh.axes; ++a) {
     const Axis& axis = mesh.axis[std::size_t(a)];

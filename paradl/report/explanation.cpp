@@ -134,7 +134,7 @@ std::vector<ExchangeLine> exchanges(const Setting& setting, const Projection& p,
            {std::pair{cost.forward_halo, "halo of x"}, std::pair{cost.backward_halo, "halo of dy"}})
         if (time > Seconds{})
           out.push_back({what, axes_text(axis_bit(cell.halo_axis), p.mesh), name, S * cell.count, Bytes{},
-                         time, 1, "α + m φ β per neighbour", path.outermost().level});
+                         time, pricer.halo_phi(), "α + m φ β per neighbour", path.outermost().level});
     }
   }
   for (const auto& group : pricer.gradient_groups()) {
@@ -327,11 +327,12 @@ std::string explanation_json(const Answer& answer, bool paper, Planner& planner)
                        {"source", line.source}});
     out["results"][i]["explanation"] = lines;
     if (paper) continue;
-    planner.project(*p.strategy, p.mesh, p.batch);
-    const Layout& layout = planner.layout(p.mesh);
+    Projection shown = planner.project(*p.strategy, p.mesh, p.batch);
+    shown.mesh = without_ones(p.mesh);
+    const Layout& layout = planner.layout(shown.mesh);
     Json list = Json::array();
     for (const ExchangeLine& e :
-         exchanges(setting, p, layout, planner.stages(layout, p.mesh), planner.pricer()))
+         exchanges(setting, shown, layout, planner.stages(layout, shown.mesh), planner.pricer()))
       list.push_back({{"exchange", e.what},
                       {"axis", e.axis},
                       {"layer", e.layer},
@@ -340,7 +341,7 @@ std::string explanation_json(const Answer& answer, bool paper, Planner& planner)
                       {"each_s", e.each.base()},
                       {"phi", e.phi}});
     out["results"][i]["exchanges"] = list;
-    out["results"][i]["whole_layers"] = whole_layers(layout.role, p.mesh, setting.work);
+    out["results"][i]["whole_layers"] = whole_layers(layout.role, shown.mesh, setting.work);
   }
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -16,12 +16,18 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {
 }
 
 /// The paper leaves the first layer out: pictures have three channels, and it runs whole where they are too
-/// few.
+/// few. A network whose only convolution is the first (ViT's patches) is bound by its matrix products.
 Limit limit(const Workload& work, const Parts& parts, double) {
-  const auto counts = [&](std::size_t i) {
-    return can_cut(work, i) && !work.layers[i].first() && sets_channel_limit(work, work.layers[i]);
+  const auto bound_by = [&](auto counts) {
+    return tightest(
+        "p <= min C", parts.total, work,
+        [&](std::size_t i) { return can_cut(work, i) && counts(work.layers[i]); },
+        [](const Layer& l) { return l.channels(); });
   };
-  return tightest("p <= min C", parts.total, work, counts, [](const Layer& l) { return l.channels(); });
+  Limit limit = bound_by([&](const Layer& l) { return !l.first() && sets_channel_limit(work, l); });
+  if (limit.layer < 0) limit = bound_by([](const Layer& l) { return !l.first(); });
+  if (limit.layer < 0) limit = bound_by([](const Layer&) { return true; });
+  return limit;
 }
 
 }  // namespace

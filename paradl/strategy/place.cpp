@@ -81,22 +81,12 @@ class Placer {
       if (is_split((axes_[a].*which)[i])) set |= axis_bit(int(a));
     return set;
   }
-  /// The axes on which all readers of a tensor leave or want it split.
-  AxisSet split_for_readers(Which which, std::size_t tensor, AxisSet none) const {
-    AxisSet set = readers_[tensor].empty() ? none : AxisSet(~0u);
-    for (const std::size_t reader : readers_[tensor]) set &= split(which, reader);
-    return set;
-  }
-
   AxisSet input_split() const {
     AxisSet set = 0;
     for (int a = 0; a < mesh_.axes; ++a)
       if (is_split(mesh_.axis[std::size_t(a)].strategy->input)) set |= axis_bit(a);
     return set;
   }
-
-  static AxisSet outer(std::size_t axis) { return AxisSet(axis_bit(int(axis)) - 1); }
-  static AxisSet inner(std::size_t axis) { return AxisSet(~(outer(axis) | axis_bit(int(axis)))); }
 
   Cell cell_of(std::size_t i) const {
     const Layer& layer = work_.layers[i];
@@ -118,93 +108,139 @@ class Placer {
       if (role == Role::spatial && traits(layer.op).window) cell.halo_axis = std::int8_t(a);
     }
     if (layer.op == Op::batch_norm) cell.samples = cell.summed;
-    if (cell.halo_axis >= 0)
-      cell.halo_divided = AxisSet(split(&AxisPlacement::x_wanted, i) & ~axis_bit(cell.halo_axis));
+    if (cell.halo_axis >= 0) {
+      const AxisSet others = AxisSet(~axis_bit(cell.halo_axis));
+      cell.halo_divided = AxisSet(split(&AxisPlacement::x_wanted, i) & others);
+      cell.dy_divided = AxisSet(split(&AxisPlacement::dy_wanted, i) & others);
+    }
     add_forward(i, cell.forward);
     add_backward(i, cell.backward);
     add_memory(i, cell);
     return cell;
   }
 
-  /// From how layer i gives y to how its readers want it. Sums are made from the inside out and slices
-  /// gathered from the outside in, so that the slow links carry the smallest pieces.
-  void add_forward(std::size_t i, ExchangeList& list) const {
-    const AxisSet given = split(&AxisPlacement::y_given, i), left = split(&AxisPlacement::y_left, i);
-    const AxisSet wanted = split_for_readers(&AxisPlacement::x_wanted, i, left);
-    const double items = work_.layers[i].y.items();
-    for (std::size_t a = axes_.size(); a-- > 0;)
-      if (const auto op = exchange(axes_[a].y_given[i], axes_[a].y_left[i]))
-        list.add({*op, std::uint8_t(a), AxisSet((given & outer(a)) | (left & inner(a))), items, int(i)});
-    for (std::size_t a = 0; a < axes_.size(); ++a) {
-      bool done = false;  // what one reader has gathered the next one finds
-      for (const std::size_t reader : readers_[i]) {
-        const auto op = exchange(axes_[a].y_left[i], axes_[a].x_wanted[reader]);
-        if (!op || done) continue;
-        const AxisSet others = AxisSet((wanted & outer(a)) | (left & inner(a)));
-        list.add({*op, std::uint8_t(a), with_own_part(*op, a, others), items, int(i)});
-        done = true;
-      }
+  /// How a tensor lies on every axis while it is being exchanged.
+  struct State {
+    std::array<Placement, most_axes> on{};
+    std::size_t axes = 0;
+    /// The axes that cut it; those of one axis's own group see the whole of what is theirs.
+    AxisSet split_beside(std::size_t axis) const {
+      AxisSet set = 0;
+      for (std::size_t a = 0; a < axes; ++a)
+        if (a != axis && is_split(on[a])) set |= axis_bit(int(a));
+      return set;
     }
+  };
+
+  /// One collective, and what it leaves. An all-to-all moves a PE's own part; the others are counted by the
+  /// whole buffer of their group.
+  static void change(State& state, std::size_t a, Placement to, double items, ExchangeList& list) {
+    if (const auto op = exchange(state.on[a], to)) {
+      const AxisSet own = *op == Collective::all_to_all ? axis_bit(int(a)) : AxisSet(0);
+      list.add({*op, std::uint8_t(a), AxisSet(state.split_beside(a) | own), items});
+    }
+    state.on[a] = to;
+  }
+
+  /// What every reader wants of a tensor: split, if all of them do; whole, if one does.
+  Placement wanted_by_readers(std::size_t a, std::size_t tensor, Placement none) const {
+    Placement all = none;
+    for (const std::size_t reader : readers_[tensor]) {
+      all = axes_[a].x_wanted[reader];
+      if (!is_split(all)) break;
+    }
+    return all;
+  }
+
+  /// From how layer i gives y to how its readers want it. Sums are made from the inside out and slices
+  /// gathered from the outside in, so that the slow links carry the smallest pieces; slices that cost nothing
+  /// are taken in between.
+  void add_forward(std::size_t i, ExchangeList& list) const {
+    const double items = work_.layers[i].y.items();
+    State state{.on = {}, .axes = axes_.size()};
+    for (std::size_t a = 0; a < axes_.size(); ++a) state.on[a] = axes_[a].y_given[i];
+    for (std::size_t a = axes_.size(); a-- > 0;)
+      if (state.on[a] == Placement::partial) change(state, a, axes_[a].y_left[i], items, list);
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      const Placement wanted = wanted_by_readers(a, i, state.on[a]);
+      if (!exchange(state.on[a], wanted)) state.on[a] = wanted;
+    }
+    for (std::size_t a = 0; a < axes_.size(); ++a)
+      change(state, a, wanted_by_readers(a, i, state.on[a]), items, list);
   }
 
   /// From how the readers of y give its gradient to how layer i wants it. Addends of several readers are
-  /// added up before they are sent.
+  /// added up before they are sent; a reader that gives slices beside one that gives addends has its slices
+  /// gathered.
   void add_backward(std::size_t i, ExchangeList& list) const {
-    const AxisSet given = split_for_readers(&AxisPlacement::dx_given, i, 0);
-    const AxisSet wanted = split(&AxisPlacement::dy_wanted, i);
+    if (readers_[i].empty()) return;
     const double items = work_.layers[i].y.items();
-    for (std::size_t a = axes_.size(); a-- > 0;) {
-      const Placement want = axes_[a].dy_wanted[i];
-      const auto partial = [&](std::size_t reader) {
-        return axes_[a].dx_given[reader] == Placement::partial;
-      };
-      if (!std::ranges::any_of(readers_[i], partial)) continue;
-      const bool slices = want == Placement::split_channel && reduction_ == Reduction::reduce_scatter;
-      const auto op = slices ? Collective::reduce_scatter : Collective::allreduce;
-      list.add({op, std::uint8_t(a), AxisSet((given & outer(a)) | (wanted & inner(a))), items, int(i)});
-    }
+    State state{.on = {}, .axes = axes_.size()};
+    AxisSet slices_too = 0;
     for (std::size_t a = 0; a < axes_.size(); ++a) {
-      bool done = false;
+      bool partial = false, split = false;
       for (const std::size_t reader : readers_[i]) {
-        if (axes_[a].dx_given[reader] == Placement::partial) continue;
-        const auto op = exchange(axes_[a].dx_given[reader], axes_[a].dy_wanted[i]);
-        if (!op || done) continue;
-        const AxisSet others = AxisSet((wanted & outer(a)) | (given & inner(a)));
-        list.add({*op, std::uint8_t(a), with_own_part(*op, a, others), items, int(i)});
-        done = true;
+        const Placement given = axes_[a].dx_given[reader];
+        partial |= given == Placement::partial;
+        split |= is_split(given);
+        if (is_split(given) || !is_split(state.on[a])) state.on[a] = given;
       }
+      if (partial) state.on[a] = Placement::partial;
+      if (partial && split) slices_too |= axis_bit(int(a));
+      if (!exchange(state.on[a], axes_[a].dy_wanted[i])) state.on[a] = axes_[a].dy_wanted[i];
     }
+    for (std::size_t a = axes_.size(); a-- > 0;) {
+      if (state.on[a] != Placement::partial) continue;
+      const Placement wanted = axes_[a].dy_wanted[i];
+      const bool slices = wanted == Placement::split_channel && reduction_ == Reduction::reduce_scatter;
+      change(state, a, slices ? wanted : Placement::replicated, items, list);
+      if (slices_too & axis_bit(int(a)) && !is_split(wanted))
+        list.add({Collective::allgather, std::uint8_t(a), state.split_beside(a), items});
+      state.on[a] = wanted;  // a slice of what is whole costs nothing
+    }
+    for (std::size_t a = 0; a < axes_.size(); ++a) change(state, a, axes_[a].dy_wanted[i], items, list);
   }
 
-  /// An all-to-all moves a PE's own part, the other collectives are counted by the whole buffer of their
-  /// group.
-  static AxisSet with_own_part(Collective op, std::size_t axis, AxisSet others) {
-    return op == Collective::all_to_all ? AxisSet(others | axis_bit(int(axis))) : others;
+  /// The layer that made a tensor: views hand on what they are given. -1 for the network's input.
+  int maker(int tensor) const {
+    while (tensor >= 0 && is_view(work_.layers[std::size_t(tensor)].op))
+      tensor = work_.layers[std::size_t(tensor)].inputs.front();
+    return tensor;
   }
 
-  /// What backward needs of x or y, each tensor once: as its readers have gathered it, and as it was made if
-  /// that differs.
+  /// Whether layer i is the first that keeps the tensor as it wants it: the others find it there.
+  bool keeps_first(std::size_t i, int tensor) const {
+    const AxisSet lies = split(&AxisPlacement::x_wanted, i);
+    for (std::size_t other = 0; other < i; ++other) {
+      if (traits(work_.layers[other].op).keeps != Keeps::x || split(&AxisPlacement::x_wanted, other) != lies)
+        continue;
+      for (const int from : work_.layers[other].inputs)
+        if (maker(from) == tensor) return false;
+    }
+    const bool made_kept = tensor >= 0 && traits(work_.layers[std::size_t(tensor)].op).keeps == Keeps::y;
+    return !(made_kept && split(&AxisPlacement::y_left, std::size_t(tensor)) == lies);
+  }
+
+  /// What the backward pass needs is kept by the layer that needs it, each tensor once.
   void add_memory(std::size_t i, Cell& cell) const {
     const Layer& layer = work_.layers[i];
     const Keeps keeps = traits(layer.op).keeps;
-    const AxisSet left = split(&AxisPlacement::y_left, i);
-    const AxisSet wanted = split_for_readers(&AxisPlacement::x_wanted, i, left);
-    std::size_t n = 0;
-    bool read = false;
-    for (const std::size_t reader : readers_[i]) read |= traits(work_.layers[reader].op).keeps == Keeps::x;
-    if (read) cell.kept[n++] = {layer.y.items(), wanted};
-    if (keeps == Keeps::y && (!read || wanted != left)) cell.kept[n++] = {layer.y.items(), left};
-    const AxisSet x = split(&AxisPlacement::x_wanted, i);
+    const AxisSet x = split(&AxisPlacement::x_wanted, i), left = split(&AxisPlacement::y_left, i);
+    if (keeps == Keeps::x)
+      for (const int from : layer.inputs)
+        if (keeps_first(i, maker(from)))
+          cell.kept[0] = {cell.kept[0].items + layer.x_items / double(layer.inputs.size()), x};
+    if (keeps == Keeps::y) cell.kept[1] = {layer.y.items(), left};
     // Attention keeps its scores twice, before and after dropout.
-    if (layer.scores > 0) cell.kept[n++] = {2 * layer.scores, x};
-    if (layer.first() && keeps == Keeps::x && n < cell.kept.size()) cell.kept[n++] = {layer.x_items, x};
+    if (layer.scores > 0) cell.kept[2] = {2 * layer.scores, x};
     if (keeps == Keeps::mask) cell.mask = {layer.y.items(), left};
     // A slice of a tensor that a PE has whole does not make it smaller.
-    AxisSet source = AxisSet(~0u);
+    AxisSet source = AxisSet(~0u), gathered = left;
     for (const int from : layer.inputs)
       source &= from < 0 ? input_split() : split(&AxisPlacement::y_left, std::size_t(from));
+    for (const std::size_t reader : readers_[i]) gathered &= split(&AxisPlacement::x_wanted, reader);
     cell.x = {layer.x_buffer(), AxisSet(x & source)};
-    cell.y = {layer.y.items(), AxisSet(left & wanted)};
+    cell.y = {layer.y.items(), gathered};
   }
 
   /// Two cells are one if everything that prices them is equal.
@@ -217,7 +253,7 @@ class Placer {
     };
     add(work_.layers[std::size_t(cell.layer)].shape_class);
     add(cell.work), add(cell.weights), add(cell.summed), add(cell.alike), add(cell.halo_axis),
-        add(cell.halo_divided);
+        add(cell.halo_divided), add(cell.dy_divided);
     for (const ExchangeList* list : {&cell.forward, &cell.backward}) {
       add(list->size);
       for (const Exchange& e : *list) add(e.operation), add(e.axis), add(e.divided), add(e.items);

@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <cassert>
 #include <vector>
 
 #include "paradl/mesh/exchange.hpp"
@@ -14,18 +15,17 @@ struct Exchange {
   std::uint8_t axis = 0;
   AxisSet divided = 0;  // axes that cut the tensor besides: each group handles its part
   double items = 0;     // of the whole tensor, one sample
-  int tensor = 0;       // the layer whose output it is
-  friend bool operator==(const Exchange&, const Exchange&) = default;
 };
 
-/// At most this many collectives belong to one tensor: two on each of a few axes.
-inline constexpr std::size_t most_exchanges = 6;
+/// At most this many collectives belong to one tensor: a sum and a gathering on each axis.
+inline constexpr std::size_t most_exchanges = 2 * most_axes;
 
 struct ExchangeList {
   std::array<Exchange, most_exchanges> list{};
   std::uint8_t size = 0;
   void add(const Exchange& e) {
-    if (size < most_exchanges) list[size++] = e;
+    assert(size < most_exchanges);
+    list[size++] = e;
   }
   const Exchange* begin() const { return list.data(); }
   const Exchange* end() const { return list.data() + size; }
@@ -47,7 +47,8 @@ struct Cell {
   AxisSet alike = 0;               // axes on which all PEs have the same weights and gradients
   AxisSet samples = 0;             // axes that share out the samples of a batch-norm's statistics
   std::int8_t halo_axis = -1;      // the axis on which it trades halos
-  AxisSet halo_divided = 0;        // the other axes that cut what it trades
+  AxisSet halo_divided = 0;        // the other axes that cut x, whose rows it trades forward ...
+  AxisSet dy_divided = 0;          // ... and dy, backward
   ExchangeList forward, backward;  // of its output, and of the gradient with respect to it
   std::array<Kept, 3> kept{};      // what the backward pass needs
   Kept mask;                       // one byte an item

@@ -38,7 +38,6 @@ Limit limit(const Workload& work, const Parts& parts, double) {
     const auto counts = [&](std::size_t i) { return can_cut(work, i); };
     const auto extent = [d](const Layer& l) { return std::min(l.x.extent[d], l.y.extent[d]); };
     Limit one = tightest(rules[dims - 1][d], parts.cut[d], work, counts, extent);
-    if (one.layer < 0) one.bound = 1;  // nothing has extents to cut
     if (worst.rule.empty() || one.bound / one.value < worst.bound / worst.value) worst = one;
   }
   if (worst.rule.empty()) worst = {.rule = "p <= extents", .value = 1, .bound = 1};

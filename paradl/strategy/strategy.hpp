@@ -33,10 +33,12 @@ template <class Counts, class Extent>
 Limit tightest(std::string_view rule, double value, const Workload& work, Counts counts, Extent extent) {
   Limit limit{.rule = rule, .value = value, .bound = value};
   for (std::size_t i = 0; i < work.layers.size(); ++i)
-    if (counts(i) && (limit.layer < 0 || extent(work.layers[i]) < limit.bound)) {
+    // Auxiliary heads end in extents of one; they run whole.
+    if (!work.layers[i].auxiliary && counts(i) && (limit.layer < 0 || extent(work.layers[i]) < limit.bound)) {
       limit.bound = extent(work.layers[i]);
       limit.layer = int(i);
     }
+  if (limit.layer < 0) limit.bound = 1;  // nothing to split
   return limit;
 }
 

@@ -18,7 +18,9 @@ void check_table(const Textbook& book) {
     CHECK(book.contains(std::string(unit.name)));
   }
   CHECK(units_of<Q>().size() == book.size());
-  for (const auto& [name, base] : book) {
+  for (const auto& entry : book) {
+    const std::string& name = entry.first;
+    const double base = entry.second;
     CAPTURE(name);
     const auto one = parse<Q>("1 " + name);
     REQUIRE(one);

@@ -159,3 +159,18 @@ TEST_CASE("rounded iterations: exchanges and updates happen ceil(D/B) times, com
         doctest::Approx((b.iterations * (*b.cost)[Term::forward]).base()));
   check_time(a, up.paper("data", "4", 64), all);
 }
+
+TEST_CASE("spatial with a rule: layers after the last that may be cut run whole, in the closed form too") {
+  const std::string layers =
+      "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: r, op: relu}\n"
+      "  - {name: b, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: s, op: relu}\n";
+  Bench bench(work_of(layers, "8x16x16", "split: {spatial: [a]}"), flat_machine(), plain());
+  const auto paper = bench.paper("spatial", "4", 64);
+  // y of the first relu is gathered, its gradient scattered back: 2 * 3 (alpha + m/4 beta), m = 64 * 2048 * 4
+  // B
+  CHECK((*paper.cost)[Term::activation_exchange].base() == doctest::Approx(6 * (alpha + 131072 * beta)));
+  const auto engine = bench.engine("spatial", "4", 64);
+  check_time(engine, paper, {Term::forward, Term::backward, Term::halo_exchange});
+  // the engine slices the gradient, which every PE has whole, for nothing
+  CHECK((*engine.cost)[Term::activation_exchange].base() == doctest::Approx(3 * (alpha + 131072 * beta)));
+}

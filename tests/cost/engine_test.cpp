@@ -240,3 +240,82 @@ TEST_CASE("computation never grows with the number of PEs") {
             bench.engine(strategy, std::to_string(p), 64).cost->compute());
     }
 }
+
+TEST_CASE("an axis of one PE changes neither time nor memory, whatever a layer keeps") {
+  const Workload work = work_of(
+      "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1}\n  - {name: n, op: batch-norm}\n  - {name: "
+      "r, op: relu}\n"
+      "  - {name: b, op: conv, filters: 8, kernel: 3, padding: 1}\n  - {name: s, op: relu}\n  - {name: f, "
+      "op: flatten}\n"
+      "  - {name: c, op: fc, filters: 16}\n");
+  Bench bench(work, two_level_machine());
+  const Projection alone = bench.engine("data", "4", 32);
+  for (const char* other : {"filter", "channel", "spatial", "tensor", "layer"}) {
+    CAPTURE(other);
+    const Projection one = bench.engine("data+" + std::string(other), "4x1", 32);
+    CHECK(one.iteration().base() == doctest::Approx(alone.iteration().base()));
+    CHECK(one.cost->memory.total().base() == doctest::Approx(alone.cost->memory.total().base()));
+  }
+}
+
+TEST_CASE("a tensor that a view hands on is kept once") {
+  // relu keeps y (2048 items), fc finds it there: 32 samples * 2048 * 4 B and the input of conv
+  const Workload work = work_of(
+      "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1}\n  - {name: r, op: relu}\n  - {name: f, "
+      "op: flatten}\n"
+      "  - {name: c, op: fc, filters: 16}\n");
+  Bench bench(work, flat_machine(), plain());
+  CHECK(bench.engine("serial", "", 32).cost->memory.activations.base() == 2 * 32 * 2048 * 4);
+}
+
+TEST_CASE("what a stage needs for its backward pass lies on that stage") {
+  Bench bench(chain(2), flat_machine(), plain());
+  CHECK(bench.engine("layer", "2", 32).cost->memory.activations.base() == 32 * 2048 * 4);
+}
+
+TEST_CASE("halos backward are rows of dy as it is cut") {
+  Bench bench(chain(1), flat_machine(), plain());
+  // forward x is whole under filter: 16384 B a row; backward dy is in slices of a quarter
+  const double filter = comm(bench.engine("spatial+filter", "4x4", 32), Term::halo_exchange);
+  CHECK(filter == doctest::Approx(2 * (alpha + 16384 * beta) + 2 * (alpha + 4096 * beta)));
+  const double channel = comm(bench.engine("spatial+channel", "4x4", 32), Term::halo_exchange);
+  CHECK(channel == doctest::Approx(2 * (alpha + 4096 * beta) + 2 * (alpha + 16384 * beta)));
+}
+
+TEST_CASE("filter and channel together: slices are taken before sums are made") {
+  Bench bench(chain(2), flat_machine(), plain());
+  // Forward y_0 lies in slices of 1/2 on filter and in addends on channel: the sum is over halves (131072 B),
+  // then conv1 wants all filters back but only its half of the channels, which it slices from the sum for
+  // nothing: the gathering on filter is of 131072 B, too. y_1 is summed in halves. Backward the same sizes.
+  const Projection p = bench.engine("filter+channel", "2x2", 32);
+  const double half = 131072;
+  const double forward = 2 * (2 * (alpha + half / 2 * beta)) + (alpha + half / 2 * beta);
+  const double backward = 2 * (alpha + half / 2 * beta) + (alpha + half / 2 * beta);
+  CHECK(comm(p, Term::activation_exchange) == doctest::Approx(forward + backward));
+}
+
+TEST_CASE("serial is fully efficient, with rounded iterations too, and rates are those of the epoch") {
+  Training t = plain();
+  t.ceil_iterations = true;
+  Bench bench(chain(3), flat_machine(), t);
+  const Projection p = bench.engine("serial", "", 600);  // D = 1000
+  CHECK(p.efficiency() == doctest::Approx(1));
+  CHECK(p.samples_per_s() == doctest::Approx(1000 / p.epoch().base()));
+  CHECK(bench.paper("serial", "", 600).efficiency() == doctest::Approx(1));
+}
+
+TEST_CASE("overlap hides, and never costs") {
+  for (const char* grid : {"16", "64"}) {
+    Training on, off;
+    off.overlap = false;
+    Bench with(chain(8, 512, "512x16x16"), two_level_machine(), on),
+        without(chain(8, 512, "512x16x16"), two_level_machine(), off);
+    const Projection a = with.engine("data", grid, 1024), b = without.engine("data", grid, 1024);
+    CHECK(a.iteration() <= b.iteration());
+    CHECK(a.cost->hidden > Seconds{});
+    CHECK(a.cost->communication().base() == doctest::Approx(b.cost->communication().base()));
+    const Projection c = with.engine("data+layer", std::string(grid) + "x2", 1024),
+                     d = without.engine("data+layer", std::string(grid) + "x2", 1024);
+    CHECK(c.iteration() <= d.iteration());
+  }
+}

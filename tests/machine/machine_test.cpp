@@ -75,7 +75,11 @@ TEST_CASE("what the file says beside levels is kept") {
 }
 
 TEST_CASE("every shipped system has the GPUs that its operator counts") {
-  const std::vector<std::pair<std::string, double>> published{
+  struct Published {
+    std::string name;
+    double gpus;
+  };
+  const std::vector<Published> published{
       {"abci", 4352},                              // 1088 nodes of 4
       {"abci-a", 960},                             // 120 nodes of 8
       {"abci-paper", 4352}, {"dgx-a100", 4480},    // 560 nodes of 8, as Selene
@@ -88,15 +92,15 @@ TEST_CASE("every shipped system has the GPUs that its operator counts") {
   };
   const std::vector<std::string> names = shipped().names("systems");
   CHECK(names.size() == published.size());
-  for (const auto& [name, gpus] : published) {
-    CAPTURE(name);
-    REQUIRE(std::ranges::binary_search(names, name));
-    const SystemSpec spec = shipped().system(name);
-    CHECK(spec.name == name);
+  for (const Published& machine : published) {
+    CAPTURE(machine.name);
+    REQUIRE(std::ranges::binary_search(names, machine.name));
+    const SystemSpec spec = shipped().system(machine.name);
+    CHECK(spec.name == machine.name);
     CHECK_FALSE(spec.summary.empty());
     CHECK_FALSE(spec.origin.empty());
     CHECK(spec.device.peak[std::size_t(Precision::fp32)]);
-    CHECK(build_machine(spec).gpus() == gpus);
+    CHECK(build_machine(spec).gpus() == machine.gpus);
   }
 }
 

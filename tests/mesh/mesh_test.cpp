@@ -54,8 +54,8 @@ TEST_CASE("groups that nodes do not hold whole are cut by the worst placed one")
 
 TEST_CASE("neighbours along an axis share a port only with those beside them") {
   const Machine machine = two_level_machine();
-  CHECK(neighbour_path(mesh_of("spatial", "16"), 0, machine).outermost().phi == 1);
-  CHECK(neighbour_path(mesh_of("layer+tensor", "4x4"), 0, machine).outermost().phi == 2);
+  CHECK(neighbour_path(mesh_of("spatial", "16"), 0, 0, machine).outermost().phi == 1);
+  CHECK(neighbour_path(mesh_of("layer+tensor", "4x4"), 0, -1, machine).outermost().phi == 2);
 }
 
 TEST_CASE("axes that are not neighbours form groups, too") {
@@ -65,4 +65,36 @@ TEST_CASE("axes that are not neighbours form groups, too") {
   CHECK(path.size() == 8);
   CHECK(path.hop[0].size == 4);
   CHECK(path.hop[1].size == 2);
+}
+
+TEST_CASE("of subgroups that are neighbours in a unit only the last sends out of it") {
+  Machine machine = two_level_machine();
+  machine.levels[1].gpus = 136;  // 34 nodes a rack, as ABCI has
+  machine.levels.push_back(
+      {.name = "racks", .gpus = 4352, .inside = 136, .link = machine.levels[1].link, .ports = 68.0 / 3});
+  // 256 GPUs: 17 subgroups of 8 in a rack pass on to each other; the node's two ports still carry four flows
+  const Path path = group_path(mesh_of("data", "256"), axis_bit(0), machine);
+  CHECK(path.size() == 256);
+  CHECK(path.outermost().phi == 2);
+  // five GPUs on nodes of four: one ring, one flow leaves a node
+  CHECK(group_path(mesh_of("data", "5"), axis_bit(0), machine).outermost().phi == 1);
+}
+
+TEST_CASE("neighbouring axes of a set are one line") {
+  Machine machine = two_level_machine();
+  machine.levels[0].gpus = machine.levels[1].inside = 6;
+  const AxisSet both = AxisSet(axis_bit(0) | axis_bit(1));
+  for (const char* grid : {"4x3", "3x4", "2x6"}) {
+    const Path path = group_path(mesh_of("data+spatial", grid), both, machine);
+    CHECK(path.hop[0].size == 6);
+    CHECK(path.hop[1].size == 2);
+  }
+}
+
+TEST_CASE("each extent of a cut has neighbours of its own") {
+  const Machine machine = two_level_machine();
+  const Mesh mesh = mesh_of("spatial", "4x4");
+  CHECK(neighbour_path(mesh, 0, 1, machine).outermost().level == "all");    // columns lie inside a node
+  CHECK(neighbour_path(mesh, 0, 0, machine).outermost().level == "nodes");  // rows are four GPUs apart
+  CHECK(neighbour_path(mesh, 0, 0, machine).outermost().phi == 2);
 }

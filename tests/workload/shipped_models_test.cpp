@@ -158,7 +158,10 @@ std::vector<std::map<std::string, std::string>> reference(const std::string& fil
 }
 
 // Ours -> name in the table. Networks by their numbers stand beside the shipped ones.
-const std::vector<std::pair<std::string, std::string>> counted{
+struct Counted {
+  std::string ours, theirs;
+};
+const std::vector<Counted> counted{
     {"alexnet", "alexnet"},
     {"vgg:early=1,late=2", "vgg11"},
     {"vgg:early=2,late=2", "vgg13"},
@@ -193,12 +196,12 @@ TEST_CASE("weights and multiply-adds of each network are those of the reference"
   std::map<std::string, std::map<std::string, std::string>> rows;
   for (auto& row : reference("reference_counts.csv")) rows[row["model"]] = row;
   REQUIRE(rows.size() > 50);
-  for (const auto& [ours, theirs] : counted) {
-    CAPTURE(ours);
-    REQUIRE(rows.contains(theirs));
-    const Workload& work = network_called(ours);
-    CHECK(work.parameters() == std::stod(rows[theirs]["params"]));
-    CHECK(work.macs() == std::stod(rows[theirs]["macs_total"]));
+  for (const Counted& name : counted) {
+    CAPTURE(name.ours);
+    REQUIRE(rows.contains(name.theirs));
+    const Workload& work = network_called(name.ours);
+    CHECK(work.parameters() == std::stod(rows[name.theirs]["params"]));
+    CHECK(work.macs() == std::stod(rows[name.theirs]["macs_total"]));
   }
 }
 
@@ -210,7 +213,7 @@ TEST_CASE("every shipped model is in the reference, or it is known why it is not
   for (const std::string& name : shipped().names("models")) {
     CAPTURE(name);
     CHECK((elsewhere.contains(name) ||
-           std::ranges::any_of(counted, [&](const auto& pair) { return pair.first == name; })));
+           std::ranges::any_of(counted, [&](const Counted& each) { return each.ours == name; })));
   }
 }
 
@@ -223,18 +226,18 @@ TEST_CASE("each convolution, product and pool has the shape and the counts of th
       {"Conv2d", Op::conv}, {"Linear", Op::fc}, {"MaxPool2d", Op::max_pool}, {"BatchNorm2d", Op::batch_norm}};
   const auto rows = reference("reference_layers.csv");
   REQUIRE_FALSE(rows.empty());
-  for (const auto& [ours, theirs] : counted) {
+  for (const Counted& name : counted) {
     std::multiset<Row> expected, found;
     // torchvision calls two pools of Inception as functions, which its list of modules does not show.
     const auto left_out = [&](const std::string& type) {
-      return type == "MaxPool2d" && theirs == "inception_v3";
+      return type == "MaxPool2d" && name.theirs == "inception_v3";
     };
     for (auto row : rows)
-      if (row["model"] == theirs && types.contains(row["type"]) && !left_out(row["type"]))
+      if (row["model"] == name.theirs && types.contains(row["type"]) && !left_out(row["type"]))
         expected.emplace(row["type"], row["out_shape"], std::stod(row["params"]), std::stod(row["macs"]));
     if (expected.empty()) continue;  // counted as a whole only
-    CAPTURE(ours);
-    for (const Layer& layer : network_called(ours).layers) {
+    CAPTURE(name.ours);
+    for (const Layer& layer : network_called(name.ours).layers) {
       const auto type =
           std::ranges::find_if(types, [&](const auto& pair) { return pair.second == layer.op; });
       if (type == types.end() || layer.auxiliary || left_out(type->first)) continue;
@@ -244,11 +247,11 @@ TEST_CASE("each convolution, product and pool has the shape and the counts of th
       found.emplace(type->first, shape.str(), layer.weights, layer.macs);
     }
     CHECK(found.size() == expected.size());
-    for (const auto& [type, shape, weights, macs] : expected) {
-      CAPTURE(type);
-      CAPTURE(shape);
-      CAPTURE(weights);
-      CHECK(found.count({type, shape, weights, macs}) == expected.count({type, shape, weights, macs}));
+    for (const Row& row : expected) {
+      CAPTURE(std::get<0>(row));
+      CAPTURE(std::get<1>(row));
+      CAPTURE(std::get<2>(row));
+      CHECK(found.count(row) == expected.count(row));
     }
   }
 }
