@@ -58,7 +58,7 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
     }
   }
   out += fmt::format(
-      "Layer times: {}. Links: {}{}.\n", ask.times.source, ask.system_spec.source.file,
+      "Layer times: {}. Links: {}{}.\n", ask.times.source, ask.links_text(),
       ask.default_batch ? fmt::format("; mini-batch {} a GPU, the model file's", ask.work.batch) : "");
   if (best.feasible())
     out += fmt::format(

@@ -1,6 +1,7 @@
 #include "paradl/cli/ask.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -113,7 +114,9 @@ std::vector<Projection> Ask::sweep() const {
   });
 }
 
-std::string Ask::parameters_text() const { return times.source; }
+std::string Ask::links_text() const {
+  return "specifications in " + std::filesystem::path(system_spec.source.file).filename().string();
+}
 
 std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model,
                               const std::string& system, bool needs_gpus) {

@@ -65,7 +65,7 @@ struct Ask {
   Setting setting() const { return {work, machine, times, training}; }
   Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const;
   std::vector<Projection> sweep() const;
-  std::string parameters_text() const;  // "roofline" and the like, for footnotes
+  std::string links_text() const;  // where link times come from, for footnotes
 };
 
 /// Reads model, system and options. UsageError or SpecError where they do not make a question.

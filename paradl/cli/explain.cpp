@@ -48,7 +48,7 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
       out += "\n" + to_text(layer_table(ask.setting(), shown, layout, ask.planner->pricer()), style).text;
   }
   out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", ask.times.source,
-                     ask.system_spec.source.file,
+                     ask.links_text(),
                      ask.fidelity == Fidelity::paper ? "paper (closed forms)" : "detailed");
   return style.unicode ? out : ascii(out);
 }
