@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <tuple>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -121,8 +123,7 @@ std::string Ask::links_text() const {
 std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model,
                               const std::string& system, bool needs_gpus) {
   auto ask = std::make_unique<Ask>();
-  ask->model_spec = catalog.model(model);
-  ask->work = build_workload(ask->model_spec);
+  std::tie(ask->model_spec, ask->work) = load_model(catalog, model);
   if (system.empty())
     throw UsageError("which system?",
                      fmt::format("add `--on abci`, or set PARADL_SYSTEM; `paradl systems` lists all {}",

@@ -26,6 +26,10 @@ class Options {
   /// user's own.
   void complete();
 
+  /// What a configuration file sets, by the long names of options. SpecError for anything else in it.
+  static std::map<std::string, std::string> read_configuration(const SourceText& source);
+  static std::vector<std::string> configuration_keys();
+
   bool has(const std::string& key) const { return values_.contains(key) && !values_.at(key).text.empty(); }
   std::string get(const std::string& key, const std::string& fallback = {}) const {
     return has(key) ? values_.at(key).text : fallback;

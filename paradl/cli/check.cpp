@@ -27,18 +27,6 @@ struct Checked {
   std::vector<Warning> warnings;
 };
 
-/// Options that a configuration file may set: those that take one value.
-std::vector<std::string> configuration_keys() {
-  CLI::App scratch;
-  Options options;
-  options.define(scratch, false);
-  std::vector<std::string> keys{"system"};
-  for (const CLI::Option* option : scratch.get_options())
-    if (option->get_items_expected_max() == 1)
-      for (const std::string& name : option->get_lnames()) keys.push_back(name);
-  return keys;
-}
-
 bool has_any(const YAML::Node& root, const std::vector<std::string>& keys) {
   return root.IsMap() &&
          std::ranges::any_of(keys, [&](const std::string& key) { return root[key].IsDefined(); });
@@ -60,7 +48,7 @@ std::string kind_of(const YAML::Node& root, const std::string& file) {
   if (has_any(root, {"layers", "base"})) return "model";
   if (has_any(root, {"device", "levels"})) return "system";
   const std::string kind = kind_by_path(file);
-  return kind == "unknown" && has_any(root, configuration_keys()) ? "configuration" : kind;
+  return kind == "unknown" && has_any(root, Options::configuration_keys()) ? "configuration" : kind;
 }
 
 /// Names are looked up by file, so a file that calls itself something else is found under one name and
@@ -105,22 +93,18 @@ void check_system(const SourceText& source, Checked& out) {
 }
 
 void check_configuration(const Session& session, const SourceText& source, const YAML::Node& root) {
-  if (root.IsNull()) return;
+  const auto values = Options::read_configuration(source);
+  if (!values.contains("on")) return;
   Problems problems(source);
   Reader map(root, problems, "a configuration file");
-  for (const std::string& key : configuration_keys())
-    if (map.has(key)) map.text(key);
-  for (const char* key : {"system", "on"}) {
-    if (!map.has(key)) continue;
-    try {
-      session.catalog.system(map.text(key));
-    } catch (const UsageError& error) {
-      map.wrong(key, error.what(), error.help());
-    } catch (const SpecError& error) {
-      map.wrong(key, fmt::format("`{}` has mistakes", error.file()), "check that file, too");
-    }
+  const std::string key = map.has("on") ? "on" : "system";
+  try {
+    session.catalog.system(values.at("on"));
+  } catch (const UsageError& error) {
+    map.wrong(key, error.what(), error.help());
+  } catch (const SpecError& error) {
+    map.wrong(key, fmt::format("`{}` has mistakes", error.file()), "check that file, too");
   }
-  map.finish();
   problems.raise();
 }
 

@@ -155,8 +155,7 @@ Json model_json(const ModelSpec& spec, const Workload& work) {
 }
 
 Listing show_model(const Session& session, const std::string& name) {
-  const ModelSpec spec = session.catalog.model(name);
-  const Workload work = build_workload(spec);
+  const auto [spec, work] = load_model(session.catalog, name);
   return {.sections = {{title_line(spec.name, spec.summary), model_facts(spec, work)},
                        {"", layer_lines(work), Digits::all}},
           .main = 1,

@@ -68,23 +68,6 @@ std::optional<std::filesystem::path> user_config() {
   return {};
 }
 
-/// The keys of a configuration file: the long options of this page.
-std::map<std::string, std::string> read_config(const std::filesystem::path& path) {
-  const SourceText source = read_source(path.string());
-  const YAML::Node root = parse_yaml(source);
-  Problems problems(source);
-  std::map<std::string, std::string> values;
-  if (!root.IsNull()) {
-    Reader map(root, problems, "a configuration file");
-    for (const Row& row : rows)
-      if (map.has(row.key)) values[row.key] = map.text(row.key);
-    if (map.has("system")) values["on"] = map.text("system");
-    map.finish();
-  }
-  problems.raise();
-  return values;
-}
-
 /// PARADL_SYSTEM for --on, PARADL_MICRO_BATCHES for --micro-batches.
 std::string variable_name(std::string key) {
   if (key == "on") key = "system";
@@ -111,10 +94,31 @@ void Options::define(CLI::App& command, bool single) {
       ->allow_extra_args(false);
 }
 
+std::map<std::string, std::string> Options::read_configuration(const SourceText& source) {
+  const YAML::Node root = parse_yaml(source);
+  Problems problems(source);
+  std::map<std::string, std::string> values;
+  if (!root.IsNull()) {
+    Reader map(root, problems, "a configuration file");
+    for (const Row& row : rows)
+      if (map.has(row.key)) values[row.key] = map.text(row.key);
+    if (map.has("system")) values["on"] = map.text("system");
+    map.finish();
+  }
+  problems.raise();
+  return values;
+}
+
+std::vector<std::string> Options::configuration_keys() {
+  std::vector<std::string> keys{"system"};
+  for (const Row& row : rows) keys.emplace_back(row.key);
+  return keys;
+}
+
 void Options::complete() {
   std::map<std::string, std::string> project, user;
-  if (const auto path = project_config()) project = read_config(*path);
-  if (const auto path = user_config()) user = read_config(*path);
+  if (const auto path = project_config()) project = read_configuration(read_source(path->string()));
+  if (const auto path = user_config()) user = read_configuration(read_source(path->string()));
   for (auto& [key, entry] : values_) {
     if (!entry.text.empty()) continue;
     if (const char* value = std::getenv(variable_name(key).c_str()); value && *value)

@@ -6,6 +6,19 @@ namespace {
 /// Whether an axis deals out the samples of a mini-batch.
 bool shares_samples(const Axis& axis) { return axis.strategy->input == Placement::split_sample; }
 
+/// Of the bounds on axes that cut the same thing together, the one that is nearest to being broken.
+std::optional<Limit> tightest_crowd(const Layout& layout, const Mesh& mesh) {
+  std::optional<Limit> tightest;
+  for (const Layout::Crowd& crowd : layout.crowds) {
+    double parts = 1;
+    for (int a = 0; a < mesh.axes; ++a)
+      if (crowd.axes & axis_bit(a)) parts *= mesh.axis[std::size_t(a)].parts.total;
+    if (!tightest || parts * tightest->bound > tightest->value * crowd.bound)
+      tightest = {.rule = crowd.rule, .value = parts, .bound = crowd.bound, .layer = crowd.layer};
+  }
+  return tightest;
+}
+
 }  // namespace
 
 Planner::Planner(const Setting& setting) : setting_(setting), pricer_(setting) {
@@ -60,6 +73,8 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
 
   const Mesh split = without_ones(mesh);
   const Layout& placed = layout(split);
+  if (const auto limit = tightest_crowd(placed, split)) out.limits.add(*limit);
+  if (!out.limits.hold()) return out;
   out.cost = pricer_.price(placed, stages(placed, split), split, batch);
   if (setting_.training.ceil_iterations) {
     // Only exchanges and updates happen once more for a last, smaller mini-batch; its samples are not more

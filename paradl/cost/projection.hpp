@@ -18,7 +18,7 @@ struct BatchRule {
 
 /// The bounds that were looked at: one for each axis, then micro-batches and memory.
 struct Limits {
-  std::array<Limit, most_axes + 2> list{};
+  std::array<Limit, most_axes + 3> list{};  // one an axis, micro-batches, axes together, memory
   std::size_t size = 0;
   void add(const Limit& limit) { list[size++] = limit; }
   bool hold() const;

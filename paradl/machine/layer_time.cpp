@@ -36,12 +36,15 @@ void use_measured(const Workload& work, LayerTimes& times) {
       t.BW = (1 - forward_share) * own;
     }
   } else {
-    for (std::size_t i = 0; i < work.layers.size(); ++i) {
-      times.layer[i].FW = forward_share * work.layers[i].time;
-      times.layer[i].BW = (1 - forward_share) * work.layers[i].time;
-    }
+    for (std::size_t i = 0; i < work.layers.size(); ++i)
+      if (const auto& own = work.layers[i].time) {
+        times.layer[i].FW = forward_share * *own;
+        times.layer[i].BW = (1 - forward_share) * *own;
+      }
   }
-  times.source = "model file";
+  const auto open = [&](const Layer& l) { return !l.time && !is_view(l.op); };
+  const auto rest = work.time > Seconds{} ? 0 : std::ranges::count_if(work.layers, open);
+  times.source = rest == 0 ? "model file" : fmt::format("model file, roofline for {} layer{}", rest, rest == 1 ? "" : "s");
   times.update_known = false;
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "paradl/network/collective.hpp"
+#include "paradl/machine/link.hpp"
 #include "paradl/spec/system_spec.hpp"
 
 namespace paradl {

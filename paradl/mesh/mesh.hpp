@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "paradl/machine/machine.hpp"
+#include "paradl/network/collective.hpp"
 
 namespace paradl {
 

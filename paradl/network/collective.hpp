@@ -2,15 +2,9 @@
 #include <array>
 #include <string_view>
 
-#include "paradl/core/quantity.hpp"
+#include "paradl/machine/link.hpp"
 
 namespace paradl {
-
-/// Hockney link: one message of m bytes takes alpha + m * beta.
-struct Link {
-  Seconds alpha;
-  SecondsPerByte beta;
-};
 
 /// Time that is linear in the bytes of the buffer: every closed form here is, so sums of bytes can be priced
 /// at once.

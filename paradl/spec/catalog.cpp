@@ -39,7 +39,7 @@ Parameters read_overrides(std::string_view text, const std::string& whole) {
     if (!good)
       throw UsageError(fmt::format("cannot read `{}` in `{}`", item, whole),
                        "write name=number, such as layers=24");
-    if (!values.emplace(normal(std::string(item.substr(0, equals))), value).second)
+    if (!values.emplace(item.substr(0, equals), value).second)
       throw UsageError(fmt::format("`{}` is given twice in `{}`", item.substr(0, equals), whole));
     if (item.size() == text.size()) return values;
     text.remove_prefix(item.size() + 1);
@@ -74,10 +74,12 @@ SourceText Catalog::find(const std::string& folder, const std::string& name) con
                    near.empty() ? all : near + " " + all);
 }
 
+bool Catalog::is_parametric(const std::string& name) { return name.find(':') != name.npos && !is_path(name); }
+
 ModelSpec Catalog::model(const std::string& name) const {
   const auto find_base = [this](const std::string& base) { return find("models", base); };
+  if (!is_parametric(name)) return read_model(find("models", name), find_base);
   const std::size_t colon = name.find(':');
-  if (colon == name.npos || is_path(name)) return read_model(find("models", name), find_base);
   ModelSpec spec = read_model(find("models", name.substr(0, colon)), find_base,
                               read_overrides(std::string_view(name).substr(colon + 1), name));
   spec.name = name;

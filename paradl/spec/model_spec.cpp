@@ -66,6 +66,23 @@ std::string help_for_parameter(const std::string& name, const std::vector<std::s
   return known.empty() ? "this model has no parameters" : fmt::format("it has: {}", fmt::join(known, ", "));
 }
 
+/// Parameters of the command line under the names that the file gives them: `_` and `-` are the same there.
+/// Those that the file does not have stay as they are.
+Parameters as_named(const Parameters& given, const std::vector<std::string>& known) {
+  const auto normal = [](std::string name) {
+    std::ranges::replace(name, '_', '-');
+    return name;
+  };
+  Parameters named;
+  for (const auto& [name, value] : given) {
+    const auto same = [&](const std::string& other) { return normal(other) == normal(name); };
+    const auto found = std::ranges::find_if(known, same);
+    if (!named.emplace(found == known.end() ? name : *found, value).second)
+      throw UsageError(fmt::format("`{}` is given twice", name));
+  }
+  return named;
+}
+
 std::vector<std::int64_t> read_input(Reader& map, Problems& problems, const Parameters& parameters) {
   if (!map.require("input")) return {};
   const YAML::Node node = map.node("input");
@@ -122,9 +139,10 @@ void read_header(Reader& map, Problems& problems, ModelSpec& spec, bool derived)
 }
 
 void read_layers(Reader& map, const YAML::Node& root, Problems& problems, ModelSpec& spec,
-                 const Parameters& given) {
-  spec.parameters = read_parameters(map, problems, given);
+                 const Parameters& overrides) {
   const std::vector<std::string> known = parameter_names(root);
+  const Parameters given = as_named(overrides, known);
+  spec.parameters = read_parameters(map, problems, given);
   for (const auto& [name, value] : given)
     if (std::ranges::find(known, name) == known.end())
       throw UsageError(fmt::format("`{}` is not a parameter of this model", name),
@@ -154,8 +172,7 @@ ModelSpec read_model(SourceText source, const FindModel& find_base, const Parame
   }
 
   const std::string base_name = map.text("base");
-  Parameters given = overrides;
-  for (const auto& [name, value] : read_parameters(map, problems, overrides)) given[name] = value;
+  const Parameters given = read_parameters(map, problems, as_named(overrides, parameter_names(root)));
   problems.raise();
   SourceText base;
   try {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,9 @@ struct LayerSpec {
   bool same_padding = false, ceil = false, bias = true, affine = true, auxiliary = false, whole = false;
   std::int64_t filters = 0, channels = 0, groups = 1, vocab = 0, entries = 0, heads = 0, kv_heads = 0,
                extra = 0;
-  bool tied_to = false;  // uses the weights of another layer ...
-  int tied = -1;         // ... of this one
-  Seconds time;          // measured forward + backward of one sample; zero: not known
+  bool tied_to = false;         // uses the weights of another layer ...
+  int tied = -1;                // ... of this one
+  std::optional<Seconds> time;  // measured forward + backward of one sample
   Spot spot, kernel_spot, channels_spot, from_spot;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -15,14 +16,16 @@ namespace paradl {
 namespace {
 
 /// No spec comes near this; a parser that recurses should not be asked to.
-bool too_deep(std::string_view text) {
+std::optional<Spot> too_deep(std::string_view text) {
   constexpr int deepest = 200;
   int depth = 0;
+  Spot here{1, 0, 1};
   for (const char c : text) {
     depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    if (depth > deepest) return true;
+    here = c == '\n' ? Spot{here.line + 1, 0, 1} : Spot{here.line, here.column + 1, 1};
+    if (depth > deepest) return here;
   }
-  return false;
+  return {};
 }
 
 /// Takes no notice of what it is told.
@@ -40,13 +43,17 @@ struct Deaf : YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-/// Whether anything stands behind the first document. (YAML::LoadAll would tell, but some texts keep it going
+/// Where something stands behind the first document. (YAML::LoadAll would tell, but some texts keep it going
 /// for ever.)
-bool has_second_document(const std::string& text) {
+std::optional<Spot> second_document(const std::string& text) {
+  struct Listener : Deaf {
+    YAML::Mark start;
+    void OnDocumentStart(const YAML::Mark& mark) override { start = mark; }
+  } listener;
   std::istringstream in(text);
   YAML::Parser parser(in);
-  Deaf deaf;
-  return parser.HandleNextDocument(deaf) && parser.HandleNextDocument(deaf);
+  if (!parser.HandleNextDocument(listener) || !parser.HandleNextDocument(listener)) return {};
+  return Spot{std::max(listener.start.line, 0) + 1, std::max(listener.start.column, 0) + 1, 1};
 }
 
 }  // namespace
@@ -62,10 +69,10 @@ YAML::Node parse_yaml(const SourceText& source) {
   try {
     if (source.text.find('\0') != std::string::npos)
       problems.add({1, 1, 1}, "this is not a text file", "write YAML");
-    if (too_deep(source.text)) problems.add({1, 1, 1}, "brackets are nested too deeply", "");
+    if (const auto spot = too_deep(source.text)) problems.add(*spot, "brackets are nested too deeply", "");
     problems.raise();
-    if (has_second_document(source.text))
-      problems.add({1, 1, 1}, "a file holds one document",
+    if (const auto spot = second_document(source.text))
+      problems.add(*spot, "a file holds one document",
                    "remove what stands behind it, or the line `---` before that");
     problems.raise();
     return YAML::Load(source.text);

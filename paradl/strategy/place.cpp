@@ -68,11 +68,31 @@ class Placer {
       if ((work_.layers[std::size_t(cell.layer)].weights > 0 || cell.samples) && cell.summed &&
           std::ranges::find(out.gradients, Layout::Gradients{cell.summed, cell.alike}) == out.gradients.end())
         out.gradients.push_back({cell.summed, cell.alike});
+    for (std::size_t i = 0; i < work_.layers.size(); ++i) {
+      crowd(out.crowds, i, Role::filter, "parts <= min F", work_.layers[i].y.channels);
+      crowd(out.crowds, i, Role::channel, "parts <= min C", work_.layers[i].x.channels);
+    }
     return out;
   }
 
  private:
   using Which = std::vector<Placement> AxisPlacement::*;
+
+  /// Notes the layer if several axes give it this role and none of fewer parts is known to them.
+  void crowd(std::vector<Layout::Crowd>& crowds, std::size_t i, Role role, std::string_view rule,
+             double bound) const {
+    AxisSet axes = 0;
+    int count = 0;
+    for (std::size_t a = 0; a < axes_.size(); ++a)
+      if (axes_[a].role[i] == role) axes |= axis_bit(int(a)), ++count;
+    if (count < 2) return;
+    const auto same = [&](const Layout::Crowd& c) { return c.axes == axes && c.rule == rule; };
+    const auto known = std::ranges::find_if(crowds, same);
+    if (known == crowds.end())
+      crowds.push_back({axes, rule, bound, int(i)});
+    else if (bound < known->bound)
+      *known = {axes, rule, bound, int(i)};
+  }
 
   /// The axes on which a layer's tensor is split.
   AxisSet split(Which which, std::size_t i) const {

@@ -75,6 +75,14 @@ struct Layout {
     friend bool operator==(const Gradients&, const Gradients&) = default;
   };
   std::vector<Gradients> gradients;  // the kinds of layers that sum gradients or statistics
+  /// Axes that cut the same filters (or channels) together must not cut finer than the layer that has fewest.
+  struct Crowd {
+    AxisSet axes;
+    std::string_view rule;
+    double bound;
+    int layer;
+  };
+  std::vector<Crowd> crowds;
 };
 
 /// Places every layer on every axis. `axes` are outermost first; a stage axis changes nothing here.

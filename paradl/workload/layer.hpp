@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ struct Layer {
   std::array<double, 3> kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, padding{0, 0, 0};
   bool auxiliary = false;    // trained, but left out of the published MAC count
   bool wants_whole = false;  // a loss that wants all channels in one place
-  Seconds time;              // measured forward + backward, if the model file has it
+  std::optional<Seconds> time;  // measured forward + backward, if the model file has it
   std::vector<int> inputs;   // indices of the layers it reads; -1 is the network's input
   int shape_class = 0;       // equal numbers mean equal layers, but for their names and places
 

@@ -129,7 +129,7 @@ class Inference {
         l.y.channels = 0;
         for (const int i : s.inputs) {
           l.y.channels += shape_of(i).channels;
-          if (shape_of(i).extent != l.x.extent)
+          if (shape_of(i).extent != l.x.extent || shape_of(i).dims != l.x.dims)
             problems_.add(s.from_spot,
                           fmt::format("layer `{}` joins {} and {}", s.name, text(l.x), text(shape_of(i))),
                           "extents must be equal");
@@ -172,10 +172,10 @@ class Inference {
       return problems_.add(s.kernel_spot,
                            fmt::format("layer `{}` needs extents, but its input is flat", s.name), "use fc");
     if (!fits(s.kernel) || !fits(s.stride) || !fits(s.padding) || !fits(s.dilation))
-      return problems_.add(
-          s.kernel_spot,
-          fmt::format("layer `{}`: its input has {} extents ({})", s.name, l.x.dims, text(l.x)),
-          "write as many sizes, or one for all");
+      return problems_.add(s.kernel_spot,
+                           fmt::format("layer `{}`: its input has {} extent{} ({})", s.name, l.x.dims,
+                                       l.x.dims == 1 ? "" : "s", text(l.x)),
+                           "write as many sizes, or one for all");
     for (std::size_t d = 0; d < std::size_t(l.x.dims); ++d) {
       const double X = l.x.extent[d];
       const auto one = [&](const Sizes& sizes, double fallback) {
@@ -235,9 +235,10 @@ class Inference {
 /// Numbers layers so that equal ones share a number: they are priced once and counted.
 void number_classes(std::vector<Layer>& layers) {
   const auto key = [](const Layer& l) {
-    return std::tuple(l.op, l.x.channels, l.x.extent, l.x.dims, l.y.channels, l.y.extent, l.y.dims, l.x_items,
-                      l.weights, l.macs, l.heads, l.groups, l.kernel, l.stride, l.dilation, l.padding,
-                      std::tuple(l.wants_whole, l.time.base(), l.first()));
+    return std::tuple(
+        l.op, l.x.channels, l.x.extent, l.x.dims, l.y.channels, l.y.extent, l.y.dims, l.x_items, l.weights,
+        l.macs, l.heads, l.groups, l.kernel, l.stride, l.dilation, l.padding,
+        std::tuple(l.wants_whole, l.time.has_value(), l.time.value_or(Seconds{}).base(), l.first()));
   };
   std::map<decltype(key(layers.front())), int> classes;
   for (Layer& layer : layers)
@@ -274,7 +275,7 @@ double Workload::train_macs() const {
   return sum(layers, [](const Layer& l) { return l.macs; });
 }
 bool Workload::has_times() const {
-  return time > Seconds{} || std::ranges::any_of(layers, [](const Layer& l) { return l.time > Seconds{}; });
+  return time > Seconds{} || std::ranges::any_of(layers, [](const Layer& l) { return l.time.value_or(Seconds{}) > Seconds{}; });
 }
 
 Workload build_workload(const ModelSpec& spec) {
@@ -302,6 +303,20 @@ Workload build_workload(const ModelSpec& spec) {
   work.channel = read_rule(spec, "channel");
   work.tensor = read_rule(spec, "tensor");
   return work;
+}
+
+std::pair<ModelSpec, Workload> load_model(const Catalog& catalog, const std::string& name) {
+  try {
+    ModelSpec spec = catalog.model(name);
+    Workload work = build_workload(spec);
+    return {std::move(spec), std::move(work)};
+  } catch (const SpecError& error) {
+    if (!Catalog::is_parametric(name)) throw;
+    const auto& [where, message, help] = error.problems().front();
+    throw UsageError(fmt::format("`{}` gives no network: {}", name, message),
+                     fmt::format("{}{}see {}:{}:{}", help, help.empty() ? "" : "; ", error.file(), where.line,
+                                 where.column));
+  }
 }
 
 }  // namespace paradl

@@ -1,7 +1,9 @@
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "paradl/spec/catalog.hpp"
 #include "paradl/spec/model_spec.hpp"
 #include "paradl/workload/layer.hpp"
 
@@ -33,5 +35,9 @@ struct Workload {
 
 /// Infers every shape. SpecError where layers do not fit together.
 Workload build_workload(const ModelSpec& spec);
+
+/// A model by its name, path or family with parameters (`gpt:layers=24`). Parameters that make no network are
+/// a mistake of the command line: UsageError.
+std::pair<ModelSpec, Workload> load_model(const Catalog& catalog, const std::string& name);
 
 }  // namespace paradl

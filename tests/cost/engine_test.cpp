@@ -54,6 +54,21 @@ TEST_CASE("channel sums every y forward, the last one too, and gathers dx backwa
         doctest::Approx(15 * (alpha + 65536 * beta)));
 }
 
+TEST_CASE("two axes that cut the same filters must leave one to each") {
+  // Both layers have 8 filters; tensor splits the filters of the first and the channels of the second.
+  Bench bench(chain(2), flat_machine(), plain());
+  CHECK(bench.engine("filter+tensor", "4x2", 32).limits.hold());
+  const Projection finer = bench.engine("filter+tensor", "4x4", 32);
+  CHECK_FALSE(finer.cost);
+  const Limit broken = finer.limits.all().back();
+  CHECK(broken.rule == "parts <= min F");
+  CHECK(broken.value == 16);
+  CHECK(broken.bound == 8);
+  CHECK(broken.layer == 0);
+  // Filters on one axis and channels on the other do not crowd.
+  CHECK(bench.engine("filter+channel", "8x8", 32).limits.hold());
+}
+
 TEST_CASE("tensor needs one sum forward for a pair of products") {
   Bench bench(chain(2), flat_machine(), plain());
   // conv0 filter -> slices -> conv1 channel: y_1 of the pair summed forward; the input needs no gradient

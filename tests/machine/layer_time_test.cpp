@@ -130,6 +130,17 @@ TEST_CASE("the measured time of a layer is its own, a third of it forward") {
   CHECK(times.layer[1].BW.base() == near(2e-6));
 }
 
+TEST_CASE("layers without a measured time keep the roofline, and the answer says so; zero is a measurement") {
+  const std::string fc = "  - {name: fc, op: fc, filters: 2000, bias: false, time: 30 ms}\n";
+  const LayerTimes open = times_of(network("1000x4", fc + "  - {name: relu, op: relu}\n"));
+  CHECK(open.source == "model file, roofline for 1 layer");
+  CHECK(open.layer[0].FW.base() == near(10e-3));
+  CHECK(open.layer[1].FW.base() == near(64e-6));
+  const LayerTimes zero = times_of(network("1000x4", fc + "  - {name: relu, op: relu, time: 0 s}\n"));
+  CHECK(zero.source == "model file");
+  CHECK(zero.layer[1].FW == Seconds{});
+}
+
 TEST_CASE("a measured time for a network that does nothing is still a number") {
   const LayerTimes times = times_of(network("24x10", "  - {name: a, op: flatten}\n") + "time: 1 ms\n");
   CHECK(std::isfinite(times.layer[0].FW.base()));

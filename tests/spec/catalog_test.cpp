@@ -128,7 +128,21 @@ TEST_CASE("a number that the model does not have is a mistake of the command lin
         "usage: `layers` is not a parameter of this model\nhelp: this model has no parameters\n");
 }
 
-TEST_CASE("numbers that do not fit together say why") {
+TEST_CASE("a parameter may be spelt with `_` in the file, too") {
+  TemporaryFolder folder;
+  folder.write("models/wide.yaml",
+               "name: wide\nparameters: {the_width: 3}\ninput: 1x4\nlayers: [{name: a, op: fc, filters: "
+               "$the_width}]\n");
+  for (const char* name : {"wide:the_width=5", "wide:the-width=5"})
+    CHECK(Catalog({folder.path()}).model(name).layers[0].filters == 5);
+}
+
+TEST_CASE("numbers that do not fit together are a mistake of the command line, and say why") {
+  CHECK(complaint([] { load_model(shipped(), "gpt:heads=7"); })
+            .starts_with("usage: `gpt:heads=7` gives no network: `filters`: 1536 is not a multiple of 7\n"
+                         "help: choose values that divide evenly; see "));
+  CHECK(complaint([] { load_model(shipped(), "resnet-bottleneck:depth1=0,depth2=0,depth3=0,depth4=20000"); })
+            .starts_with("usage: "));
   CHECK(says(refusal("gpt:heads=7"), "1536 is not a multiple of 7"));
   CHECK(says(refusal("gpt:vocab=0"), "`vocab` must be from 1 to"));
   CHECK(says(refusal("gpt:layers=30000"), "`repeat` must be from 0 to 20000, not 30000"));

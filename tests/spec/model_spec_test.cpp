@@ -113,7 +113,7 @@ TEST_CASE("every key of a layer arrives") {
   CHECK_FALSE(a.bias);
   CHECK(a.channels == 4);
   CHECK(a.auxiliary);
-  CHECK(a.time.base() == doctest::Approx(1.2e-3));
+  CHECK(a.time->base() == doctest::Approx(1.2e-3));
   const LayerSpec& b = spec.layers[1];
   CHECK(b.stride.value[0] == 2);  // a pool's stride is its kernel unless given
   CHECK(b.ceil);

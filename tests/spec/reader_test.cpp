@@ -276,6 +276,12 @@ TEST_CASE("nesting without end is refused, however it is written") {
   refused(dashes);
   // A file that is well formed but for its depth should not be told to look for a missing bracket.
   CHECK(says(refused(std::string(1000, '[') + std::string(1000, ']')), "nested too deeply"));
+  CHECK(says(refused("a: 1\n" + std::string(1000, '[') + std::string(1000, ']')), "test.yaml:2:201"));
+}
+
+TEST_CASE("a second document is refused where it begins") {
+  const std::string out = complaint([] { parse_yaml(source_of("a: 1\n---\nb: 2\n")); });
+  CHECK(says(out, "error: a file holds one document\n --> test.yaml:2:1\n"));
 }
 
 TEST_CASE("a very long line does not flood the terminal") {

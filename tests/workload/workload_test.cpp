@@ -335,7 +335,7 @@ TEST_CASE("shapes that do not follow each other are mistakes, each with its reas
           "layer `a`: its window of 9 is larger than its input of 8");
   refused("3x8x8", "op: max-pool, kernel: 20", "layer `a`: its window of 20 is larger than its input of 8");
   refused("3x8x8", "op: conv, filters: 4, kernel: 3x3x3", "layer `a`: its input has 2 extents (3x8x8)");
-  refused("3x8", "op: conv, filters: 4, kernel: 3, stride: 1x2", "layer `a`: its input has 1 extents (3x8)");
+  refused("3x8", "op: conv, filters: 4, kernel: 3, stride: 1x2", "layer `a`: its input has 1 extent (3x8)");
   refused("3x8x8", "op: conv, filters: 4, kernel: 3, groups: 2",
           "layer `a`: 2 groups do not divide 3 channels and 4 filters");
   refused("4x8x8", "op: conv, filters: 3, kernel: 3, groups: 2",

@@ -54,8 +54,8 @@ std::string keys_of(const Net& net, std::size_t i, const Wiring& wiring) {
 
 /// A time in the first layer's place and nowhere else is that of the whole network.
 bool time_is_of_all(const Net& net) {
-  const auto timed = std::ranges::count_if(net.layers, [](const NetLayer& l) { return l.time > Seconds{}; });
-  return net.layers.size() > 1 && timed == 1 && net.layers.front().time > Seconds{};
+  const auto timed = std::ranges::count_if(net.layers, [](const NetLayer& l) { return l.time.value_or(Seconds{}) > Seconds{}; });
+  return net.layers.size() > 1 && timed == 1 && net.layers.front().time.value_or(Seconds{}) > Seconds{};
 }
 
 std::string layer_lines(const Net& net, const std::vector<Wiring>& wiring) {
@@ -63,8 +63,8 @@ std::string layer_lines(const Net& net, const std::vector<Wiring>& wiring) {
   std::string out = "layers:\n";
   for (std::size_t i = 0; i < net.layers.size(); ++i) {
     if (wiring[i].flatten) out += "  - {name: flatten, op: flatten}\n";
-    const Seconds time = net.layers[i].time;
-    const std::string timed = whole || time == Seconds{} ? "" : ", time: " + exact_text(time);
+    const auto& time = net.layers[i].time;
+    const std::string timed = whole || !time ? "" : ", time: " + exact_text(*time);
     out += fmt::format("  - {{name: {}, op: {}{}{}}}\n", net.names[i].name, traits(net.names[i].op).name,
                        keys_of(net, i, wiring[i]), timed);
   }
@@ -137,7 +137,7 @@ std::string model_file(const Net& net, const std::vector<Wiring>& wiring, const 
   out += "batch: 32    # the file does not say\n";
   if (time_is_of_all(net))
     out +=
-        fmt::format("time: {}    # forward + backward of one sample\n", exact_text(net.layers.front().time));
+        fmt::format("time: {}    # forward + backward of one sample\n", exact_text(*net.layers.front().time));
   return out + split_lines(net, options) + layer_lines(net, wiring);
 }
 

@@ -113,7 +113,7 @@ class NetReader {
     return *sizes;
   }
 
-  Seconds time(const Field& field) {
+  std::optional<Seconds> time(const Field& field) {
     if (field.text.empty()) return {};
     const auto value = read_real(field.text);
     if (!value)

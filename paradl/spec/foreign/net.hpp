@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct NetLayer {
   Field x_field, w_field, y_field;
   Numbers x, y;  // channels and extents
   Numbers w;     // channels, filters and the window's extents
-  Seconds time;  // forward + backward of one sample; zero: not given
+  std::optional<Seconds> time;  // forward + backward of one sample
 
   Numbers window() const { return {w.begin() + 2, w.end()}; }
 };
