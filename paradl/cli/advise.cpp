@@ -1,7 +1,6 @@
 // paradl advise: which strategy should I use?
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -102,21 +101,21 @@ int run(const Session& session, Options& options, const std::string& model) {
 
 }  // namespace
 
-void define_advise(CLI::App& root, Session& session, Action& action) {
+void define_advise(const Arguments& root, Session& session, Action& action) {
   struct Words {
     std::string model;
     Options options;
   };
   auto words = std::make_shared<Words>();
-  CLI::App* command = root.add_subcommand("advise", "which strategy should I use? (start here)");
-  command->add_option("MODEL", words->model, "name in models/, a path, or gpt:layers=24,hidden=...")
-      ->required();
-  words->options.define(*command, true);
-  command->footer(R"(Examples:
+  const Arguments command = root.add_command("advise", "which strategy should I use? (start here)");
+  command.text("MODEL", words->model,
+               {.help = "name in models/, a path, or gpt:layers=24,hidden=...", .required = true});
+  words->options.define(command, true);
+  command.footer(R"(Examples:
   paradl advise resnet50 --on abci -p 64
   paradl advise cosmoflow-512 --on abci -p 128 -b 1/node
   paradl advise gpt2-xl --on dgx-a100 -p 32 -b 8/gpu --precision bf16 --optimizer adam)");
-  command->callback([&session, &action, words] {
+  command.when_chosen([&session, &action, words] {
     action = [&session, words] { return run(session, words->options, words->model); };
   });
 }

@@ -5,13 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "paradl/cli/arguments.hpp"
 #include "paradl/cost/planner.hpp"
 #include "paradl/cost/sweep.hpp"
 #include "paradl/spec/catalog.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace paradl {
 
@@ -20,7 +17,7 @@ namespace paradl {
 class Options {
  public:
   /// Adds the shared options to a command. `single` commands answer for one number of GPUs.
-  void define(CLI::App& command, bool single);
+  void define(const Arguments& command, bool single);
 
   /// Fills what the command line left open: PARADL_* variables, then paradl.yaml here or above, then the
   /// user's own.

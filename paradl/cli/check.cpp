@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <set>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -206,26 +205,24 @@ int run(const Session& session, const std::vector<std::string>& paths, bool json
 
 }  // namespace
 
-void define_check(CLI::App& root, Session& session, Action& action) {
+void define_check(const Arguments& root, Session& session, Action& action) {
   struct Words {
     std::vector<std::string> files;
     bool json = false;
   };
   auto words = std::make_shared<Words>();
-  CLI::App* command = root.add_subcommand("check", "are these spec files right?");
-  command
-      ->add_option("FILE", words->files,
-                   "models, systems and configurations; what a file is its content tells")
-      ->required()
-      ->type_name("");
-  command->add_flag("--json", words->json, "the findings as JSON");
-  command->footer(R"(Exit code: 0 if all files are good, 1 if not, 2 if there is no such file.
+  const Arguments command = root.add_command("check", "are these spec files right?");
+  command.texts(
+      "FILE", words->files,
+      {.help = "models, systems and configurations; what a file is its content tells", .required = true});
+  command.flag("--json", words->json, {.help = "the findings as JSON"});
+  command.footer(R"(Exit code: 0 if all files are good, 1 if not, 2 if there is no such file.
 
 Examples:
   paradl check models/*.yaml systems/*.yaml
   paradl check paradl.yaml
   paradl check my-cluster.yaml --json)");
-  command->callback([&session, &action, words] {
+  command.when_chosen([&session, &action, words] {
     action = [&session, words] { return run(session, words->files, words->json); };
   });
 }

@@ -8,10 +8,6 @@
 #include "paradl/report/table.hpp"
 #include "paradl/report/terminal.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace paradl {
 
 /// What every command gets: where specs are, how to print, and the words that were typed.
@@ -27,17 +23,17 @@ struct Session {
 using Action = std::function<int()>;
 
 // One per command, in its own file: adds the subcommand and sets `action` when it is chosen.
-void define_advise(CLI::App& root, Session& session, Action& action);
-void define_project(CLI::App& root, Session& session, Action& action);
-void define_compare(CLI::App& root, Session& session, Action& action);
-void define_explain(CLI::App& root, Session& session, Action& action);
-void define_import(CLI::App& root, Session& session, Action& action);
-void define_check(CLI::App& root, Session& session, Action& action);
-void define_models(CLI::App& root, Session& session, Action& action);
-void define_systems(CLI::App& root, Session& session, Action& action);
-void define_profiles(CLI::App& root, Session& session, Action& action);
-void define_strategies(CLI::App& root, Session& session, Action& action);
-void define_help(CLI::App& root, Session& session, Action& action);
+void define_advise(const Arguments& root, Session& session, Action& action);
+void define_project(const Arguments& root, Session& session, Action& action);
+void define_compare(const Arguments& root, Session& session, Action& action);
+void define_explain(const Arguments& root, Session& session, Action& action);
+void define_import(const Arguments& root, Session& session, Action& action);
+void define_check(const Arguments& root, Session& session, Action& action);
+void define_models(const Arguments& root, Session& session, Action& action);
+void define_systems(const Arguments& root, Session& session, Action& action);
+void define_profiles(const Arguments& root, Session& session, Action& action);
+void define_strategies(const Arguments& root, Session& session, Action& action);
+void define_help(const Arguments& root, Session& session, Action& action);
 
 /// Exit codes.
 inline constexpr int answered = 0, answered_no = 1, usage = 2, bad_spec = 3, bad_environment = 4, bug = 70;

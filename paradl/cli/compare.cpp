@@ -1,7 +1,6 @@
 // paradl compare: strategies, systems or saved results, side by side.
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "paradl/cli/command.hpp"
@@ -97,25 +96,25 @@ int run(const Session& session, Options& options, std::vector<std::string> words
 
 }  // namespace
 
-void define_compare(CLI::App& root, Session& session, Action& action) {
+void define_compare(const Arguments& root, Session& session, Action& action) {
   struct Words {
     std::vector<std::string> words;
     std::string model;
     Options options;
   };
   auto words = std::make_shared<Words>();
-  CLI::App* command =
-      root.add_subcommand("compare", "two or more strategies, systems or saved results, side by side");
-  command
-      ->add_option("WORDS", words->words, "strategies and a model; or systems with --model; or result files")
-      ->required();
-  command->add_option("--model", words->model, "the model, when systems are compared");
-  words->options.define(*command, true);
-  command->footer(R"(Examples:
+  const Arguments command =
+      root.add_command("compare", "two or more strategies, systems or saved results, side by side");
+  command.texts(
+      "WORDS", words->words,
+      {.help = "strategies and a model; or systems with --model; or result files", .required = true});
+  command.text("--model", words->model, {.help = "the model, when systems are compared", .meta = "NAME"});
+  words->options.define(command, true);
+  command.footer(R"(Examples:
   paradl compare data data+spatial resnet50 --on abci -p 64
   paradl compare abci dgx-a100 --model resnet50 -p 64
   paradl compare old.json new.json)");
-  command->callback([&session, &action, words] {
+  command.when_chosen([&session, &action, words] {
     action = [&session, words] { return run(session, words->options, words->words, words->model); };
   });
 }

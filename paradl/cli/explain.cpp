@@ -1,7 +1,6 @@
 // paradl explain: each term of one strategy: formula, symbols, values, share.
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -47,8 +46,7 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
     if (layers)
       out += "\n" + to_text(layer_table(ask.setting(), shown, layout, ask.planner->pricer()), style).text;
   }
-  out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", ask.times.source,
-                     ask.links_text(),
+  out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", ask.times.source, ask.links_text(),
                      ask.fidelity == Fidelity::paper ? "paper (closed forms)" : "detailed");
   return style.unicode ? out : ascii(out);
 }
@@ -88,24 +86,24 @@ int run(const Session& session, Options& options, const std::string& strategy, c
 
 }  // namespace
 
-void define_explain(CLI::App& root, Session& session, Action& action) {
+void define_explain(const Arguments& root, Session& session, Action& action) {
   struct Words {
     std::string strategy, model;
     bool layers = false;
     Options options;
   };
   auto words = std::make_shared<Words>();
-  CLI::App* command = root.add_subcommand("explain", "each term: formula, symbols, values, share");
-  command->add_option("STRATEGY", words->strategy, "data, data+filter ...")->required();
-  command->add_option("MODEL", words->model, "name in models/, a path, or gpt:layers=24,hidden=...")
-      ->required();
-  command->add_flag("--layers", words->layers, "the same for every layer, largest first");
-  words->options.define(*command, true);
-  command->footer(R"(Examples:
+  const Arguments command = root.add_command("explain", "each term: formula, symbols, values, share");
+  command.text("STRATEGY", words->strategy, {.help = "data, data+filter ...", .required = true});
+  command.text("MODEL", words->model,
+               {.help = "name in models/, a path, or gpt:layers=24,hidden=...", .required = true});
+  command.flag("--layers", words->layers, {.help = "the same for every layer, largest first"});
+  words->options.define(command, true);
+  command.footer(R"(Examples:
   paradl explain data resnet50 --on abci -p 64
   paradl explain data+filter vgg16 --on abci --grid data=16,filter=4 --layers
   paradl explain filter resnet50 --on abci-paper -p 4 -b 64 --fidelity paper)");
-  command->callback([&session, &action, words] {
+  command.when_chosen([&session, &action, words] {
     action = [&session, words] {
       return run(session, words->options, words->strategy, words->model, words->layers);
     };

@@ -1,7 +1,6 @@
 // paradl help: the longer texts, and the help of each command.
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "paradl/cli/command.hpp"
@@ -17,12 +16,6 @@ std::string heading(std::string_view text) {
   return std::string(line);
 }
 
-std::vector<std::string> command_names(const CLI::App& root) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : root.get_subcommands({})) names.push_back(command->get_name());
-  return names;
-}
-
 Table topic_table() {
   Table table{
       .columns = {{"topic", "", Holds::text, 2}, {"heading", "", Holds::text, 1}}, .rows = {}, .notes = {}};
@@ -34,23 +27,23 @@ Table topic_table() {
   return table;
 }
 
-std::string contents(const CLI::App& root, const Style& style) {
+std::string contents(const Arguments& root, const Style& style) {
   const Style uncut{.width = 0, .colour = style.colour, .unicode = style.unicode};
   return fmt::format("Topics, for `paradl help TOPIC`:\n\n{}\nCommands, for `paradl help COMMAND`:\n\n {}\n",
-                     to_text(topic_table(), uncut).text, fmt::join(command_names(root), " "));
+                     to_text(topic_table(), uncut).text, fmt::join(root.commands(), " "));
 }
 
-[[noreturn]] void refuse(const CLI::App& root, const std::string& word) {
-  std::vector<std::string> known = command_names(root);
+[[noreturn]] void refuse(const Arguments& root, const std::string& word) {
+  std::vector<std::string> known = root.commands();
   for (const HelpTopic& topic : help_topics()) known.emplace_back(topic.name);
   const std::string near = did_you_mean(word, known);
   const std::string all = "`paradl help` lists the topics";
   throw UsageError(fmt::format("there is no help on `{}`", word), near.empty() ? all : near + " " + all);
 }
 
-int run(const Session& session, const CLI::App& root, const std::string& word) {
+int run(const Session& session, const Arguments& root, const std::string& word) {
   const Style style = session.style();
-  const auto names = command_names(root);
+  const auto names = root.commands();
   const bool is_command = std::ranges::find(names, word) != names.end();
   const auto topics = help_topics();
   const auto topic = std::ranges::find(topics, word, &HelpTopic::name);
@@ -61,7 +54,7 @@ int run(const Session& session, const CLI::App& root, const std::string& word) {
     print(style.unicode ? text : ascii(text));
     if (is_command) hint(session, fmt::format("help: `paradl {} -h` tells of the command", word));
   } else if (is_command) {
-    print(root.get_subcommand(word)->help("paradl"));
+    print(root.help_of(word));
   } else {
     refuse(root, word);
   }
@@ -70,16 +63,16 @@ int run(const Session& session, const CLI::App& root, const std::string& word) {
 
 }  // namespace
 
-void define_help(CLI::App& root, Session& session, Action& action) {
+void define_help(const Arguments& root, Session& session, Action& action) {
   auto word = std::make_shared<std::string>();
-  CLI::App* command = root.add_subcommand("help", "longer texts by topic, or the help of a command");
-  command->add_option("TOPIC", *word, "a topic or a command; without one, the list of them")->type_name("");
-  command->footer(R"(Examples:
+  const Arguments command = root.add_command("help", "longer texts by topic, or the help of a command");
+  command.text("TOPIC", *word, {.help = "a topic or a command; without one, the list of them"});
+  command.footer(R"(Examples:
   paradl help
   paradl help units
   paradl help advise)");
-  command->callback([&root, &session, &action, word] {
-    action = [&root, &session, word] { return run(session, root, *word); };
+  command.when_chosen([root, &session, &action, word] {
+    action = [root, &session, word] { return run(session, root, *word); };
   });
 }
 

@@ -3,7 +3,6 @@
 #include <cctype>
 #include <filesystem>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "paradl/cli/command.hpp"
@@ -120,32 +119,28 @@ int run(const Session& session, const Words& words) {
 
 }  // namespace
 
-void define_import(CLI::App& root, Session& session, Action& action) {
+void define_import(const Arguments& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
-  CLI::App* command = root.add_subcommand("import", "bring in a model or a system from another tool");
-  command
-      ->add_option(
-          "FILE", words->file,
-          "a network (.net), a platform (.plat) or a list of cut layers (.lc); `-` is standard input")
-      ->required()
-      ->type_name("");
-  command
-      ->add_option("-o", words->output,
-                   "where to write; default: models/NAME.yaml or systems/NAME.yaml if there is such a "
-                   "folder, else NAME.yaml; `-` prints it")
-      ->type_name("OUT.yaml");
-  command
-      ->add_option("--name", words->name, "of the result; default: that of OUT.yaml, or what the file says")
-      ->type_name("NAME");
-  command->add_option("--split", words->splits, "which layers a strategy cuts, from a list; repeatable")
-      ->type_name("STRATEGY=FILE.lc")
-      ->allow_extra_args(false);
-  command->add_flag("--force", words->force, "replace a file that is there already");
-  command->footer(R"(Examples:
+  const Arguments command = root.add_command("import", "bring in a model or a system from another tool");
+  command.text(
+      "FILE", words->file,
+      {.help = "a network (.net), a platform (.plat) or a list of cut layers (.lc); `-` is standard input",
+       .required = true});
+  command.text("-o", words->output,
+               {.help = "where to write; default: models/NAME.yaml or systems/NAME.yaml if there is such a "
+                        "folder, else NAME.yaml; `-` prints it",
+                .meta = "OUT.yaml"});
+  command.text("--name", words->name,
+               {.help = "of the result; default: that of OUT.yaml, or what the file says", .meta = "NAME"});
+  command.texts(
+      "--split", words->splits,
+      {.help = "which layers a strategy cuts, from a list; repeatable", .meta = "STRATEGY=FILE.lc"});
+  command.flag("--force", words->force, {.help = "replace a file that is there already"});
+  command.footer(R"(Examples:
   paradl import RESNET50_ImageNet.net -o models/resnet50-authors.yaml --split filter=filter_resnet.lc
   paradl import ABCI.plat --name abci-flat
   paradl import COSMOFLOW.net -o - | less)");
-  command->callback(
+  command.when_chosen(
       [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
 }
 

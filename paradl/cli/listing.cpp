@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "paradl/cli/ranges.hpp"
@@ -135,17 +134,17 @@ int run(const Session& session, const ListingCommand& command, const Words& word
 
 }  // namespace
 
-void define_listing(CLI::App& root, Session& session, Action& action, const ListingCommand& command) {
+void define_listing(const Arguments& root, Session& session, Action& action, const ListingCommand& command) {
   auto words = std::make_shared<Words>();
-  CLI::App* app = root.add_subcommand(command.word, command.summary);
-  app->add_option("ACTION", words->verb, "list (the default) or show")->type_name("");
-  app->add_option("NAME", words->name, command.name_help)->type_name("");
-  app->add_option("-f,--format", words->format, "text, markdown, csv, json or latex")->type_name("NAME");
-  app->add_option("--columns", words->columns, "columns of the table; `all`, or `help` to list them")
-      ->type_name("LIST");
-  app->add_flag("--json", words->json, "short for -f json");
-  app->footer(command.examples);
-  app->callback([&session, &action, command, words] {
+  const Arguments app = root.add_command(command.word, command.summary);
+  app.text("ACTION", words->verb, {.help = "list (the default) or show"});
+  app.text("NAME", words->name, {.help = command.name_help});
+  app.text("-f,--format", words->format, {.help = "text, markdown, csv, json or latex", .meta = "NAME"});
+  app.text("--columns", words->columns,
+           {.help = "columns of the table; `all`, or `help` to list them", .meta = "LIST"});
+  app.flag("--json", words->json, {.help = "short for -f json"});
+  app.footer(command.examples);
+  app.when_chosen([&session, &action, command, words] {
     action = [&session, command, words] { return run(session, command, *words); };
   });
 }

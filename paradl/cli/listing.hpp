@@ -38,7 +38,7 @@ struct ListingCommand {
   std::vector<std::string> (*names)(const Session&);  // for whoever leaves out `show`
 };
 
-void define_listing(CLI::App& root, Session& session, Action& action, const ListingCommand& command);
+void define_listing(const Arguments& root, Session& session, Action& action, const ListingCommand& command);
 
 /// A name and what is to be said of it. A value of several lines takes several rows; an empty one, none.
 struct Fact {

@@ -137,7 +137,7 @@ int run(int argc, char** argv) {
   for (const auto define :
        {define_advise, define_project, define_explain, define_compare, define_import, define_check,
         define_models, define_systems, define_profiles, define_strategies, define_help})
-    define(root, session, action);
+    define(Arguments(root), session, action);
 
   const bool json = wants_json(session.arguments);
   return guarded(json, [&] {

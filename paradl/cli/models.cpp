@@ -166,7 +166,7 @@ Listing show_model(const Session& session, const std::string& name) {
 
 }  // namespace
 
-void define_models(CLI::App& root, Session& session, Action& action) {
+void define_models(const Arguments& root, Session& session, Action& action) {
   define_listing(root, session, action,
                  {.word = "models",
                   .one = "model",

@@ -1,7 +1,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "paradl/cli/ask.hpp"
@@ -77,21 +76,20 @@ std::string variable_name(std::string key) {
 
 }  // namespace
 
-void Options::define(CLI::App& command, bool single) {
+void Options::define(const Arguments& command, bool single) {
   for (const Row& row : rows) {
     if (single && std::string_view(row.key) == "grids") continue;
     values_[row.key];
-    command.add_option(row.flags, values_[row.key].text, row.help)->type_name(row.meta)->group(row.group);
+    command.text(row.flags, values_[row.key].text, {.help = row.help, .meta = row.meta, .group = row.group});
   }
-  command.add_option("--set", sets_, "override one value of the system file: device.memory=32GiB")
-      ->type_name("KEY=VALUE")
-      ->group(question)
-      ->allow_extra_args(false);
-  command.add_flag("--json", json_, "short for -f json")->group(output);
-  command.add_option("-o", outputs_, "also write there; format from the extension; repeatable")
-      ->type_name("FILE")
-      ->group(output)
-      ->allow_extra_args(false);
+  command.texts("--set", sets_,
+                {.help = "override one value of the system file: device.memory=32GiB",
+                 .meta = "KEY=VALUE",
+                 .group = question});
+  command.flag("--json", json_, {.help = "short for -f json", .group = output});
+  command.texts(
+      "-o", outputs_,
+      {.help = "also write there; format from the extension; repeatable", .meta = "FILE", .group = output});
 }
 
 std::map<std::string, std::string> Options::read_configuration(const SourceText& source) {

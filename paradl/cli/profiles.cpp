@@ -33,7 +33,7 @@ Listing show_profile(const Session& session, const std::string& name) {
 
 }  // namespace
 
-void define_profiles(CLI::App& root, Session& session, Action& action) {
+void define_profiles(const Arguments& root, Session& session, Action& action) {
   define_listing(root, session, action,
                  {.word = "profiles",
                   .one = "profile",

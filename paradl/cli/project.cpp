@@ -1,5 +1,4 @@
 // paradl project: the table of strategies and GPUs.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "paradl/cli/command.hpp"
@@ -42,21 +41,21 @@ int run(const Session& session, Options& options, const std::string& model) {
 
 }  // namespace
 
-void define_project(CLI::App& root, Session& session, Action& action) {
+void define_project(const Arguments& root, Session& session, Action& action) {
   struct Words {
     std::string model;
     Options options;
   };
   auto words = std::make_shared<Words>();
-  CLI::App* command = root.add_subcommand("project", "the table: time and memory for strategies x GPUs");
-  command->add_option("MODEL", words->model, "name in models/, a path, or gpt:layers=24,hidden=...")
-      ->required();
-  words->options.define(*command, false);
-  command->footer(R"(Examples:
+  const Arguments command = root.add_command("project", "the table: time and memory for strategies x GPUs");
+  command.text("MODEL", words->model,
+               {.help = "name in models/, a path, or gpt:layers=24,hidden=...", .required = true});
+  words->options.define(command, false);
+  command.footer(R"(Examples:
   paradl project resnet50 --on abci -p 16..256
   paradl project vgg16 --on dgx-a100 -p 64 -s data,data+filter --grids all
   paradl project gpt3-175b --on selene -p 1024 -b 1024 --framework megatron --json)");
-  command->callback([&session, &action, words] {
+  command.when_chosen([&session, &action, words] {
     action = [&session, words] { return run(session, words->options, words->model); };
   });
 }

@@ -209,7 +209,7 @@ Listing show_strategy(const Session&, const std::string& name) {
 
 }  // namespace
 
-void define_strategies(CLI::App& root, Session& session, Action& action) {
+void define_strategies(const Arguments& root, Session& session, Action& action) {
   define_listing(root, session, action,
                  {.word = "strategies",
                   .one = "strategy",

@@ -168,7 +168,7 @@ Listing show_system(const Session& session, const std::string& name) {
 
 }  // namespace
 
-void define_systems(CLI::App& root, Session& session, Action& action) {
+void define_systems(const Arguments& root, Session& session, Action& action) {
   define_listing(root, session, action,
                  {.word = "systems",
                   .one = "system",
