@@ -38,8 +38,9 @@ std::string headline(const Ask& ask, const Answer& answer) {
                      text(smallest->cost->memory.total()), smallest->strategy->text, text(device));
 }
 
+/// `again` is what else was typed about machine and training: the next question must be about the same.
 std::string closing(const Ask& ask, const Answer& answer, const std::string& model, const std::string& system,
-                    const std::string& batch) {
+                    const std::string& again) {
   std::string out;
   const Projection& best = answer.results.front();
   if (best.feasible()) {
@@ -63,7 +64,7 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
     out += fmt::format(
         "Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text, model, system,
         best.mesh.axes > 1 ? "--grid " + grid_text(best.mesh, false) : fmt::format("-p {}", best.gpus),
-        ask.default_batch ? "" : " -b " + batch);
+        again);
   return out;
 }
 
@@ -89,7 +90,7 @@ int run(const Session& session, Options& options, const std::string& model) {
            fmt::format("\n{} on {}, {} GPU{}, mini-batch {}, epoch of {} samples\n\n", ask->work.name,
                        ask->machine.name, p, p == 1 ? "" : "s", batch_text(ask->question.batch, batch),
                        count(ask->work.D)) +
-           table.text + "\n" + closing(*ask, answer, model, options.get("on"), options.get("batch"));
+           table.text + "\n" + closing(*ask, answer, model, options.get("on"), options.repeated());
   };
   deliver(session, options, answer,
           {"strategy", "grid", "epoch", "compute", "communication", "memory", "samples", "tokens",
@@ -110,7 +111,7 @@ void define_advise(const Arguments& root, Session& session, Action& action) {
   const Arguments command = root.add_command("advise", "which strategy should I use? (start here)");
   command.text("MODEL", words->model,
                {.help = "name in models/, a path, or gpt:layers=24,hidden=...", .required = true});
-  words->options.define(command, true);
+  words->options.define(command, {"grids"});
   command.footer(R"(Examples:
   paradl advise resnet50 --on abci -p 64
   paradl advise cosmoflow-512 --on abci -p 128 -b 1/node

@@ -1,6 +1,7 @@
 #include "paradl/cli/ask.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <tuple>
 
@@ -14,13 +15,19 @@ namespace paradl {
 namespace {
 
 template <class Enum, std::size_t N>
-Enum choose(const std::string& option, const std::string& word,
+Enum choose(const Options& options, const std::string& key, const std::string& fallback,
             const std::array<std::string_view, N>& names) {
-  if (const auto found = find_name<Enum>(names, word)) return *found;
-  const std::vector<std::string> known(names.begin(), names.end());
-  const std::string near = did_you_mean(word, known);
-  throw UsageError(fmt::format("--{} {}: not known", option, word),
-                   near.empty() ? fmt::format("use {}", fmt::join(known, ", ")) : near);
+  return options.read(key, fallback, [&](const std::string& word) {
+    if (const auto found = find_name<Enum>(names, word)) return *found;
+    const std::vector<std::string> known(names.begin(), names.end());
+    const std::string near = did_you_mean(word, known);
+    throw UsageError(fmt::format("--{} {}: not known", key, word),
+                     near.empty() ? fmt::format("use {}", fmt::join(known, ", ")) : near);
+  });
+}
+
+double number(const Options& options, const std::string& key, double least, double most) {
+  return options.read(key, "", [&](const std::string& text) { return read_number(key, text, least, most); });
 }
 
 constexpr std::array<std::string_view, 2> on_off{"off", "on"};
@@ -31,25 +38,6 @@ constexpr std::array<std::string_view, 2> schedules{"gpipe", "1f1b"};
 constexpr std::array<std::string_view, 2> batch_norms{"local", "sync"};
 constexpr std::array<std::string_view, 2> grid_choices{"best", "all"};
 constexpr std::array<std::string_view, 2> frameworks{"pytorch", "megatron"};
-
-Training read_training(const Options& options) {
-  Training t;
-  // Megatron-LM trains transformers in 16 bits with Adam; everything else starts from fp32 and momentum.
-  const bool megatron =
-      options.has("framework") && choose<int>("framework", options.get("framework"), frameworks) == 1;
-  t.precision =
-      choose<Precision>("precision", options.get("precision", megatron ? "fp16" : "fp32"), precision_names);
-  t.optimizer = choose<Optimizer>("optimizer", options.get("optimizer", megatron ? "adam" : "momentum"),
-                                  optimizer_names);
-  t.micro_batches = read_count("micro-batches", options.get("micro-batches", "1"), 1, 1'000'000);
-  t.schedule = choose<Schedule>("schedule", options.get("schedule", "gpipe"), schedules);
-  t.overlap = choose<int>("overlap", options.get("overlap", "on"), on_off) == 1;
-  t.reduction = choose<Reduction>("reduction", options.get("reduction", "allreduce"), reductions);
-  t.synchronised_batch_norm = choose<int>("batch-norm", options.get("batch-norm", "local"), batch_norms) == 1;
-  t.ceil_iterations = choose<int>("iterations", options.get("iterations", "exact"), iteration_rules) == 1;
-  if (options.has("gamma")) t.gamma = read_positive("gamma", options.get("gamma"));
-  return t;
-}
 
 std::vector<Override> read_overrides(const std::vector<std::string>& sets) {
   std::vector<Override> out;
@@ -62,47 +50,101 @@ std::vector<Override> read_overrides(const std::vector<std::string>& sets) {
   return out;
 }
 
+/// `data=16,filter=4` says which axes there are, and in which order.
+StrategyName strategy_of_grid(const std::string& grid) {
+  if (grid.find('=') == grid.npos)
+    throw UsageError(fmt::format("--grid {}: of which strategy?", grid),
+                     "write data=16,filter=4, or add -s data+filter");
+  std::string name;
+  for (const std::string& item : split_list(grid, ','))
+    name += (name.empty() ? "" : "+") + item.substr(0, item.find('='));
+  return read_strategy(name);
+}
+
+/// A mini-batch has whole samples. (The model file's own, a share a GPU, is rounded up instead.)
+void check_batch(const BatchRule& rule, const std::vector<int>& gpus, const Machine& machine,
+                 const std::string& text) {
+  for (const int p : gpus)
+    if (const double batch = rule.samples(p, machine); batch != std::floor(batch))
+      throw UsageError(
+          fmt::format("a mini-batch of {} is {} samples on {} GPU{}", text, batch, p, p == 1 ? "" : "s"),
+          "choose one that gives whole samples, or write the whole mini-batch: -b 32");
+}
+
 Question read_question(const Options& options, const Ask& ask, bool needs_gpus) {
   Question q;
-  q.named = options.has("strategy");
-  if (q.named) {
+  q.named = options.has("strategy") || options.has("grid");
+  if (options.has("strategy")) {
     for (const std::string& name : split_list(options.get("strategy"), ','))
       q.strategies.push_back(read_strategy(name));
     if (q.strategies.empty()) throw UsageError("--strategy names none", "write -s data,data+filter");
+  } else if (options.has("grid")) {
+    q.strategies = {strategy_of_grid(options.get("grid"))};
   } else {
     q.strategies = default_strategies();
     if (ask.fidelity == Fidelity::paper)
       std::erase_if(q.strategies, [](const StrategyName& s) { return !paper::find_row(s.text); });
   }
   if (options.has("grid")) {
-    if (q.strategies.size() != 1 || !q.named)
-      throw UsageError("--grid needs one strategy", "add -s data+filter");
+    if (q.strategies.size() != 1)
+      throw UsageError(fmt::format("--grid {} is for one strategy, and -s names {}", options.get("grid"),
+                                   q.strategies.size()),
+                       "leave one of them out");
     q.grid = read_grid(options.get("grid"), q.strategies.front());
+    for (const Parts& parts : *q.grid)
+      for (std::size_t d = std::size_t(ask.work.input.dims); d < 3; ++d)
+        if (parts.cut[d] > 1)
+          throw UsageError(
+              fmt::format("--grid {}: samples of {} have {} extent{} to cut", options.get("grid"),
+                          ask.work.name, ask.work.input.dims, ask.work.input.dims == 1 ? "" : "s"),
+              ask.work.input.dims == 1 ? "write spatial=4" : "write spatial=2x2");
     double size = 1;
     for (const Parts& parts : *q.grid) size *= parts.total;
     if (size > ask.machine.gpus())
       throw UsageError(fmt::format("{} has {} GPUs, and the grid {} wants {}", ask.machine.name,
                                    ask.machine.gpus(), options.get("grid"), size));
-    q.gpus = options.has("gpus") ? read_gpus(options.get("gpus"), ask.machine) : std::vector{int(size)};
+    q.gpus =
+        options.has("gpus")
+            ? options.read("gpus", "", [&](const std::string& text) { return read_gpus(text, ask.machine); })
+            : std::vector{int(size)};
     if (q.gpus != std::vector{int(size)})
       throw UsageError(fmt::format("the grid {} has {} GPUs, but -p says {}", options.get("grid"), size,
                                    options.get("gpus")),
                        fmt::format("leave -p out, or write -p {}", size));
   } else if (options.has("gpus")) {
-    q.gpus = read_gpus(options.get("gpus"), ask.machine);
+    q.gpus = options.read("gpus", "", [&](const std::string& text) { return read_gpus(text, ask.machine); });
   } else if (needs_gpus) {
     throw UsageError("how many GPUs?", "add -p 64, or a range such as -p 16..1024");
   }
   for (const StrategyName& s : q.strategies)
     if (q.named && s.axes.empty() && std::ranges::any_of(q.gpus, [](int p) { return p > 1; }))
       throw UsageError("`serial` runs on one GPU", "use -p 1, or leave serial out");
-  q.batch = options.has("batch") ? read_batch(options.get("batch"))
+  q.batch = options.has("batch") ? options.read("batch", "", read_batch)
                                  : BatchRule{.per = BatchRule::Per::gpu, .value = ask.work.batch};
-  q.grids = choose<Grids>("grids", options.get("grids", "best"), grid_choices);
+  if (options.has("batch")) check_batch(q.batch, q.gpus, ask.machine, options.get("batch"));
+  q.grids = choose<Grids>(options, "grids", "best", grid_choices);
   return q;
 }
 
 }  // namespace
+
+Training read_training(const Options& options) {
+  Training t;
+  // Megatron-LM trains transformers in 16 bits with Adam; everything else starts from fp32 and momentum.
+  const bool megatron = choose<int>(options, "framework", "pytorch", frameworks) == 1;
+  t.precision = choose<Precision>(options, "precision", megatron ? "fp16" : "fp32", precision_names);
+  t.optimizer = choose<Optimizer>(options, "optimizer", megatron ? "adam" : "momentum", optimizer_names);
+  t.micro_batches = options.read("micro-batches", "1", [](const std::string& text) {
+    return read_count("micro-batches", text, 1, 1'000'000);
+  });
+  t.schedule = choose<Schedule>(options, "schedule", "gpipe", schedules);
+  t.overlap = choose<int>(options, "overlap", "on", on_off) == 1;
+  t.reduction = choose<Reduction>(options, "reduction", "allreduce", reductions);
+  t.synchronised_batch_norm = choose<int>(options, "batch-norm", "local", batch_norms) == 1;
+  t.ceil_iterations = choose<int>(options, "iterations", "exact", iteration_rules) == 1;
+  if (options.has("gamma")) t.gamma = number(options, "gamma", 1e-3, 1e3);
+  return t;
+}
 
 Projection Ask::project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
   return fidelity == Fidelity::paper ? paper::project(setting(), strategy, mesh, batch)
@@ -116,7 +158,8 @@ std::vector<Projection> Ask::sweep() const {
 }
 
 std::string Ask::links_text() const {
-  return "specifications in " + std::filesystem::path(system_spec.source.file).filename().string();
+  return "specifications in " + std::filesystem::path(system_spec.source.file).filename().string() +
+         (overridden ? " with --set" : "");
 }
 
 std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model,
@@ -128,14 +171,15 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
                      fmt::format("add `--on abci`, or set PARADL_SYSTEM; `paradl systems` lists all {}",
                                  catalog.names("systems").size()));
   ask->system_spec = catalog.system(system, read_overrides(options.sets()));
+  ask->overridden = !options.sets().empty();
   ask->machine = build_machine(ask->system_spec);
-  ask->fidelity = choose<Fidelity>("fidelity", options.get("fidelity", "detailed"), fidelities);
+  ask->fidelity = choose<Fidelity>(options, "fidelity", "detailed", fidelities);
   ask->training = read_training(options);
-  if (options.has("samples")) ask->work.D = read_positive("samples", options.get("samples"));
+  if (options.has("samples")) ask->work.D = number(options, "samples", 1, 1e15);
   if (!(ask->work.D > 0))
     throw UsageError(fmt::format("{} names no data set, so an epoch has no length", ask->work.name),
                      "add --samples N");
-  if (options.has("epochs")) ask->epochs = read_positive("epochs", options.get("epochs"));
+  if (options.has("epochs")) ask->epochs = number(options, "epochs", 1e-6, 1e9);
   ask->default_batch = !options.has("batch");
   ask->times = layer_times(ask->work, ask->machine, ask->training.precision, ask->training.optimizer);
   ask->question = read_question(options, *ask, needs_gpus);

@@ -16,32 +16,51 @@ namespace paradl {
 /// file.
 class Options {
  public:
-  /// Adds the shared options to a command. `single` commands answer for one number of GPUs.
-  void define(const Arguments& command, bool single);
+  /// Adds the shared options to a command, but for those it would not heed.
+  void define(const Arguments& command, const std::vector<std::string_view>& without = {});
 
   /// Fills what the command line left open: PARADL_* variables, then paradl.yaml here or above, then the
   /// user's own.
   void complete();
 
-  /// What a configuration file sets, by the long names of options. SpecError for anything else in it.
-  static std::map<std::string, std::string> read_configuration(const SourceText& source);
+  /// What a configuration file sets. SpecError for keys that are no options.
+  void read_configuration(const SourceText& source);
   static std::vector<std::string> configuration_keys();
+
+  /// Reads a value with `parse`; what that refuses is blamed on where the value came from.
+  template <class Parse>
+  auto read(const std::string& key, const std::string& fallback, Parse parse) const {
+    const std::string text = get(key, fallback);
+    try {
+      return parse(text);
+    } catch (const UsageError& error) {
+      blame(key, error);
+    }
+  }
+  bool typed(const std::string& key) const { return has(key) && values_.at(key).origin == typed_here; }
 
   bool has(const std::string& key) const { return values_.contains(key) && !values_.at(key).text.empty(); }
   std::string get(const std::string& key, const std::string& fallback = {}) const {
     return has(key) ? values_.at(key).text : fallback;
   }
-  void set(const std::string& key, const std::string& text) { values_[key] = {text, "command line"}; }
+  void set(const std::string& key, const std::string& text) { values_[key] = {text, typed_here, {}, {}}; }
   const std::vector<std::string>& sets() const { return sets_; }
   const std::vector<std::string>& outputs() const { return outputs_; }
   bool json() const { return json_; }
+  /// What was typed about machine and training, as it would be typed again: " --precision bf16 --set ...".
+  /// What was asked (GPUs, strategy, grid) and how to answer are left out.
+  std::string repeated() const;
   /// What -v prints: each setting and its origin.
   std::string origins() const;
 
  private:
+  static constexpr const char* typed_here = "command line";
   struct Entry {
-    std::string text, origin = "command line";
+    std::string text, origin = typed_here;
+    std::optional<SourceText> file = {};  // the configuration that has it ...
+    Spot spot = {};                       // ... and where
   };
+  [[noreturn]] void blame(const std::string& key, const UsageError& error) const;
   std::map<std::string, Entry> values_;
   std::vector<std::string> sets_, outputs_;
   bool json_ = false;
@@ -60,6 +79,7 @@ struct Ask {
   Question question;
   Fidelity fidelity = Fidelity::detailed;
   bool default_batch = false;  // nobody gave one
+  bool overridden = false;     // --set changed the system
   double epochs = 0;           // 0: not asked
   std::unique_ptr<Planner> planner;
 
@@ -68,6 +88,9 @@ struct Ask {
   std::vector<Projection> sweep() const;
   std::string links_text() const;  // where link times come from, for footnotes
 };
+
+/// Reads how a framework trains. UsageError or SpecError for a value that cannot be.
+Training read_training(const Options& options);
 
 /// Reads model, system and options. UsageError or SpecError where they do not make a question.
 std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model,

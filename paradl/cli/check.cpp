@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "paradl/cli/command.hpp"
+#include "paradl/cli/ranges.hpp"
 #include "paradl/spec/reader.hpp"
 
 namespace paradl {
@@ -26,7 +27,16 @@ struct Checked {
   std::vector<Warning> warnings;
 };
 
-bool has_any(const YAML::Node& root, const std::vector<std::string>& keys) {
+/// Whether one of the keys stands at the top of the file. Block style is told from the text, since parsing
+/// takes long and the loader does it anyway.
+bool has_any(const SourceText& source, const std::vector<std::string>& keys) {
+  const auto at_line_start = [&](const std::string& key) {
+    return source.text.starts_with(key + ":") || source.text.find("\n" + key + ":") != std::string::npos;
+  };
+  if (std::ranges::any_of(keys, at_line_start)) return true;
+  const std::size_t first = source.text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || source.text[first] != '{') return false;
+  const YAML::Node root = parse_yaml(source);
   return root.IsMap() &&
          std::ranges::any_of(keys, [&](const std::string& key) { return root[key].IsDefined(); });
 }
@@ -43,11 +53,11 @@ std::string kind_by_path(const std::string& file) {
 }
 
 /// Content decides; the path only where a file has nothing that tells.
-std::string kind_of(const YAML::Node& root, const std::string& file) {
-  if (has_any(root, {"layers", "base"})) return "model";
-  if (has_any(root, {"device", "levels"})) return "system";
-  const std::string kind = kind_by_path(file);
-  return kind == "unknown" && has_any(root, Options::configuration_keys()) ? "configuration" : kind;
+std::string kind_of(const SourceText& source) {
+  if (has_any(source, {"layers", "base"})) return "model";
+  if (has_any(source, {"device", "levels"})) return "system";
+  const std::string kind = kind_by_path(source.file);
+  return kind == "unknown" && has_any(source, Options::configuration_keys()) ? "configuration" : kind;
 }
 
 /// Names are looked up by file, so a file that calls itself something else is found under one name and
@@ -91,20 +101,16 @@ void check_system(const SourceText& source, Checked& out) {
   }
 }
 
-void check_configuration(const Session& session, const SourceText& source, const YAML::Node& root) {
-  const auto values = Options::read_configuration(source);
-  if (!values.contains("on")) return;
-  Problems problems(source);
-  Reader map(root, problems, "a configuration file");
-  const std::string key = map.has("on") ? "on" : "system";
-  try {
-    session.catalog.system(values.at("on"));
-  } catch (const UsageError& error) {
-    map.wrong(key, error.what(), error.help());
-  } catch (const SpecError& error) {
-    map.wrong(key, fmt::format("`{}` has mistakes", error.file()), "check that file, too");
-  }
-  problems.raise();
+/// Every value of a configuration is read as a command would, so far as that needs no model.
+void check_configuration(const Session& session, const SourceText& source) {
+  Options options;
+  options.read_configuration(source);
+  read_training(options);
+  options.read("batch", "1", [](const std::string& text) { return read_batch(text); });
+  options.read("on", "", [&](const std::string& name) {
+    if (!name.empty()) session.catalog.system(name);
+    return 0;
+  });
 }
 
 [[noreturn]] void refuse(const SourceText& source) {
@@ -117,14 +123,13 @@ void check_configuration(const Session& session, const SourceText& source, const
 Checked check(const Session& session, const SourceText& source) {
   Checked out{.path = source.file, .kind = kind_by_path(source.file), .error = {}, .warnings = {}};
   try {
-    const YAML::Node root = parse_yaml(source);
-    out.kind = kind_of(root, source.file);
+    out.kind = kind_of(source);
     if (out.kind == "model")
       check_model(session, source, out);
     else if (out.kind == "system")
       check_system(source, out);
     else if (out.kind == "configuration")
-      check_configuration(session, source, root);
+      check_configuration(session, source);
     else
       refuse(source);
   } catch (const SpecError& error) {

@@ -109,7 +109,7 @@ void define_compare(const Arguments& root, Session& session, Action& action) {
       "WORDS", words->words,
       {.help = "strategies and a model; or systems with --model; or result files", .required = true});
   command.text("--model", words->model, {.help = "the model, when systems are compared", .meta = "NAME"});
-  words->options.define(command, true);
+  words->options.define(command, {"grids", "columns", "sort"});
   command.footer(R"(Examples:
   paradl compare data data+spatial resnet50 --on abci -p 64
   paradl compare abci dgx-a100 --model resnet50 -p 64

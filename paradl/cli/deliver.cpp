@@ -3,9 +3,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "paradl/cli/command.hpp"
@@ -28,6 +30,59 @@ std::string format_of(const std::string& path) {
                    "use .json, .jsonl, .csv, .md, .tex or .txt");
 }
 
+/// A file that is written beside the old one first: a full disk must not cost the user what was there.
+class NewFile {
+ public:
+  NewFile(const std::string& path, const std::string& text) : path_(path) {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    if (const fs::path real = fs::canonical(path, failed); !failed)
+      path_ = real.string();  // not the link to it
+    if (fs::exists(path_, failed) &&
+        !fs::is_regular_file(path_, failed)) {  // devices are written as they are
+      std::ofstream out(path_, std::ios::binary);
+      if (!(out << text << std::flush)) refuse(errno);
+      return;
+    }
+    beside_ = path_ + ".XXXXXX";
+    const int file = ::mkstemp(beside_.data());
+    if (file < 0) {
+      beside_.clear();
+      refuse(errno);
+    }
+    ::fchmod(file, 0644);
+    const bool written = ::write(file, text.data(), text.size()) == ssize_t(text.size());
+    const int reason = errno;
+    if (::close(file) != 0 || !written) refuse(reason);
+  }
+  NewFile(NewFile&& other) noexcept
+      : path_(std::move(other.path_)), beside_(std::exchange(other.beside_, {})) {}
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  NewFile& operator=(NewFile&&) = delete;
+  ~NewFile() { forget(); }
+
+  /// Puts it in its place.
+  void keep() {
+    if (beside_.empty()) return;
+    if (std::rename(beside_.c_str(), path_.c_str()) != 0) refuse(errno);
+    beside_.clear();
+  }
+
+ private:
+  void forget() {
+    if (!beside_.empty()) ::unlink(beside_.c_str());
+    beside_.clear();
+  }
+  [[noreturn]] void refuse(int reason) {
+    forget();
+    throw EnvironmentError(fmt::format("cannot write `{}`: {}", path_, std::strerror(reason)),
+                           "check the folder and its permissions");
+  }
+
+  std::string path_, beside_;
+};
+
 }  // namespace
 
 Style Session::style() const {
@@ -44,24 +99,7 @@ void hint(const Session& session, const std::string& text) {
   if (session.verbosity >= 0 && !text.empty()) std::fprintf(stderr, "%s\n", text.c_str());
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  namespace fs = std::filesystem;
-  std::error_code failed;
-  // Beside the old file first: a full disk must not cost the user what was there. Devices are written as they
-  // are.
-  const bool beside = !fs::exists(path, failed) || fs::is_regular_file(path, failed);
-  const std::string target = beside ? path + ".part" : path;
-  std::ofstream out(target, std::ios::binary);
-  if (out) out << text << std::flush;
-  const bool written = bool(out);
-  const int reason = errno;
-  out.close();
-  if (written && beside) fs::rename(target, path, failed);
-  if (written && !(beside && failed)) return;
-  if (beside) fs::remove(target, failed);
-  throw EnvironmentError(fmt::format("cannot write `{}`: {}", path, std::strerror(reason)),
-                         "check the folder and its permissions");
-}
+void write_file(const std::string& path, const std::string& text) { NewFile(path, text).keep(); }
 
 Answer start_answer(const Session& session, const Ask& ask) {
   Answer answer;
@@ -86,7 +124,13 @@ std::string render_table(const std::string& format, const Table& table) {
 
 void deliver(const Session& session, const Options& options, const Render& render) {
   const std::string main = render(options.get("format", "text"), session.style());
-  for (const std::string& path : options.outputs()) write_file(path, render(format_of(path), Style{}));
+  // Nothing is written before all is rendered, and nothing is replaced before all is written.
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const std::string& path : options.outputs())
+    texts.emplace_back(path, render(format_of(path), Style{}));
+  std::vector<NewFile> files;
+  for (const auto& [path, text] : texts) files.emplace_back(path, text);
+  for (NewFile& file : files) file.keep();
   print(main);
 }
 
@@ -99,6 +143,8 @@ void deliver(const Session& session, const Options& options, const Answer& answe
   const std::vector<std::string> ids = !chosen           ? columns
                                        : wanted == "all" ? projection_columns()
                                                          : split_list(wanted, ',');
+  if (ids.empty())
+    throw UsageError(fmt::format("--columns {} names none", wanted), "`--columns help` lists them");
   deliver(session, options, [&](const std::string& format, Style style) -> std::string {
     if (format == "json") return to_json(answer);
     if (format == "jsonl") return to_jsonl(answer);

@@ -54,9 +54,6 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
 int run(const Session& session, Options& options, const std::string& strategy, const std::string& model,
         bool layers) {
   options.complete();
-  if (options.has("strategy"))
-    throw UsageError("the strategy is named once",
-                     fmt::format("write paradl explain {} {}", options.get("strategy"), model));
   options.set("strategy", strategy);
   const auto ask = read_ask(session.catalog, options, model, options.get("on"));
   if (ask->question.gpus.size() != 1) throw UsageError("explain answers for one number of GPUs", "use -p 64");
@@ -98,7 +95,7 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   command.text("MODEL", words->model,
                {.help = "name in models/, a path, or gpt:layers=24,hidden=...", .required = true});
   command.flag("--layers", words->layers, {.help = "the same for every layer, largest first"});
-  words->options.define(command, true);
+  words->options.define(command, {"strategy", "grids", "columns", "sort"});
   command.footer(R"(Examples:
   paradl explain data resnet50 --on abci -p 64
   paradl explain data+filter vgg16 --on abci --grid data=16,filter=4 --layers

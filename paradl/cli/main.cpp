@@ -1,4 +1,5 @@
 // paradl: parse, dispatch, catch once, return the exit code.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -60,6 +61,22 @@ UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& erro
   return UsageError(error.what(), help());
 }
 
+/// Of a command's help what fits one screen: the options about training and output are left to --help.
+std::string one_screen(const std::string& help) {
+  std::string out;
+  bool hidden = false, any = false;
+  for (std::size_t start = 0; start < help.size();) {
+    const std::size_t end = std::min(help.find('\n', start), help.size());
+    const std::string_view line = std::string_view(help).substr(start, end - start);
+    if (!line.empty() && line.front() != ' ')
+      hidden = line == "How it is trained:" || line == "How to answer:";
+    any |= hidden;
+    if (!hidden) out.append(line) += '\n';
+    start = end + 1;
+  }
+  return any ? out + "\n`--help` shows the options about training and output, too.\n" : out;
+}
+
 /// Errors follow the format of the answer, and may come before the options have been read.
 bool wants_json(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -71,14 +88,24 @@ bool wants_json(const std::vector<std::string>& arguments) {
   return false;
 }
 
+void complain(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
 int report(bool json, const std::string& kind, const std::string& message, const std::string& help,
            int code) {
-  if (json)
-    std::fputs(error_json(kind, message, help).c_str(), stderr);
-  else
-    std::fprintf(stderr, "error: %s\n%s", message.c_str(),
-                 help.empty() ? "" : ("help: " + help + "\n").c_str());
+  complain(json ? error_json(kind, message, help)
+                : fmt::format("error: {}\n{}", message, help.empty() ? "" : "help: " + help + "\n"));
   return code;
+}
+
+/// CLI11 takes an empty word for one that was not given; more likely a variable of the shell was not set.
+void refuse_empty(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (!word.empty() && !(word.starts_with("--") && word.ends_with('='))) continue;
+    throw UsageError(i == 0 || !word.empty() ? fmt::format("`{}` has no value", word)
+                                             : fmt::format("an empty word follows `{}`", arguments[i - 1]),
+                     "is a variable of the shell not set?");
+  }
 }
 
 int guarded(bool json, const Action& action) {
@@ -87,9 +114,7 @@ int guarded(bool json, const Action& action) {
   } catch (const UsageError& error) {
     return report(json, "usage", shortened(error.what()), shortened(error.help()), usage);
   } catch (const SpecError& error) {
-    std::string pictures = render(error);
-    if (json) return report(json, "spec", pictures, "", bad_spec);
-    std::fputs(pictures.c_str(), stderr);
+    complain(json ? error_json(error) : render(error));
     return bad_spec;
   } catch (const EnvironmentError& error) {
     return report(json, "environment", error.what(), error.help(), bad_environment);
@@ -142,11 +167,16 @@ int run(int argc, char** argv) {
   const bool json = wants_json(session.arguments);
   return guarded(json, [&] {
     try {
+      refuse_empty(session.arguments);
       root.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
       const CLI::App* chosen = &root;
       for (const CLI::App* sub : root.get_subcommands()) chosen = sub;
-      print(chosen == &root ? tree : chosen->help("paradl"));
+      if (const auto left = root.remaining(); chosen == &root && !left.empty())
+        throw explain_parse_error(root, CLI::ExtrasError("paradl", left));
+      const auto& words = session.arguments;
+      const bool all = std::ranges::find(words, "--help") != words.end();
+      print(chosen == &root ? tree : all ? chosen->help("paradl") : one_screen(chosen->help("paradl")));
       return answered;
     } catch (const CLI::ParseError& error) {
       throw explain_parse_error(root, error);
@@ -160,7 +190,8 @@ int run(int argc, char** argv) {
     if (version) {
       print(fmt::format("paradl {}\n", PARADL_VERSION));
       if (session.verbosity > 0)
-        print(fmt::format("compiler {}\ncalibration: not part of this build\n", __VERSION__));
+        print(fmt::format("commit {}\ncompiler {}\ncalibration: not part of this build\n", PARADL_COMMIT,
+                          __VERSION__));
       return answered;
     }
     if (!action) {

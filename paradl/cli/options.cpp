@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -12,6 +13,8 @@ namespace {
 struct Row {
   const char *flags, *key, *meta, *help;
   const char* group;
+  bool again =
+      false;  // belongs to the machine or the training, so the next question about the same has it too
 };
 
 constexpr const char* question = "What to ask";
@@ -22,23 +25,23 @@ constexpr const char* output = "How to answer";
 constexpr Row rows[] = {
     {"--on", "on", "SYSTEM", "name in systems/, or a path", question},
     {"-p,--gpus", "gpus", "RANGE", "64; 16,64; 16..1024 (doubling); 16..128:+16; 4..1024:x4; 16x4 (nodes x GPUs)", question},
-    {"-b,--batch", "batch", "N", "2048 (whole mini-batch), 32/gpu or 64/node; default: the model file's, per GPU", question},
+    {"-b,--batch", "batch", "N", "2048 (whole mini-batch), 32/gpu or 64/node; default: the model file's, per GPU", question, true},
     {"-s,--strategy", "strategy", "LIST", "data,data+filter ...; default: all", question},
     {"--grid", "grid", "SIZES", "data=16,filter=4 or 16x4; space may be cut as spatial=2x2", question},
     {"--grids", "grids", "WHICH", "best (of each strategy) or all", question},
-    {"--fidelity", "fidelity", "KIND", "detailed (the engine) or paper (its closed forms)", question},
-    {"--iterations", "iterations", "RULE", "I = D/B: exact, or rounded up (ceil) in exchanges and updates", question},
-    {"--samples", "samples", "N", "samples per epoch; default: the model file's data set", question},
+    {"--fidelity", "fidelity", "KIND", "detailed (the engine) or paper (its closed forms)", question, true},
+    {"--iterations", "iterations", "RULE", "I = D/B: exact, or rounded up (ceil) in exchanges and updates", question, true},
+    {"--samples", "samples", "N", "samples per epoch; default: the model file's data set", question, true},
     {"--epochs", "epochs", "N", "adds the time and GPU-hours of N epochs", question},
-    {"--precision", "precision", "NAME", "fp32, tf32, fp16, bf16 (mixed) or fp8; default fp32", training},
-    {"--optimizer", "optimizer", "NAME", "sgd, momentum, adam or lamb; default momentum", training},
-    {"--framework", "framework", "NAME", "pytorch, or megatron (fp16 and Adam unless said otherwise)", training},
-    {"--micro-batches", "micro-batches", "S", "micro-batches per pipeline and iteration; default 1", training},
-    {"--schedule", "schedule", "NAME", "gpipe or 1f1b", training},
-    {"--overlap", "overlap", "on|off", "gradient exchange behind the backward pass; default on", training},
-    {"--reduction", "reduction", "NAME", "allreduce (as the paper's framework) or reduce-scatter, for filter, channel, tensor", training},
-    {"--batch-norm", "batch-norm", "NAME", "local statistics, or sync across GPUs", training},
-    {"--gamma", "gamma", "G", "the paper's memory accounting with reuse factor G", training},
+    {"--precision", "precision", "NAME", "fp32, tf32, fp16, bf16 (mixed) or fp8; default fp32", training, true},
+    {"--optimizer", "optimizer", "NAME", "sgd, momentum, adam or lamb; default momentum", training, true},
+    {"--framework", "framework", "NAME", "pytorch, or megatron (fp16 and Adam unless said otherwise)", training, true},
+    {"--micro-batches", "micro-batches", "S", "micro-batches per pipeline and iteration; default 1", training, true},
+    {"--schedule", "schedule", "NAME", "gpipe or 1f1b", training, true},
+    {"--overlap", "overlap", "on|off", "gradient exchange behind the backward pass; default on", training, true},
+    {"--reduction", "reduction", "NAME", "allreduce (as the paper's framework) or reduce-scatter, for filter, channel, tensor", training, true},
+    {"--batch-norm", "batch-norm", "NAME", "local statistics, or sync across GPUs", training, true},
+    {"--gamma", "gamma", "G", "the paper's memory accounting with reuse factor G", training, true},
     {"--format,-f", "format", "NAME", "text, markdown, csv, json, jsonl or latex", output},
     {"--columns", "columns", "LIST", "columns of the table; `all`, or `help` to list them", output},
     {"--sort", "sort", "COLUMN", "column to sort by", output},
@@ -47,13 +50,14 @@ constexpr Row rows[] = {
 
 std::optional<std::filesystem::path> project_config() {
   namespace fs = std::filesystem;
-  std::error_code failed;
-  for (fs::path here = fs::current_path(failed); !failed;) {
-    if (fs::is_regular_file(here / "paradl.yaml", failed)) return here / "paradl.yaml";
-    if (here == here.parent_path()) break;
+  std::error_code nowhere, missing;
+  fs::path here = fs::current_path(nowhere);
+  if (nowhere) return {};
+  while (!fs::is_regular_file(here / "paradl.yaml", missing)) {
+    if (here == here.parent_path()) return {};
     here = here.parent_path();
   }
-  return {};
+  return here / "paradl.yaml";
 }
 
 std::optional<std::filesystem::path> user_config() {
@@ -76,9 +80,9 @@ std::string variable_name(std::string key) {
 
 }  // namespace
 
-void Options::define(const Arguments& command, bool single) {
+void Options::define(const Arguments& command, const std::vector<std::string_view>& without) {
   for (const Row& row : rows) {
-    if (single && std::string_view(row.key) == "grids") continue;
+    if (std::ranges::find(without, row.key) != without.end()) continue;
     values_[row.key];
     command.text(row.flags, values_[row.key].text, {.help = row.help, .meta = row.meta, .group = row.group});
   }
@@ -92,19 +96,30 @@ void Options::define(const Arguments& command, bool single) {
       {.help = "also write there; format from the extension; repeatable", .meta = "FILE", .group = output});
 }
 
-std::map<std::string, std::string> Options::read_configuration(const SourceText& source) {
+void Options::read_configuration(const SourceText& source) {
   const YAML::Node root = parse_yaml(source);
+  if (root.IsNull()) return;
   Problems problems(source);
-  std::map<std::string, std::string> values;
-  if (!root.IsNull()) {
-    Reader map(root, problems, "a configuration file");
-    for (const Row& row : rows)
-      if (map.has(row.key)) values[row.key] = map.text(row.key);
-    if (map.has("system")) values["on"] = map.text("system");
-    map.finish();
-  }
+  Reader map(root, problems, "a configuration file");
+  const auto take = [&](const std::string& key, const std::string& as) {
+    if (!map.has(key)) return;
+    Entry entry{map.text(key), source.file, source, map.spot(key)};
+    if (key != as && map.has(as))
+      map.wrong(key, fmt::format("`{}` and `{}` are the same", key, as), "keep one");
+    if (values_[as].text.empty()) values_[as] = std::move(entry);
+  };
+  for (const Row& row : rows) take(row.key, row.key);
+  take("system", "on");
+  map.finish();
   problems.raise();
-  return values;
+}
+
+void Options::blame(const std::string& key, const UsageError& error) const {
+  const auto found = values_.find(key);
+  if (found == values_.end() || found->second.origin == typed_here) throw error;
+  const auto& [text, origin, file, spot] = found->second;
+  if (file) throw SpecError(file->file, file->text, {{spot, error.what(), error.help()}});
+  throw UsageError(fmt::format("{}={}: {}", origin, text, error.what()), error.help());
 }
 
 std::vector<std::string> Options::configuration_keys() {
@@ -114,19 +129,34 @@ std::vector<std::string> Options::configuration_keys() {
 }
 
 void Options::complete() {
-  std::map<std::string, std::string> project, user;
-  if (const auto path = project_config()) project = read_configuration(read_source(path->string()));
-  if (const auto path = user_config()) user = read_configuration(read_source(path->string()));
-  for (auto& [key, entry] : values_) {
-    if (!entry.text.empty()) continue;
-    if (const char* value = std::getenv(variable_name(key).c_str()); value && *value)
-      entry = {value, variable_name(key)};
-    else if (project.contains(key))
-      entry = {project[key], "paradl.yaml"};
-    else if (user.contains(key))
-      entry = {user[key], "user configuration"};
+  for (auto& [key, entry] : values_)
+    if (const char* value = std::getenv(variable_name(key).c_str()); entry.text.empty() && value && *value)
+      entry = {value, variable_name(key), {}, {}};
+  if (const auto path = project_config()) read_configuration(read_source(path->string()));
+  if (const auto path = user_config()) read_configuration(read_source(path->string()));
+  if (json_) {
+    if (typed("format") && get("format") != "json")
+      throw UsageError(fmt::format("--json and -f {} contradict each other", get("format")),
+                       "leave one of them out");
+    set("format", "json");
   }
-  if (json_) values_["format"] = {"json", "command line"};
+}
+
+std::string Options::repeated() const {
+  const auto quoted = [](const std::string& word) {
+    const bool plain = word.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                           "+-_=.,:/%@") == word.npos;
+    return plain ? word : "'" + word + "'";
+  };
+  std::string out;
+  for (const Row& row : rows) {
+    const auto entry = values_.find(row.key);
+    if (entry == values_.end() || entry->second.text.empty() || entry->second.origin != typed_here) continue;
+    if (row.again) out += fmt::format(" --{} {}", row.key, quoted(entry->second.text));
+  }
+  for (const std::string& set : sets_) out += " --set " + quoted(set);
+  return out;
 }
 
 std::string Options::origins() const {

@@ -1,4 +1,6 @@
 // paradl project: the table of strategies and GPUs.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "paradl/cli/command.hpp"
@@ -11,14 +13,15 @@ namespace {
 /// sweep it is an answer.
 void refuse_starved(const Ask& ask, const std::vector<Projection>& results) {
   if (!ask.question.named || ask.question.strategies.size() != 1 || ask.question.gpus.size() != 1) return;
-  for (const Projection& p : results)
-    for (const Limit& limit : p.limits.all())
-      if (!limit.holds() && limit.rule == "p <= B")
-        throw UsageError(
-            fmt::format("a mini-batch of {} cannot feed {} GPUs under `{}`", p.batch, limit.value,
-                        p.strategy->text),
-            fmt::format("use --batch {0} or more, --batch 1/gpu, or another strategy (-s filter)",
-                        limit.value));
+  const auto starved = [](const Limit& limit) { return !limit.holds() && limit.rule == "p <= B"; };
+  const auto unfed = [&](const Projection& p) { return std::ranges::any_of(p.limits.all(), starved); };
+  if (results.empty() || !std::ranges::all_of(results, unfed)) return;
+  const Projection& p = results.front();
+  const Limit& limit = *std::ranges::find_if(p.limits.all(), starved);
+  throw UsageError(
+      fmt::format("a mini-batch of {} cannot feed {} GPUs under `{}`", p.batch, limit.value,
+                  p.strategy->text),
+      fmt::format("use --batch {0} or more, --batch 1/gpu, or another strategy (-s filter)", limit.value));
 }
 
 int run(const Session& session, Options& options, const std::string& model) {
@@ -50,7 +53,7 @@ void define_project(const Arguments& root, Session& session, Action& action) {
   const Arguments command = root.add_command("project", "the table: time and memory for strategies x GPUs");
   command.text("MODEL", words->model,
                {.help = "name in models/, a path, or gpt:layers=24,hidden=...", .required = true});
-  words->options.define(command, false);
+  words->options.define(command);
   command.footer(R"(Examples:
   paradl project resnet50 --on abci -p 16..256
   paradl project vgg16 --on dgx-a100 -p 64 -s data,data+filter --grids all

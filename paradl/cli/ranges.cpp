@@ -63,6 +63,7 @@ std::vector<std::string> split_list(std::string_view text, char at) {
 
 std::vector<int> read_gpus(std::string_view text, const Machine& machine) {
   std::vector<int> out;
+  if (text.starts_with(',') || text.ends_with(',') || text.find(",,") != text.npos) bad_gpus(text);
   for (const std::string& item : split_list(text, ',')) {
     if (item.find("..") != item.npos) {
       add_range(item, out);
@@ -83,11 +84,13 @@ std::vector<int> read_gpus(std::string_view text, const Machine& machine) {
   if (out.empty()) bad_gpus(text);
   for (const int p : out)
     if (p > machine.gpus())
-      throw UsageError(fmt::format("{} has {} GPUs, not {}", machine.name, machine.gpus(), p),
-                       fmt::format("use -p {} or fewer", machine.gpus()));
-  std::ranges::sort(out);
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
+      throw UsageError(fmt::format("{} has {} GPU{}, not {}", machine.name, machine.gpus(),
+                                   machine.gpus() == 1 ? "" : "s", p),
+                       machine.gpus() == 1 ? "use -p 1" : fmt::format("use -p {} or fewer", machine.gpus()));
+  std::vector<int> once;  // in the order in which they were asked for
+  for (const int p : out)
+    if (std::ranges::find(once, p) == once.end()) once.push_back(p);
+  return once;
 }
 
 BatchRule read_batch(std::string_view text) {
@@ -109,17 +112,19 @@ BatchRule read_batch(std::string_view text) {
   return rule;
 }
 
-double read_positive(std::string_view name, std::string_view text) {
+double read_number(std::string_view name, std::string_view text, double least, double most) {
   const auto value = parse_number<double>(text);
-  if (!value || !std::isfinite(*value) || *value <= 0 || *value > 1e18)
-    throw UsageError(fmt::format("--{} {}: not a number above zero", name, text));
+  if (!value || !(*value >= least) || !(*value <= most))
+    throw UsageError(fmt::format("--{} {}: not a number from {} to {}", name, text, least, most),
+                     fmt::format("write --{} {}", name, least < 1 && most > 1 ? 1.0 : least));
   return *value;
 }
 
 int read_count(std::string_view name, std::string_view text, int least, int most) {
   const auto value = parse_number<int>(text);
   if (!value || *value < least || *value > most)
-    throw UsageError(fmt::format("--{} {}: not a whole number from {} to {}", name, text, least, most));
+    throw UsageError(fmt::format("--{} {}: not a whole number from {} to {}", name, text, least, most),
+                     fmt::format("write --{} {}", name, least));
   return *value;
 }
 

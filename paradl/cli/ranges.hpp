@@ -13,8 +13,8 @@ std::vector<int> read_gpus(std::string_view text, const Machine& machine);
 /// `2048`, `32/gpu`, `64/node`.
 BatchRule read_batch(std::string_view text);
 
-/// A positive number for option `name`.
-double read_positive(std::string_view name, std::string_view text);
+/// A number within bounds for option `name`.
+double read_number(std::string_view name, std::string_view text, double least, double most);
 int read_count(std::string_view name, std::string_view text, int least, int most);
 
 /// Splits at a character; no empty pieces.

@@ -54,6 +54,23 @@ std::string_view wanted<FlopRate>() {
   return "a rate of work, such as `15.7 Tflop/s`";
 }
 
+template <>
+Range plausible<Seconds>() {
+  return {1e-15, 1e9, "from 1e-6 ns to 1e9 s"};
+}
+template <>
+Range plausible<Bytes>() {
+  return {1, 1e21, "from 1 B to 1e6 PB"};
+}
+template <>
+Range plausible<Bandwidth>() {
+  return {1e3, 1e18, "from 1 kB/s to 1e6 TB/s"};
+}
+template <>
+Range plausible<FlopRate>() {
+  return {1e6, 1e24, "from 0.001 Gflop/s to 1e9 Pflop/s"};
+}
+
 template <class Q>
 std::optional<Q> parse(std::string_view text) {
   double number = 0;

@@ -20,6 +20,15 @@ std::span<const Unit> units_of();
 template <class Q>
 std::optional<Q> parse(std::string_view text);
 
+/// What a machine or a measurement can have. Beyond it a number is a slip, and sums of such numbers overflow.
+struct Range {
+  double least, most;     // in base units; zero may be allowed besides
+  std::string_view text;  // "from 1 kB/s to 1e9 GB/s"
+  bool holds(double base) const { return base >= least && base <= most; }
+};
+template <class Q>
+Range plausible();
+
 /// How to ask for a Q in an error message: "a time, such as `500 ns`".
 template <class Q>
 std::string_view wanted();

@@ -5,16 +5,20 @@
 
 namespace paradl {
 
-double BatchRule::batch(double gpus, const Machine& machine) const {
+double BatchRule::samples(double gpus, const Machine& machine) const {
   switch (per) {
     case Per::whole:
       return value;
     case Per::gpu:
-      return std::max(1.0, value * gpus);  // a quarter of a sample a GPU still needs one sample
+      return value * gpus;
     case Per::node:
-      return std::max(1.0, value * std::ceil(gpus / machine.gpus_per_node()));
+      return value * std::ceil(gpus / machine.gpus_per_node());
   }
   return value;
+}
+
+double BatchRule::batch(double gpus, const Machine& machine) const {
+  return std::ceil(samples(gpus, machine));  // a quarter of a sample a GPU still needs one sample
 }
 
 bool Limits::hold() const { return std::ranges::all_of(all(), &Limit::holds); }

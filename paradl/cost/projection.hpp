@@ -13,7 +13,8 @@ namespace paradl {
 struct BatchRule {
   enum class Per { whole, gpu, node } per = Per::gpu;
   double value = 1;
-  double batch(double gpus, const Machine& machine) const;
+  double samples(double gpus, const Machine& machine) const;  // as asked for: perhaps not a whole number
+  double batch(double gpus, const Machine& machine) const;    // at least that many, and whole
 };
 
 /// The bounds that were looked at: one for each axis, then micro-batches and memory.

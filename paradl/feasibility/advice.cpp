@@ -28,7 +28,8 @@ std::string_view remedy(Term term) {
     case Term::gradient_exchange:
       return "a larger mini-batch per GPU, faster links between nodes, or --overlap on";
     case Term::activation_exchange:
-      return "keep the split inside a node, use `tensor`, which pairs layers, or --reduction reduce-scatter with filter and channel";
+      return "keep the split inside a node, use `tensor`, which pairs layers, or --reduction reduce-scatter "
+             "with filter and channel";
     case Term::halo_exchange:
       return "fewer parts, or a cut along another extent";
     case Term::stage_transfer:

@@ -44,7 +44,8 @@ void use_measured(const Workload& work, LayerTimes& times) {
   }
   const auto open = [&](const Layer& l) { return !l.time && !is_view(l.op); };
   const auto rest = work.time > Seconds{} ? 0 : std::ranges::count_if(work.layers, open);
-  times.source = rest == 0 ? "model file" : fmt::format("model file, roofline for {} layer{}", rest, rest == 1 ? "" : "s");
+  times.source = rest == 0 ? "model file"
+                           : fmt::format("model file, roofline for {} layer{}", rest, rest == 1 ? "" : "s");
   times.update_known = false;
 }
 

@@ -163,4 +163,16 @@ std::string error_json(const std::string& kind, const std::string& message, cons
   return Json{{"error", error}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string error_json(const SpecError& error) {
+  Json problems = Json::array();
+  for (const auto& [where, message, help] : error.problems())
+    problems.push_back(
+        {{"message", message}, {"line", where.line}, {"column", where.column}, {"help", help}});
+  const Json out{{"kind", "spec"},
+                 {"message", error.problems().front().message},
+                 {"file", error.file()},
+                 {"problems", problems}};
+  return Json{{"error", out}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace paradl

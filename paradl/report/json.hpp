@@ -14,6 +14,8 @@ std::string answer_json(const std::vector<std::string>& command, const std::vect
 std::string to_jsonl(const Answer& answer);
 /// {"error": {...}} for stderr when a command with --json fails.
 std::string error_json(const std::string& kind, const std::string& message, const std::string& help);
+/// The same for mistakes in a file, each with its place.
+std::string error_json(const SpecError& error);
 
 /// The SHA-256 of a text, in hexadecimal.
 std::string sha256(const std::string& text);

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::int64_t largest = (std::int64_t{1} << 31) - 1;  // no size of a network is near it
 
+constexpr std::size_t longest = 200;  // letters; it is read anew for each layer of a repeated block
+
 class Parser {
  public:
   Parser(std::string_view text, const Parameters& parameters) : rest_(text), parameters_(parameters) {}
@@ -91,21 +93,19 @@ class Parser {
   /// The longest known name that stands here: `$kv-heads` is one name if there is such a parameter, else `$kv
   /// - heads`.
   std::int64_t name() {
-    const std::pair<const std::string, std::int64_t>* best = nullptr;
-    for (const auto& entry : parameters_)
-      if (rest_.starts_with(entry.first) && (!best || entry.first.size() > best->first.size())) best = &entry;
-    const std::size_t end = std::min(rest_.size(), rest_.find_first_of(" +-*/()$"));
-    // `$hid` must not be read as a parameter `h` followed by letters.
-    if (best && best->first.size() < end) best = nullptr;
-    if (!best) {
-      std::vector<std::string> known;
-      for (const auto& [key, value] : parameters_) known.push_back(key);
-      const std::string word(rest_.substr(0, end));
-      throw ExpressionError{fmt::format("there is no parameter `{}`", word), did_you_mean(word, known)};
+    const std::string_view words = rest_.substr(0, rest_.find_first_of(" +*/()$"));
+    for (std::size_t end = words.size(); end != words.npos;
+         end = end == 0 ? words.npos : words.rfind('-', end - 1)) {
+      const auto found = parameters_.find(std::string(words.substr(0, end)));
+      if (found == parameters_.end()) continue;
+      rest_.remove_prefix(end);
+      while (rest_.starts_with(' ')) rest_.remove_prefix(1);
+      return found->second;
     }
-    rest_.remove_prefix(best->first.size());
-    while (rest_.starts_with(' ')) rest_.remove_prefix(1);
-    return best->second;
+    std::vector<std::string> known;
+    for (const auto& [key, value] : parameters_) known.push_back(key);
+    const std::string word(words.substr(0, words.find('-')));
+    throw ExpressionError{fmt::format("there is no parameter `{}`", word), did_you_mean(word, known)};
   }
 
   std::string_view rest_;
@@ -116,6 +116,8 @@ class Parser {
 }  // namespace
 
 std::int64_t evaluate(std::string_view text, const Parameters& parameters) {
+  if (text.size() > longest)
+    throw ExpressionError{"this number is too long", "name its parts in `parameters`"};
   return Parser(text, parameters).whole();
 }
 

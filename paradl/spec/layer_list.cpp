@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t most_layers = 20'000;
 constexpr int deepest_block = 16;
+constexpr std::size_t most_keys = 60;  // of a layer or block entry; each is read anew at every repetition
 constexpr std::int64_t largest_size = 1'000'000'000;
 
 /// Where a list stands: what its names start with, what `$names` mean, and what comes in.
@@ -26,7 +27,10 @@ struct Scope {
 
 class LayOut {
  public:
-  LayOut(const YAML::Node& blocks, Problems& problems) : blocks_(blocks), problems_(problems) {}
+  LayOut(const YAML::Node& blocks, Problems& problems) : problems_(problems) {
+    if (is_map(blocks))
+      for (const auto& each : blocks) blocks_.emplace(scalar_text(each.first), each.second);
+  }
 
   /// Appends the layers of one list; returns the index of its last layer (or the scope's input if it has
   /// none).
@@ -39,6 +43,10 @@ class LayOut {
     for (const YAML::Node& entry : entries) {
       if (problems_.full() || overflow_) break;
       if (++visited_ > 2 * most_layers) return too_many(entry, last);
+      if (is_map(entry) && entry.size() > most_keys) {
+        problems_.add(spot_of(entry), fmt::format("more than {} keys in one entry", most_keys), "");
+        return last;
+      }
       last =
           is_map(entry) && entry["block"].IsDefined() ? block(entry, scope, last) : layer(entry, scope, last);
     }
@@ -245,15 +253,14 @@ class LayOut {
     Reader map(entry, problems_, "a block entry");
     const std::string kind = map.text("block");
     const std::string name = map.text("name");
-    const YAML::Node& blocks = blocks_;
-    const YAML::Node body = is_map(blocks) ? blocks[kind] : YAML::Node(YAML::NodeType::Undefined);
+    const auto body = blocks_.find(kind);
     if (!is_name(name))
       map.wrong("name", fmt::format("a block cannot be called `{}`", name),
                 "use letters, digits, `-` and `_`, at most 100");
-    if (!body.IsDefined()) {
+    if (body == blocks_.end()) {
       std::vector<std::string> known;
-      if (is_map(blocks))
-        for (const auto& each : blocks) known.push_back(scalar_text(each.first));
+      for (const auto& [each, layers] : blocks_)
+        if (known.size() < 200) known.push_back(each);
       map.wrong("block", fmt::format("no block is called `{}`", kind), did_you_mean(kind, known));
       return last;
     }
@@ -295,7 +302,7 @@ class LayOut {
       if (++instances_ > 2 * most_layers) return too_many(entry, last);
       inner.prefix = repeated ? fmt::format("{}{}.{}.", scope.prefix, name, i)
                               : fmt::format("{}{}.", scope.prefix, name);
-      inner.input = list(body, inner);
+      inner.input = list(body->second, inner);
     }
     // The block's own name stands for its output.
     if (!index_.emplace(scope.prefix + name, inner.input).second)
@@ -311,10 +318,9 @@ class LayOut {
   const Uses& uses_of(const std::string& kind) {
     const auto [entry, fresh] = uses_.try_emplace(kind);
     if (!fresh) return entry->second;
-    const YAML::Node& blocks = blocks_;
-    const YAML::Node body = is_map(blocks) ? blocks[kind] : YAML::Node(YAML::NodeType::Undefined);
-    if (!body.IsDefined() || !body.IsSequence()) return entry->second;
-    for (const YAML::Node& layer : body) {
+    const auto body = blocks_.find(kind);
+    if (body == blocks_.end() || !body->second.IsSequence()) return entry->second;
+    for (const YAML::Node& layer : body->second) {
       if (!is_map(layer)) continue;
       if (layer["block"].IsDefined()) entry->second.blocks.insert(scalar_text(layer["block"]));
       for (const auto& each : layer) {
@@ -330,8 +336,11 @@ class LayOut {
   bool uses(const std::string& kind, const std::string& key, std::set<std::string>& seen) {
     if (!seen.insert(kind).second) return false;
     const Uses& found = uses_of(kind);
-    for (const std::string& name : found.names)
-      if (name == key || name.starts_with(key + "-") || name.starts_with(key + "x")) return true;
+    const auto begins_with = [&](const std::string& word) {
+      const auto next = found.names.lower_bound(word);
+      return next != found.names.end() && next->starts_with(word);
+    };
+    if (found.names.contains(key) || begins_with(key + "-") || begins_with(key + "x")) return true;
     return std::ranges::any_of(found.blocks,
                                [&](const std::string& inner) { return uses(inner, key, seen); });
   }
@@ -340,7 +349,7 @@ class LayOut {
     return {names.begin(), names.end()};
   }
 
-  YAML::Node blocks_;
+  std::map<std::string, YAML::Node> blocks_;
   Problems& problems_;
   std::map<std::string, Uses> uses_;
   std::vector<LayerSpec> layers_;

@@ -1,7 +1,7 @@
 #include "paradl/spec/model_spec.hpp"
 
 #include <algorithm>
-#include <set>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -118,10 +118,11 @@ void read_split(Reader& map, Problems& problems, ModelSpec& spec) {
     if (split.has(strategy)) spec.split[strategy] = {split.words(strategy), split.spot(strategy)};
   split.finish();
   if (problems.any()) return;  // layers with mistakes have no names to find
+  std::unordered_set<std::string_view> names;
+  for (const LayerSpec& layer : spec.layers) names.insert(layer.name);
   for (const auto& [strategy, rule] : spec.split)
     for (const std::string& word : rule.words) {
-      const auto named = [&](const LayerSpec& layer) { return layer.name == word; };
-      if (!find_op(word) && std::ranges::none_of(spec.layers, named))
+      if (!find_op(word) && !names.contains(word))
         problems.add(rule.spot, fmt::format("`split`: no layer or op is called `{}`", word), "");
     }
 }

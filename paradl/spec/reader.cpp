@@ -15,15 +15,55 @@
 namespace paradl {
 namespace {
 
-/// No spec comes near this; a parser that recurses should not be asked to.
+/// No spec comes near this; a parser that recurses should not be asked to. Brackets in comments and in quotes
+/// do not count.
 std::optional<Spot> too_deep(std::string_view text) {
   constexpr int deepest = 200;
   int depth = 0;
   Spot here{1, 0, 1};
+  char quote = 0, before = '\n';
+  bool comment = false;
   for (const char c : text) {
-    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
     here = c == '\n' ? Spot{here.line + 1, 0, 1} : Spot{here.line, here.column + 1, 1};
+    if (c == '\n') comment = false, quote = 0;  // a quote that goes on is rare, a stray apostrophe is not
+    const bool fresh = before == ' ' || before == '\n' || before == '\t';
+    if (!quote && c == '#' && fresh) comment = true;
+    const bool opens = fresh || before == '[' || before == '{' || before == ',' || before == ':';
+    if (!comment && quote == c)
+      quote = 0;
+    else if (!comment && !quote && (c == '"' || c == '\'') && opens)
+      quote = c;
+    else if (!comment && !quote)
+      depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+    before = c;
     if (depth > deepest) return here;
+  }
+  return {};
+}
+
+/// More words than any spec has: parsing them all only to refuse them would take seconds.
+bool too_many_words(std::string_view text) {
+  constexpr std::ptrdiff_t most_words = 80'000;
+  return std::ranges::count_if(text, [](char c) {
+           return c == ',' || c == '\n' || c == '[' || c == '{' || c == ':' || c == '?' || c == '-';
+         }) > most_words;
+}
+
+/// Where text stops being UTF-8, or has a control character that would reach somebody's terminal.
+std::optional<Spot> not_text(std::string_view text) {
+  Spot here{1, 0, 1};
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    here = c == '\n' ? Spot{here.line + 1, 0, 1} : Spot{here.line, here.column + 1, 1};
+    if ((c < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7f) return here;
+    const std::size_t more = c < 0x80                ? 0
+                             : c >= 0xc2 && c < 0xe0 ? 1
+                             : c >= 0xe0 && c < 0xf0 ? 2
+                             : c >= 0xf0 && c < 0xf5 ? 3
+                                                     : 4;
+    if (more == 4) return here;
+    for (std::size_t k = 0; k < more; ++k)
+      if (++i >= text.size() || (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return here;
   }
   return {};
 }
@@ -67,8 +107,11 @@ std::string scalar_text(const YAML::Node& node) {
 YAML::Node parse_yaml(const SourceText& source) {
   Problems problems(source);
   try {
-    if (source.text.find('\0') != std::string::npos)
-      problems.add({1, 1, 1}, "this is not a text file", "write YAML");
+    if (const auto spot = not_text(source.text))
+      problems.add(*spot, "this is not text", "write YAML in UTF-8, without control characters");
+    if (too_many_words(source.text))
+      problems.add({1, 1, 1}, "this has more words than any spec",
+                   "write blocks with `repeat`; is it the right file?");
     if (const auto spot = too_deep(source.text)) problems.add(*spot, "brackets are nested too deeply", "");
     problems.raise();
     if (const auto spot = second_document(source.text))
@@ -130,9 +173,20 @@ Spot Reader::spot(const std::string& key) {
 
 bool Reader::require(const std::string& key) {
   if (has(key)) return true;
-  if (!broken_)
+  if (broken_) return false;
+  const std::string near = misspelt(key);
+  if (near.empty())
     problems_.add(spot(), fmt::format("{} has no `{}`", what_, key), fmt::format("add `{}: ...`", key));
   return false;
+}
+
+/// A key of the file that finish() will take for a misspelt `key`: then it is not missing, too.
+std::string Reader::misspelt(const std::string& key) const {
+  for (const auto& entry : map_)
+    if (entry.first.IsScalar() && !std::ranges::count(known_, entry.first.Scalar()) &&
+        nearest(entry.first.Scalar(), {key}) == key)
+      return entry.first.Scalar();
+  return {};
 }
 
 void Reader::wrong(const std::string& key, const std::string& message, const std::string& help) {
@@ -150,6 +204,12 @@ std::string Reader::text(const std::string& key) {
   if (!require(key)) return {};
   const auto word = scalar(key);
   if (word && word->empty()) wrong(key, fmt::format("`{}` is empty", key), "");
+  // An escape in quotes can still make one: "\e[31m".
+  const auto control = [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; };
+  if (word && std::ranges::any_of(*word, control)) {
+    wrong(key, fmt::format("`{}` has a control character", key), "write plain text");
+    return {};
+  }
   return word.value_or("");
 }
 

@@ -55,6 +55,8 @@ class Reader {
       wrong(key, "cannot read `" + key + "`", "write " + std::string(wanted<Q>()));
     else if (above_zero && !(value->base() > 0))
       wrong(key, "`" + key + "` must be more than zero", "");
+    else if (value->base() != 0 && !plausible<Q>().holds(value->base()))
+      wrong(key, "`" + key + "` must be " + std::string(plausible<Q>().text), "");
     return value.value_or(Q{});
   }
 
@@ -73,6 +75,7 @@ class Reader {
 
  private:
   std::optional<std::string> scalar(const std::string& key);
+  std::string misspelt(const std::string& key) const;
 
   YAML::Node map_;
   Problems& problems_;

@@ -32,7 +32,6 @@ void apply(const Override& change, const YAML::Node& root) {
   if (!here.IsMap())
     throw UsageError(fmt::format("--set {}: there is nothing to set there", change.path),
                      "write a path such as device.memory or levels.node.bandwidth");
-  // A fresh node has no place in the file: that is how its mistakes are told from the file's own.
   here.remove(std::string(rest));
   here[std::string(rest)] = YAML::Node(change.value);
 }
@@ -134,14 +133,16 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
 
 SystemSpec read_system(SourceText source, const std::vector<Override>& overrides) {
   const YAML::Node root = parse_yaml(source);
+  SystemSpec spec = read(source, root);  // mistakes of the file itself are told first
+  if (overrides.empty()) return spec;
   for (const Override& change : overrides) apply(change, root);
   try {
     return read(std::move(source), root);
   } catch (const SpecError& error) {
+    std::string sets;
+    for (const Override& change : overrides) sets += fmt::format(" --set {}={}", change.path, change.value);
     const Problem& first = error.problems().front();
-    // A value without a place in the file came from the command line.
-    if (!overrides.empty() && first.where.line == 0) throw UsageError("--set: " + first.message, first.help);
-    throw;
+    throw UsageError(fmt::format("{}: {}", sets.substr(1), first.message), first.help);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string>
 
 namespace paradl {
@@ -108,7 +109,7 @@ class Placer {
     return set;
   }
 
-  Cell cell_of(std::size_t i) const {
+  Cell cell_of(std::size_t i) {
     const Layer& layer = work_.layers[i];
     Cell cell{.layer = int(i)};
     for (std::size_t a = 0; a < axes_.size(); ++a) {
@@ -228,21 +229,17 @@ class Placer {
     return tensor;
   }
 
-  /// Whether layer i is the first that keeps the tensor as it wants it: the others find it there.
-  bool keeps_first(std::size_t i, int tensor) const {
+  /// Whether layer i, asked in the order of layers, is the first that keeps the tensor as it wants it: the
+  /// others find it there.
+  bool keeps_first(std::size_t i, int tensor) {
     const AxisSet lies = split(&AxisPlacement::x_wanted, i);
-    for (std::size_t other = 0; other < i; ++other) {
-      if (traits(work_.layers[other].op).keeps != Keeps::x || split(&AxisPlacement::x_wanted, other) != lies)
-        continue;
-      for (const int from : work_.layers[other].inputs)
-        if (maker(from) == tensor) return false;
-    }
+    if (!kept_.emplace(tensor, lies).second) return false;
     const bool made_kept = tensor >= 0 && traits(work_.layers[std::size_t(tensor)].op).keeps == Keeps::y;
     return !(made_kept && split(&AxisPlacement::y_left, std::size_t(tensor)) == lies);
   }
 
   /// What the backward pass needs is kept by the layer that needs it, each tensor once.
-  void add_memory(std::size_t i, Cell& cell) const {
+  void add_memory(std::size_t i, Cell& cell) {
     const Layer& layer = work_.layers[i];
     const Keeps keeps = traits(layer.op).keeps;
     const AxisSet x = split(&AxisPlacement::x_wanted, i), left = split(&AxisPlacement::y_left, i);
@@ -319,6 +316,7 @@ class Placer {
   Reduction reduction_;
   std::vector<AxisPlacement> axes_;
   std::vector<std::vector<std::size_t>> readers_;
+  std::set<std::pair<int, AxisSet>> kept_;  // tensors that a layer keeps, and how they lie there
 };
 
 }  // namespace

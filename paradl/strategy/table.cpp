@@ -47,6 +47,10 @@ StrategyName read_strategy(std::string_view text) {
     const std::string_view name = rest.substr(0, rest.find('+'));
     const Strategy* axis = find_strategy(name);
     if (!axis) {
+      if (const std::size_t equals = name.find('=');
+          equals != name.npos && find_strategy(name.substr(0, equals)))
+        throw UsageError(fmt::format("`{}` is a size, not a strategy", name),
+                         fmt::format("sizes go to --grid {}", name));
       std::vector<std::string> known{"serial"};
       for (const Strategy* s : strategies()) known.emplace_back(s->name);
       const std::string near = did_you_mean(name, known);

@@ -38,11 +38,11 @@ struct Layer {
   double heads = 0;    // attention: the smallest number of heads (of keys and values) that can be dealt out
   double groups = 1;
   std::array<double, 3> kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, padding{0, 0, 0};
-  bool auxiliary = false;    // trained, but left out of the published MAC count
-  bool wants_whole = false;  // a loss that wants all channels in one place
+  bool auxiliary = false;       // trained, but left out of the published MAC count
+  bool wants_whole = false;     // a loss that wants all channels in one place
   std::optional<Seconds> time;  // measured forward + backward, if the model file has it
-  std::vector<int> inputs;   // indices of the layers it reads; -1 is the network's input
-  int shape_class = 0;       // equal numbers mean equal layers, but for their names and places
+  std::vector<int> inputs;      // indices of the layers it reads; -1 is the network's input
+  int shape_class = 0;          // equal numbers mean equal layers, but for their names and places
 
   /// |x| as the paper counts it: an addition works in place on one of its inputs.
   double x_buffer() const { return op == Op::add ? x.items() : x_items; }

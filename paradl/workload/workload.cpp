@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -248,11 +249,11 @@ void number_classes(std::vector<Layer>& layers) {
 Cuttable read_rule(const ModelSpec& spec, const std::string& strategy) {
   const auto rule = spec.split.find(strategy);
   if (rule == spec.split.end()) return {};
+  const std::unordered_set<std::string> words(rule->second.words.begin(), rule->second.words.end());
   Cuttable cuttable;
   for (const LayerSpec& layer : spec.layers)
-    cuttable.layer.push_back(std::ranges::any_of(rule->second.words, [&](const std::string& word) {
-      return word == layer.name || find_op(word) == layer.op;
-    }));
+    cuttable.layer.push_back(words.contains(layer.name) ||
+                             words.contains(std::string(traits(layer.op).name)));
   return cuttable;
 }
 
@@ -275,7 +276,8 @@ double Workload::train_macs() const {
   return sum(layers, [](const Layer& l) { return l.macs; });
 }
 bool Workload::has_times() const {
-  return time > Seconds{} || std::ranges::any_of(layers, [](const Layer& l) { return l.time.value_or(Seconds{}) > Seconds{}; });
+  return time > Seconds{} ||
+         std::ranges::any_of(layers, [](const Layer& l) { return l.time.value_or(Seconds{}) > Seconds{}; });
 }
 
 Workload build_workload(const ModelSpec& spec) {

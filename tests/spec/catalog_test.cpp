@@ -141,8 +141,9 @@ TEST_CASE("numbers that do not fit together are a mistake of the command line, a
   CHECK(complaint([] { load_model(shipped(), "gpt:heads=7"); })
             .starts_with("usage: `gpt:heads=7` gives no network: `filters`: 1536 is not a multiple of 7\n"
                          "help: choose values that divide evenly; see "));
-  CHECK(complaint([] { load_model(shipped(), "resnet-bottleneck:depth1=0,depth2=0,depth3=0,depth4=20000"); })
-            .starts_with("usage: "));
+  CHECK(complaint([] {
+          load_model(shipped(), "resnet-bottleneck:depth1=0,depth2=0,depth3=0,depth4=20000");
+        }).starts_with("usage: "));
   CHECK(says(refusal("gpt:heads=7"), "1536 is not a multiple of 7"));
   CHECK(says(refusal("gpt:vocab=0"), "`vocab` must be from 1 to"));
   CHECK(says(refusal("gpt:layers=30000"), "`repeat` must be from 0 to 20000, not 30000"));
@@ -155,7 +156,7 @@ TEST_CASE("a system takes overrides") {
 TEST_CASE("what is no readable file says so") {
   TemporaryFolder folder;
   CHECK(complaint([&] { read_source(folder.path()); }) ==
-        "usage: `" + folder.path() + "` is a directory, not a file\nhelp: \n");
+        "usage: `" + folder.path() + "` is a directory, not a file\nhelp: name a file in it\n");
   CHECK(complaint([&] { read_source(folder.path() + "/none"); }).starts_with("usage: there is no file"));
   CHECK(read_source(folder.write("empty.yaml", "")).text.empty());
   CHECK(read_source(folder.write("text.yaml", "a: b\r\n")).text == "a: b\r\n");

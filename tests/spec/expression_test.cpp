@@ -115,13 +115,14 @@ TEST_CASE("brackets nest, but not without end") {
   };
   CHECK(evaluate(nested(32), {}) == 1);
   CHECK(refusal(nested(33)) == "cannot read this number");
-  CHECK(refusal(std::string(1'000'000, '(')) == "cannot read this number");
+  CHECK(refusal(std::string(150, '(')) == "cannot read this number");
 }
 
-TEST_CASE("a long sum is a sum") {
+TEST_CASE("a long sum is a sum, up to 200 letters") {
   std::string text = "1";
-  for (int i = 1; i < 10'000; ++i) text += "+1";
-  CHECK(evaluate(text, {}) == 10'000);
+  for (int i = 1; i < 100; ++i) text += "+1";
+  CHECK(evaluate(text, {}) == 100);
+  CHECK(refusal(text + "+1") == "this number is too long");
 }
 
 TEST_CASE("sizes are numbers between crosses") {

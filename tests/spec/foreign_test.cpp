@@ -427,6 +427,12 @@ TEST_CASE("odd words survive the way into YAML") {
   }
 }
 
+TEST_CASE("a list of cut layers is not cut off in silence") {
+  std::string text;
+  for (int i = 0; i < 30'000; ++i) text += "CONV|1\n";
+  CHECK(has(complaint(text).message, "more than 25000 layers"));
+}
+
 TEST_CASE("large files are answered quickly") {
   const std::string layer_line = "RELU|3x8x8|3x3x0x0|3x8x8|0\n";
   std::string layers = head, names = head;

@@ -241,10 +241,34 @@ TEST_CASE("what is not YAML is reported where it stops being YAML") {
 TEST_CASE("a file with zero bytes in it is no text") {
   const std::string text("name: a\0b\n", 10);
   CHECK(complaint([&] { parse_yaml(source_of(text)); }) ==
-        "error: this is not a text file\n"
-        " --> test.yaml:1:1\n"
+        "error: this is not text\n"
+        " --> test.yaml:1:8\n"
         "1 | name: a b\n"
-        "  | ^ write YAML\n");
+        "  |        ^ write YAML in UTF-8, without control characters\n");
+}
+
+TEST_CASE("what is not UTF-8, or would speak to the terminal, is no text") {
+  const auto place = [](const std::string& text) { return complaint([&] { parse_yaml(source_of(text)); }); };
+  CHECK(says(place("a: 1\nb: gr\xfc\xdf\n"), "test.yaml:2:6"));  // Latin-1
+  CHECK(says(place("a: 1\nb: \x1b[31m\n"), "test.yaml:2:4"));    // an escape
+  CHECK(says(place("a: \xe2\x82"), "this is not text"));         // cut off
+  CHECK(place("a: gr\xc3\xbc\xc3\x9f\n").empty());
+  Reading file("name: \"a\\e[31m\"\n");
+  file.reader.text("name");
+  CHECK(says(file.problems(), "`name` has a control character"));
+}
+
+TEST_CASE("a quantity beyond any machine is a slip") {
+  Reading file("slow: 1e-320 GB/s\nlong: 1e308 s\n");
+  file.reader.quantity<Bandwidth>("slow");
+  file.reader.quantity<Seconds>("long");
+  CHECK(says(file.problems(), "`slow` must be from 1 kB/s to 1e6 TB/s"));
+  CHECK(says(file.problems(), "`long` must be from 1e-6 ns to 1e9 s"));
+}
+
+TEST_CASE("brackets in comments and quotes are no nesting") {
+  std::string text = "# " + std::string(300, '[') + "\na: \"" + std::string(300, '{') + "\"\n";
+  CHECK(complaint([&] { parse_yaml(source_of(text)); }).empty());
 }
 
 TEST_CASE("a second document in a file is not passed over in silence") {

@@ -1,11 +1,10 @@
-#include "paradl/spec/foreign.hpp"
-
 #include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "paradl/spec/foreign.hpp"
 #include "paradl/spec/foreign/formats.hpp"
 #include "paradl/spec/foreign/layers.hpp"
 
@@ -27,9 +26,12 @@ std::optional<Imported::Kind> kind_of(const Line& line) {
 }
 
 Imported::Kind kind_of(const SourceText& source) {
+  Problems problems(source);
+  if (source.text.find('\0') != std::string::npos)
+    problems.add({1, 1, 1}, "this is not a text file", "name a .net, .plat or .lc file");
+  problems.raise();
   for (const Line& line : read_lines(source.text))
     if (const auto kind = kind_of(line)) return *kind;
-  Problems problems(source);
   problems.add(
       {1, 1, 1}, "this is no file that paradl can import",
       "known are networks (.net: NAME|x|w|y), platforms (.plat: BANDWIDTH|12.5E9|Bps) and lists of cut "

@@ -114,6 +114,11 @@ Marks read_marks(const SourceText& source) {
   Marks marks;
   for (const Line& line : read_lines(source.text)) {
     if (problems.full()) break;
+    if (marks.layers.size() == most_lines) {
+      problems.add({line.number, 1, 1}, fmt::format("more than {} layers", most_lines),
+                   "is it the right file?");
+      break;
+    }
     read_mark(line, marks, problems);
   }
   problems.raise();

@@ -54,7 +54,8 @@ std::string keys_of(const Net& net, std::size_t i, const Wiring& wiring) {
 
 /// A time in the first layer's place and nowhere else is that of the whole network.
 bool time_is_of_all(const Net& net) {
-  const auto timed = std::ranges::count_if(net.layers, [](const NetLayer& l) { return l.time.value_or(Seconds{}) > Seconds{}; });
+  const auto timed = std::ranges::count_if(
+      net.layers, [](const NetLayer& l) { return l.time.value_or(Seconds{}) > Seconds{}; });
   return net.layers.size() > 1 && timed == 1 && net.layers.front().time.value_or(Seconds{}) > Seconds{};
 }
 

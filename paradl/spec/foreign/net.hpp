@@ -14,8 +14,8 @@ namespace paradl::foreign {
 struct NetLayer {
   int line = 0;
   Field x_field, w_field, y_field;
-  Numbers x, y;  // channels and extents
-  Numbers w;     // channels, filters and the window's extents
+  Numbers x, y;                 // channels and extents
+  Numbers w;                    // channels, filters and the window's extents
   std::optional<Seconds> time;  // forward + backward of one sample
 
   Numbers window() const { return {w.begin() + 2, w.end()}; }

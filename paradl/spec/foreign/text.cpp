@@ -13,10 +13,8 @@
 namespace paradl::foreign {
 namespace {
 
-/// More fields than any format has, and more lines than a model may have layers: past these a file is wrong
-/// anyway, and reading on would only cost memory.
+/// More fields than any format has: past these a line is wrong anyway.
 constexpr std::size_t most_fields = 7;
-constexpr std::size_t most_lines = 25'000;
 
 constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -70,7 +68,7 @@ bool neighbours(double a, double b) {
 std::vector<Line> read_lines(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // editors on Windows mark UTF-8 this way
   std::vector<Line> lines;
-  for (int number = 1; !text.empty() && lines.size() < most_lines; ++number) {
+  for (int number = 1; !text.empty() && lines.size() <= most_lines; ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     const Field whole = trimmed(line, line, number);

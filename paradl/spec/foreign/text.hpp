@@ -23,6 +23,10 @@ struct Line {
 };
 
 /// Cuts a text into lines and fields.
+/// More lines than a model may have layers: a longer file is wrong, and reading on would only cost memory.
+inline constexpr std::size_t most_lines = 25'000;
+
+/// The lines of a file that say something; of one that is too long, most_lines + 1.
 std::vector<Line> read_lines(std::string_view text);
 
 /// The sizes of a shape: `64x56x56` is {64, 56, 56}.
