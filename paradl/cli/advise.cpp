@@ -27,9 +27,11 @@ std::string batch_text(const BatchRule& rule, double batch) {
 std::string headline(const Ask& ask, const Answer& answer) {
   const Bytes device = ask.machine.device.memory;
   const Projection& best = answer.results.front();
+  std::string margin = margin_text(best);
+  if (!margin.empty()) margin = "; " + margin;
   if (best.feasible())
-    return fmt::format("Use {}: {} per epoch, {} of {}.\n", best.strategy->text, text(best.epoch()),
-                       text(best.cost->memory.total()), text(device));
+    return fmt::format("Use {}: {} per epoch, {} of {}{}.\n", best.strategy->text, text(best.epoch()),
+                       text(best.cost->memory.total()), text(device), margin);
   const Projection* smallest = nullptr;
   for (const Projection& p : answer.results)
     if (p.cost && (!smallest || p.cost->memory.total() < smallest->cost->memory.total())) smallest = &p;
@@ -42,15 +44,18 @@ std::string headline(const Ask& ask, const Answer& answer) {
 std::string closing(const Ask& ask, const Answer& answer, const std::string& model, const std::string& system,
                     const std::string& again) {
   std::string out;
+  if (std::ranges::any_of(answer.results,
+                          [](const Projection& p) { return p.cost && p.cost->hidden > Seconds{}; }))
+    out += "Hidden exchanges run behind the backward pass: epoch = compute + comm - hidden.\n";
   const Projection& best = answer.results.front();
   if (best.feasible()) {
-    const auto found = bottlenecks(best);
+    const auto found = bottlenecks(best, ask.setting());
     if (found.empty())
       out += "No bottleneck: computation takes nearly all of the time.\n";
     else
-      out +=
-          fmt::format("Bottleneck: {}, {} of the epoch. Try: {}.\n",
-                      term_names[std::size_t(found[0].kind)].title, percent(found[0].share), found[0].remedy);
+      out += fmt::format("Bottleneck: {}, {} of the epoch.{}\n", term_names[std::size_t(found[0].kind)].title,
+                         percent(found[0].share),
+                         found[0].remedy.empty() ? "" : fmt::format(" Try: {}.", found[0].remedy));
     if (ask.fidelity == Fidelity::detailed) {
       const Mesh split = without_ones(best.mesh);
       const std::string whole = whole_layers_text(ask.planner->layout(split).role, split, ask.work);
@@ -93,10 +98,10 @@ int run(const Session& session, Options& options, const std::string& model) {
            table.text + "\n" + closing(*ask, answer, model, options.get("on"), options.repeated());
   };
   deliver(session, options, answer,
-          {"strategy", "grid", "epoch", "compute", "communication", "memory", "samples", "tokens",
+          {"strategy", "grid", "epoch", "compute", "communication", "hidden", "memory", "samples", "tokens",
            "efficiency", "total_time", "gpu_hours"},
           people);
-  if (!fits) hint(session, "help: try a smaller --batch, or more GPUs");
+  if (!fits) hint(session, "help: " + fitting_hint(answer.results, setting));
   return fits ? answered : answered_no;
 }
 

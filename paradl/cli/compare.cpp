@@ -88,7 +88,7 @@ int run(const Session& session, Options& options, std::vector<std::string> words
     if (format == "json" || format == "jsonl") return comparison_json(session.arguments, inputs, sides);
     if (format == "csv") return to_csv(comparison_rows(sides));
     const Table table = comparison_table(sides);
-    return format == "text" ? to_text(table, style).text + "\n" + verdict(sides)
+    return format == "text" ? to_text(table, style).text + "\n" + verdict(sides) + basis(sides)
                             : render_table(format, table);
   });
   return std::ranges::any_of(sides, &Contestant::feasible) ? answered : answered_no;

@@ -28,9 +28,14 @@ std::string summary_of(const StrategyName& strategy) {
 
 std::string tell(const Style& style, const Ask& ask, const Projection& p, bool layers) {
   std::string out = fmt::format("{}: {}\n\n", p.strategy->text, summary_of(*p.strategy));
-  if (!p.cost) return out + fmt::format("Does not fit: {}.\n", reasons(p, ask.work));
-  out += to_text(term_table(ask, p), style).text + "\n";
-  out += symbols_text(ask.setting(), p) + "\n";
+  if (!p.feasible()) out += fmt::format("Does not fit: {}.\n", reasons(p, ask.work));
+  if (!p.cost) return out;
+  if (!p.feasible()) out += "\n";
+  out += to_text(with_bars(term_table(ask, p)), style).text + "\n";
+  if (p.cost->hidden > Seconds{})
+    out += fmt::format(" besides, {} of the exchanges are hidden behind the backward pass\n\n",
+                       text(p.iterations * p.cost->hidden));
+  out += symbols_text(ask.setting(), p, ask.fidelity == Fidelity::paper) + "\n";
   out += memory_text(ask.setting(), p, ask.fidelity == Fidelity::paper);
   out += limits_text(p, ask.work);
   if (ask.fidelity == Fidelity::detailed) {
@@ -70,7 +75,7 @@ int run(const Session& session, Options& options, const std::string& strategy, c
     throw UsageError("--layers tells of the engine's layers", "leave --fidelity paper out");
   deliver(session, options, [&](const std::string& format, Style style) {
     if (format == "text") return tell(style, *ask, p, layers);
-    if (format == "json" || format == "jsonl") return explanation_json(answer, paper, *ask->planner);
+    if (format == "json" || format == "jsonl") return explanation_json(answer, paper, layers, *ask->planner);
     if (!p.cost) throw UsageError(fmt::format("`{}` does not fit: {}", strategy, reasons(p, ask->work)));
     if (!layers) return render_table(format, term_table(*ask, p));
     Projection shown = ask->planner->project(*p.strategy, p.mesh, p.batch);
@@ -78,6 +83,9 @@ int run(const Session& session, Options& options, const std::string& strategy, c
     return render_table(
         format, layer_table(setting, shown, ask->planner->layout(shown.mesh), ask->planner->pricer()));
   });
+  const std::string format = options.get("format", "text");
+  if (!p.feasible() && format != "text" && !format.starts_with("json"))  // those say so themselves
+    hint(session, fmt::format("`{}` does not fit: {}", strategy, reasons(p, ask->work)));
   return p.feasible() ? answered : answered_no;
 }
 

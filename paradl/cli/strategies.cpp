@@ -134,7 +134,9 @@ paper::CostLines paper_lines(const StrategyName& strategy) {
   if (!in_paper(strategy.text)) return {};
   const Workload work = probe(Op::conv, Op::conv, 2);
   Machine machine;
-  machine.levels.push_back({.name = "node", .gpus = 64, .link = {Seconds{1}, SecondsPerByte{1}}});
+  const Link link{Seconds{1}, SecondsPerByte{1}};
+  machine.levels.push_back({.name = "node", .gpus = 2, .link = link});  // a group a node
+  machine.levels.push_back({.name = "rack", .gpus = 64, .inside = 2, .link = link});
   const LayerTimes times{.layer = {work.layers.size(), {Seconds{1}, Seconds{1}, Seconds{1}}}, .source = {}};
   const Setting setting{work, machine, times, {.micro_batches = 2}};  // a pipeline is one only with segments
   const Mesh mesh = meshes(strategy, 1 << strategy.axes.size(), 2).front();

@@ -1,5 +1,6 @@
 #include "paradl/core/format.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
@@ -24,9 +25,12 @@ double rounded(double number) {
 /// The largest unit that the value, rounded to three digits, fills at least once; the smallest unit
 /// otherwise.
 std::string scaled(double value, std::span<const Scale> largest_first) {
+  if (value == 0) {
+    const auto base = std::ranges::find(largest_first, 1.0, &Scale::base);
+    return fmt::format("0{}", (base == largest_first.end() ? largest_first.back() : *base).unit);
+  }
   for (const Scale& scale : largest_first)
     if (std::abs(rounded(value / scale.base)) >= 1) return three_digits(value / scale.base) + scale.unit;
-  if (value == 0) return fmt::format("0{}", largest_first.front().unit);
   return three_digits(value / largest_first.back().base) + largest_first.back().unit;
 }
 
@@ -48,6 +52,10 @@ std::string grouped(std::string digits) {
   return digits;
 }
 
+constexpr double longest_grouped = 1e15;  // more digits than anyone counts: an exponent from here on
+constexpr double seconds_per_day = 86'400;
+constexpr double long_time = 100'000;  // s; what takes days is told in days
+
 }  // namespace
 
 std::string three_digits(double number) {
@@ -55,6 +63,7 @@ std::string three_digits(double number) {
   if (!std::isfinite(number)) return fmt::format("{}", number);
   // Round first: 999.6 has to become "1 000", not "1e+03" or "999.6".
   const double value = rounded(number), magnitude = std::abs(value);
+  if (magnitude >= longest_grouped) return fmt::format("{:.2e}", value);
   if (magnitude >= 100) return grouped(fmt::format("{:.0f}", value));
   if (magnitude >= 10) return fmt::format("{:.1f}", value);
   if (magnitude >= 1) return fmt::format("{:.2f}", value);
@@ -68,7 +77,11 @@ std::string count(double number) {
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
-std::string text(Seconds time) { return scaled(time.base(), time_scales); }
+std::string text(Seconds time) {
+  const double s = time.base();
+  if (std::isfinite(s) && std::abs(rounded(s)) >= long_time) return three_digits(s / seconds_per_day) + " d";
+  return scaled(s, time_scales);
+}
 std::string text(Bytes size) { return scaled(size.base(), size_scales); }
 std::string decimal(Bytes size) { return scaled(size.base(), decimal_scales); }
 std::string text(Bandwidth rate) { return scaled(rate.base(), rate_scales); }

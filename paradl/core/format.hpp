@@ -5,7 +5,8 @@
 
 namespace paradl {
 
-/// Three significant digits as people read them: "0.094", "83.1", "15 400".
+/// Three significant digits as people read them: "0.094", "83.1", "15 400"; "1.00e+20" where digits stop
+/// helping.
 std::string three_digits(double number);
 
 /// A count with a prefix: "25.6 M", "1.28 M", "512".
@@ -14,7 +15,7 @@ std::string count(double number);
 /// 0.883 -> "88 %".
 std::string percent(double share);
 
-std::string text(Seconds time);         // "10.1 ms"
+std::string text(Seconds time);         // "10.1 ms"; "5.70 d" from 100 000 s on
 std::string text(Bytes size);           // "5.40 GiB": powers of two, as devices are sold
 std::string decimal(Bytes size);        // "102 MB": powers of ten, as messages are counted
 std::string text(Bandwidth rate);       // "12.5 GB/s"

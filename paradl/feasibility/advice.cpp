@@ -1,6 +1,8 @@
 #include "paradl/feasibility/advice.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -13,54 +15,190 @@ namespace paradl {
 namespace {
 
 constexpr double worth_naming = 0.05;
+constexpr double worth_saving = 1.0 / 3;  // of the memory that is needed
+constexpr double least_margin = 0.05;     // of the device: contexts, libraries and fragments need some
 
 /// Work that every PE repeats: the paper's computation redundancy.
 bool is_redundant(Role role, const Layer& layer) {
   return role == Role::whole && layer.macs + layer.weights > 0;
 }
 
-std::string_view remedy(Term term) {
+using Words = std::vector<std::string>;
+
+/// "a, b, or c"
+std::string either(const Words& words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const char* joint = i == 0 ? "" : i + 1 < words.size() ? ", " : words.size() > 2 ? ", or " : " or ";
+    out += joint + words[i];
+  }
+  return out;
+}
+
+/// Parts of an axis; 1 if the mesh has no such axis.
+int parts(const Mesh& mesh, std::string_view strategy) {
+  for (int a = 0; a < mesh.axes; ++a)
+    if (mesh.axis[std::size_t(a)].strategy->name == strategy) return mesh.axis[std::size_t(a)].parts.total;
+  return 1;
+}
+
+bool splits(const Mesh& mesh, std::string_view strategy) { return parts(mesh, strategy) > 1; }
+
+/// Whether an axis that exchanges activations reaches over the border of a node.
+bool leaves_node(const Mesh& mesh, const Machine& machine) {
+  for (int a = 0; a < mesh.axes; ++a) {
+    const Axis& axis = mesh.axis[std::size_t(a)];
+    const bool exchanges = axis.strategy->name == "filter" || axis.strategy->name == "channel" ||
+                           axis.strategy->name == "tensor";
+    if (exchanges && mesh.stride(a) * axis.parts.total > machine.gpus_per_node()) return true;
+  }
+  return false;
+}
+
+Words remedies(Term term, const Mesh& mesh, const Setting& setting) {
+  const Training& training = setting.training;
+  Words out;
+  const auto add = [&](bool useful, const char* words) {
+    if (useful) out.emplace_back(words);
+  };
+  const bool inner = splits(mesh, "filter") || splits(mesh, "channel") || splits(mesh, "tensor");
   switch (term) {
     case Term::update:
-      return "share the update among replicas, or use an optimizer with less state";
+      add(optimizer_slots(training.optimizer) > 0, "an optimizer with less state");
+      add(splits(mesh, "data"), "an axis that splits the weights instead of replicas");
+      break;
     case Term::bubble:
-      return "more micro-batches, or fewer stages";
+      add(true, training.micro_batches > 1 ? "more --micro-batches" : "--micro-batches");
+      add(parts(mesh, "layer") > 2 || mesh.axes > 1, "fewer stages");
+      break;
     case Term::gradient_exchange:
-      return "a larger mini-batch per GPU, faster links between nodes, or --overlap on";
+      add(!training.overlap, "--overlap on");
+      add(true, "a larger mini-batch per GPU");
+      add(mesh.gpus() > setting.machine.gpus_per_node(), "faster links between nodes");
+      break;
     case Term::activation_exchange:
-      return "keep the split inside a node, use `tensor`, which pairs layers, or --reduction reduce-scatter "
-             "with filter and channel";
+      add(leaves_node(mesh, setting.machine), "keep the split inside a node");
+      add(splits(mesh, "filter") || splits(mesh, "channel"), "`tensor`, which pairs layers");
+      add(inner && training.reduction == Reduction::allreduce, "--reduction reduce-scatter");
+      add(mesh.axes > 1, "fewer parts on this axis and more on `data`");
+      break;
     case Term::halo_exchange:
-      return "fewer parts, or a cut along another extent";
+      add(true, "fewer parts");
+      add(setting.work.input.dims > 1, "a cut along another extent");
+      break;
     case Term::stage_transfer:
-      return "fewer stages, or borders where tensors are small";
+      add(true, "fewer stages");
+      break;
     default:
-      return "";
+      break;
   }
+  return out;
+}
+
+struct MemoryPart {
+  std::string_view name;
+  Bytes size;
+  Words remedies;
+};
+
+/// What makes activations smaller.
+Words less_activation(const Projection& p, const Setting& setting) {
+  const Training& training = setting.training;
+  const double pipelines = parts(p.mesh, "data");
+  const double samples = p.batch / pipelines;  // of one pipeline, all micro-batches
+  const bool staged = splits(p.mesh, "layer");
+  Words out;
+  if (training.micro_batches < samples) {
+    // A pipeline that keeps all micro-batches gains nothing from smaller ones.
+    const bool keeps_all = staged && training.schedule == Schedule::gpipe;
+    out.push_back(fmt::format("{}--micro-batches{}{}", training.micro_batches > 1 ? "more " : "",
+                              training.micro_batches > 1 ? "" : fmt::format(" {:.0f}", std::floor(samples)),
+                              keeps_all ? " with --schedule 1f1b" : ""));
+  } else if (staged && training.schedule == Schedule::gpipe && training.micro_batches > 1) {
+    out.emplace_back("--schedule 1f1b");
+  }
+  if (samples > training.micro_batches) out.emplace_back("a smaller --batch");
+  if (item_bytes(training.precision).activation > Bytes{2}) out.emplace_back("--precision bf16");
+  return out;
+}
+
+/// What makes weights, gradients and optimizer states smaller.
+Words less_weight(const Projection& p, const Setting& setting) {
+  Words out;
+  const bool replicated = !splits(p.mesh, "layer") && !splits(p.mesh, "tensor") &&
+                          !splits(p.mesh, "filter") && !splits(p.mesh, "channel");
+  if (replicated && p.gpus > 1) out.emplace_back("a strategy that splits the weights (`layer`, `tensor`)");
+  if (optimizer_slots(setting.training.optimizer) > 0) out.emplace_back("--optimizer sgd");
+  return out;
+}
+
+/// What to change when no grid has a meaning at all.
+Words wider_bounds(std::span<const Projection> projections) {
+  Words out;
+  for (const Projection& p : projections)
+    for (const Limit& limit : p.limits.all())
+      if (!limit.holds() && limit.rule == "p <= B") return {"a larger --batch", "fewer GPUs"};
+  return {"fewer GPUs", "a hybrid with `data`"};
 }
 
 }  // namespace
 
-std::vector<Bottleneck> bottlenecks(const Projection& projection) {
+std::vector<Bottleneck> bottlenecks(const Projection& projection, const Setting& setting) {
   std::vector<Bottleneck> out;
   if (!projection.cost) return out;
   for (std::size_t t = std::size_t(Term::update); t < terms; ++t) {
     const double share = projection.cost->exposed[t] / projection.iteration();
-    if (share > worth_naming) out.push_back({Term(t), share, remedy(Term(t))});
+    if (share > worth_naming)
+      out.push_back({Term(t), share, either(remedies(Term(t), projection.mesh, setting))});
   }
   std::ranges::sort(out, std::greater{}, &Bottleneck::share);
   return out;
 }
 
+std::string fitting_hint(std::span<const Projection> projections, const Setting& setting) {
+  const Projection* nearest = nullptr;
+  for (const Projection& p : projections)
+    if (p.cost && (!nearest || p.cost->memory.total() < nearest->cost->memory.total())) nearest = &p;
+  if (!nearest) return fmt::format("try {}", either(wider_bounds(projections)));
+  const Memory& memory = nearest->cost->memory;
+  // What grows with the samples, and what grows with the weights.
+  std::array parts{
+      MemoryPart{"activations", memory.activations + memory.workspace, less_activation(*nearest, setting)},
+      MemoryPart{"weights, gradients and optimizer", memory.weights + memory.gradients + memory.optimizer,
+                 less_weight(*nearest, setting)}};
+  std::ranges::sort(parts, std::greater{}, &MemoryPart::size);
+  Words words;
+  for (const MemoryPart& part : parts)
+    if (part.size > worth_saving * memory.total())
+      words.insert(words.end(), part.remedies.begin(), part.remedies.end());
+  if (nearest->gpus < setting.machine.gpus()) words.emplace_back("more GPUs");
+  if (words.empty()) words.emplace_back("a device with more memory");
+  return fmt::format("try {}: {} take {} of {} ({})", either(words), parts[0].name, text(parts[0].size),
+                     text(memory.total()), nearest->strategy->text);
+}
+
+std::string margin_text(const Projection& projection) {
+  if (!projection.feasible()) return {};
+  for (const Limit& limit : projection.limits.all())
+    if (limit.rule == memory_rule && limit.bound - limit.value < least_margin * limit.bound)
+      return fmt::format("only {:.1f} % of the memory is left, which may not be enough",
+                         100 * (1 - limit.value / limit.bound));
+  return {};
+}
+
 void rank(std::vector<Projection>& projections) { std::ranges::stable_sort(projections, better); }
 
+std::string reason(std::string_view rule, double value, double bound, std::string_view layer) {
+  if (rule == memory_rule)
+    return fmt::format("needs {}, the device has {}", text(Bytes{value}), text(Bytes{bound}));
+  return fmt::format("{} = {} breaks {} = {}{}", rule.substr(0, rule.find(' ')), value, rule, bound,
+                     layer.empty() ? "" : fmt::format(" (layer {})", layer));
+}
+
 std::string reason(const Limit& limit, const Workload& work) {
-  if (limit.rule == memory_rule)
-    return fmt::format("needs {}, the device has {}", text(Bytes{limit.value}), text(Bytes{limit.bound}));
-  const std::string_view left = limit.rule.substr(0, limit.rule.find(' '));
-  const std::string layer =
-      limit.layer >= 0 ? fmt::format(" (layer {})", work.layers[std::size_t(limit.layer)].name) : "";
-  return fmt::format("{} = {} breaks {} = {}{}", left, limit.value, limit.rule, limit.bound, layer);
+  const std::string_view layer =
+      limit.layer >= 0 ? work.layers[std::size_t(limit.layer)].name : std::string_view{};
+  return reason(limit.rule, limit.value, limit.bound, layer);
 }
 
 namespace {

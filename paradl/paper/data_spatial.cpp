@@ -4,6 +4,9 @@
 namespace paradl::paper {
 namespace {
 
+/// The table has no such row.
+constexpr std::string_view source = "text on Data+Spatial, and the authors' tool";
+
 /// Weights are replicated, so gradients are reduced inside the node first and then between leaders; where
 /// groups lie no closer than their PEs there are no leaders, and one ring joins all.
 Seconds gradient_exchange(const Case& c, Bytes W) {
@@ -13,13 +16,14 @@ Seconds gradient_exchange(const Case& c, Bytes W) {
 
 CostLines time(const Case& c) {
   const double b = c.B / c.p1;
-  CostLines lines = computation(c, c.p2, 1, "Section b8");
+  CostLines lines = computation(c, c.p2, 1, source);
   lines.push_back({Term::gradient_exchange, c.I * gradient_exchange(c, held_weights(c, 1) * c.delta),
-                   "2I[(p2-1)(α_in + W/p2 β_in) + (p1-1)(α + W/p1 β)]", "Section b8"});
+                   c.one_level ? "I 2(p-1)(α + W/p β)" : "2I[(p2-1)(α_in + W/p2 β_in) + (p1-1)(α + W/p1 β)]",
+                   source});
   lines.push_back({Term::halo_exchange, c.I * halos(c, b, c.in),
-                   "2I Σ_{K>1} [2α_in + B/p1 (h(x) + h(dy))δβ_in]", "Section b8"});
+                   "2I Σ_{K>1} [2α_in + B/p1 (h(x) + h(dy))δβ_in]", source});
   lines.push_back({Term::activation_exchange, c.I * gather_for_rest(c, b, c.in),
-                   "2I(p2-1)(α_in + B|y_s|/p δβ_in)", "Section b8"});
+                   "2I(p2-1)(α_in + B|y_s|/p δβ_in)", source});
   return lines;
 }
 

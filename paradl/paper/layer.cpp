@@ -8,6 +8,9 @@
 namespace paradl::paper {
 namespace {
 
+/// The table has the pipelined form only.
+constexpr std::string_view pure = "appendix, Layer without segments";
+
 std::vector<int> borders(const Case& c) {
   std::vector<double> weight;
   for (const LayerTime& t : c.setting.times.layer) weight.push_back((t.FW + t.BW).base());
@@ -33,17 +36,18 @@ CostLines time(const Case& c) {
         point_to_point(c.B / c.S * c.layers()[std::size_t(border[i + 1] - 1)].y.items() * c.delta, c.all);
     sum_transfer += transfer, max_transfer = std::max(max_transfer, transfer);
   }
-  if (!c.setting.times.update_known) sum_WU = max_WU = Seconds{};
+  const bool update_known = c.setting.times.update_known;
+  if (!update_known) sum_WU = max_WU = Seconds{};
   const double p = c.p, S = c.S;
   if (S == 1)
-    return {{Term::forward, c.D * sum_FW, "D Σ FW", "Section b3"},
-            {Term::backward, c.D * sum_BW, "D Σ BW", "Section b3"},
-            {Term::update, c.I * sum_WU, "I Σ WU", "Section b3"},
-            {Term::stage_transfer, 2 * c.I * sum_transfer, "2I Σ_{i<p} (α + B|y_gi|δβ)", "Section b3"}};
+    return {{Term::forward, c.D * sum_FW, "D Σ FW", pure},
+            {Term::backward, c.D * sum_BW, "D Σ BW", pure},
+            {Term::update, c.I * sum_WU, update_known ? "I Σ WU" : no_update_times, pure},
+            {Term::stage_transfer, 2 * c.I * sum_transfer, "2I Σ_{i<p} (α + B|y_gi|δβ)", pure}};
   // WU is per iteration: I max WU, where the printed table has it without I (X1).
   return {{Term::forward, c.D * (p + S - 1) / S * max_FW, "D(p+S-1)/S max FW_gi", "Table III, Layer"},
           {Term::backward, c.D * (p + S - 1) / S * max_BW, "D(p+S-1)/S max BW_gi", "Table III, Layer"},
-          {Term::update, c.I * max_WU, "I max WU_gi", "Table III, Layer"},
+          {Term::update, c.I * max_WU, update_known ? "I max WU_gi" : no_update_times, "Table III, Layer"},
           {Term::stage_transfer, 2 * c.I * (p + S - 2) * max_transfer,
            "2I(p+S-2) max_{i<p} (α + B/S|y_gi|δβ)", "Table III, Layer"}};
 }

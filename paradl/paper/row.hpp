@@ -20,6 +20,7 @@ struct Case {
   Bytes delta;
   Link all, in, ex;  // links that span all PEs, one group, and the groups
   double phi = 1;
+  bool hybrid = false;    // p1 and p2 are two numbers; else there is only p
   bool one_level = true;  // a group lies no closer together than the groups do
 
   const std::vector<Layer>& layers() const { return setting.work.layers; }
@@ -50,10 +51,19 @@ std::vector<std::string_view> row_names();
 
 /// The same question that Planner::project answers, answered by the paper's closed forms.
 Projection project(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch);
+/// The links that its α and β (all PEs, or the groups), and its α_in and β_in (one group) belong to.
+struct Links {
+  const Level* all;
+  const Level* in;
+  double phi;
+};
+Links links_of(const Setting& setting, const Mesh& mesh, double batch);
 /// The addends behind it, for `explain`.
 CostLines explain(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch);
 
 // Sums that several rows share.
+
+inline constexpr std::string_view no_update_times = "0: no update times are known";
 
 /// Forward, backward and update where split layers are shared by `share` PEs: D/p1 (sum_split/share +
 /// sum_rest).

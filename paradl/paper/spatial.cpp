@@ -13,7 +13,7 @@ CostLines time(const Case& c) {
   lines.push_back({Term::halo_exchange, c.I * halos(c, c.B, c.all), "2I Σ_{K>1} [2α + B(h(x) + h(dy))δβ]",
                    "Table III, Spatial"});
   lines.push_back({Term::activation_exchange, c.I * gather_for_rest(c, c.B, c.all),
-                   "2I(p-1)(α + B|y_s|/p δβ)", "Section b2"});
+                   "2I(p-1)(α + B|y_s|/p δβ)", "text on Spatial, and the authors' tool"});
   return lines;
 }
 

@@ -45,9 +45,21 @@ CostLines computation(const Case& c, double share, double update_share, std::str
   }
   if (!c.setting.times.update_known) WU = Seconds{};
   const double D1 = c.D / c.p1;
-  return {{Term::forward, D1 * FW, whole ? "D/p1 (Σ_split FW/p2 + Σ_rest FW)" : "D/p Σ FW", source},
-          {Term::backward, D1 * BW, whole ? "D/p1 (Σ_split BW/p2 + Σ_rest BW)" : "D/p Σ BW", source},
-          {Term::update, c.I * WU, update_share > 1 ? "I (Σ_split WU/p2 + Σ_rest WU)" : "I Σ WU", source}};
+  struct Texts {
+    std::string_view forward, backward, shared_update;
+  };
+  const Texts one{"D/p Σ FW", "D/p Σ BW", "I/p Σ WU"}, two{"D/p Σ FW", "D/p Σ BW", "I/p2 Σ WU"};
+  const Texts one_rest{"D (Σ_split FW/p + Σ_rest FW)", "D (Σ_split BW/p + Σ_rest BW)",
+                       "I (Σ_split WU/p + Σ_rest WU)"};
+  const Texts two_rest{"D/p1 (Σ_split FW/p2 + Σ_rest FW)", "D/p1 (Σ_split BW/p2 + Σ_rest BW)",
+                       "I (Σ_split WU/p2 + Σ_rest WU)"};
+  const Texts& texts = c.hybrid ? (whole ? two_rest : two) : (whole ? one_rest : one);
+  const std::string_view update = !c.setting.times.update_known ? no_update_times
+                                  : update_share > 1            ? texts.shared_update
+                                                                : "I Σ WU";
+  return {{Term::forward, D1 * FW, texts.forward, source},
+          {Term::backward, D1 * BW, texts.backward, source},
+          {Term::update, c.I * WU, update, source}};
 }
 
 double held_weights(const Case& c, double share) {

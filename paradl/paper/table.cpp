@@ -60,7 +60,8 @@ Case case_of(const Setting& setting, const Mesh& mesh, double batch) {
          .D = setting.work.D,
          .B = batch,
          .I = iterations_per_epoch(setting, batch),
-         .p = mesh.gpus()};
+         .p = mesh.gpus(),
+         .hybrid = mesh.axes > 1};
   c.S = setting.training.micro_batches;
   c.delta = item_bytes(setting.training.precision).activation;
   for (int a = 0; a < mesh.axes; ++a) {
@@ -95,6 +96,11 @@ std::vector<std::string_view> row_names() {
   std::vector<std::string_view> names;
   for (const Row* row : table) names.push_back(row->name);
   return names;
+}
+
+Links links_of(const Setting& setting, const Mesh& mesh, double batch) {
+  const Case c = case_of(setting, mesh, batch);
+  return {&setting.machine.spanned_by(c.p), &setting.machine.spanned_by(c.p2), c.phi};
 }
 
 CostLines explain(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch) {

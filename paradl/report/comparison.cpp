@@ -1,14 +1,17 @@
 #include "paradl/report/comparison.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/breakdown.hpp"
+#include "paradl/feasibility/advice.hpp"
 #include "paradl/report/json.hpp"
 
 namespace paradl {
@@ -80,6 +83,47 @@ std::vector<Line> lines_of(const std::vector<Json>& results) {
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
+/// A text at a path, or nothing.
+std::string word(const Json& result, std::initializer_list<const char*> path) {
+  const Json* here = &result;
+  for (const char* key : path) {
+    if (!here->is_object() || !here->contains(key)) return {};
+    here = &(*here)[key];
+  }
+  return here->is_string() ? here->get<std::string>() : std::string();
+}
+
+/// "16x4", in the order of the strategy.
+std::string grid_of(const Json& result) {
+  std::string out;
+  if (result.contains("grid") && result["grid"].is_object())
+    for (const auto& [axis, parts] : result["grid"].items())
+      out += fmt::format("{}{}", out.empty() ? "" : "x", text_of(parts));
+  return out;
+}
+
+/// What was compared: rows of words above the rows of numbers.
+struct WordLine {
+  std::string id;
+  std::string (*get)(const Json&);
+};
+constexpr auto strategy_of = [](const Json& r) { return word(r, {"strategy"}); };
+const std::array<WordLine, 2> word_lines{WordLine{"strategy", strategy_of}, WordLine{"grid", grid_of}};
+
+/// Why a result does not fit, from its limits.
+std::string reasons_of(const Json& result) {
+  std::string out;
+  if (!result.contains("limits") || !result["limits"].is_array()) return out;
+  for (const Json& limit : result["limits"]) {
+    if (!limit.is_object() || limit.value("holds", Json(true)) != Json(false)) continue;
+    const std::string rule = word(limit, {"rule"});
+    const auto value = number(limit, {"value"}), bound = number(limit, {"bound"});
+    if (rule.empty() || !value || !bound) continue;
+    out += (out.empty() ? "" : "; ") + reason(rule, *value, *bound, word(limit, {"layer"}));
+  }
+  return out;
+}
+
 }  // namespace
 
 Contestant contestant(const std::string& name, const Answer& answer, std::size_t result) {
@@ -143,6 +187,13 @@ Table comparison_table(const std::vector<Contestant>& sides) {
     table.columns.push_back({side.name, side.name, Holds::shape, 9});
   }
   if (sides.size() == 2) table.columns.push_back({"change", "change", Holds::shape, 8});
+  for (const WordLine& line : word_lines) {
+    Row row;
+    row.values.emplace_back(line.id);
+    for (const Json& result : results) row.values.emplace_back(line.get(result));
+    if (sides.size() == 2) row.values.emplace_back(std::string());
+    table.rows.push_back(std::move(row));
+  }
   for (const Line& line : lines_of(results)) {
     Row row;
     row.values.emplace_back(line.title);
@@ -163,6 +214,10 @@ Table comparison_rows(const std::vector<Contestant>& sides) {
   for (const Contestant& side : sides) results.push_back(parsed(side));
   Table table{.columns = {{"name", "name", Holds::text, 10}}};
   for (const Contestant& side : sides) table.rows.emplace_back().values.emplace_back(side.name);
+  for (const WordLine& line : word_lines) {
+    table.columns.push_back({line.id, line.id, Holds::text, 5});
+    for (std::size_t i = 0; i < sides.size(); ++i) table.rows[i].values.emplace_back(line.get(results[i]));
+  }
   for (const Line& line : lines_of(results)) {
     table.columns.push_back({line.id, line.title, line.holds, 5});
     for (std::size_t i = 0; i < sides.size(); ++i)
@@ -182,11 +237,14 @@ std::string verdict(const std::vector<Contestant>& sides) {
   std::vector<Speed> speeds;
   std::string out;
   for (const Contestant& side : sides) {
-    const auto rate = number(parsed(side), {"samples_per_s"});
-    if (!side.feasible) out += fmt::format("{} does not fit.\n", side.name);
-    if (rate) speeds.push_back({side.name, *rate});
+    const Json result = parsed(side);
+    const auto rate = number(result, {"samples_per_s"});
+    if (side.feasible && rate) speeds.push_back({side.name, *rate});
+    if (side.feasible) continue;
+    const std::string why = reasons_of(result);
+    out += fmt::format("{} does not fit{}{}.\n", side.name, why.empty() ? "" : ": ", why);
   }
-  if (speeds.size() < 2) return out;
+  if (speeds.size() < 2) return out;  // how fast something would be that does not fit says nothing
   std::ranges::stable_sort(speeds, std::greater{}, &Speed::rate);
   for (std::size_t i = 1; i < speeds.size(); ++i) {
     const double ratio = speeds[0].rate / speeds[i].rate;
@@ -195,6 +253,23 @@ std::string verdict(const std::vector<Contestant>& sides) {
                                        speeds[i].name);
   }
   return out;
+}
+
+std::string basis(const std::vector<Contestant>& sides) {
+  std::vector<std::string> times, systems;
+  const auto add = [](std::vector<std::string>& list, const std::string& item) {
+    if (!item.empty() && std::ranges::find(list, item) == list.end()) list.push_back(item);
+  };
+  std::string links = "specifications";
+  for (const Contestant& side : sides) {
+    const Json result = parsed(side);
+    add(times, word(result, {"parameters", "layers"}));
+    add(systems, word(result, {"system"}));
+    if (const std::string kind = word(result, {"parameters", "links"}); kind != "specified") links = kind;
+  }
+  if (times.empty()) return {};
+  return fmt::format("Layer times: {}. Links: {} of {}.\n", fmt::join(times, ", "), links,
+                     fmt::join(systems, ", "));
 }
 
 std::string comparison_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,

@@ -29,8 +29,10 @@ void keep_common(std::vector<Contestant>& sides, std::size_t files);
 Table comparison_table(const std::vector<Contestant>& sides);
 /// For machines: one row for each side.
 Table comparison_rows(const std::vector<Contestant>& sides);
-/// "data is 1.13 times as fast as data+spatial."
+/// "data is 1.13 times as fast as data+spatial."; of what does not fit, why.
 std::string verdict(const std::vector<Contestant>& sides);
+/// What the numbers rest on: "Layer times: roofline. Links: specifications of abci."
+std::string basis(const std::vector<Contestant>& sides);
 std::string comparison_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
                             const std::vector<Contestant>& sides);
 

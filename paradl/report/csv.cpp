@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -30,6 +31,9 @@ std::string field(const Value& value) {
   return {};
 }
 
+/// Ranks are left to the order of the rows.
+bool does_not_fit(const Row& row) { return row.emphasis == Emphasis::infeasible; }
+
 std::string note_texts(const Table& table, const Row& row) {
   Fields texts;
   for (const int note : row.notes) texts.push_back(table.notes.at(std::size_t(note - 1)));
@@ -40,7 +44,7 @@ std::string note_texts(const Table& table, const Row& row) {
 
 std::string to_csv(const Table& table) {
   // A machine has no footnotes and sees no colour: what they say becomes columns.
-  const bool marks = has_marks(table);
+  const bool marks = std::ranges::any_of(table.rows, does_not_fit);
   const bool notes = has_notes(table);
   Fields header;
   if (marks) header.emplace_back("mark");
@@ -50,7 +54,7 @@ std::string to_csv(const Table& table) {
   std::string text = line(header);
   for (const Row& row : table.rows) {
     Fields fields;
-    if (marks) fields.push_back(mark_of(row));
+    if (marks) fields.emplace_back(does_not_fit(row) ? "x" : "");
     for (std::size_t c = 0; c < table.columns.size(); ++c) fields.push_back(field(value_at(row, c)));
     if (notes) fields.push_back(note_texts(table, row));
     text += line(fields);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/paper/row.hpp"
+#include "paradl/report/exchange_lines.hpp"
 #include "paradl/report/json.hpp"
 
 namespace paradl {
@@ -37,7 +37,7 @@ std::string_view engine_formula(Term term, bool pipeline) {
     case Term::gradient_exchange:
       return "I [allreduce of W, less what backward hides]";
     case Term::activation_exchange:
-      return "I Σ [changes of placement, below]";
+      return "I Σ [changes of placement]";
     case Term::halo_exchange:
       return "I Σ_{K>1} [α + B h δ φ β] per neighbour";
     case Term::stage_transfer:
@@ -69,96 +69,18 @@ Table table_of(const std::vector<ExplainedTerm>& lines, const Projection& p) {
                           {"formula", "formula", Holds::text, 5},
                           {"epoch", "value", Holds::seconds, 8},
                           {"share", "share", Holds::share, 7},
-                          {"bar", "", Holds::text, 1},
                           {"source", "source", Holds::text, 2}}};
   for (const ExplainedTerm& line : lines) {
     const double share = line.epoch / p.epoch();
     Row row;
-    row.values = {std::string(term_names[std::size_t(line.term)].title),
-                  line.formula,
-                  line.epoch.base(),
-                  share,
-                  std::string(std::size_t(std::lround(share * longest_bar)), '#'),
-                  line.source};
+    row.values = {std::string(term_names[std::size_t(line.term)].title), line.formula, line.epoch.base(),
+                  share, line.source};
     table.rows.push_back(row);
   }
   Row total;
-  total.values = {std::string("epoch"), std::string(), p.epoch().base(), 1.0, std::string(), std::string()};
+  total.values = {std::string("epoch"), std::string(), p.epoch().base(), 1.0, std::string()};
   table.rows.push_back(total);
   return table;
-}
-
-std::string axes_text(AxisSet set, const Mesh& mesh) {
-  std::string out;
-  for (int a = 0; a < mesh.axes; ++a)
-    if (set & axis_bit(a))
-      out += fmt::format("{}{}", out.empty() ? "" : "+", mesh.axis[std::size_t(a)].strategy->name);
-  return out;
-}
-
-double phi_of(const Path& path) { return path.outermost().phi; }
-
-/// One line of the exchange table.
-struct ExchangeLine {
-  std::string what, axis, layer;
-  double count;
-  Bytes bytes;
-  Seconds each;
-  double phi;
-  std::string_view formula, level;
-};
-
-std::vector<ExchangeLine> exchanges(const Setting& setting, const Projection& p, const Layout& layout,
-                                    const StagePlan& plan, const Pricer& pricer) {
-  const double S = setting.training.micro_batches;
-  const double samples = p.batch / S;
-  std::vector<ExchangeLine> out;
-  for (std::size_t i = 0; i < layout.cells.size(); ++i) {
-    const Cell& cell = layout.cells[i];
-    const CellCost& cost = pricer.cells()[i];
-    const std::string& name = setting.work.layers[std::size_t(cell.layer)].name;
-    const auto add = [&](const ExchangeList& list, const char* tensor) {
-      for (const Exchange& e : list) {
-        const Path& path = pricer.path(e.axis);
-        const auto& [operation, formula] = text_of(e.operation);
-        out.push_back({fmt::format("{} {}", operation, tensor), axes_text(axis_bit(e.axis), p.mesh), name,
-                       S * cell.count, pricer.bytes_of(e, samples), pricer.time_of(e, samples), phi_of(path),
-                       formula, path.outermost().level});
-      }
-    };
-    add(cell.forward, "y");
-    add(cell.backward, "dy");
-    if (cell.halo_axis >= 0) {
-      const Path& path = pricer.path(cell.halo_axis);
-      for (const auto& [time, what] :
-           {std::pair{cost.forward_halo, "halo of x"}, std::pair{cost.backward_halo, "halo of dy"}})
-        if (time > Seconds{})
-          out.push_back({what, axes_text(axis_bit(cell.halo_axis), p.mesh), name, S * cell.count, Bytes{},
-                         time, pricer.halo_phi(), "α + m φ β per neighbour", path.outermost().level});
-    }
-  }
-  for (const auto& group : pricer.gradient_groups()) {
-    Bytes whole;
-    for (std::size_t i = 0; i < layout.cells.size(); ++i)
-      if (group.has(layout.cells[i])) whole += layout.cells[i].count * pricer.cells()[i].gradient;
-    if (!(group.allreduce(whole) > Seconds{})) continue;
-    out.push_back({"allreduce dw", axes_text(group.set, p.mesh),
-                   pricer.gradient_groups().size() == 1 ? "all weights" : "weights", 1, whole,
-                   group.allreduce(whole), phi_of(group.path), text_of(Collective::allreduce).formula,
-                   group.path.outermost().level});
-  }
-  for (const StageKind& kind : plan.kinds) {
-    if (kind.sent.empty()) continue;
-    const std::size_t next = std::size_t(kind.first) + 1;
-    const std::string& border = setting.work.layers[std::size_t(plan.first_layer[next] - 1)].name;
-    const auto [bytes, each, phi, level] = pricer.transfer(kind, samples);
-    // Forward and backward, once for each micro-batch.
-    out.push_back({"stage transfer", "layer", border, 2 * S * kind.count, bytes, each, phi,
-                   text_of(Collective::point_to_point).formula, level});
-  }
-  std::ranges::stable_sort(out, std::greater{},
-                           [](const ExchangeLine& e) { return (e.count * e.each).base(); });
-  return out;
 }
 
 }  // namespace
@@ -168,61 +90,86 @@ Table explain_paper(const Setting& setting, const Projection& p) {
 }
 Table explain_engine(const Setting&, const Projection& p) { return table_of(engine_terms(p), p); }
 
+Table with_bars(Table table) {
+  const auto share = std::ranges::find(table.columns, "share", &Column::id) - table.columns.begin();
+  table.columns.insert(table.columns.begin() + share + 1, {"bar", "", Holds::text, 1});
+  for (Row& row : table.rows) {
+    const bool total = &row == &table.rows.back();
+    const double length = longest_bar * std::get<double>(row.values[std::size_t(share)]);
+    row.values.insert(row.values.begin() + share + 1,
+                      std::string(total ? 0 : std::size_t(std::lround(length)), '#'));
+  }
+  return table;
+}
+
 Table exchange_table(const Setting& setting, const Projection& p, const Layout& layout, const StagePlan& plan,
                      const Pricer& pricer) {
   Table table{.columns = {{"exchange", "exchange", Holds::text, 9},
                           {"axis", "axis", Holds::text, 7},
                           {"layer", "of layer", Holds::text, 6},
                           {"count", "times", Holds::count, 5},
-                          {"bytes", "bytes", Holds::message, 5},
+                          {"p", "p", Holds::count, 4},
+                          {"bytes", "m", Holds::message, 5},
                           {"each", "each", Holds::seconds, 4},
                           {"iteration", "per iteration", Holds::seconds, 8},
                           {"phi", "φ", Holds::count, 3},
                           {"level", "level", Holds::text, 3},
                           {"formula", "formula", Holds::text, 2}}};
   constexpr std::size_t shown = 12;
-  const auto lines = exchanges(setting, p, layout, plan, pricer);
+  const Value blank = std::string();
+  const auto lines = exchange_lines(setting, p, layout, plan, pricer);
+  const auto add = [&](std::vector<Value> values) { table.rows.emplace_back().values = std::move(values); };
+  const auto parts = [](const ExchangeStep& step) { return step.p > 0 ? Value{step.p} : Value{}; };
   Seconds rest;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const ExchangeLine& e = lines[i];
+    const double whole = (e.count * e.each).base();
     if (i >= shown) {
       rest += e.count * e.each;
-      continue;
+    } else if (e.steps.size() == 1) {
+      const ExchangeStep& s = e.steps.front();
+      add({e.what, e.axis, e.layer, e.count, parts(s), e.bytes.base(), e.each.base(), whole, s.phi,
+           std::string(s.level), std::string(e.formula)});
+    } else {
+      add({e.what, e.axis, e.layer, e.count, blank, e.bytes.base(), e.each.base(), whole, blank, blank,
+           std::string("the sum of")});
+      for (const ExchangeStep& s : e.steps)
+        add({fmt::format("  in {}", s.level), blank, blank, blank, parts(s), s.bytes.base(), s.time.base(),
+             blank, s.phi, std::string(s.level), std::string(e.formula)});
     }
-    Row row;
-    row.values = {e.what,
-                  e.axis,
-                  e.layer,
-                  e.count,
-                  e.bytes > Bytes{} ? Value{e.bytes.base()} : Value{},
-                  e.each.base(),
-                  (e.count * e.each).base(),
-                  e.phi,
-                  std::string(e.level),
-                  std::string(e.formula)};
-    table.rows.push_back(row);
   }
-  if (lines.size() > shown) {
-    Row row;
-    row.values = {fmt::format("{} more", lines.size() - shown),
-                  std::string(),
-                  std::string(),
-                  {},
-                  {},
-                  {},
-                  rest.base(),
-                  {},
-                  std::string(),
-                  std::string()};
-    table.rows.push_back(row);
-  }
-  if (lines.empty()) {
-    Row row;
-    row.values = {std::string("none")};
-    table.rows.push_back(row);
-  }
+  if (lines.size() > shown)
+    add({fmt::format("{} more", lines.size() - shown), blank, blank, blank, blank, blank, blank, rest.base(),
+         blank, blank, blank});
+  if (lines.empty())
+    add({std::string("none"), blank, blank, blank, blank, blank, blank, blank, blank, blank, blank});
   return table;
 }
+
+namespace {
+
+std::string_view role_name(Role role) {
+  static constexpr std::array names{"data", "spatial", "filter", "channel", "keep", "whole", "stage"};
+  return names[std::size_t(role)];
+}
+
+/// What one layer costs in one iteration.
+struct LayerLine {
+  Seconds forward, backward, update, exchange, halo;
+  Bytes gradient;
+  Seconds total() const { return forward + backward + update + exchange + halo; }
+};
+
+LayerLine layer_line(const CellCost& cost, double S) {
+  return {.forward = S * cost.forward,
+          .backward = S * cost.backward,
+          .update = cost.update,
+          .exchange = S * (cost.forward_exchange + cost.backward_exchange),
+          .halo = S * (cost.forward_halo + cost.backward_halo),
+          .gradient = cost.gradient};
+}
+
+}  // namespace
 
 Table layer_table(const Setting& setting, const Projection& p, const Layout& layout, const Pricer& pricer) {
   Table table{.columns = {{"layer", "layer", Holds::text, 9},
@@ -235,113 +182,108 @@ Table layer_table(const Setting& setting, const Projection& p, const Layout& lay
                           {"halo", "halo", Holds::seconds, 5},
                           {"gradient", "gradient", Holds::message, 2},
                           {"total", "total", Holds::seconds, 8}}};
-  const double S = setting.training.micro_batches;
   std::vector<std::pair<double, Row>> rows;
   for (std::size_t l = 0; l < layout.order.size(); ++l) {
-    const CellCost& cost = pricer.cells()[std::size_t(layout.order[l])];
-    const Seconds total = S * (cost.forward_pass() + cost.backward_pass()) + cost.update;
+    const LayerLine line =
+        layer_line(pricer.cells()[std::size_t(layout.order[l])], setting.training.micro_batches);
     std::string role;
-    for (int a = 0; a < p.mesh.axes; ++a) {
-      static constexpr std::array names{"data", "spatial", "filter", "channel", "keep", "whole", "stage"};
-      role += fmt::format("{}{}", a ? "," : "", names[std::size_t(layout.role[std::size_t(a)][l])]);
-    }
+    for (int a = 0; a < p.mesh.axes; ++a)
+      role += fmt::format("{}{}", a ? "," : "", role_name(layout.role[std::size_t(a)][l]));
     Row row;
     row.values = {setting.work.layers[l].name,
                   std::string(traits(setting.work.layers[l].op).name),
                   role,
-                  (S * cost.forward).base(),
-                  (S * cost.backward).base(),
-                  cost.update.base(),
-                  (S * (cost.forward_exchange + cost.backward_exchange)).base(),
-                  (S * (cost.forward_halo + cost.backward_halo)).base(),
-                  cost.gradient.base(),
-                  total.base()};
-    rows.emplace_back(total.base(), std::move(row));
+                  line.forward.base(),
+                  line.backward.base(),
+                  line.update.base(),
+                  line.exchange.base(),
+                  line.halo.base(),
+                  line.gradient > Bytes{} ? Value{line.gradient.base()} : Value{},
+                  line.total().base()};
+    rows.emplace_back(line.total().base(), std::move(row));
   }
   std::ranges::stable_sort(rows, std::greater{}, [](const auto& r) { return r.first; });
   for (auto& [total, row] : rows) table.rows.push_back(std::move(row));
   return without_empty_columns(table, {"layer", "op", "role"});
 }
 
-std::string symbols_text(const Setting& setting, const Projection& p) {
-  LayerTime sum;
-  double W = 0;
-  for (const LayerTime& t : setting.times.layer) sum.FW += t.FW, sum.BW += t.BW, sum.WU += t.WU;
-  W = setting.work.parameters();
-  std::string out = fmt::format(
-      " D = {} samples   B = {} samples   I = D/B = {} iterations   p = {} PEs ({})\n", count(setting.work.D),
-      p.batch, three_digits(p.iterations), p.gpus, grid_text(p.mesh, false));
-  const ItemBytes bytes = item_bytes(setting.training.precision);
-  out += fmt::format(" Σ FW = {}   Σ BW = {}   Σ WU = {}   W = {}   δ = {}\n", text(sum.FW), text(sum.BW),
-                     text(sum.WU), decimal(W * bytes.sent_gradient), decimal(bytes.activation));
-  std::set<std::string_view> told;
-  for (int a = 0; a < p.mesh.axes; ++a) {
-    const Path path = group_path(p.mesh, axis_bit(a), setting.machine);
-    for (int k = 0; k < path.hops; ++k) {
-      const Hop& hop = path.hop[std::size_t(k)];
-      if (hop.size <= 1 || !told.insert(hop.level).second) continue;
-      out += fmt::format(" α = {}   β = {} ({}, level {})   φ = {}\n", text(hop.link.alpha),
-                         text(hop.link.beta), text(1.0 / hop.link.beta), hop.level, three_digits(hop.phi));
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json exchanges_json(const std::vector<ExchangeLine>& lines) {
+  Json out = Json::array();
+  for (const ExchangeLine& e : lines) {
+    Json steps = Json::array();
+    for (const ExchangeStep& s : e.steps) {
+      Json step{{"level", s.level}, {"bytes", s.bytes.base()}, {"phi", s.phi}, {"time_s", s.time.base()}};
+      if (s.p > 0) step["p"] = s.p;
+      steps.push_back(std::move(step));
     }
+    out.push_back({{"exchange", e.what},
+                   {"axis", e.axis},
+                   {"layer", e.layer},
+                   {"count", e.count},
+                   {"bytes", e.bytes.base()},
+                   {"each_s", e.each.base()},
+                   {"phi", e.steps.back().phi},
+                   {"formula", e.formula},
+                   {"steps", std::move(steps)}});
   }
   return out;
 }
 
-std::string memory_text(const Setting& setting, const Projection& p, bool paper) {
-  const Memory& m = p.cost->memory;
-  std::string out =
-      fmt::format(" memory  {} of {}: weights {}, gradients {}, optimizer {}, activations {}, workspace {}\n",
-                  text(m.total()), text(setting.machine.device.memory), text(m.weights), text(m.gradients),
-                  text(m.optimizer), text(m.activations), text(m.workspace));
-  if (paper)
-    out += setting.training.gamma
-               ? fmt::format("         γ 2δ Σ (b(|x|+|y|) + |w|), γ = {}\n", *setting.training.gamma)
-               : "         2δ Σ (b(|x|+|y|) + |w|), normalisation and activation buffers left out\n";
-  return out;
-}
-
-std::string limits_text(const Projection& p, const Workload& work) {
-  std::string out;
-  for (const Limit& limit : p.limits.all()) {
-    if (limit.rule == memory_rule) continue;
-    const std::string layer =
-        limit.layer >= 0 ? fmt::format(" (layer {})", work.layers[std::size_t(limit.layer)].name) : "";
-    out += fmt::format(" limits  {}: {} <= {}{}, {}\n", limit.rule, limit.value, limit.bound, layer,
-                       limit.holds() ? "holds" : "broken");
+/// In the order of the network.
+Json layers_json(const Setting& setting, const Projection& p, const Layout& layout, const Pricer& pricer) {
+  Json out = Json::array();
+  for (std::size_t l = 0; l < layout.order.size(); ++l) {
+    const auto id = std::size_t(layout.order[l]);
+    const Layer& layer = setting.work.layers[l];
+    const LayerLine line = layer_line(pricer.cells()[id], setting.training.micro_batches);
+    Json roles = Json::object();
+    for (int a = 0; a < p.mesh.axes; ++a)
+      roles[std::string(p.mesh.axis[std::size_t(a)].strategy->name)] =
+          role_name(layout.role[std::size_t(a)][l]);
+    out.push_back(
+        {{"name", layer.name},
+         {"op", traits(layer.op).name},
+         {"roles", std::move(roles)},
+         {"forward_s", line.forward.base()},
+         {"backward_s", line.backward.base()},
+         {"update_s", line.update.base()},
+         {"exchange_s", line.exchange.base()},
+         {"halo_s", line.halo.base()},
+         {"gradient_bytes", line.gradient.base()},
+         {"total_s", line.total().base()},
+         {"exchanges", exchanges_json(layer_exchanges(setting, p, layout.cells[id], layer.name, pricer))}});
   }
   return out;
 }
 
-std::string explanation_json(const Answer& answer, bool paper, Planner& planner) {
-  using Json = nlohmann::ordered_json;
+}  // namespace
+
+std::string explanation_json(const Answer& answer, bool paper, bool layers, Planner& planner) {
   Json out = Json::parse(to_json(answer));
   const Setting& setting = *answer.setting;
   for (std::size_t i = 0; i < answer.results.size(); ++i) {
     const Projection& p = answer.results[i];
     if (!p.cost) continue;
+    Json& result = out["results"][i];
     Json lines = Json::array();
     for (const ExplainedTerm& line : paper ? paper_terms(setting, p) : engine_terms(p))
       lines.push_back({{"term", term_names[std::size_t(line.term)].json},
                        {"epoch_s", line.epoch.base()},
                        {"formula", line.formula},
                        {"source", line.source}});
-    out["results"][i]["explanation"] = lines;
+    result["explanation"] = lines;
     if (paper) continue;
     Projection shown = planner.project(*p.strategy, p.mesh, p.batch);
     shown.mesh = without_ones(p.mesh);
     const Layout& layout = planner.layout(shown.mesh);
-    Json list = Json::array();
-    for (const ExchangeLine& e :
-         exchanges(setting, shown, layout, planner.stages(layout, shown.mesh), planner.pricer()))
-      list.push_back({{"exchange", e.what},
-                      {"axis", e.axis},
-                      {"layer", e.layer},
-                      {"count", e.count},
-                      {"bytes", e.bytes.base()},
-                      {"each_s", e.each.base()},
-                      {"phi", e.phi}});
-    out["results"][i]["exchanges"] = list;
-    out["results"][i]["whole_layers"] = whole_layers(layout.role, shown.mesh, setting.work);
+    result["exchanges"] = exchanges_json(
+        exchange_lines(setting, shown, layout, planner.stages(layout, shown.mesh), planner.pricer()));
+    result["whole_layers"] = whole_layers(layout.role, shown.mesh, setting.work);
+    if (layers) result["layers"] = layers_json(setting, shown, layout, planner.pricer());
   }
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

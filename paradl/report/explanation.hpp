@@ -7,12 +7,14 @@
 
 namespace paradl {
 
-/// Term, formula, value per epoch, share and a bar: from the paper's table, or from the engine.
+/// Term, formula, value per epoch, share and source: from the paper's table, or from the engine.
 Table explain_paper(const Setting& setting, const Projection& projection);
 Table explain_engine(const Setting& setting, const Projection& projection);
+/// The same with the shares drawn, for people.
+Table with_bars(Table terms);
 
-/// Every collective of one iteration that the placements ask for: which tensor, on which axis, bytes, time,
-/// phi.
+/// Every collective of one iteration that the placements ask for: which tensor, on which axis, and for each
+/// level of links what its formula needs.
 Table exchange_table(const Setting& setting, const Projection& projection, const Layout& layout,
                      const StagePlan& plan, const Pricer& pricer);
 
@@ -21,11 +23,11 @@ Table layer_table(const Setting& setting, const Projection& projection, const La
                   const Pricer& pricer);
 
 /// D, B, I, p; sums over layers; alpha and beta of the links in use.
-std::string symbols_text(const Setting& setting, const Projection& projection);
+std::string symbols_text(const Setting& setting, const Projection& projection, bool paper);
 std::string memory_text(const Setting& setting, const Projection& projection, bool paper);
 std::string limits_text(const Projection& projection, const Workload& work);
 
-/// The projection's JSON with `terms` and `exchanges` in each result.
-std::string explanation_json(const Answer& answer, bool paper, Planner& planner);
+/// The projection's JSON with `explanation`, `exchanges` and, if asked for, `layers` in each result.
+std::string explanation_json(const Answer& answer, bool paper, bool layers, Planner& planner);
 
 }  // namespace paradl

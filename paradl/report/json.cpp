@@ -61,9 +61,9 @@ Json limits(const Projection& p, const Workload& work) {
   return out;
 }
 
-Json found_bottlenecks(const Projection& p) {
+Json found_bottlenecks(const Projection& p, const Setting& setting) {
   Json out = Json::array();
-  for (const Bottleneck& b : bottlenecks(p))
+  for (const Bottleneck& b : bottlenecks(p, setting))
     out.push_back({{"kind", term_names[std::size_t(b.kind)].json},
                    {"share", b.share},
                    {"message", fmt::format("{} takes {:.0f} % of the iteration",
@@ -103,7 +103,7 @@ Json result(const Projection& p, const Answer& answer) {
   }
   out["feasible"] = p.feasible();
   out["limits"] = limits(p, work);
-  out["bottlenecks"] = found_bottlenecks(p);
+  out["bottlenecks"] = found_bottlenecks(p, setting);
   out["parameters"] = {{"layers", setting.times.source},
                        {"links", "specified"},
                        {"fidelity", answer.fidelity},

@@ -37,6 +37,10 @@ constexpr std::array escapes{Substitution{"\\", "\\textbackslash{}"},
                              Substitution{"β", "$\\beta$"},
                              Substitution{"φ", "$\\phi$"},
                              Substitution{"δ", "$\\delta$"},
+                             Substitution{"γ", "$\\gamma$"},
+                             Substitution{"≠", "$\\neq$"},
+                             Substitution{"⌈", "$\\lceil$"},
+                             Substitution{"⌉", "$\\rceil$"},
                              Substitution{"✗", "$\\times$"},
                              Substitution{"×", "$\\times$"},
                              Substitution{"±", "$\\pm$"},
@@ -72,16 +76,27 @@ double base_of(Holds holds, std::string_view unit) {
   }
 }
 
-/// One unit for the whole column: the one in which its median is printed, so that most numbers read well.
+/// Of the numbers of a column that are not zero; 0 if there are none.
+double median_size(const Table& table, std::size_t index) {
+  std::vector<double> sizes;
+  for (const Row& row : table.rows)
+    if (const auto* number = std::get_if<double>(&value_at(row, index));
+        number && *number != 0 && std::isfinite(*number))
+      sizes.push_back(std::abs(*number));
+  std::ranges::sort(sizes);
+  return sizes.empty() ? 0.0 : sizes[sizes.size() / 2];
+}
+
+/// One unit for all columns of a kind, so that a reader can add across a row: the one in which the median of
+/// the largest of them is printed.
 ColumnUnit unit_of(const Table& table, std::size_t index) {
   const Column& column = table.columns[index];
   if (column.holds == Holds::count || column.holds == Holds::rate) return {};
-  std::vector<double> sizes;
-  for (const Row& row : table.rows)
-    if (const auto* number = std::get_if<double>(&value_at(row, index)); number && *number != 0)
-      sizes.push_back(std::abs(*number));
-  std::ranges::sort(sizes);
-  const std::string sample = cell_text(column, sizes.empty() ? 0.0 : sizes[sizes.size() / 2]);
+  double size = 0;
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    if (table.columns[c].holds == column.holds) size = std::max(size, median_size(table, c));
+  if (column.holds == Holds::seconds) size = std::min(size, 1.0);  // days would hide what takes seconds
+  const std::string sample = cell_text(column, size);
   const std::string unit = sample.substr(sample.rfind(' ') + 1);
   return {unit, base_of(column.holds, unit)};
 }
@@ -148,7 +163,7 @@ LatexColumn number_column(const Table& table, std::size_t index) {
   for (const Row& row : table.rows) {
     const Value& value = value_at(row, index);
     const auto* number = std::get_if<double>(&value);
-    if (number && std::isfinite(*number)) {
+    if (number && std::isfinite(*number) && std::abs(*number / unit.base) < 1e15) {
       result.printed.cells.push_back(plain_number(column.holds, *number / unit.base));
       format.widen(result.printed.cells.back());
     } else {

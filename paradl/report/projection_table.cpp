@@ -25,11 +25,19 @@ Value term(const Projection& p, const Answer&) {
   return epoch_of(p, p.cost->exposed[T]);
 }
 
+/// On a narrow terminal the small terms go first, then computation, which strategies have in common, then
+/// exchanges.
+constexpr int term_importance(Term term) {
+  if (term == Term::forward || term == Term::backward) return 3;
+  return is_communication(term) || term == Term::bubble ? 4 : 2;
+}
+
 template <std::size_t... T>
 std::vector<Field> term_fields(std::index_sequence<T...>) {
   std::vector<Field> out;
-  (out.push_back(
-       {{std::string(term_names[T].json), std::string(term_names[T].column), Holds::seconds, 3}, term<T>}),
+  (out.push_back({{std::string(term_names[T].json), std::string(term_names[T].column), Holds::seconds,
+                   term_importance(Term(T))},
+                  term<T>}),
    ...);
   return out;
 }
@@ -57,11 +65,13 @@ const std::vector<Field>& fields() {
          [](const Projection& p, const Answer&) -> Value { return p.epoch().base(); }},
         {{"iteration", "iteration", Holds::seconds, 4},
          [](const Projection& p, const Answer&) -> Value { return p.iteration().base(); }},
-        {{"compute", "compute", Holds::seconds, 5},
+        {{"compute", "compute", Holds::seconds, 6},
          [](const Projection& p, const Answer&) { return epoch_of(p, p.cost->compute()); }},
-        {{"communication", "comm", Holds::seconds, 5},
+        {{"communication", "comm", Holds::seconds, 6},
          [](const Projection& p, const Answer&) { return epoch_of(p, p.cost->communication()); }},
-        {{"exposed_communication", "exposed", Holds::seconds, 4},
+        {{"hidden", "hidden", Holds::seconds, 5},  // epoch = compute + comm - hidden
+         [](const Projection& p, const Answer&) { return epoch_of(p, p.cost->hidden); }},
+        {{"exposed_communication", "exposed", Holds::seconds, 6},
          [](const Projection& p, const Answer&) { return epoch_of(p, p.cost->exposed_communication()); }},
     };
     for (Field& field : term_fields(std::make_index_sequence<terms>{})) f.push_back(std::move(field));
@@ -73,14 +83,14 @@ const std::vector<Field>& fields() {
         {{"optimizer", "optimizer", Holds::bytes, 1}, part<&Memory::optimizer>},
         {{"activations", "activations", Holds::bytes, 1}, part<&Memory::activations>},
         {{"workspace", "workspace", Holds::bytes, 1}, part<&Memory::workspace>},
-        {{"samples", "samples/s", Holds::rate, 6},
+        {{"samples", "samples/s", Holds::rate, 4},
          [](const Projection& p, const Answer&) -> Value { return p.samples_per_s(); }},
-        {{"tokens", "tokens/s", Holds::rate, 6},
+        {{"tokens", "tokens/s", Holds::rate, 4},
          [](const Projection& p, const Answer& a) -> Value {
            const double tokens = tokens_per_sample(a.setting->work);
            return tokens > 0 ? Value{tokens * p.samples_per_s()} : Value{};
          }},
-        {{"efficiency", "efficiency", Holds::share, 7},
+        {{"efficiency", "efficiency", Holds::share, 5},
          [](const Projection& p, const Answer&) -> Value { return p.efficiency(); }},
         {{"achieved", "flop/s per GPU", Holds::flops, 1},
          [](const Projection& p, const Answer& a) -> Value {
@@ -91,11 +101,11 @@ const std::vector<Field>& fields() {
            return model_flop(*a.setting, p.batch) / p.iteration().base() / p.gpus /
                   peak(a.setting->machine, a.setting->training.precision).base();
          }},
-        {{"total_time", "total time", Holds::seconds, 3},
+        {{"total_time", "total time", Holds::seconds, 7},
          [](const Projection& p, const Answer& a) -> Value {
            return a.epochs > 0 ? Value{a.epochs * p.epoch().base()} : Value{};
          }},
-        {{"gpu_hours", "GPU-hours", Holds::count, 3},
+        {{"gpu_hours", "GPU-hours", Holds::count, 7},
          [](const Projection& p, const Answer& a) -> Value {
            return a.epochs > 0 ? Value{a.epochs * p.epoch().base() * p.gpus / 3600} : Value{};
          }},

@@ -51,10 +51,11 @@ constexpr bool is_continuation(char byte) { return (static_cast<unsigned char>(b
 constexpr bool is_ascii(char byte) { return static_cast<unsigned char>(byte) < 0x80U; }
 
 constexpr std::array spellings{
-    Substitution{"Σ", "sum"}, Substitution{"α", "alpha"}, Substitution{"β", "beta"},
-    Substitution{"φ", "phi"}, Substitution{"δ", "delta"}, Substitution{"✗", "x"},
-    Substitution{"×", "*"},   Substitution{"±", "+-"},    Substitution{"²", "^2"},
-    Substitution{"≤", "<="},  Substitution{"≥", ">="}};
+    Substitution{"Σ", "sum"},   Substitution{"α", "alpha"}, Substitution{"β", "beta"},
+    Substitution{"φ", "phi"},   Substitution{"δ", "delta"}, Substitution{"✗", "x"},
+    Substitution{"×", "*"},     Substitution{"±", "+-"},    Substitution{"²", "^2"},
+    Substitution{"≤", "<="},    Substitution{"≥", ">="},    Substitution{"≠", "!="},
+    Substitution{"γ", "gamma"}, Substitution{"⌈", "ceil("}, Substitution{"⌉", ")"}};
 
 }  // namespace
 

@@ -20,8 +20,7 @@ void make_ascii(std::vector<PrintedColumn>& columns) {
   }
 }
 
-/// Columns that may go, in the order in which they do: the least important first, the rightmost of equals
-/// first.
+/// Columns that may go, in the order in which they do: the least important first.
 std::vector<std::size_t> leaving_order(const std::vector<PrintedColumn>& columns) {
   std::vector<std::size_t> order;
   for (std::size_t c = columns.size(); c-- > 0;)
@@ -32,14 +31,16 @@ std::vector<std::size_t> leaving_order(const std::vector<PrintedColumn>& columns
   return order;
 }
 
-/// Removes columns until the rest fits; returns the names of the removed ones, in their order in the table.
+/// Removes columns until the rest fits, equally important ones together: half of a breakdown would mislead.
+/// Returns the names of the removed ones, in their order in the table.
 std::vector<std::string> fit(std::vector<PrintedColumn>& columns, std::size_t width) {
   const std::size_t room = width + gap.size();  // no gap is needed after the last column
   std::size_t needed = indent.size();
   for (const PrintedColumn& column : columns) needed += width_of(column) + gap.size();
   std::vector<std::size_t> left_out;
   for (const std::size_t c : leaving_order(columns)) {
-    if (needed <= room) break;
+    const bool alone = left_out.empty() || columns[left_out.back()].importance < columns[c].importance;
+    if (needed <= room && alone) break;
     needed -= width_of(columns[c]) + gap.size();
     left_out.push_back(c);
   }

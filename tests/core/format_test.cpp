@@ -44,6 +44,23 @@ TEST_CASE("a time takes the largest unit that it fills") {
   CHECK(text(Seconds{}) == "0 s");
 }
 
+TEST_CASE("a time of more than a day is told in days") {
+  CHECK(text(Seconds{99'900}) == "99 900 s");
+  CHECK(text(Seconds{99'960}) == "1.16 d");  // three digits make it 100 000 s
+  CHECK(text(Seconds{493'000}) == "5.71 d");
+  CHECK(text(Seconds{19.6e9}) == "227 000 d");  // 19.6e9 / 86400 = 226 852
+  CHECK(text(Seconds{-493'000}) == "-5.71 d");
+}
+
+TEST_CASE("absurd numbers stay short") {
+  CHECK(three_digits(999e12) == "999 000 000 000 000");
+  CHECK(three_digits(1.234e15) == "1.23e+15");
+  CHECK(text(Seconds{8.64e294}) == "1.00e+290 d");
+  CHECK(text(Bandwidth{1e-291}) == "1e-291 B/s");
+  CHECK(text(SecondsPerByte{1e291}) == "1.00e+297 us/B");
+  CHECK(count(1e300) == "1.00e+288 T");
+}
+
 TEST_CASE("rounding may carry a quantity into the next unit") {
   CHECK(text(Seconds{0.9994}) == "999 ms");
   CHECK(text(Seconds{0.9996}) == "1.00 s");
@@ -61,7 +78,8 @@ TEST_CASE("memory is counted in powers of two, messages in powers of ten") {
   CHECK(text(Bytes{5.4 * 1'073'741'824}) == "5.40 GiB");
   CHECK(text(Bytes{512.0 * 1024}) == "512 KiB");
   CHECK(text(Bytes{8}) == "8.00 B");
-  CHECK(text(Bytes{}) == "0 GiB");
+  CHECK(text(Bytes{}) == "0 B");
+  CHECK(decimal(Bytes{}) == "0 B");
   CHECK(decimal(Bytes{102'228'128}) == "102 MB");  // ResNet-50's weights in fp32
   CHECK(decimal(Bytes{4e12}) == "4.00 TB");
 }

@@ -17,14 +17,17 @@ TEST_CASE("csv: units in the names, base units, every digit, nothing for what do
         "1281167,1e-07,,,\n");
 }
 
-TEST_CASE("csv: marks and footnotes become columns") {
+TEST_CASE("csv: what does not fit is marked, footnotes become a column, and rank is the order of rows") {
   const Table table{.columns = {{"strategy", "strategy", Holds::text}},
                     .rows = {{{"data"}, Emphasis::best, {}, "1"}, {{"layer"}, Emphasis::infeasible, {1, 2}}},
                     .notes = {"too large", "p > G"}};
   CHECK(to_csv(table) ==
         "mark,strategy,notes\n"
-        "1,data,\n"
+        ",data,\n"
         "x,layer,too large; p > G\n");
+  const Table ranked{.columns = {{"strategy", "strategy", Holds::text}},
+                     .rows = {{{"data"}, Emphasis::best, {}, "1"}}};
+  CHECK(to_csv(ranked) == "strategy\ndata\n");
 }
 
 TEST_CASE("csv: what would be misread is quoted") {

@@ -60,6 +60,17 @@ TEST_CASE("latex: a column has one unit, the one that suits most of its numbers"
   CHECK(contains(of_column(Holds::flops, {15.7e12}), "{t (Tflop/s)} \\\\\n\\midrule\n         15.7 \\\\\n"));
 }
 
+TEST_CASE("latex: columns of a kind share one unit, so that rows can be added up") {
+  const Table table{.columns = {{"epoch", "epoch", Holds::seconds},
+                                {"update", "update", Holds::seconds},
+                                {"memory", "memory", Holds::bytes}},
+                    .rows = {{{47.9, 0.355, 3.04 * 0x1p30}}, {{5920.0, {}, 16.0 * 0x1p30}}}};
+  CHECK(contains(to_latex(table), "{epoch (s)} & {update (s)} & {memory (GiB)}"));
+  CHECK(contains(to_latex(table), "       47.9 &        0.355 &           3.04"));
+  CHECK(contains(of_column(Holds::seconds, {4e9}), "{t (s)}"));  // no days
+  CHECK(contains(of_column(Holds::seconds, {4e90}), "{4.63e+85 d}"));
+}
+
 TEST_CASE("latex: numbers are rounded to three digits, counts are not") {
   CHECK(contains(of_column(Holds::rate, {9.999}), "10.0 \\\\\n"));
   CHECK(contains(of_column(Holds::rate, {20.25}), "20.3 \\\\\n"));  // a tie goes as in the text

@@ -1,0 +1,74 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "paradl/network/curve.hpp"
+#include "paradl/network/schedule.hpp"
+#include "paradl/network/topology.hpp"
+
+namespace paradl {
+
+enum class Operation {
+  allreduce,
+  reduce_scatter,
+  allgather,
+  broadcast,
+  reduce,
+  scatter,
+  all_to_all,
+  halo,
+  point_to_point
+};
+
+/// All of them, in report order.
+std::span<const Operation> operations();
+std::string_view text_of(Operation operation);                   // "reduce-scatter"
+std::optional<Operation> find_operation(std::string_view name);  // as text_of() writes it
+
+/// One collective to be done.
+struct Job {
+  Operation operation = Operation::allreduce;
+  int ranks = 1;
+  Bytes bytes{};  // of the whole buffer; all-to-all: of one rank's part; halo, point to point: of a message
+  int per_node = 1;                    // ranks of one node are neighbours
+  int segments = 0;                    // into which a pipeline cuts the buffer; 0: as many as serve it best
+  const Topology* topology = nullptr;  // for those that look at it: ring-2d, shd, multitree
+
+  // Of sparse buffers:
+  double density = 1;          // share of the values that are not zero, on one rank
+  double pair = 2;             // bytes of an index and its value, over those of the value: (4 + 4) / 4
+  SecondsPerByte selection{};  // of reading the buffer to find the top k; zero: not counted
+};
+
+/// The links that a closed form sees. `outer.phi` is how many flows share a port when every rank of a node
+/// sends at once; an algorithm of which only one rank a node sends is not slowed by it.
+struct Ways {
+  Hop inner, outer;  // inner.size ranks a node, outer.size nodes
+  double ports = 1;  // wires by which a rank can send at once: 2d of them on a torus of d dimensions
+};
+
+/// One algorithm. All functions are pure, and are asked only where refusal() is "".
+struct Algorithm {
+  std::string_view name;     // as typed on the command line
+  std::string_view summary;  // one line for --help
+  std::string_view formula;  // of its first operation
+  std::span<const Operation> operations;
+  /// Why it cannot do the job, "" if it can. nullptr: it can always.
+  std::string (*limit)(const Job&);
+  Schedule (*schedule)(const Job&);
+  /// Job::bytes is not used: the curve is built once for many sizes.
+  Curve (*closed_form)(const Job&, const Ways&);
+
+  bool serves(Operation operation) const;
+};
+
+/// All algorithms, in report order.
+std::span<const Algorithm* const> algorithms();
+const Algorithm* find_algorithm(std::string_view name);  // nullptr if there is none
+
+/// Why the algorithm cannot do the job: "" if it can, else a sentence that says what to do instead.
+std::string refusal(const Algorithm& algorithm, const Job& job);
+
+}  // namespace paradl

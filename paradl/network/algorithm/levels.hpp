@@ -1,0 +1,45 @@
+#pragma once
+#include <algorithm>
+
+#include "paradl/network/algorithm.hpp"
+
+// What a message meets on its way, as closed forms see it.
+namespace paradl {
+
+/// Between the ranks of one node.
+inline Link inside(const Ways& ways) {
+  return {ways.inner.link.alpha, ways.inner.phi * ways.inner.link.beta};
+}
+
+/// Between nodes, when all ranks of a node send at once.
+inline Link crowded(const Ways& ways) {
+  return {ways.outer.link.alpha, ways.outer.phi * ways.outer.link.beta};
+}
+
+/// Between nodes, when one rank of each node sends: its port is its own, unless other groups are on it too.
+inline Link lone(const Ways& ways) {
+  return {ways.outer.link.alpha, std::max(1.0, ways.outer.phi / ways.inner.size) * ways.outer.link.beta};
+}
+
+/// Between ranks that are `distance` apart, when all of them send.
+inline Link across(const Ways& ways, int distance) {
+  return distance < ways.inner.size ? inside(ways) : crowded(ways);
+}
+
+/// The same when one rank of each node sends.
+inline Link across_alone(const Ways& ways, int distance) {
+  return distance < ways.inner.size ? inside(ways) : lone(ways);
+}
+
+/// What paces a ring of consecutive ranks: its slowest start-up and its slowest wire.
+inline Link slowest(const Ways& ways) {
+  if (ways.outer.size <= 1) return inside(ways);
+  if (ways.inner.size <= 1) return crowded(ways);
+  const Link in = inside(ways), out = lone(ways);
+  return {std::max(in.alpha, out.alpha), std::max(in.beta, out.beta)};
+}
+
+/// The slowest way of a pattern in which every rank sends to every other.
+inline Link farthest(const Ways& ways) { return ways.outer.size > 1 ? crowded(ways) : inside(ways); }
+
+}  // namespace paradl

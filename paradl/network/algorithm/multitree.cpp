@@ -1,0 +1,215 @@
+// MULTITREE (ISCA 2021): one spanning tree for each host, grown together step by step, each from its root, so
+// that no wire is asked for twice in a step. Tree r adds up piece r along its branches backwards, and tells
+// the sum along them.
+//
+//   P  hosts     T  steps until all trees are grown     m  bytes of the buffer
+#include "paradl/network/algorithm/multitree.hpp"
+
+#include <array>
+#include <ranges>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "paradl/core/error.hpp"
+#include "paradl/network/algorithm/levels.hpp"
+#include "paradl/network/algorithm/phases.hpp"
+
+namespace paradl {
+namespace {
+
+/// Wires out of a vertex, those to hosts first: a child at the own switch is taken before one farther away.
+struct Exits {
+  struct Exit {
+    int wire, to;
+  };
+  std::vector<Exit> to_hosts, to_switches;
+};
+
+class Forest {
+ public:
+  explicit Forest(const Topology& topology);
+  std::vector<Branch> grow();
+
+ private:
+  struct Tree {
+    std::vector<bool> has;     // by host
+    std::vector<int> members;  // who may still get children, in the order in which they joined
+    std::size_t parents = 0;   // of these, who had joined before this step
+    std::size_t parent = 0;    // those before this one reach nobody more in this step
+  };
+  static constexpr int spent = -1;  // a member that has only members about it
+
+  bool add_branch(int root, int step);
+  int find_child(int parent, const Tree& tree);
+  bool passes(int vertex, int parent) const;
+  bool is_free(int wire);
+
+  const Topology& topology_;
+  std::vector<Exits> exits_;
+  std::vector<int> free_;  // cables of each wire, in this step
+  std::vector<Tree> trees_;
+  std::vector<Branch> branches_;
+  struct Visit {
+    int vertex, wire;
+    int from;  // index of the visit before; -1: the first
+  };
+  std::vector<Visit> visits_;
+  std::vector<int> seen_;  // number of the search that came by last
+  int search_ = 0;
+  bool blocked_ = false;  // the search met a wire that was taken, and may succeed in another step
+};
+
+Forest::Forest(const Topology& topology) : topology_(topology) {
+  const int hosts = topology.hosts();
+  exits_.resize(std::size_t(topology.vertices()));
+  seen_.resize(exits_.size());
+  free_.resize(topology.wires().size());
+  const auto add = [&](int from, int to, int wire) {
+    Exits& exits = exits_[std::size_t(from)];
+    (to < hosts ? exits.to_hosts : exits.to_switches).push_back({wire, to});
+  };
+  for (int w = 0; w < int(topology.wires().size()); ++w) {
+    const Wire& wire = topology.wires()[std::size_t(w)];
+    add(wire.from, wire.to, w);
+    if (topology.half_duplex()) add(wire.to, wire.from, w);
+  }
+  trees_.resize(std::size_t(hosts));
+  for (int root = 0; root < hosts; ++root) {
+    trees_[std::size_t(root)].members = {root};
+    trees_[std::size_t(root)].has.resize(std::size_t(hosts));
+    trees_[std::size_t(root)].has[std::size_t(root)] = true;
+  }
+}
+
+/// A message may not go by the switch of other hosts: they would be nearer, and better parents later.
+bool Forest::passes(int vertex, int parent) const {
+  const Exits& exits = exits_[std::size_t(vertex)];
+  if (vertex < topology_.hosts() || exits.to_hosts.empty())
+    return vertex == parent || vertex >= topology_.hosts();
+  for (const auto& [wire, host] : exits.to_hosts)
+    if (host == parent) return true;
+  return false;
+}
+
+bool Forest::is_free(int wire) {
+  const bool free = free_[std::size_t(wire)] > 0;
+  blocked_ |= !free;
+  return free;
+}
+
+/// The nearest host that the tree lacks, by wires that are free; these are taken. -1: there is none.
+int Forest::find_child(int parent, const Tree& tree) {
+  visits_ = {{parent, -1, -1}};
+  blocked_ = false;
+  seen_[std::size_t(parent)] = ++search_;
+  for (std::size_t v = 0; v < visits_.size(); ++v) {
+    const int vertex = visits_[v].vertex;
+    const auto& hosts = exits_[std::size_t(vertex)].to_hosts;
+    // At a switch, from the parent's place on: if all began with the first host they would want the same one.
+    std::size_t begin = 0;
+    while (vertex >= topology_.hosts() && begin < hosts.size() && hosts[begin].to < parent) ++begin;
+    for (std::size_t h = 0; h < hosts.size(); ++h) {
+      const auto [wire, host] = hosts[(begin + h) % hosts.size()];
+      if (tree.has[std::size_t(host)] || !is_free(wire)) continue;
+      --free_[std::size_t(wire)];
+      for (int i = int(v); i > 0; i = visits_[std::size_t(i)].from)
+        --free_[std::size_t(visits_[std::size_t(i)].wire)];
+      return host;
+    }
+    if (!passes(vertex, parent)) continue;
+    for (const auto& [wire, next] : exits_[std::size_t(vertex)].to_switches) {
+      if (seen_[std::size_t(next)] == search_ || !is_free(wire)) continue;
+      seen_[std::size_t(next)] = search_;
+      visits_.push_back({next, wire, int(v)});
+    }
+  }
+  return -1;
+}
+
+/// One more member for the tree of `root`, if some parent can reach one. Wires are only taken within a step,
+/// so that a parent that fails once need not be asked again.
+bool Forest::add_branch(int root, int step) {
+  Tree& tree = trees_[std::size_t(root)];
+  for (; tree.parent < tree.parents; ++tree.parent) {
+    const int parent = tree.members[tree.parent], child = find_child(parent, tree);
+    if (child < 0) {
+      if (!blocked_) tree.members[tree.parent] = spent;
+      continue;
+    }
+    tree.members.push_back(child);
+    tree.has[std::size_t(child)] = true;
+    branches_.push_back({root, parent, child, step});
+    return true;
+  }
+  return false;
+}
+
+std::vector<Branch> Forest::grow() {
+  const std::size_t hosts = trees_.size();
+  for (int step = 0; branches_.size() < hosts * (hosts - 1); ++step) {
+    const std::size_t before = branches_.size();
+    for (std::size_t w = 0; w < free_.size(); ++w) free_[w] = topology_.wires()[w].cables;
+    for (Tree& tree : trees_) {
+      std::erase(tree.members, spent);
+      tree.parents = tree.members.size();
+      tree.parent = 0;
+    }
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (std::size_t root = 0; root < hosts; ++root) grown |= add_branch(int(root), step);
+    }
+    if (branches_.size() == before)
+      throw UsageError(fmt::format("not all hosts of `{}` can reach each other", topology_.text()));
+  }
+  return std::move(branches_);
+}
+
+int steps_of(const std::vector<Branch>& branches) { return branches.empty() ? 0 : branches.back().step + 1; }
+
+Schedule schedule(const Job& job) {
+  const auto branches = grow_trees(*job.topology);
+  const int T = steps_of(branches);
+  const Teams teams = everyone(job, job.ranks);
+  Schedule out = empty_schedule(job, job.ranks);
+  std::vector<std::vector<Branch>> steps(std::size_t(T), std::vector<Branch>{});
+  for (const Branch& branch : branches) steps[std::size_t(branch.step)].push_back(branch);
+  for (const auto& step : std::views::reverse(steps)) {
+    out.begin();
+    for (const Branch& b : step) out.add(teams.flow(0, b.child, b.parent, b.root, 1, Action::add));
+  }
+  for (const auto& step : steps) {
+    out.begin();
+    for (const Branch& b : step) out.add(teams.flow(0, b.parent, b.child, b.root, 1, Action::replace));
+  }
+  return out;
+}
+
+Curve closed_form(const Job& job, const Ways& ways) {
+  const double T = steps_of(grow_trees(*job.topology));
+  return 2.0 * T * message(slowest(ways), 1.0 / job.ranks);
+}
+
+std::string limit(const Job& job) {
+  if (!job.topology) return "grows its trees on the wires of a topology; name one";
+  if (job.ranks == job.topology->hosts()) return "";
+  return fmt::format("spans all {} hosts of `{}`, not {} of them; `ring` takes any number",
+                     job.topology->hosts(), job.topology->text(), job.ranks);
+}
+
+constexpr std::array served{Operation::allreduce};
+
+}  // namespace
+
+std::vector<Branch> grow_trees(const Topology& topology) { return Forest(topology).grow(); }
+
+extern const Algorithm multitree_algorithm{
+    "multitree",
+    "a spanning tree for each host, grown so that no wire is used twice in a step",
+    "2T(α + m/p β), T = steps to grow the trees",
+    served,
+    limit,
+    schedule,
+    closed_form};
+
+}  // namespace paradl

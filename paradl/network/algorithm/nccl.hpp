@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+
+#include "paradl/network/algorithm.hpp"
+
+namespace paradl {
+
+/// What NCCL would take for a job, and the time that its own model gives.
+struct NcclChoice {
+  std::string_view algorithm;  // ours: "ring" or "double-tree"
+  std::string_view protocol;   // "LL", "LL128" or "Simple"
+  Seconds time;
+};
+NcclChoice nccl_choice(const Job& job, const Ways& ways);
+
+}  // namespace paradl

@@ -1,0 +1,114 @@
+// Rings: every rank sends to its neighbour only, and each message is a p-th of the buffer.
+//
+//   p  ranks     m  bytes of the buffer     alpha, beta  start-up and seconds per byte of the slowest
+//   neighbours
+#include <algorithm>
+#include <array>
+
+#include "paradl/network/algorithm/levels.hpp"
+#include "paradl/network/algorithm/phases.hpp"
+
+namespace paradl {
+
+void ring_reduce_scatter(Schedule& schedule, const Teams& teams) {
+  const int p = teams.size, width = teams.pieces / p;
+  if (p < 2) return;
+  schedule.begin(p - 1, -1, p);
+  for (int team = 0; team < teams.count; ++team)
+    for (int m = 0; m < p; ++m)
+      schedule.add(teams.flow(team, m, (m + 1) % p, (m + p - 1) % p * width, width, Action::add));
+}
+
+void ring_allgather(Schedule& schedule, const Teams& teams) {
+  const int p = teams.size, width = teams.pieces / p;
+  if (p < 2) return;
+  schedule.begin(p - 1, -1, p);
+  for (int team = 0; team < teams.count; ++team)
+    for (int m = 0; m < p; ++m)
+      schedule.add(teams.flow(team, m, (m + 1) % p, m * width, width, Action::replace));
+}
+
+Linear ring_half(int p, Link link) { return (p - 1) * message(link, 1.0 / p); }
+
+namespace {
+
+/// Rank after rank: each passes a segment on while it takes the next. p-2 steps until the last rank gets its
+/// first segment, and one for each.
+void chain(Schedule& schedule, const Job& job) {
+  const int p = job.ranks, S = schedule.pieces;
+  const Teams teams = everyone(job, S);
+  for (int t = 0; t < p - 2 + S; ++t) {
+    schedule.begin();
+    for (int m = std::max(0, t - S + 1); m <= std::min(t, p - 2); ++m)
+      schedule.add(teams.flow(0, m, m + 1, t - m, 1, Action::replace));
+  }
+}
+
+Schedule schedule(const Job& job) {
+  if (job.operation == Operation::broadcast) {
+    Schedule out = empty_schedule(job, segments_of(job, job.ranks - 1));
+    if (job.ranks > 1) chain(out, job);
+    return out;
+  }
+  Schedule out = empty_schedule(job, job.ranks);
+  const Teams teams = everyone(job, job.ranks);
+  if (job.operation != Operation::allgather) ring_reduce_scatter(out, teams);
+  if (job.operation != Operation::reduce_scatter) ring_allgather(out, teams);
+  return out;
+}
+
+Curve closed_form(const Job& job, const Ways& ways) {
+  const int p = job.ranks;
+  if (job.operation == Operation::broadcast) return pipeline(job, p - 1, 1, slowest(ways));
+  const double halves = job.operation == Operation::allreduce ? 2 : 1;
+  return halves * ring_half(p, slowest(ways));
+}
+
+/// Two rings, each with half of the buffer, one a way. In the second one pieces are numbered backwards, so
+/// that both move by the same shift.
+Schedule bidirectional_schedule(const Job& job) {
+  const int p = job.ranks;
+  Schedule out = empty_schedule(job, 2 * p);
+  if (p < 2) return out;
+  const Teams teams = everyone(job, 2 * p);
+  for (const Action action : {Action::add, Action::replace}) {
+    out.begin(p - 1, -1, p);
+    for (int m = 0; m < p; ++m) {
+      const int behind = action == Action::add ? p - 1 : 0;
+      out.add(teams.flow(0, m, (m + 1) % p, (m + behind) % p, 1, action));
+      out.add(teams.flow(0, m, (m + p - 1) % p, p + (p - m + behind) % p, 1, action));
+    }
+  }
+  return out;
+}
+
+/// Half the time where a rank has a wire for each way; none is gained where both leave by one port.
+Curve bidirectional_closed_form(const Job& job, const Ways& ways) {
+  const double p = job.ranks, at_once = std::min(2.0, ways.ports);
+  return 2.0 * (p - 1) * message(slowest(ways), 1 / p / at_once);
+}
+
+constexpr std::array served{Operation::allreduce, Operation::reduce_scatter, Operation::allgather,
+                            Operation::broadcast};
+constexpr std::array allreduce{Operation::allreduce};
+
+}  // namespace
+
+extern const Algorithm ring_algorithm{"ring",
+                                      "reduce-scatter, then allgather, around a ring",
+                                      "2(p-1)(α + m/p φ β)",
+                                      served,
+                                      nullptr,
+                                      schedule,
+                                      closed_form};
+
+extern const Algorithm ring_bidirectional_algorithm{
+    "ring-bidirectional",
+    "two rings in opposite ways, half of the buffer each",
+    "2(p-1)(α + m/2p φ β), m/p where both ways leave by one port",
+    allreduce,
+    nullptr,
+    bidirectional_schedule,
+    bidirectional_closed_form};
+
+}  // namespace paradl

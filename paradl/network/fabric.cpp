@@ -1,0 +1,111 @@
+#include "paradl/network/fabric.hpp"
+
+#include <algorithm>
+
+#include "paradl/network/topology/optical.hpp"
+
+namespace paradl {
+namespace {
+
+/// The longest latency and the slowest wire between `from` and all of `to`.
+struct Reach {
+  Link link;
+  std::vector<int> wires = {};
+  void add(const Topology& topology, int from, int to) {
+    wires.clear();
+    topology.route(from, to, wires);
+    Seconds latency;
+    for (const int w : wires) {
+      const Link& wire = topology.wires()[std::size_t(w)].link;
+      latency += wire.alpha;
+      link.beta = std::max(link.beta, wire.beta);
+    }
+    link.alpha = std::max(link.alpha, latency);
+  }
+};
+
+/// Every rank to its counterpart `distance` further on.
+Schedule shift(int ranks, int distance) {
+  Schedule out;
+  out.ranks = ranks;
+  out.begin();
+  for (int r = 0; r < ranks; ++r)
+    out.add({.source = r, .target = (r + distance) % ranks, .bytes = Bytes{1e6}});
+  return out;
+}
+
+Seconds setup_of(const Schedule& schedule, const Fabric& fabric) {
+  const auto* optical = dynamic_cast<const OpticalTopology*>(fabric.topology.get());
+  return optical ? reconfiguration_time(schedule, *optical, fabric.seats) : Seconds{};
+}
+
+}  // namespace
+
+int hosts_of_a_switch(const Topology& topology) {
+  const int hosts = topology.hosts();
+  std::vector<int> first(std::size_t(hosts), -1);
+  for (const Wire& wire : topology.wires()) {
+    if (wire.from < hosts && first[std::size_t(wire.from)] < 0) first[std::size_t(wire.from)] = wire.to;
+    if (topology.half_duplex() && wire.to < hosts && first[std::size_t(wire.to)] < 0)
+      first[std::size_t(wire.to)] = wire.from;
+  }
+  if (first.empty() || first.front() < hosts) return 1;
+  int count = 0;
+  while (count < hosts && first[std::size_t(count)] == first.front()) ++count;
+  return count == hosts ? 1 : count;
+}
+
+Ways ways_of(const Fabric& fabric) {
+  const int P = fabric.ranks(), g = std::min(fabric.per_node, P);
+  Reach inside, outside;
+  for (int r = 1; r < P; ++r) {
+    const int seat = fabric.seats[std::size_t(r)];
+    (r < g ? inside : outside).add(*fabric.topology, fabric.seats[0], seat);
+  }
+  Ways ways;
+  ways.inner = {.size = double(g), .link = inside.link, .phi = 1, .level = "node"};
+  ways.outer = {.size = double(P) / g, .link = outside.link, .phi = 1, .level = "network"};
+  if (P > g) ways.outer.phi = link_load(shift(P, g), *fabric.topology, fabric.seats).phi;
+  // Hosts that are switches of their own send on all their wires at once.
+  int out = 0;
+  for (const Wire& wire : fabric.topology->wires()) out += wire.from == fabric.seats[0];
+  if (fabric.topology->switches() == 0) ways.ports = std::max(1, out);
+  return ways;
+}
+
+CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric& fabric,
+                       NetworkFidelity fidelity) {
+  CollectiveTime out;
+  out.closed_form = algorithm.closed_form(job, ways_of(fabric))(job.bytes);
+  const Schedule schedule = algorithm.schedule(job);
+  out.steps = schedule.length();
+  out.timing = fidelity == NetworkFidelity::flows ? simulate_flows(schedule, *fabric.topology, fabric.seats)
+                                                  : link_load(schedule, *fabric.topology, fabric.seats);
+  if (fidelity == NetworkFidelity::closed_form)
+    out.timing.time = out.closed_form;
+  else
+    out.timing.time += setup_of(schedule, fabric);
+  return out;
+}
+
+Bandwidth bus_bandwidth(const Job& job, Seconds time) {
+  if (!(time > Seconds{})) return {};
+  const double p = job.ranks;
+  switch (job.operation) {
+    case Operation::allreduce:
+      return 2 * (p - 1) / p * job.bytes / time;
+    case Operation::reduce_scatter:
+    case Operation::allgather:
+    case Operation::all_to_all:
+    case Operation::scatter:
+      return (p - 1) / p * job.bytes / time;
+    case Operation::broadcast:
+    case Operation::reduce:
+    case Operation::halo:
+    case Operation::point_to_point:
+      break;
+  }
+  return job.bytes / time;
+}
+
+}  // namespace paradl

@@ -1,0 +1,44 @@
+#pragma once
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "paradl/network/algorithm.hpp"
+#include "paradl/network/timing.hpp"
+
+namespace paradl {
+
+/// How a collective's time is found.
+enum class NetworkFidelity { closed_form, link_load, flows };
+inline constexpr std::array<std::string_view, 3> network_fidelities{"closed-form", "link-load", "flows"};
+
+/// Ranks seated on a topology, in nodes of `per_node` neighbours.
+struct Fabric {
+  std::shared_ptr<const Topology> topology;
+  std::vector<int> seats;  // host of each rank
+  int per_node = 1;
+
+  int ranks() const { return int(seats.size()); }
+};
+
+/// Hosts of the first switch: what a topology has in the place of nodes. One where every host is a switch of its
+/// own, or all hosts hang on one switch.
+int hosts_of_a_switch(const Topology& topology);
+
+/// What a closed form may know of a fabric: the longest latency and the slowest wire inside a node and between
+/// nodes, and how many flows share a wire when every rank sends to its counterpart in the next node.
+Ways ways_of(const Fabric& fabric);
+
+/// What a collective takes.
+struct CollectiveTime {
+  Timing timing;        // phi, wire and step are those of the link loads, also beside a closed form
+  Seconds closed_form;  // always
+  int steps = 0;
+};
+CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric& fabric, NetworkFidelity fidelity);
+
+/// Bytes per second as nccl-tests counts them: what the busiest wire of a ring would carry.
+Bandwidth bus_bandwidth(const Job& job, Seconds time);
+
+}  // namespace paradl

@@ -1,0 +1,195 @@
+#include "paradl/network/flow_simulation.hpp"
+
+#include <algorithm>
+
+namespace paradl {
+
+FlowSimulation::FlowSimulation(const Schedule& schedule, const Topology& topology, const Routes& routes,
+                               Effort effort)
+    : schedule_(schedule),
+      routes_(routes),
+      rates_(topology, routes),
+      events_(schedule.flows.size()),
+      step_(schedule.flows.size()),
+      rank_(static_cast<std::size_t>(schedule.ranks)),
+      flow_(schedule.flows.size()),
+      effort_(effort) {}
+
+double FlowSimulation::run(std::size_t first_step, double clock) {
+  list_own_flows(first_step);
+  for (std::uint32_t r = 0; r < rank_.size(); ++r) {
+    rank_[r].clock = clock;
+    enter_step(r);
+  }
+  while (!events_.empty()) {
+    const double now = events_.time();
+    while (!events_.empty() && together(events_.time(), now)) {
+      const double time = events_.time();
+      handle(events_.pop(), time);
+    }
+    share_wires(now);
+    if (begun_again_) skip_repetitions(now);
+  }
+  double last = clock;
+  for (const RankState& rank : rank_) last = std::max(last, rank.clock);
+  return last;
+}
+
+void FlowSimulation::list_own_flows(std::size_t first_step) {
+  const auto each_end = [&](auto visit) {
+    for (std::size_t s = first_step; s < schedule_.steps.size(); ++s) {
+      const Step& step = schedule_.steps[s];
+      for (std::size_t f = step.first; step.repeat > 0 && f < step.first + step.count; ++f) {
+        const Flow& flow = schedule_.flows[f];
+        if (flow.source == flow.target) continue;  // takes no time
+        step_[f] = std::uint32_t(s);
+        visit(rank_[std::size_t(flow.source)], f);
+        visit(rank_[std::size_t(flow.target)], f);
+      }
+    }
+  };
+  each_end([](RankState& rank, std::size_t) { ++rank.last; });
+  std::size_t total = 0;
+  for (RankState& rank : rank_) {
+    rank.own = rank.own_end = total;
+    total += rank.last;
+    rank.last = rank.own;
+  }
+  own_.resize(total);
+  each_end([this](RankState& rank, std::size_t f) { own_[rank.last++] = std::uint32_t(f); });
+}
+
+void FlowSimulation::enter_step(std::uint32_t r) {
+  RankState& rank = rank_[r];
+  rank.own = rank.own_end;
+  rank.repetition = 0;
+  while (rank.own_end < rank.last && step_[own_[rank.own_end]] == step_[own_[rank.own]]) ++rank.own_end;
+  post_flows(r);
+}
+
+void FlowSimulation::post_flows(std::uint32_t r) {
+  RankState& rank = rank_[r];
+  rank.pending = std::uint32_t(rank.own_end - rank.own);
+  for (std::size_t i = rank.own; i < rank.own_end; ++i) {
+    const std::uint32_t f = own_[i];
+    FlowState& flow = flow_[f];
+    if (flow.phase == Phase::idle) {
+      flow.phase = Phase::posted;
+    } else {  // the other end was first, so it starts now
+      flow.phase = Phase::waiting;
+      events_.set(f, rank.clock + routes_.route[f].latency);
+    }
+  }
+}
+
+void FlowSimulation::handle(std::uint32_t f, double time) {
+  FlowState& flow = flow_[f];
+  const double bytes = schedule_.flows[f].bytes.base();
+  if (flow.phase == Phase::sending) {
+    rates_.leave(f);
+    finish(f, time);
+  } else if (bytes > 0 && routes_.route[f].beta > 0) {
+    flow = {.phase = Phase::sending, .left = bytes, .since = time, .rate = 0};
+    rates_.enter(f);
+  } else {
+    finish(f, time);
+  }
+}
+
+void FlowSimulation::finish(std::uint32_t f, double time) {
+  flow_[f].phase = Phase::idle;
+  for (const std::int32_t end : {schedule_.flows[f].source, schedule_.flows[f].target}) {
+    RankState& rank = rank_[std::size_t(end)];
+    rank.clock = std::max(rank.clock, time);
+    if (--rank.pending == 0) go_on(std::uint32_t(end));
+  }
+}
+
+void FlowSimulation::go_on(std::uint32_t r) {
+  RankState& rank = rank_[r];
+  if (++rank.repetition < schedule_.steps[step_[own_[rank.own]]].repeat) {
+    post_flows(r);
+    if (effort_ == Effort::least) watch(r);
+  } else {
+    enter_step(r);
+  }
+}
+
+void FlowSimulation::share_wires(double now) {
+  for (const std::uint32_t f : rates_.settle()) {
+    FlowState& flow = flow_[f];
+    flow.left = std::max(0.0, flow.left - flow.rate * (now - flow.since));
+    flow.since = std::max(now, flow.since);
+    flow.rate = rates_.rate(f);
+    events_.set(f, flow.since + flow.left / flow.rate);
+  }
+}
+
+void FlowSimulation::watch(std::uint32_t r) {
+  const std::uint32_t f = own_[rank_[r].own], s = step_[f];
+  if (f != schedule_.steps[s].first || schedule_.flows[f].source != std::int32_t(r)) return;
+  if (s != watched_) recurrence_.restart();
+  watched_ = s;
+  begun_again_ = true;
+}
+
+/// What a step that is repeated will do depends on which flows are under way, on how much of each is left,
+/// and on how far its ranks are apart. If all that is as it was some repetitions ago, it will be so again and
+/// again: the time for it can be added at once.
+void FlowSimulation::skip_repetitions(double now) {
+  begun_again_ = false;
+  const Step& step = schedule_.steps[watched_];
+  if (!alone_under_way(step)) return recurrence_.restart();
+  const int repetition = rank_[std::size_t(schedule_.flows[step.first].source)].repetition;
+  write_state(step, repetition, now);
+  const auto period = recurrence_.observe(repetition, now, state_);
+  if (!period) return;
+
+  std::vector<std::int32_t> ranks;
+  for (const Flow& flow : schedule_.of(step)) ranks.insert(ranks.end(), {flow.source, flow.target});
+  std::ranges::sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  int ahead = 0;
+  for (const std::int32_t r : ranks) ahead = std::max(ahead, rank_[std::size_t(r)].repetition);
+  const int times = (step.repeat - 1 - ahead) / period->repetitions;
+  const double later = times * period->time;
+  for (const std::int32_t r : ranks) {
+    rank_[std::size_t(r)].repetition += times * period->repetitions;
+    rank_[std::size_t(r)].clock += later;
+  }
+  for (std::size_t f = step.first; f < step.first + step.count; ++f) flow_[f].since += later;
+  events_.postpone(later);
+  recurrence_.restart();
+}
+
+/// All its ranks are in it, and no flow of another step is under way.
+bool FlowSimulation::alone_under_way(const Step& step) const {
+  std::size_t under_way = 0;
+  for (std::size_t f = step.first; f < step.first + step.count; ++f) {
+    for (const std::int32_t r : {schedule_.flows[f].source, schedule_.flows[f].target}) {
+      const RankState& rank = rank_[std::size_t(r)];
+      if (rank.own == rank.own_end || step_[own_[rank.own]] != watched_) return false;
+    }
+    under_way += flow_[f].phase >= Phase::waiting;
+  }
+  return under_way == events_.size();
+}
+
+/// Of each flow the phase and the part of it that is left, and how far its ranks are ahead.
+void FlowSimulation::write_state(const Step& step, int repetition, double now) {
+  state_.clear();
+  for (std::size_t f = step.first; f < step.first + step.count; ++f) {
+    const Flow& message = schedule_.flows[f];
+    const FlowState& flow = flow_[f];
+    double left = 0;
+    if (flow.phase == Phase::waiting)
+      left = (events_.time_of(std::uint32_t(f)) - now) / std::max(routes_.route[f].latency, instant);
+    if (flow.phase == Phase::sending)
+      left = (flow.left - flow.rate * (now - flow.since)) / message.bytes.base();
+    state_.push_back(2.0 * int(flow.phase) + left);
+    state_.push_back(rank_[std::size_t(message.source)].repetition - repetition);
+    state_.push_back(rank_[std::size_t(message.target)].repetition - repetition);
+  }
+}
+
+}  // namespace paradl

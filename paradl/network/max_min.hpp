@@ -1,0 +1,77 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "paradl/network/routes.hpp"
+
+namespace paradl {
+
+/// The flows under way, and the rates that max-min fairness gives them: nobody can get more without taking it
+/// from somebody who has no more per weight. A flow weighs the inverse of its latency.
+///
+/// The level of a flow is its rate per weight. Levels are fair if each flow crosses a wire that is full and
+/// on which nobody is higher: the wire that binds it. There is one such set of levels; so where wires and
+/// flows are as before, the levels that were found there stand, and only the rest is solved again.
+class MaxMin {
+ public:
+  MaxMin(const Topology& topology, const Routes& routes);
+
+  void enter(std::uint32_t flow);
+  void leave(std::uint32_t flow);
+
+  /// Shares the wires again after flows came and went. Returns those that have another rate than before.
+  std::span<const std::uint32_t> settle();
+  double rate(std::uint32_t flow) const { return weight_[flow] * level_[flow]; }  // B/s
+
+ private:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  /// One flow on one wire: a link in the list of the wire's flows.
+  struct Crossing {
+    std::uint32_t flow = none, before = none, after = none;
+  };
+  struct WireState {
+    std::uint32_t head = none;             // of its crossings
+    std::uint32_t flows = 0, waiting = 0;  // on it; those of them that wait for a level
+    bool touched = false, open = false;
+    double bandwidth = 0;         // B/s
+    double left = 0, weight = 0;  // for those that wait; theirs
+  };
+  struct Release {
+    std::uint32_t flow;
+    double level;  // that it had before
+  };
+  struct Candidate {
+    double level;  // at which the wire is full
+    std::uint32_t wire;
+  };
+
+  /// One of the fastest wires does not bind a flow that is alone on it: its other wires are no faster.
+  bool can_bind(const WireState& wire) const { return wire.flows > 1 || wire.bandwidth < fastest_; }
+
+  void touch(std::uint32_t wire);
+  void open(std::uint32_t wire);
+  void release(std::uint32_t flow);
+  void release_higher(std::uint32_t wire);
+  void release_bound();
+  double full_level(std::uint32_t wire) const;
+  bool fill();
+  void collect_candidates();
+  bool share_out(std::uint32_t wire, double level);
+  void give(std::uint32_t flow, double level, std::uint32_t wire);
+
+  const Routes& routes_;
+  double fastest_ = 0;  // B/s, of any wire
+  std::vector<WireState> wire_;
+  std::vector<Crossing> crossing_;                // of each entry of Routes::wires
+  std::vector<double> weight_, level_;            // of each flow
+  std::vector<std::uint32_t> binding_;            // wire of each flow
+  std::vector<std::uint8_t> released_, waiting_;  // flows; those that wait are released
+  std::vector<std::uint32_t> touched_, open_, changed_;
+  std::size_t spread_ = 0;  // of the open wires, those whose flows have been looked at
+  std::vector<Release> releases_;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace paradl

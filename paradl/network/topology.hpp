@@ -1,0 +1,117 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "paradl/machine/link.hpp"
+
+namespace paradl {
+
+struct Machine;
+
+/// A capacity that flows share: one direction of a cable, or both where it is half duplex.
+struct Wire {
+  int from = 0, to = 0;  // vertices
+  Link link;             // latency, and seconds per byte
+  int cables = 1;        // bundled in it; `link` is that of the whole bundle
+};
+
+/// Which way a dragonfly goes: the shortest, or as SimGrid 3.32 does.
+enum class Routing { minimal, simgrid };
+
+/// Where a vertex stands in a drawing; the least distance between two of them is about 1.
+struct Place {
+  double x = 0, y = 0;
+};
+
+/// Hosts, switches, the wires between them, and the way from each host to each other.
+class Topology {
+ public:
+  virtual ~Topology() = default;
+
+  /// The wires from one host to another, in order, appended to `wires`. Nothing for a host to itself.
+  virtual void route(int from, int to, std::vector<int>& wires) const = 0;
+
+  /// The way of a message of this size: another one only where large messages have circuits of their own.
+  virtual void route(int from, int to, [[maybe_unused]] Bytes size, std::vector<int>& wires) const {
+    route(from, to, wires);
+  }
+
+  /// How to draw it: one place a vertex. Unless a kind knows better: hosts on a circle, switches on one
+  /// inside.
+  virtual std::vector<Place> places() const;
+
+  const std::string& text() const { return text_; }  // as it was asked for: "torus:8,8"
+  int hosts() const { return hosts_; }
+  int vertices() const { return vertices_; }  // hosts first, then switches
+  int switches() const { return vertices_ - hosts_; }
+  const std::vector<Wire>& wires() const { return wires_; }
+  bool half_duplex() const { return half_duplex_; }
+
+ protected:
+  Topology() = default;
+  Topology(std::string text, int hosts, int switches, bool half_duplex)
+      : text_(std::move(text)), hosts_(hosts), vertices_(hosts + switches), half_duplex_(half_duplex) {}
+
+  /// Lays a cable, or several as one; gives the wire from `from` to `to`. The way back is back(wire).
+  int add_cable(int from, int to, const Link& link, int cables = 1);
+  int back(int wire) const { return half_duplex_ ? wire : wire ^ 1; }
+
+  std::string text_;
+  int hosts_ = 0, vertices_ = 0;
+  std::vector<Wire> wires_;
+  bool half_duplex_ = false;
+};
+
+/// What all wires of a topology that is given as a word are like.
+struct WireSpec {
+  Link link;
+  bool half_duplex = false;
+  Routing routing = Routing::minimal;
+  std::optional<Link> inside = {};  // of a node; `link` where it is not given
+};
+
+/// A topology as a word, in SimGrid's notation where SimGrid has one. UsageError naming what is wrong in it.
+///
+///     crossbar  crossbar:64       one switch; without a number it has `hosts` hosts
+///     fattree:2;24,3;1,8;1,1      levels; children; parents; parallel cables, from the hosts up
+///     torus:8,8  mesh:4,4,4       any number of dimensions; every host is a switch of its own
+///     dragonfly:4,1;2,1;4,1;2     groups,cables; chassis,cables; routers,cables; hosts of a router
+///     bigraph:4,8                 hosts of a switch, switches; every switch of one half to all of the other
+///     dln:q,p                     2^q switches of 2^p hosts, linked over all powers of two
+///     dln2d:x,y,z                 2^x by 2^y switches of 2^z hosts, each row and column a dln
+///     dln-random:n,x,y,seed       n switches: a ring, chords to degree x, and y random cables each
+///     graph:FILE                  any other: see read_graph in topology/graph.hpp
+///     tsubame3-authors            see tsubame3_of_the_authors; its wires are its own
+///
+/// A `/` puts nodes in the place of hosts: `torus:8,8/nvlink:4,2` has nodes of 4 GPUs with 2 ports, each port
+/// where the torus has a host (so 32 nodes and 128 GPUs). One port if no second number is given. GPU i of g
+/// leaves through port i * ports / g. A port counts as a switch. Nodes are `nvlink` (every GPU to every
+/// other), `nvswitch` (all to one switch) or `pcie` (two to a PCIe switch, those to a host bridge).
+std::unique_ptr<Topology> read_topology(std::string_view text, const WireSpec& wires, int hosts);
+
+/// A system's levels as a tree: each GPU has a wire to its node; each unit of a level leaves through its
+/// ports, on the link of the level above. A message that climbs to a level takes exactly that level's
+/// latency.
+std::unique_ptr<Topology> levels_topology(const Machine& machine);
+
+/// The platform on which hierarchical allreduces were simulated by their authors: `nodes` nodes of TSUBAME3
+/// with 4 GPUs each, every cable half duplex.
+std::unique_ptr<Topology> tsubame3_of_the_authors(int nodes = 64);
+
+/// Facts for `paradl topology show`. What takes too long to count on a large topology is left out.
+struct TopologyFacts {
+  int hosts = 0, switches = 0, cables = 0;
+  std::optional<int> diameter;   // wires on the longest of the shortest ways between hosts
+  std::optional<int> bisection;  // fewest cables between the first and the last half of the hosts
+};
+TopologyFacts facts_of(const Topology& topology);
+
+/// Where the ranks of a job sit: host of each rank. `consecutive`; `round-robin:K`: dealt out to units of K
+/// neighbouring hosts in turn; `random:SEED`: anywhere; or a file with one host a line (`#` starts a
+/// comment). UsageError if a host is out of range or taken twice.
+std::vector<int> read_seats(std::string_view text, int ranks, const Topology& topology);
+
+}  // namespace paradl

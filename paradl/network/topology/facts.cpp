@@ -1,0 +1,135 @@
+// What can be counted on a topology's cables, whatever its routes. The bisection is the least cut between the
+// first and the last half of the hosts, found as the largest flow between them (Dinic); for a torus or a fat
+// tree with consecutive hosts that is the bisection of the textbooks.
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "paradl/core/error.hpp"
+#include "paradl/network/topology.hpp"
+
+namespace paradl {
+namespace {
+
+/// Cables as edges that can be crossed either way: edge e and its twin e ^ 1.
+class Cables {
+ public:
+  explicit Cables(const Topology& topology) : first_(std::size_t(topology.vertices()) + 2, -1) {
+    const auto& wires = topology.wires();
+    for (std::size_t w = 0; w < wires.size(); w += topology.half_duplex() ? 1 : 2)
+      add(wires[w].from, wires[w].to, wires[w].cables, wires[w].cables);
+  }
+
+  void add(int a, int b, int forth, int back) {
+    for (const auto& [from, to, room] : {Edge{a, b, forth}, Edge{b, a, back}}) {
+      next_.push_back(std::exchange(first_[std::size_t(from)], int(ends_.size())));
+      ends_.push_back({from, to, room});
+    }
+  }
+
+  /// Edges to each vertex from `start` over edges with room; -1 where there is no way.
+  const std::vector<int>& distances(int start) {
+    distance_.assign(first_.size(), -1);
+    distance_[std::size_t(start)] = 0;
+    queue_ = {start};
+    for (std::size_t head = 0; head < queue_.size(); ++head)
+      for (int e = first_[std::size_t(queue_[head])]; e >= 0; e = next_[std::size_t(e)])
+        if (const Edge& edge = ends_[std::size_t(e)]; edge.room > 0 && distance_[std::size_t(edge.to)] < 0) {
+          distance_[std::size_t(edge.to)] = distance_[std::size_t(edge.from)] + 1;
+          queue_.push_back(edge.to);
+        }
+    return distance_;
+  }
+
+  int largest_flow(int source, int target) {
+    int flow = 0;
+    while (distances(source)[std::size_t(target)] >= 0) {
+      at_ = first_;
+      while (const int more = push(source, target)) flow += more;
+    }
+    return flow;
+  }
+
+ private:
+  struct Edge {
+    int from, to, room;
+  };
+
+  /// One more way from source to target on which every edge leads further away; what it can take, or 0.
+  int push(int source, int target) {
+    std::vector<int> way;
+    int here = source;
+    while (here != target) {
+      int& e = at_[std::size_t(here)];
+      while (e >= 0 && !leads_on(ends_[std::size_t(e)])) e = next_[std::size_t(e)];
+      if (e >= 0) {
+        way.push_back(e);
+        here = ends_[std::size_t(e)].to;
+      } else {
+        if (way.empty()) return 0;
+        here = ends_[std::size_t(way.back())].from;
+        at_[std::size_t(here)] = next_[std::size_t(way.back())];
+        way.pop_back();
+      }
+    }
+    int room = std::numeric_limits<int>::max();
+    for (const int e : way) room = std::min(room, ends_[std::size_t(e)].room);
+    for (const int e : way) ends_[std::size_t(e)].room -= room, ends_[std::size_t(e ^ 1)].room += room;
+    return room;
+  }
+  bool leads_on(const Edge& edge) const {
+    return edge.room > 0 && distance_[std::size_t(edge.to)] == distance_[std::size_t(edge.from)] + 1;
+  }
+
+  std::vector<int> first_, next_, at_, distance_, queue_;
+  std::vector<Edge> ends_;
+};
+
+int cable_count(const Topology& topology) {
+  int wires = 0;
+  for (const Wire& wire : topology.wires()) wires += wire.cables;
+  return topology.half_duplex() ? wires : wires / 2;
+}
+
+}  // namespace
+
+TopologyFacts facts_of(const Topology& topology) {
+  TopologyFacts facts{.hosts = topology.hosts(),
+                      .switches = topology.switches(),
+                      .cables = cable_count(topology),
+                      .diameter = {},
+                      .bisection = {}};
+  Cables cables(topology);
+  const std::vector<int>& reached = cables.distances(0);
+  for (int v = 0; v < topology.vertices(); ++v)
+    if (reached[std::size_t(v)] < 0)
+      throw UsageError(fmt::format("topology `{}` is not in one piece: no way from host 0 to {} {}",
+                                   topology.text(), v < topology.hosts() ? "host" : "switch", v));
+
+  // About a second each.
+  constexpr double patience = 2e8;
+  const auto size = double(topology.wires().size());
+  if (size * topology.hosts() <= patience) {
+    int longest = 0;
+    for (int host = 0; host < topology.hosts(); ++host) {
+      const std::vector<int>& distance = cables.distances(host);
+      longest = std::max(longest, *std::max_element(distance.begin(), distance.begin() + topology.hosts()));
+    }
+    facts.diameter = longest;
+  }
+  if (size <= 2e5) {
+    const int source = topology.vertices(), target = source + 1, half = topology.hosts() / 2;
+    constexpr int plenty = std::numeric_limits<int>::max() / 2;
+    for (int i = 0; i < half; ++i) {
+      cables.add(source, i, plenty, 0);
+      cables.add(topology.hosts() - 1 - i, target, plenty, 0);
+    }
+    facts.bisection = cables.largest_flow(source, target);
+  }
+  return facts;
+}
+
+}  // namespace paradl

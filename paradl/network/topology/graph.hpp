@@ -1,0 +1,40 @@
+#pragma once
+#include <cstdint>
+
+#include "paradl/network/topology.hpp"
+
+namespace paradl {
+
+/// Any graph: routes are shortest ways, found once for all. Among ways as short the cable laid first is
+/// taken.
+class Graph : public Topology {
+ public:
+  struct Cable {
+    int from = 0, to = 0;
+    Link link;
+    int cables = 1;  // as one
+  };
+  /// UsageError if it is not in one piece, or larger than a table of all ways should be.
+  Graph(std::string text, int hosts, int switches, const std::vector<Cable>& cables, bool half_duplex);
+
+  using Topology::route;
+  void route(int from, int to, std::vector<int>& wires) const override;
+
+  /// To draw it other than in two circles.
+  void set_places(std::vector<Place> places) { places_ = std::move(places); }
+  std::vector<Place> places() const override { return places_.empty() ? Topology::places() : places_; }
+
+  static constexpr int most_vertices = 4096;  // a way is one number for each pair
+
+ private:
+  std::vector<std::vector<int>> out_;  // wires that leave a vertex
+  std::vector<std::int16_t> next_;     // by target host and vertex: which of them to take
+  std::vector<Place> places_;
+};
+
+/// A topology written as a file: `hosts N` and `switches N`, then a line for each cable, `A B`, or
+/// `A B BANDWIDTH LATENCY` where it is not like the others. Hosts are 0, 1, ...; switches follow. `#` starts
+/// a comment. SpecError showing the line that is wrong.
+std::unique_ptr<Topology> read_graph(const std::string& file, const WireSpec& wires);
+
+}  // namespace paradl

@@ -1,0 +1,173 @@
+#include "paradl/report/collective_table.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace paradl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view fidelity_name(NetworkFidelity fidelity) { return network_fidelities[std::size_t(fidelity)]; }
+
+/// Results of one number of GPUs and one size, in the order of algorithms.
+using Question = std::pair<int, double>;
+std::vector<std::pair<Question, std::vector<const CollectiveResult*>>> by_question(
+    const std::vector<CollectiveResult>& results) {
+  std::vector<std::pair<Question, std::vector<const CollectiveResult*>>> groups;
+  for (const CollectiveResult& r : results) {
+    const Question question{r.gpus, r.bytes.base()};
+    const auto known = std::ranges::find(groups, question, [](const auto& group) { return group.first; });
+    if (known == groups.end())
+      groups.push_back({question, {&r}});
+    else
+      known->second.push_back(&r);
+  }
+  return groups;
+}
+
+/// The quickest first; those that cannot do it are left out.
+std::vector<const CollectiveResult*> ranked(std::vector<const CollectiveResult*> group) {
+  std::erase_if(group, [](const CollectiveResult* r) { return !r->refused.empty(); });
+  std::ranges::stable_sort(group, {}, [](const CollectiveResult* r) { return r->cost.timing.time; });
+  return group;
+}
+
+/// The footnote for a reason, each reason once.
+int note_of(Table& table, const std::string& reason) {
+  const auto known = std::ranges::find(table.notes, reason);
+  if (known == table.notes.end()) {
+    table.notes.push_back(reason);
+    return int(table.notes.size());
+  }
+  return int(known - table.notes.begin()) + 1;
+}
+
+std::string name_of(const CollectiveResult& r) {
+  return r.chosen.empty() ? r.algorithm : fmt::format("{} ({})", r.algorithm, r.chosen);
+}
+
+Json result(const CollectiveResult& r) {
+  Json out{{"operation", r.operation},
+           {"algorithm", r.algorithm},
+           {"topology", r.topology},
+           {"gpus", r.gpus},
+           {"bytes", r.bytes.base()},
+           {"fidelity", fidelity_name(r.fidelity)}};
+  if (!r.refused.empty()) {
+    out["refused"] = r.refused;
+    return out;
+  }
+  out["time_s"] = r.cost.timing.time.base();
+  out["closed_form_s"] = r.cost.closed_form.base();
+  out["phi"] = r.cost.timing.phi;
+  out["steps"] = r.cost.steps;
+  out["bus_bandwidth_bytes_per_s"] = r.bus_bandwidth.base();
+  if (!r.chosen.empty()) out["chosen"] = r.chosen;
+  if (!r.wire.empty()) out["wire"] = r.wire;
+  return out;
+}
+
+}  // namespace
+
+Table collective_table(const std::vector<CollectiveResult>& results) {
+  Table table{.columns = {{"operation", "operation", Holds::text, 1},
+                          {"algorithm", "algorithm", Holds::text, 9},
+                          {"topology", "topology", Holds::text, 0},
+                          {"gpus", "gpus", Holds::count, 9},
+                          {"bytes", "size", Holds::message, 9},
+                          {"fidelity", "fidelity", Holds::text, 1},
+                          {"time", "time", Holds::seconds, 9},
+                          {"closed_form", "closed form", Holds::seconds, 6},
+                          {"phi", "phi", Holds::count, 7},
+                          {"steps", "steps", Holds::count, 7},
+                          {"bus_bandwidth", "bus bandwidth", Holds::bandwidth, 8}}};
+  for (const CollectiveResult& r : results) {
+    Row row{.values = {r.operation, name_of(r), r.topology, double(r.gpus), r.bytes.base(),
+                       std::string(fidelity_name(r.fidelity))}};
+    if (r.refused.empty()) {
+      for (const double value : {r.cost.timing.time.base(), r.cost.closed_form.base(), r.cost.timing.phi,
+                                 double(r.cost.steps), r.bus_bandwidth.base()})
+        row.values.emplace_back(value);
+    } else {
+      row.emphasis = Emphasis::infeasible;
+      row.notes.push_back(note_of(table, r.refused));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table collective_comparison(const std::vector<CollectiveResult>& results) {
+  Table table{.columns = {{"gpus", "gpus", Holds::count, 9}, {"bytes", "size", Holds::message, 9}}};
+  const auto groups = by_question(results);
+  if (groups.empty()) return table;
+  for (const CollectiveResult* r : groups.front().second)
+    table.columns.push_back({r->algorithm, r->algorithm, Holds::seconds, 5});
+  table.columns.push_back({"best", "best", Holds::text, 9});
+  table.columns.push_back({"bus_bandwidth", "bus bandwidth", Holds::bandwidth, 8});
+  for (const auto& [question, group] : groups) {
+    Row row{.values = {double(question.first), question.second}};
+    for (const CollectiveResult* r : group) {
+      if (r->refused.empty()) {
+        row.values.emplace_back(r->cost.timing.time.base());
+      } else {
+        row.values.emplace_back();
+        row.notes.push_back(note_of(table, r->refused));
+      }
+    }
+    if (const auto order = ranked(group); !order.empty()) {
+      row.values.emplace_back(name_of(*order.front()));
+      row.values.emplace_back(order.front()->bus_bandwidth.base());
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table best_collectives(const std::vector<CollectiveResult>& results) {
+  Table table{.columns = {{"gpus", "gpus", Holds::count, 9},
+                          {"bytes", "size", Holds::message, 9},
+                          {"best", "best", Holds::text, 9},
+                          {"time", "time", Holds::seconds, 9},
+                          {"phi", "phi", Holds::count, 5},
+                          {"steps", "steps", Holds::count, 5},
+                          {"bus_bandwidth", "bus bandwidth", Holds::bandwidth, 8},
+                          {"next", "next best", Holds::text, 6},
+                          {"behind", "behind", Holds::share, 6}}};
+  for (const auto& [question, group] : by_question(results)) {
+    const auto order = ranked(group);
+    Row row{.values = {double(question.first), question.second}};
+    if (!order.empty()) {
+      const CollectiveResult& best = *order.front();
+      row.values.emplace_back(name_of(best));
+      for (const double value : {best.cost.timing.time.base(), best.cost.timing.phi, double(best.cost.steps),
+                                 best.bus_bandwidth.base()})
+        row.values.emplace_back(value);
+      if (order.size() > 1) {
+        row.values.emplace_back(name_of(*order[1]));
+        row.values.emplace_back(order[1]->cost.timing.time / best.cost.timing.time - 1);
+      }
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string collective_json(const std::vector<CollectiveResult>& results) {
+  Json out{{"schema", "paradl.collective/1"}, {"version", PARADL_VERSION}, {"results", Json::array()}};
+  for (const CollectiveResult& r : results) out["results"].push_back(result(r));
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string collective_jsonl(const std::vector<CollectiveResult>& results) {
+  std::string out;
+  for (const CollectiveResult& r : results)
+    out += result(r).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out;
+}
+
+}  // namespace paradl

@@ -1,0 +1,35 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "paradl/network/fabric.hpp"
+#include "paradl/report/table.hpp"
+
+namespace paradl {
+
+/// One collective on one network, as data.
+struct CollectiveResult {
+  std::string operation, algorithm, topology;
+  int gpus = 1;
+  Bytes bytes;
+  NetworkFidelity fidelity = NetworkFidelity::closed_form;
+  CollectiveTime cost;
+  Bandwidth bus_bandwidth;
+  std::string chosen;   // what `auto` would take
+  std::string refused;  // why it cannot be done; then the rest says nothing
+  std::string wire;     // the busiest, where there is contention
+};
+
+/// One row a result: for spreadsheets, and for one algorithm.
+Table collective_table(const std::vector<CollectiveResult>& results);
+/// Algorithms side by side, with the best and its bus bandwidth.
+Table collective_comparison(const std::vector<CollectiveResult>& results);
+/// The best algorithm alone for each number of GPUs and size, and how far behind the next one is.
+Table best_collectives(const std::vector<CollectiveResult>& results);
+
+/// Schema paradl.collective/1.
+std::string collective_json(const std::vector<CollectiveResult>& results);
+std::string collective_jsonl(const std::vector<CollectiveResult>& results);
+
+}  // namespace paradl

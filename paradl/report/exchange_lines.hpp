@@ -1,0 +1,37 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "paradl/cost/planner.hpp"
+
+namespace paradl {
+
+/// A collective on one level of links: what its formula needs.
+struct ExchangeStep {
+  std::string_view level;
+  double p;     // units of the level below that meet; 0 for a message between two
+  Bytes bytes;  // what the levels inside have left of the buffer
+  double phi;
+  Seconds time;
+};
+
+/// One kind of collective or message of an iteration.
+struct ExchangeLine {
+  std::string what, axis, layer;
+  double count;  // in one iteration
+  Bytes bytes;   // of the whole buffer
+  Seconds each;
+  std::string_view formula;         // of each step
+  std::vector<ExchangeStep> steps;  // innermost level first; they sum to `each`
+};
+
+/// All of the last projection that the pricer made, the most expensive first.
+std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projection& projection,
+                                         const Layout& layout, const StagePlan& plan, const Pricer& pricer);
+
+/// Those of one layer; `count` is of that layer alone.
+std::vector<ExchangeLine> layer_exchanges(const Setting& setting, const Projection& projection,
+                                          const Cell& cell, const std::string& layer, const Pricer& pricer);
+
+}  // namespace paradl

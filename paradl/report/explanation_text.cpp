@@ -1,0 +1,103 @@
+// The lines of an explanation that are no tables: letters and their values, memory, limits.
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "paradl/core/format.hpp"
+#include "paradl/feasibility/advice.hpp"
+#include "paradl/paper/row.hpp"
+#include "paradl/report/explanation.hpp"
+
+namespace paradl {
+namespace {
+
+std::string iterations_text(const Setting& setting, const Projection& p) {
+  const bool whole = p.iterations == std::floor(p.iterations);
+  return fmt::format("I = {} = {}", setting.training.ceil_iterations ? "⌈D/B⌉" : "D/B",
+                     whole ? count(p.iterations) : three_digits(p.iterations));
+}
+
+std::string link_text(std::string_view suffix, const Link& link, std::string_view level) {
+  return fmt::format(" α{0} = {1}   β{0} = {2} ({3}, level {4})", suffix, text(link.alpha), text(link.beta),
+                     text(1.0 / link.beta), level);
+}
+
+/// The letters that the formulas of the paper's row use, and no others.
+std::string paper_links(const Setting& setting, const Projection& p) {
+  std::string formulas;
+  for (const paper::CostLine& line : paper::explain(setting, *p.strategy, p.mesh, p.batch))
+    formulas += fmt::format("{}\n", line.formula);
+  const auto has = [&](std::string_view letter) { return formulas.find(letter) != formulas.npos; };
+  const paper::Links links = paper::links_of(setting, p.mesh, p.batch);
+  std::string out;
+  if (has("α +")) {
+    out += link_text("", links.all->link, links.all->name);
+    if (has("φ")) out += fmt::format("   φ = {}", count(links.phi));
+    out += "\n";
+  }
+  if (has("α_in")) out += link_text("_in", links.in->link, links.in->name) + "\n";
+  return out;
+}
+
+/// Every level that some axis uses. How many flows share a link depends on the exchange, so φ stands there.
+std::string engine_links(const Setting& setting, const Projection& p) {
+  std::string out;
+  std::set<std::string_view> told;
+  for (int a = 0; a < p.mesh.axes; ++a) {
+    const Path path = group_path(p.mesh, axis_bit(a), setting.machine);
+    for (int k = 0; k < path.hops; ++k) {
+      const Hop& hop = path.hop[std::size_t(k)];
+      if (hop.size > 1 && told.insert(hop.level).second) out += link_text("", hop.link, hop.level) + "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string symbols_text(const Setting& setting, const Projection& p, bool paper) {
+  LayerTime sum;
+  for (const LayerTime& t : setting.times.layer) sum.FW += t.FW, sum.BW += t.BW, sum.WU += t.WU;
+  const bool hybrid = p.mesh.axes > 1;
+  std::string groups;
+  if (paper && hybrid)
+    groups = fmt::format("   p1 = {}   p2 = {}", p.mesh.axis[0].parts.total, p.mesh.axis[1].parts.total);
+  std::string out = fmt::format(" D = {} samples   B = {} samples   {} iterations   p = {} PE{} ({}){}\n",
+                                count(setting.work.D), p.batch, iterations_text(setting, p), p.gpus,
+                                p.gpus == 1 ? "" : "s", grid_text(p.mesh, false), groups);
+  const ItemBytes bytes = item_bytes(setting.training.precision);
+  const std::string update =
+      paper && !setting.times.update_known ? "" : fmt::format("   Σ WU = {}", text(sum.WU));
+  out += fmt::format(" Σ FW = {}   Σ BW = {}{}   W = {}   δ = {}\n", text(sum.FW), text(sum.BW), update,
+                     decimal(setting.work.parameters() * bytes.sent_gradient), decimal(bytes.activation));
+  return out + (paper ? paper_links(setting, p) : engine_links(setting, p));
+}
+
+std::string memory_text(const Setting& setting, const Projection& p, bool paper) {
+  const Memory& m = p.cost->memory;
+  std::string out =
+      fmt::format(" memory  {} of {}: weights {}, gradients {}, optimizer {}, activations {}, workspace {}\n",
+                  text(m.total()), text(setting.machine.device.memory), text(m.weights), text(m.gradients),
+                  text(m.optimizer), text(m.activations), text(m.workspace));
+  if (const std::string margin = margin_text(p); !margin.empty()) out += fmt::format("         {}\n", margin);
+  if (paper)
+    out += setting.training.gamma
+               ? fmt::format("         γ 2δ Σ (b(|x|+|y|) + |w|), γ = {}\n", *setting.training.gamma)
+               : "         2δ Σ (b(|x|+|y|) + |w|), normalisation and activation buffers left out\n";
+  return out;
+}
+
+std::string limits_text(const Projection& p, const Workload& work) {
+  std::string out;
+  for (const Limit& limit : p.limits.all()) {
+    if (limit.rule == memory_rule) continue;
+    const std::string layer =
+        limit.layer >= 0 ? fmt::format(" (layer {})", work.layers[std::size_t(limit.layer)].name) : "";
+    out += fmt::format(" limits  {}: {} <= {}{}, {}\n", limit.rule, limit.value, limit.bound, layer,
+                       limit.holds() ? "holds" : "broken");
+  }
+  return out;
+}
+
+}  // namespace paradl

@@ -1,0 +1,168 @@
+// Closed forms against the steps of the schedules, on a crossbar: each rank has one port out and one in, and
+// a step takes its start-up and the bytes of the busiest port.
+#include <algorithm>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "paradl/network/algorithm.hpp"
+
+namespace paradl {
+namespace {
+using namespace literals;
+
+const Link link{.alpha = 1.0_us, .beta = 1.0 / 1.0_GBps};
+
+Seconds crossbar_time(const Schedule& schedule) {
+  Seconds time;
+  for (const Step& step : schedule.steps) {
+    std::vector<Bytes> out(std::size_t(schedule.ranks)), in(std::size_t(schedule.ranks));
+    for (const Flow& flow : schedule.of(step)) {
+      out[std::size_t(flow.source)] += flow.bytes;
+      in[std::size_t(flow.target)] += flow.bytes;
+    }
+    const Bytes busiest = std::max(std::ranges::max(out), std::ranges::max(in));
+    time += step.repeat * (link.alpha + busiest * link.beta);
+  }
+  return time;
+}
+
+Ways crossbar(const Job& job) {
+  return {.inner = {double(job.per_node), link, 1, ""},
+          .outer = {double(job.ranks) / job.per_node, link, 1, ""}};
+}
+
+template <class Check>
+void for_each_job(Check check) {
+  for (const Algorithm* algorithm : algorithms())
+    for (const Operation operation : algorithm->operations)
+      for (int p = 1; p <= 64; p += p < 33 ? 1 : 31)
+        for (const int per_node : {1, 2, 4}) {
+          const Job job{.operation = operation,
+                        .ranks = p,
+                        .bytes = 3.0_MB,
+                        .per_node = per_node,
+                        .segments = 4,
+                        .density = 0.01};
+          if (p % per_node != 0 || !refusal(*algorithm, job).empty()) continue;
+          CAPTURE(algorithm->name);
+          CAPTURE(text_of(operation));
+          CAPTURE(p);
+          CAPTURE(per_node);
+          check(*algorithm, job);
+        }
+}
+
+TEST_CASE("one rank communicates nothing") {
+  for_each_job([](const Algorithm& algorithm, const Job& job) {
+    if (job.ranks > 1) return;
+    CHECK(algorithm.closed_form(job, crossbar(job))(job.bytes) == Seconds{});
+    CHECK(algorithm.schedule(job).length() == 0);
+  });
+}
+
+TEST_CASE("on a crossbar the closed form is the sum of the steps") {
+  std::set<std::string_view> exact;
+  for_each_job([&](const Algorithm& algorithm, const Job& job) {
+    // A double tree has half steps at its roots (below); NCCL's times are its own.
+    if (algorithm.name == "double-tree" || algorithm.name == "auto") return;
+    const double steps = crossbar_time(algorithm.schedule(job)).base();
+    CHECK(algorithm.closed_form(job, crossbar(job))(job.bytes).base() ==
+          doctest::Approx(steps).epsilon(1e-9));
+    exact.insert(algorithm.name);
+  });
+  CHECK(exact.size() == 20);  // all but those and multitree, which needs a topology
+}
+
+TEST_CASE(
+    "a double tree is no slower than its closed form, and by two half segments at most where it is full") {
+  for (const int p : {4, 8, 16, 32, 64})
+    for (const int segments : {1, 4, 64}) {
+      CAPTURE(p);
+      CAPTURE(segments);
+      const Job job{.ranks = p, .bytes = 3.0_MB, .segments = segments};
+      const Algorithm& tree = *find_algorithm("double-tree");
+      const Seconds form = tree.closed_form(job, crossbar(job))(job.bytes);
+      const Seconds steps = crossbar_time(tree.schedule(job));
+      CHECK(steps <= form);
+      CHECK(form.base() <= doctest::Approx((steps + job.bytes / segments * link.beta).base()).epsilon(1e-9));
+    }
+  for (int p = 2; p <= 33; ++p) {
+    CAPTURE(p);
+    const Job job{.ranks = p, .bytes = 3.0_MB, .segments = 8};
+    const Algorithm& tree = *find_algorithm("double-tree");
+    CHECK(crossbar_time(tree.schedule(job)).base() <=
+          tree.closed_form(job, crossbar(job))(job.bytes).base() * (1 + 1e-12));
+  }
+}
+
+TEST_CASE("doubling beta doubles the bytes' part, and alpha the rest") {
+  for_each_job([](const Algorithm& algorithm, const Job& job) {
+    if (algorithm.name == "auto") return;
+    Ways slower = crossbar(job), later = crossbar(job);
+    for (Hop* hop : {&slower.inner, &slower.outer}) hop->link.beta *= 2;
+    for (Hop* hop : {&later.inner, &later.outer}) hop->link.alpha *= 2;
+    const auto time = [&](const Ways& ways) { return algorithm.closed_form(job, ways)(job.bytes).base(); };
+    const double base = time(crossbar(job));
+    CHECK(time(slower) + time(later) == doctest::Approx(3 * base).epsilon(1e-9));
+  });
+}
+
+TEST_CASE("a pipeline that chooses its segments is never slower than one that is told") {
+  for (const char* name : {"tree-pipelined", "double-tree"})
+    for (const double bytes : {1e3, 1e6, 1e9})
+      for (const int segments : {1, 4, 64, 1024}) {
+        Job job{.ranks = 16, .bytes = Bytes{bytes}, .segments = segments};
+        const Seconds told = find_algorithm(name)->closed_form(job, crossbar(job))(job.bytes);
+        job.segments = 0;
+        CHECK(find_algorithm(name)->closed_form(job, crossbar(job))(job.bytes) <= told);
+      }
+}
+
+TEST_CASE("the best number of segments is near the square root of (L-1) m beta / alpha") {
+  // L = 6 levels, 1 GB at 1 ns/B, 1 us: S* = sqrt(5 * 1e6) = 2236; T* = 2 (sqrt(5 us) + sqrt(1 s))^2
+  // = 2.00896 s
+  const Job job{.ranks = 64, .bytes = 1.0_GB};
+  CHECK(find_algorithm("tree-pipelined")->closed_form(job, crossbar(job))(job.bytes).base() ==
+        doctest::Approx(2.00896).epsilon(1e-4));
+}
+
+TEST_CASE("a pipelined tree is paced by the mean of its ways") {
+  // 2 ranks a node (free), 4 nodes: of 3 bits one is inside; S = 3: 2 * 5 rounds of 1 MB at 2/3 us + 2/3 ms
+  const Ways ways{.inner = {2, {}, 1, ""}, .outer = {4, link, 1, ""}};
+  const Job job{.ranks = 8, .bytes = 3.0_MB, .per_node = 2, .segments = 3};
+  CHECK(find_algorithm("tree-pipelined")->closed_form(job, ways)(job.bytes).base() ==
+        doctest::Approx(10 * 2.0 / 3 * 1001e-6).epsilon(1e-9));
+}
+
+TEST_CASE("DLN(4,2), 100 MiB, 12.5 GB/s, 500 ns a wire: the times that SimGrid gives") {
+  // Two wires between hosts of a switch, three between switches; four hosts share a chord.
+  const SecondsPerByte beta = 1.0 / 12.5_GBps;
+  const Ways ways{.inner = {4, {1.0_us, beta}, 1, ""}, .outer = {16, {1.5_us, beta}, 4, ""}};
+  const Job job{.ranks = 64, .bytes = Bytes{104857600}, .per_node = 4};
+  const auto milliseconds = [&](std::string_view name) {
+    return 1e3 * find_algorithm(name)->closed_form(job, ways)(job.bytes).base();
+  };
+  CHECK(milliseconds("shd") == doctest::Approx(16.53).epsilon(1e-3));
+  CHECK(milliseconds("hd") == doctest::Approx(28.33).epsilon(1e-3));
+  CHECK(milliseconds("hd-far") == doctest::Approx(63.72).epsilon(1e-3));
+  CHECK(milliseconds("ring") == doctest::Approx(16.70).epsilon(1e-3));
+  // DLN(4,3): eight hosts on four chords, and the ring wins
+  const Ways crowded{.inner = {8, {1.0_us, beta}, 1, ""}, .outer = {16, {1.5_us, beta}, 8, ""}};
+  const Job larger{.ranks = 128, .bytes = Bytes{104857600}, .per_node = 8};
+  CHECK(1e3 * find_algorithm("shd")->closed_form(larger, crowded)(larger.bytes).base() ==
+        doctest::Approx(18.63).epsilon(1e-3));
+  CHECK(1e3 * find_algorithm("ring")->closed_form(larger, crowded)(larger.bytes).base() ==
+        doctest::Approx(17.03).epsilon(1e-3));
+}
+
+TEST_CASE("rings on an 8 x 8 torus: 0.875 of the buffer on each of four wires") {
+  Job job{.ranks = 64, .bytes = 1.0_GB};
+  Ways ways = crossbar(job);
+  ways.ports = 4;
+  const Curve curve = find_algorithm("ring-2d")->closed_form(job, ways);
+  CHECK((curve(1.0_GB) - curve(0.0_B)).base() == doctest::Approx(0.875));
+}
+
+}  // namespace
+}  // namespace paradl

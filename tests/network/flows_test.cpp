@@ -1,0 +1,203 @@
+#include <doctest/doctest.h>
+
+#include "tests/support/network.hpp"
+#include "tests/support/simgrid.hpp"
+
+using namespace paradl;
+using namespace paradl::test;
+
+namespace {
+
+/// Both ways to simulate must agree; the time in microseconds.
+double simulated(const Schedule& schedule, const Topology& topology) {
+  const std::vector<int> seats = in_order(schedule.ranks);
+  const double quick = microseconds(simulate_flows(schedule, topology, seats));
+  CHECK(quick == doctest::Approx(microseconds(simulate_flows(schedule, topology, seats, Effort::every_event)))
+                     .epsilon(1e-9));
+  return quick;
+}
+
+const std::vector<std::string> networks = {"crossbar:12",
+                                           "mesh:12",
+                                           "torus:4,3",
+                                           "fattree:2;4,3;1,2;1,1",
+                                           "fattree:2;5,3;1,3;1,2",
+                                           "fattree:3;3,2,2;1,2,2;1,1,1",
+                                           "dragonfly:2,1;2,1;3,1;1",
+                                           "bigraph:3,4",
+                                           "dln:2,2"};
+
+template <class Law>
+void on_random_schedules(Law law) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 300; ++i) {
+    const std::string& word = networks[random() % networks.size()];
+    const auto network = network_of(word);
+    const Schedule schedule = random_schedule(random, std::min(network->hosts(), 2 + int(random() % 15)));
+    CAPTURE(i);
+    CAPTURE(word);
+    law(schedule, *network, word);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a message takes the latency of its way, then its bytes") {
+  const auto line = network_of("mesh:4");
+  CHECK(simulated(schedule_of(4, {{{message(0, 3, 10)}}}), *line) == doctest::Approx(3 + 10));
+  CHECK(simulated(schedule_of(4, {{{message(0, 3, 10)}, 7}}), *line) == doctest::Approx(7 * (3 + 10)));
+  CHECK(simulated(schedule_of(4, {{{message(0, 3, 0)}}}), *line) == doctest::Approx(3));
+}
+
+TEST_CASE("nothing to send takes no time") {
+  const auto star = network_of("crossbar", 2);
+  CHECK(simulated(schedule_of(2, {}), *star) == 0);
+  CHECK(simulated(schedule_of(2, {{{}, 3}, {{message(1, 1, 10)}, 4}}), *star) == 0);
+  CHECK(simulate_flows(schedule_of(2, {}), *star, in_order(2)).wire == -1);
+}
+
+TEST_CASE("flows on one wire share it by the inverse of their latency") {
+  // Both cross the wire from 2 to 3. The shorter one sends 1 kB alone, then two thirds of a gigabyte a
+  // second: 9 kB until 15.5 us. Only then can its sender go on, with 100 kB over two wires the other way.
+  const auto line = network_of("mesh:5");
+  const std::vector<Flow> both = {message(1, 3, 10), message(2, 3, 10)};
+  CHECK(simulated(schedule_of(5, {{both}, {{message(2, 0, 100)}}}), *line) ==
+        doctest::Approx(15.5 + 2 + 100));
+  CHECK(simulated(schedule_of(5, {{both}}), *line) == doctest::Approx(1 + 20));  // the wire is never idle
+}
+
+TEST_CASE("a chain: the long flow gets what both short ones leave") {
+  const auto line = network_of("mesh:3");
+  const Schedule s = schedule_of(3, {{{message(0, 2, 10), message(0, 1, 10), message(1, 2, 10)}}});
+  // 1 us alone for the short ones; then 1 : 2 on either wire until 15.5 us, when 5.5 kB are left.
+  CHECK(simulated(s, *line) == doctest::Approx(15.5 + 5.5));
+}
+
+TEST_CASE("what a narrow wire keeps a flow from using goes to others") {
+  Drawn drawn(3);
+  const int wide = drawn.wire(1, 1), narrow = drawn.wire(1, 0.1), thin = drawn.wire(1, 1);
+  drawn.way(0, 2, {wide, narrow});
+  drawn.way(1, 2, {wide, thin});
+  // The narrow wire lets 0.1 GB/s through; 0.9 GB/s are left on the wide one.
+  CHECK(simulated(schedule_of(3, {{{message(0, 2, 10), message(1, 2, 90)}}}), drawn) ==
+        doctest::Approx(2 + 100));
+}
+
+TEST_CASE("flows alike that meet need not end together") {
+  // Three cross b; one of them also crosses a, and leaves two thirds of it to the first flow: 10 kB in 15 us.
+  Drawn drawn(8);
+  const int a = drawn.wire(1, 1), b = drawn.wire(1, 1), c = drawn.wire(1, 1);
+  drawn.way(0, 1, {a, c});
+  drawn.way(2, 3, {a, b});
+  drawn.way(4, 5, {b, drawn.wire(1, 1)});
+  drawn.way(6, 7, {b, drawn.wire(1, 1)});
+  drawn.way(1, 0, {c});
+  const std::vector<Flow> flows = {message(0, 1, 10), message(2, 3, 10), message(4, 5, 10),
+                                   message(6, 7, 10)};
+  CHECK(simulated(schedule_of(8, {{flows}}), drawn) == doctest::Approx(2 + 30));
+  CHECK(simulated(schedule_of(8, {{flows}, {{message(1, 0, 100)}}}), drawn) ==
+        doctest::Approx(2 + 15 + 1 + 100));
+}
+
+TEST_CASE("a rank goes on when its own messages are through") {
+  const auto star = network_of("crossbar", 4);
+  const Schedule s =
+      schedule_of(4, {{{message(0, 1, 10), message(2, 3, 20)}}, {{message(0, 1, 20), message(2, 3, 10)}}});
+  CHECK(simulated(s, *star) == doctest::Approx(2 * 2 + 30));
+  CHECK(microseconds(link_load(s, *star, in_order(4))) == doctest::Approx(2 * 2 + 40));
+}
+
+TEST_CASE("a message waits for both its ends") {
+  const auto star = network_of("crossbar", 3);
+  const Schedule s = schedule_of(3, {{{message(0, 1, 10)}}, {{message(1, 2, 10)}}, {{message(2, 0, 10)}}});
+  CHECK(simulated(s, *star) == doctest::Approx(3 * (2 + 10)));
+}
+
+TEST_CASE("the slowest neighbours pace a ring") {
+  // Two leaves of four: 2 us inside, 4 us between them.
+  const auto tree = network_of("fattree:2;4,2;1,4;1,1");
+  std::vector<Flow> flows;
+  for (int r = 0; r < 8; ++r) flows.push_back(message(r, (r + 1) % 8, 10));
+  CHECK(simulated(schedule_of(8, {{flows, 1000}}), *tree) == doctest::Approx(1000 * (4 + 10)));
+}
+
+TEST_CASE("phi, wire and step are those of the link load") {
+  on_random_schedules([](const Schedule& schedule, const Topology& network, const std::string&) {
+    const Timing load = link_load(schedule, network, in_order(schedule.ranks));
+    const Timing flows = simulate_flows(schedule, network, in_order(schedule.ranks));
+    CHECK(flows.phi == load.phi);
+    CHECK(flows.wire == load.wire);
+    CHECK(flows.step == load.step);
+  });
+}
+
+TEST_CASE("law: adding up regular steps and counting repetitions changes nothing") {
+  on_random_schedules([](const Schedule& schedule, const Topology& network, const std::string&) {
+    simulated(schedule, network);
+  });
+}
+
+TEST_CASE("law: long repetitions with contention are counted rightly") {
+  for (const char* word : {"dragonfly:4,1;2,1;4,1;2", "fattree:2;8,8;1,3;1,1", "mesh:8,8"}) {
+    CAPTURE(word);
+    const auto network = network_of(word);
+    for (const int distance : {1, 5, 12}) {
+      CAPTURE(distance);
+      std::vector<Flow> flows;
+      for (int r = 0; r < 64; ++r) flows.push_back(message(r, (r + distance) % 64, 20));
+      simulated(schedule_of(64, {{flows, 200}, {{message(0, 1, 5)}}, {flows, 50}}), *network);
+    }
+  }
+}
+
+TEST_CASE("law: the same network with all times k times as long takes k times as long") {
+  on_random_schedules([](const Schedule& schedule, const Topology& network, const std::string& word) {
+    const double k = 3;
+    const auto slower =
+        network_of(word, 0, {.link = {k * plain_wires().link.alpha, k * plain_wires().link.beta}});
+    CHECK(simulated(schedule, *slower) == doctest::Approx(k * simulated(schedule, network)).epsilon(1e-6));
+  });
+}
+
+TEST_CASE("law: without latency twice the bandwidth halves the time") {
+  on_random_schedules([](const Schedule& schedule, const Topology&, const std::string& word) {
+    const auto slow = network_of(word, 0, {.link = {Seconds{}, SecondsPerByte{2e-9}}});
+    const auto fast = network_of(word, 0, {.link = {Seconds{}, SecondsPerByte{1e-9}}});
+    CHECK(simulated(schedule, *slow) == doctest::Approx(2 * simulated(schedule, *fast)).epsilon(1e-6));
+  });
+}
+
+TEST_CASE("law: every wire needs its time for all that crosses it") {
+  on_random_schedules([](const Schedule& schedule, const Topology& network, const std::string&) {
+    std::vector<double> busy(network.wires().size());
+    std::vector<int> route;
+    for (const Step& step : schedule.steps)
+      for (const Flow& flow : schedule.of(step)) {
+        route.clear();
+        network.route(flow.source, flow.target, route);
+        for (const int w : route) busy[std::size_t(w)] += 1e-3 * step.repeat * flow.bytes.base();  // us
+      }
+    CHECK(simulated(schedule, network) >= *std::ranges::max_element(busy) * (1 - 1e-9));
+  });
+}
+
+TEST_CASE("law: on a crossbar the names of ranks do not matter") {
+  std::mt19937 random(2);
+  const auto star = network_of("crossbar", 12);
+  for (int i = 0; i < 50; ++i) {
+    const Schedule schedule = random_schedule(random, 12);
+    std::vector<int> name = in_order(12);
+    std::ranges::shuffle(name, random);
+    Schedule renamed = schedule;
+    for (Flow& flow : renamed.flows) {
+      flow.source = name[std::size_t(flow.source)];
+      flow.target = name[std::size_t(flow.target)];
+    }
+    CHECK(simulated(renamed, *star) == doctest::Approx(simulated(schedule, *star)).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("one rank: everything stays at home") {
+  const auto star = network_of("crossbar", 1);
+  CHECK(simulated(SimgridSchedule(in_order(1), 1e6).ring(), *star) == 0);
+}

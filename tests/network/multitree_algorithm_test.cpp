@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "paradl/network/algorithm.hpp"
+#include "paradl/network/algorithm/multitree.hpp"
+
+namespace paradl {
+namespace {
+using namespace literals;
+
+const WireSpec wires = [] {
+  WireSpec spec;
+  spec.link = {.alpha = 0.15_us, .beta = 1.0 / 16.0_GBps};
+  return spec;
+}();
+
+int steps_on(std::string_view text, int hosts = 0) {
+  const auto topology = read_topology(text, wires, hosts);
+  return grow_trees(*topology).back().step + 1;
+}
+
+TEST_CASE("MULTITREE takes as many steps as its authors' program") {
+  CHECK(steps_on("torus:4,4") == 5);
+  CHECK(steps_on("torus:6,6") == 10);
+  CHECK(steps_on("torus:8,8") == 17);
+  CHECK(steps_on("mesh:4,4") <= 10);
+  // 32 is the bound: a corner has two wires to take 63 pieces by
+  CHECK(steps_on("mesh:8,8") <= 33);
+  CHECK(steps_on("mesh:8,8") >= 32);
+  // one port a host: 63 pieces, one a step
+  CHECK(steps_on("fattree:2;8,8;1,8;1,1") == 63);
+  CHECK(steps_on("bigraph:4,16") == 63);
+  CHECK(steps_on("bigraph:4,8") == 31);
+  CHECK(steps_on("crossbar", 9) == 8);
+}
+
+TEST_CASE("no wire is asked for twice in a step, and every tree spans all hosts") {
+  for (const char* text : {"torus:4,4", "mesh:3,4", "torus:3,3,3", "dln:3,1", "bigraph:4,4"}) {
+    CAPTURE(text);
+    const auto topology = read_topology(text, wires, 0);
+    const int P = topology->hosts();
+    const bool direct = topology->vertices() == P;    // else each host has one port
+    std::vector<int> joined(std::size_t(P * P), -1);  // by root and host: before which step
+    for (int r = 0; r < P; ++r) joined[std::size_t(r * P + r)] = 0;
+    std::set<std::array<int, 3>> sends, takes;
+    for (const auto& [root, parent, child, step] : grow_trees(*topology)) {
+      CHECK(joined[std::size_t(root * P + parent)] >= 0);
+      CHECK(joined[std::size_t(root * P + parent)] <= step);
+      CHECK(joined[std::size_t(root * P + child)] == -1);
+      joined[std::size_t(root * P + child)] = step + 1;
+      CHECK(sends.insert({step, parent, direct ? child : 0}).second);
+      CHECK(takes.insert({step, child, direct ? parent : 0}).second);
+    }
+    CHECK(std::ranges::find(joined, -1) == joined.end());
+  }
+}
+
+TEST_CASE("MULTITREE adds up on every topology") {
+  for (const char* text : {"torus:4,4", "torus:5,3", "mesh:3,4", "mesh:8", "bigraph:2,4", "dln:3,1",
+                           "fattree:2;4,4;1,2;1,1", "dragonfly:3,1;2,1;2,1;2"}) {
+    CAPTURE(text);
+    const auto topology = read_topology(text, wires, 0);
+    const int P = topology->hosts();
+    const Job job{.ranks = P, .bytes = 1.0_MB, .topology = topology.get()};
+    REQUIRE(refusal(*find_algorithm("multitree"), job) == "");
+    const Schedule schedule = find_algorithm("multitree")->schedule(job);
+    Buffers buffer;
+    for (int r = 0; r < P; ++r) {
+      auto& mine = buffer.emplace_back();
+      for (int i = 0; i < P; ++i) mine.push_back(r * r + i);
+    }
+    // sum of r^2 + i over all r
+    const double squares = double(P - 1) * P * (2 * P - 1) / 6;
+    bool correct = true;
+    for (const auto& mine : execute(schedule, buffer))
+      for (int i = 0; i < P; ++i)
+        correct &= std::abs(mine[std::size_t(i)] - (squares + double(P) * i)) < 1e-6;
+    CHECK(correct);
+  }
+}
+
+TEST_CASE("MULTITREE on tori: what link bandwidth alone gives over ring and 2-D ring") {
+  const auto topology = read_topology("torus:8,8", wires, 0);
+  const Job job{.ranks = 64, .bytes = 1.0_GB, .topology = topology.get()};
+  const Ways ways{.inner = {}, .outer = {64, wires.link, 1, ""}, .ports = 4};
+  const auto time = [&](std::string_view name) {
+    return find_algorithm(name)->closed_form(job, ways)(job.bytes);
+  };
+  // (P-1)/T = 63/17, and 0.875 / (2 * 17/64); published with headers and lockstep: 2.2 to 2.3, and 1.5 to 1.6
+  CHECK(time("ring") / time("multitree") == doctest::Approx(63.0 / 17).epsilon(1e-3));
+  CHECK(time("ring-2d") / time("multitree") == doctest::Approx(1.647).epsilon(1e-3));
+}
+
+TEST_CASE("MULTITREE spans a topology, all of it") {
+  const auto topology = read_topology("torus:4,4", wires, 0);
+  CHECK(refusal(*find_algorithm("multitree"), {.ranks = 8, .topology = topology.get()}) ==
+        "spans all 16 hosts of `torus:4,4`, not 8 of them; `ring` takes any number");
+}
+
+TEST_CASE("algorithms that look at the topology take its shape") {
+  const auto torus = read_topology("torus:8,2", wires, 0);
+  // rings of 8 and 2: twice 2 * 7 steps, not twice 2 * 3 as on 4 x 4
+  CHECK(
+      find_algorithm("ring-2d")->schedule({.ranks = 16, .bytes = 1.0_MB, .topology = torus.get()}).length() ==
+      28);
+  CHECK(find_algorithm("ring-2d")->schedule({.ranks = 16, .bytes = 1.0_MB}).length() == 12);
+  const auto loop = read_topology("dln:2,1", wires, 0), plane = read_topology("dln2d:1,1,1", wires, 0);
+  for (const Topology* topology : {loop.get(), plane.get()}) {
+    const Job job{.ranks = 8, .bytes = 1.0_MB, .topology = topology};
+    REQUIRE(refusal(*find_algorithm("shd"), job) == "");
+    // Step 1: hosts 0 and 1 of a switch leave by different chords
+    const Schedule shd = find_algorithm("shd")->schedule(job);
+    const auto flows = shd.of(shd.steps[1]);
+    CHECK(flows[0].target == 2);
+    CHECK(flows[1].target == 5);
+  }
+  CHECK(refusal(*find_algorithm("shd"), {.ranks = 4, .topology = loop.get()}) != "");
+}
+
+}  // namespace
+}  // namespace paradl

@@ -1,0 +1,148 @@
+// Topologies made of a system's levels, and of circuits beside a network.
+
+#include <algorithm>
+#include <map>
+
+#include <doctest/doctest.h>
+
+#include "paradl/machine/machine.hpp"
+#include "paradl/network/topology.hpp"
+#include "paradl/network/topology/optical.hpp"
+
+using namespace paradl;
+
+namespace {
+
+/// ABCI in round numbers: 4 GPUs a node, 2 ports; 6 nodes a rack, a third of its 12 ports out; 2 racks.
+Machine two_racks() {
+  Machine machine;
+  machine.name = "two-racks";
+  const Link node{Seconds{9e-6}, 1.0 / Bandwidth{50e9}}, rack{Seconds{40e-6}, 1.0 / Bandwidth{12.5e9}};
+  const Link all{Seconds{41e-6}, 1.0 / Bandwidth{12.5e9}};
+  machine.levels = {{.name = "node", .gpus = 4, .inside = 1, .link = node, .ports = 1},
+                    {.name = "rack", .gpus = 24, .inside = 4, .link = rack, .ports = 2},
+                    {.name = "machine", .gpus = 48, .inside = 24, .link = all, .ports = 4}};
+  return machine;
+}
+
+Seconds latency(const Topology& network, int from, int to) {
+  std::vector<int> wires;
+  network.route(from, to, wires);
+  Seconds sum;
+  for (const int w : wires) sum += network.wires()[std::size_t(w)].link.alpha;
+  return sum;
+}
+
+/// phi of flows of one size: how much longer the busiest wire takes than one of these flows alone.
+double phi(const Topology& network, const std::vector<std::pair<int, int>>& flows) {
+  std::map<int, int> load;
+  double alone = 0;
+  std::vector<int> wires;
+  for (const auto& [from, to] : flows) {
+    wires.clear();
+    network.route(from, to, wires);
+    for (const int w : wires) {
+      ++load[w];
+      alone = std::max(alone, network.wires()[std::size_t(w)].link.beta.base());
+    }
+  }
+  double busiest = 0;
+  for (const auto& [w, flows_on_it] : load)
+    busiest = std::max(busiest, flows_on_it * network.wires()[std::size_t(w)].link.beta.base());
+  return busiest / alone;
+}
+
+}  // namespace
+
+TEST_CASE("levels: a message takes the latency of the level at which it turns") {
+  const auto network = levels_topology(two_racks());
+  CHECK(network->hosts() == 48);
+  CHECK(network->switches() == 12 + 2 + 1);
+  CHECK(latency(*network, 0, 3).base() == doctest::Approx(9e-6));
+  CHECK(latency(*network, 0, 4).base() == doctest::Approx(40e-6));
+  CHECK(latency(*network, 0, 47).base() == doctest::Approx(41e-6));
+  // Two wires for each level.
+  std::vector<int> wires;
+  network->route(0, 47, wires);
+  CHECK(wires.size() == 6);
+}
+
+TEST_CASE("levels: four rings between nodes share two ports") {
+  const auto network = levels_topology(two_racks());
+  std::vector<std::pair<int, int>> one_ring, four_rings;
+  for (int node = 0; node < 12; ++node) {
+    one_ring.emplace_back(4 * node, 4 * ((node + 1) % 12));
+    for (int ring = 0; ring < 4; ++ring)
+      four_rings.emplace_back(4 * node + ring, 4 * ((node + 1) % 12) + ring);
+  }
+  CHECK(phi(*network, one_ring) == doctest::Approx(1.0));
+  CHECK(phi(*network, four_rings) == doctest::Approx(2.0));
+}
+
+TEST_CASE("levels: all that leave a rack share its tapered ports") {
+  // Every GPU of rack 0 sends to its fellow in rack 1: 24 flows on 4 ports.
+  const auto network = levels_topology(two_racks());
+  std::vector<std::pair<int, int>> flows;
+  for (int gpu = 0; gpu < 24; ++gpu) flows.emplace_back(gpu, gpu + 24);
+  CHECK(phi(*network, flows) == doctest::Approx(6.0));
+}
+
+TEST_CASE("levels: part of a port widens the whole ones") {
+  Machine machine = two_racks();
+  machine.levels[2].ports = 2.5;
+  const auto network = levels_topology(machine);
+  std::vector<int> wires;
+  network->route(0, 47, wires);
+  // 2 wires of together 2.5 ports: 15.6 GB/s each.
+  CHECK((1.0 / network->wires()[std::size_t(wires[2])].link.beta).base() ==
+        doctest::Approx(12.5e9 * 2.5 / 2));
+}
+
+TEST_CASE("optical: large messages between racks have a circuit of their own") {
+  const Link electrical{Seconds{1e-6}, 1.0 / Bandwidth{1e9}}, light{Seconds{2e-6}, 1.0 / Bandwidth{10e9}};
+  const Optics optics{
+      .threshold = Bytes{1e6}, .circuit = light, .hosts = 2, .ports = 1, .reconfiguration = Seconds{1e-3}};
+  const OpticalTopology network(read_topology("crossbar:8", {.link = electrical}, 8), optics);
+  const auto route = [&](int from, int to, double bytes) {
+    std::vector<int> wires;
+    network.route(from, to, Bytes{bytes}, wires);
+    return wires;
+  };
+  std::vector<int> packet;
+  network.route(0, 7, packet);
+  CHECK(route(0, 7, 999999) == packet);
+  CHECK(route(0, 7, 1e6) != packet);
+  CHECK(route(0, 1, 1e6).size() == 2);  // in one rack: over the crossbar
+
+  Seconds alpha;
+  for (const int w : route(0, 7, 1e6)) alpha += network.wires()[std::size_t(w)].link.alpha;
+  CHECK(alpha.base() == doctest::Approx(2e-6));
+  // Both hosts of a rack share its circuit; those of other racks have theirs.
+  CHECK(route(0, 6, 1e6)[1] == route(1, 7, 1e6)[1]);
+  CHECK(route(0, 6, 1e6)[1] != route(2, 6, 1e6)[1]);
+}
+
+TEST_CASE("optical: a ring keeps its circuits, halving-doubling changes them") {
+  const Link link{Seconds{1e-6}, 1.0 / Bandwidth{1e9}};
+  const auto network = [&](int ports) {
+    return OpticalTopology(read_topology("crossbar:8", {.link = link}, 8),
+                           {.threshold = Bytes{1},
+                            .circuit = link,
+                            .hosts = 1,
+                            .ports = ports,
+                            .reconfiguration = Seconds{1e-3}});
+  };
+  const std::vector<int> seats{0, 1, 2, 3, 4, 5, 6, 7};
+  Schedule ring{.ranks = 8, .pieces = 1, .flows = {}, .steps = {}}, halving = ring;
+  ring.begin(14);
+  for (int i = 0; i < 8; ++i) ring.add({.source = i, .target = (i + 1) % 8, .bytes = Bytes{1e6}});
+  for (const int distance : {1, 2, 4, 4, 2, 1}) {
+    halving.begin();
+    for (int i = 0; i < 8; ++i) halving.add({.source = i, .target = i ^ distance, .bytes = Bytes{1e6}});
+  }
+  CHECK(reconfiguration_time(ring, network(1), seats) == Seconds{});
+  // Six steps, but the two in the middle have the same partners.
+  CHECK(reconfiguration_time(halving, network(1), seats).base() == doctest::Approx(5e-3));
+  // A port for each of the three partners: set up once for all.
+  CHECK(reconfiguration_time(halving, network(3), seats) == Seconds{});
+}

@@ -1,0 +1,89 @@
+#include "paradl/feasibility/advice.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/pencil.hpp"
+
+using namespace paradl;
+using namespace paradl::test;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string remedy(Bench& bench, const char* strategy, const char* grid, Term term) {
+  for (const Bottleneck& b : bottlenecks(bench.engine(strategy, grid, 32), bench.setting()))
+    if (b.kind == term) return b.remedy;
+  return "not a bottleneck";
+}
+
+/// The only answer is a projection that needs more than the device has.
+std::string hint(Bench& bench, const char* strategy, const char* grid, double batch) {
+  bench.machine.device.memory = Bytes{1};
+  bench.planner = std::make_unique<Planner>(bench.setting());
+  const std::vector<Projection> none_fits{bench.engine(strategy, grid, batch)};
+  return fitting_hint(none_fits, bench.setting());
+}
+
+}  // namespace
+
+TEST_CASE("advice: a remedy is not what is done already") {
+  Training t;
+  t.overlap = false;
+  Bench off(chain(2), two_level_machine(), t);
+  CHECK(remedy(off, "data", "16", Term::gradient_exchange) ==
+        "--overlap on, a larger mini-batch per GPU, or faster links between nodes");
+  Bench on(chain(2), two_level_machine());
+  CHECK(remedy(on, "data", "4", Term::gradient_exchange) == "a larger mini-batch per GPU");
+
+  CHECK(contains(remedy(on, "data+filter", "4x4", Term::activation_exchange), "`tensor`"));
+  CHECK_FALSE(contains(remedy(on, "data+filter", "4x4", Term::activation_exchange), "inside a node"));
+  CHECK(contains(remedy(on, "data+filter", "4x8", Term::activation_exchange), "inside a node"));
+  CHECK_FALSE(contains(remedy(on, "data+tensor", "4x4", Term::activation_exchange), "`tensor`"));
+  t.reduction = Reduction::reduce_scatter;
+  Bench scattered(chain(2), two_level_machine(), t);
+  CHECK_FALSE(contains(remedy(scattered, "data+filter", "4x4", Term::activation_exchange), "--reduction"));
+}
+
+TEST_CASE("advice: what might fit follows from what fills the memory") {
+  Bench bench(chain(2), flat_machine());
+  CHECK(
+      contains(hint(bench, "data", "4", 32),
+               "try --micro-batches 8, a smaller --batch, --precision bf16, or more GPUs: activations take"));
+  CHECK(contains(hint(bench, "layer", "2", 32), "try --micro-batches 32 with --schedule 1f1b, "));
+
+  Training t;
+  t.micro_batches = 8;
+  t.schedule = Schedule::one_forward_one_backward;
+  t.precision = Precision::bf16;
+  Bench set(chain(2), flat_machine(4), t);
+  const std::string told = hint(set, "data", "4", 32);  // one sample a micro-batch, all GPUs in use
+  for (const char* done : {"--micro-batches", "--schedule", "--precision", "--batch", "more GPUs"})
+    CHECK_FALSE(contains(told, done));
+
+  Bench alone(chain(2), flat_machine(1));
+  CHECK_FALSE(contains(hint(alone, "serial", "1", 32), "GPUs"));
+}
+
+TEST_CASE("advice: heavy weights ask for another split or a lighter optimizer") {
+  // One product of 4096 x 4096: 16.8 M weights, 4096 items a sample.
+  Bench bench(work_of("  - {name: fc, op: fc, filters: 4096}\n", "4096x1x1"), flat_machine());
+  CHECK(contains(hint(bench, "data", "4", 4),
+                 "try a strategy that splits the weights (`layer`, `tensor`), --optimizer sgd, or more GPUs: "
+                 "weights, gradients and optimizer take"));
+}
+
+TEST_CASE("advice: a small margin is told") {
+  Bench bench(chain(2), flat_machine());
+  const Bytes need = bench.engine("data", "4", 32).cost->memory.total();
+  const auto told = [&](double room) {
+    bench.machine.device.memory = room * need;
+    bench.planner = std::make_unique<Planner>(bench.setting());
+    return margin_text(bench.engine("data", "4", 32));
+  };
+  CHECK(told(1.25).empty());
+  CHECK(told(1.01) == "only 1.0 % of the memory is left, which may not be enough");
+  CHECK(told(0.9).empty());  // does not fit at all
+}

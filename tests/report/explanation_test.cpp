@@ -1,0 +1,159 @@
+#include "paradl/report/explanation.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "paradl/report/exchange_lines.hpp"
+#include "tests/support/pencil.hpp"
+
+using namespace paradl;
+using namespace paradl::test;
+
+namespace {
+
+Training plain() {
+  Training t;
+  t.overlap = false;
+  return t;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+struct Explained {
+  Bench bench;
+  Projection projection;
+  Explained(Workload work, Machine machine, const char* name, const char* grid, double batch)
+      : bench(std::move(work), std::move(machine), plain()), projection(bench.engine(name, grid, batch)) {
+    projection.mesh = without_ones(projection.mesh);
+  }
+  const Layout& layout() { return bench.planner->layout(projection.mesh); }
+  std::vector<ExchangeLine> lines() {
+    const Layout& placed = layout();
+    return exchange_lines(bench.setting(), projection, placed, bench.planner->stages(placed, projection.mesh),
+                          bench.planner->pricer());
+  }
+  Table table() {
+    const Layout& placed = layout();
+    return exchange_table(bench.setting(), projection, placed, bench.planner->stages(placed, projection.mesh),
+                          bench.planner->pricer());
+  }
+};
+
+Seconds sum_of(const std::vector<ExchangeLine>& lines, const std::string& what) {
+  Seconds sum;
+  for (const ExchangeLine& line : lines)
+    if (line.what.starts_with(what)) sum += line.count * line.each;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("explain: an allreduce over two levels is told level by level, as its formula wants it") {
+  // 2 * 576 weights of 4 B: 4608 B. Nodes of 4 on 10 us and 10 GB/s; 4 of them on 40 us and 12.5 GB/s, where
+  // the 4 GPUs of a node share 2 ports.
+  Explained e(chain(2), two_level_machine(), "data", "16", 32);
+  const auto lines = e.lines();
+  REQUIRE(lines.size() == 1);
+  REQUIRE(lines[0].steps.size() == 2);
+  const ExchangeStep &node = lines[0].steps[0], &nodes = lines[0].steps[1];
+  CHECK(node.p == 4);
+  CHECK(node.bytes.base() == 4608);
+  CHECK(node.time.base() == doctest::Approx(6 * (10e-6 + 1152 * 1e-10)));
+  CHECK(nodes.p == 4);
+  CHECK(nodes.bytes.base() == 1152);
+  CHECK(nodes.phi == 2);
+  CHECK(nodes.time.base() == doctest::Approx(6 * (40e-6 + 288 * 2 * 80e-12)));
+  CHECK(lines[0].each.base() == doctest::Approx((*e.projection.cost)[Term::gradient_exchange].base()));
+  const std::string text = to_text(e.table()).text;
+  CHECK(contains(text, "the sum of\n"));
+  CHECK(contains(text, "in nodes"));
+  CHECK(contains(text, "2(p-1)(α + m/p φ β)\n"));
+}
+
+TEST_CASE("explain: the exchanges that are listed sum to the terms") {
+  for (const char* grid : {"4x4", "4x8", "2x2"}) {
+    CAPTURE(grid);
+    Explained e(chain(3), two_level_machine(), "data+spatial", grid, 32);
+    CHECK(sum_of(e.lines(), "halo").base() ==
+          doctest::Approx((*e.projection.cost)[Term::halo_exchange].base()));
+    CHECK(sum_of(e.lines(), "allreduce dw").base() ==
+          doctest::Approx((*e.projection.cost)[Term::gradient_exchange].base()));
+  }
+  Explained filter(chain(3), two_level_machine(), "data+filter", "4x8", 32);
+  CHECK((sum_of(filter.lines(), "allgather y") + sum_of(filter.lines(), "allreduce dy")).base() ==
+        doctest::Approx((*filter.projection.cost)[Term::activation_exchange].base()));
+}
+
+TEST_CASE("explain: a halo has bytes") {
+  // 16x16 cut into two along one extent: one row of 16 positions, 8 channels, 32 samples, 4 B.
+  Explained e(chain(1), flat_machine(), "spatial", "2", 32);
+  bool found = false;
+  for (const ExchangeLine& line : e.lines())
+    if (line.what.starts_with("halo of x")) {
+      found = true;
+      CHECK(line.bytes.base() == 16 * 8 * 32 * 4);
+      CHECK(line.count == 1);
+    }
+  CHECK(found);
+}
+
+TEST_CASE("explain: bars are for people, and a layer without weights has no gradient") {
+  Explained e(work_of("  - {name: conv, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n"
+                      "  - {name: act, op: relu}\n"),
+              flat_machine(), "data", "4", 32);
+  const Table terms = explain_engine(e.bench.setting(), e.projection);
+  CHECK_FALSE(contains(to_csv(terms), "#"));
+  CHECK(contains(to_text(with_bars(terms)).text, "##"));
+  CHECK_FALSE(contains(to_csv(terms), "below"));
+  const std::string layers =
+      to_text(layer_table(e.bench.setting(), e.projection, e.layout(), e.bench.planner->pricer())).text;
+  CHECK_FALSE(contains(layers, "0 TB"));
+  CHECK_FALSE(contains(layers, "0 B"));
+}
+
+TEST_CASE("explain: JSON has the layers when they are asked for") {
+  Explained e(chain(2), flat_machine(), "data+filter", "4x2", 32);
+  const Setting setting = e.bench.setting();
+  Answer answer;
+  answer.setting = &setting;
+  answer.results = {e.projection};
+  using Json = nlohmann::json;
+  CHECK_FALSE(
+      Json::parse(explanation_json(answer, false, false, *e.bench.planner))["results"][0].contains("layers"));
+  const Json result = Json::parse(explanation_json(answer, false, true, *e.bench.planner))["results"][0];
+  REQUIRE(result["layers"].size() == 2);
+  const Json& first = result["layers"][0];
+  CHECK(first["name"] == "conv0");
+  CHECK(first["op"] == "conv");
+  CHECK(first["roles"] == Json{{"data", "data"}, {"filter", "filter"}});
+  CHECK(first["gradient_bytes"] == 576 * 4 / 2);
+  double exchanged = 0;
+  for (const Json& exchange : first["exchanges"])
+    exchanged += exchange["count"].get<double>() * exchange["each_s"].get<double>();
+  CHECK(exchanged > 0);
+  CHECK(exchanged == doctest::Approx(first["exchange_s"].get<double>()));
+}
+
+TEST_CASE("explain: the paper's letters are those of its formulas") {
+  Training ceil = plain();
+  ceil.ceil_iterations = true;
+  Bench bench(chain(2), two_level_machine(), ceil);
+  const auto explained = [&](const char* strategy, const char* grid) {
+    const Projection p = bench.paper(strategy, grid, 48);
+    return to_text(explain_paper(bench.setting(), p)).text + symbols_text(bench.setting(), p, true);
+  };
+  // 1000 samples in batches of 48: 20.8, rounded up
+  CHECK(contains(explained("data", "16"), "I = ⌈D/B⌉ = 21 iterations"));
+  CHECK_FALSE(contains(explained("data", "16"), "φ"));
+  CHECK_FALSE(contains(explained("filter", "4"), "p2"));
+  CHECK_FALSE(contains(explained("spatial", "2"), "p1"));
+  CHECK(contains(explained("data+filter", "4x4"), "φ = 2"));
+  CHECK(contains(explained("data+filter", "4x4"), "p1 = 4   p2 = 4"));
+  for (const char* strategy : {"data", "spatial", "layer", "filter", "channel"})
+    CHECK_FALSE(contains(explained(strategy, "2"), "Section"));
+  bench.times.update_known = false;
+  CHECK(contains(explained("data", "16"), "no update times are known"));
+  CHECK_FALSE(contains(explained("data", "16"), "Σ WU"));
+}
