@@ -39,17 +39,6 @@ constexpr std::array<std::string_view, 2> batch_norms{"local", "sync"};
 constexpr std::array<std::string_view, 2> grid_choices{"best", "all"};
 constexpr std::array<std::string_view, 2> frameworks{"pytorch", "megatron"};
 
-std::vector<Override> read_overrides(const std::vector<std::string>& sets) {
-  std::vector<Override> out;
-  for (const std::string& item : sets) {
-    const std::size_t equals = item.find('=');
-    if (equals == item.npos || equals == 0 || equals + 1 == item.size())
-      throw UsageError(fmt::format("--set {}: not KEY=VALUE", item), "write --set device.memory=32GiB");
-    out.push_back({item.substr(0, equals), item.substr(equals + 1)});
-  }
-  return out;
-}
-
 /// `data=16,filter=4` says which axes there are, and in which order.
 StrategyName strategy_of_grid(const std::string& grid) {
   if (grid.find('=') == grid.npos)
@@ -128,6 +117,17 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
 
 }  // namespace
 
+std::vector<Override> read_overrides(const std::vector<std::string>& sets) {
+  std::vector<Override> out;
+  for (const std::string& item : sets) {
+    const std::size_t equals = item.find('=');
+    if (equals == item.npos || equals == 0 || equals + 1 == item.size())
+      throw UsageError(fmt::format("--set {}: not KEY=VALUE", item), "write --set device.memory=32GiB");
+    out.push_back({item.substr(0, equals), item.substr(equals + 1)});
+  }
+  return out;
+}
+
 Training read_training(const Options& options) {
   Training t;
   // Megatron-LM trains transformers in 16 bits with Adam; everything else starts from fp32 and momentum.
@@ -137,7 +137,7 @@ Training read_training(const Options& options) {
   t.micro_batches = options.read("micro-batches", "1", [](const std::string& text) {
     return read_count("micro-batches", text, 1, 1'000'000);
   });
-  t.schedule = choose<Schedule>(options, "schedule", "gpipe", schedules);
+  t.schedule = choose<PipelineSchedule>(options, "schedule", "gpipe", schedules);
   t.overlap = choose<int>(options, "overlap", "on", on_off) == 1;
   t.reduction = choose<Reduction>(options, "reduction", "allreduce", reductions);
   t.synchronised_batch_norm = choose<int>(options, "batch-norm", "local", batch_norms) == 1;

@@ -18,6 +18,8 @@ class Options {
  public:
   /// Adds the shared options to a command, but for those it would not heed.
   void define(const Arguments& command, const std::vector<std::string_view>& without = {});
+  /// Only these of them, and how to answer.
+  void define_only(const Arguments& command, const std::vector<std::string_view>& keys);
 
   /// Fills what the command line left open: PARADL_* variables, then paradl.yaml here or above, then the
   /// user's own.
@@ -88,6 +90,9 @@ struct Ask {
   std::vector<Projection> sweep() const;
   std::string links_text() const;  // where link times come from, for footnotes
 };
+
+/// What --set says.
+std::vector<Override> read_overrides(const std::vector<std::string>& sets);
 
 /// Reads how a framework trains. UsageError or SpecError for a value that cannot be.
 Training read_training(const Options& options);

@@ -16,7 +16,8 @@ namespace paradl {
 namespace {
 
 struct Words {
-  std::string operation, schedule, sizes = "100MB", algorithms, fidelity = "closed-form", density, segments, draw;
+  std::string operation, schedule, sizes = "100MB", algorithms, fidelity = "closed-form", density, segments,
+                                   draw;
   bool best = false;
   NetworkWords network;
   Options options;
@@ -42,9 +43,11 @@ Operation read_operation(const std::string& word) {
 /// `ring,hd`, `all`, or by default the two that everybody knows (and the one for nodes).
 std::vector<const Algorithm*> read_algorithms(const Words& words, Operation operation, int per_node) {
   std::vector<const Algorithm*> out;
-  if (words.best || words.algorithms == "all" || (words.algorithms.empty() && operation != Operation::allreduce)) {
+  if (words.best || words.algorithms == "all" ||
+      (words.algorithms.empty() && operation != Operation::allreduce)) {
     for (const Algorithm* a : algorithms())
-      if (a->serves(operation) && (words.algorithms == "all" || !a->name.starts_with("sparse"))) out.push_back(a);
+      if (a->serves(operation) && (words.algorithms == "all" || !a->name.starts_with("sparse")))
+        out.push_back(a);
     return out;
   }
   const std::string names = !words.algorithms.empty() ? words.algorithms
@@ -102,8 +105,12 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric, 
 
 CollectiveResult run_schedule(const Schedule& schedule, const Fabric& fabric, NetworkFidelity fidelity) {
   const Timing load = link_load(schedule, *fabric.topology, fabric.seats);
-  CollectiveResult out{.operation = "schedule", .algorithm = "schedule", .topology = fabric.topology->text(),
-                       .gpus = schedule.ranks, .bytes = schedule.largest_sent(), .fidelity = fidelity};
+  CollectiveResult out{.operation = "schedule",
+                       .algorithm = "schedule",
+                       .topology = fabric.topology->text(),
+                       .gpus = schedule.ranks,
+                       .bytes = schedule.largest_sent(),
+                       .fidelity = fidelity};
   out.cost = {.timing = fidelity == NetworkFidelity::flows
                             ? simulate_flows(schedule, *fabric.topology, fabric.seats)
                             : load,
@@ -121,9 +128,9 @@ void show(const Session& session, const Words& words, const std::vector<Collecti
   deliver(session, words.options, [&](const std::string& format, Style style) -> std::string {
     if (format == "json") return collective_json(results);
     if (format == "jsonl") return collective_jsonl(results);
-    Table table = words.best                           ? best_collectives(results)
+    Table table = words.best                             ? best_collectives(results)
                   : format == "csv" || names.size() == 1 ? collective_table(results)
-                                                       : collective_comparison(results);
+                                                         : collective_comparison(results);
     if (format != "text") return render_table(format, table);
     const Printed printed = to_text(table, style);
     hint(session, printed.hint);
@@ -138,14 +145,16 @@ int run(const Session& session, Words& words) {
   if (from_file && words.schedule.empty())
     throw UsageError("which schedule?", "write paradl collectives run FILE --topology torus:8,8");
   if (!from_file && !words.schedule.empty())
-    throw UsageError(fmt::format("`{}` is one word too many", words.schedule), "`paradl collectives run FILE` runs a schedule");
+    throw UsageError(fmt::format("`{}` is one word too many", words.schedule),
+                     "`paradl collectives run FILE` runs a schedule");
 
   std::vector<CollectiveResult> results;
   std::shared_ptr<const Topology> drawn;
   if (from_file) {
     const Schedule schedule = read_schedule(read_source(words.schedule));
     const Fabric fabric = make_fabric(session.catalog, words.network, words.options, schedule.ranks);
-    const NetworkFidelity fidelity = read_fidelity(words.fidelity == "closed-form" ? "flows" : words.fidelity);
+    const NetworkFidelity fidelity =
+        read_fidelity(words.fidelity == "closed-form" ? "flows" : words.fidelity);
     results.push_back(run_schedule(schedule, fabric, fidelity));
     drawn = fabric.topology;
   } else {
@@ -182,22 +191,25 @@ void define_collectives(const Arguments& root, Session& session, Action& action)
                 .required = true});
   command.text("SCHEDULE", words->schedule, {.help = "with `run`: a file of steps and messages"});
   define_network(command, words->network);
-  command.text("--size", words->sizes, {.help = "100MB; 1MB,32MiB; 1KB..1GB (doubling) or 1KB..1GB:x4", .meta = "RANGE"});
+  command.text("--size", words->sizes,
+               {.help = "100MB; 1MB,32MiB; 1KB..1GB (doubling) or 1KB..1GB:x4", .meta = "RANGE"});
   command.text("--algorithm", words->algorithms,
-               {.help = "ring,hd ...; `all`; default ring and tree; `paradl help collectives` lists them", .meta = "LIST"});
+               {.help = "ring,hd ...; `all`; default ring and tree; `paradl help collectives` lists them",
+                .meta = "LIST"});
   command.text("--fidelity", words->fidelity, {.help = "closed-form, link-load or flows", .meta = "KIND"});
   command.flag("--best", words->best, {.help = "only the best algorithm for each number of GPUs and size"});
-  command.text("--density", words->density, {.help = "share of values that are not zero, for sparse ones", .meta = "D"});
-  command.text("--segments", words->segments, {.help = "of pipelined ones; default: as many as serve best", .meta = "S"});
+  command.text("--density", words->density,
+               {.help = "share of values that are not zero, for sparse ones", .meta = "D"});
+  command.text("--segments", words->segments,
+               {.help = "of pipelined ones; default: as many as serve best", .meta = "S"});
   command.text("--draw", words->draw, {.help = "draw the topology there", .meta = "FILE.svg"});
   words->options.define_only(command, {"on", "gpus", "format"});
   command.footer(R"(Examples:
   paradl collectives allreduce --on abci -p 4..1024:x4 --size 100MB
   paradl collectives allreduce --topology dln:4,2 -p 64 --size 100MiB --algorithm ring,hd,shd --fidelity flows
   paradl collectives run ring.txt --topology torus:8,8)");
-  command.when_chosen([&session, &action, words] {
-    action = [&session, words] { return run(session, *words); };
-  });
+  command.when_chosen(
+      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
 }
 
 }  // namespace paradl

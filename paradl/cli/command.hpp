@@ -27,6 +27,8 @@ void define_advise(const Arguments& root, Session& session, Action& action);
 void define_project(const Arguments& root, Session& session, Action& action);
 void define_compare(const Arguments& root, Session& session, Action& action);
 void define_explain(const Arguments& root, Session& session, Action& action);
+void define_collectives(const Arguments& root, Session& session, Action& action);
+void define_topology(const Arguments& root, Session& session, Action& action);
 void define_import(const Arguments& root, Session& session, Action& action);
 void define_check(const Arguments& root, Session& session, Action& action);
 void define_models(const Arguments& root, Session& session, Action& action);

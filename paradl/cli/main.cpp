@@ -135,6 +135,8 @@ constexpr const char* tree = R"(paradl: how long will training take, will it fit
   paradl project   MODEL --on SYSTEM -p RANGE      the table: time and memory for strategies x GPUs
   paradl explain   STRATEGY MODEL --on SYSTEM -p N each term: formula, symbols, values, share
   paradl compare   A B [...]                       strategies, systems or saved results, side by side
+  paradl collectives OP --on SYSTEM -p RANGE       cost of one collective: closed form, algorithms, simulation
+  paradl topology  show SPEC                       hosts, switches, cables, diameter, bisection; a picture
 
   paradl import    FILE                            bring in a model or a system from another tool
   paradl check     FILE...                         are these spec files right?
@@ -159,9 +161,9 @@ int run(int argc, char** argv) {
       "-q,--quiet", [&](std::int64_t) { session.verbosity = -1; }, "no hints on stderr");
   root.add_flag(
       "-v,--verbose", [&](std::int64_t n) { session.verbosity = int(n); }, "where each setting came from");
-  for (const auto define :
-       {define_advise, define_project, define_explain, define_compare, define_import, define_check,
-        define_models, define_systems, define_profiles, define_strategies, define_help})
+  for (const auto define : {define_advise, define_project, define_explain, define_compare, define_collectives,
+                            define_topology, define_import, define_check, define_models, define_systems,
+                            define_profiles, define_strategies, define_help})
     define(Arguments(root), session, action);
 
   const bool json = wants_json(session.arguments);

@@ -13,7 +13,9 @@ namespace {
 template <class Q>
 Q read_quantity(const std::string& option, const std::string& text) {
   const auto value = parse<Q>(text);
-  if (!value) throw UsageError(fmt::format("--{} {}: cannot read it", option, text), fmt::format("write {}", wanted<Q>()));
+  if (!value)
+    throw UsageError(fmt::format("--{} {}: cannot read it", option, text),
+                     fmt::format("write {}", wanted<Q>()));
   if (!plausible<Q>().holds(value->base()))
     throw UsageError(fmt::format("--{} {}: must be {}", option, text, plausible<Q>().text));
   return *value;
@@ -33,7 +35,8 @@ Link read_link(const std::string& latency, const std::string& bandwidth) {
 WireSpec read_wires(const NetworkWords& words) {
   WireSpec wires{.link = read_link(words.latency, words.bandwidth)};
   wires.half_duplex = read_choice("duplex", words.duplex, "full", "half");
-  wires.routing = read_choice("routing", words.routing, "minimal", "simgrid") ? Routing::simgrid : Routing::minimal;
+  wires.routing =
+      read_choice("routing", words.routing, "minimal", "simgrid") ? Routing::simgrid : Routing::minimal;
   if (!words.inside_latency.empty() || !words.inside_bandwidth.empty())
     wires.inside = read_link(words.inside_latency.empty() ? words.latency : words.inside_latency,
                              words.inside_bandwidth.empty() ? words.bandwidth : words.inside_bandwidth);
@@ -48,7 +51,8 @@ Machine machine_of(const Catalog& catalog, const Options& options) {
 Bytes read_bytes(std::string text) {
   double plain = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), plain);
-  if (failed == std::errc{} && end == text.data() + text.size() && plain >= 1 && plain <= 1e18) return Bytes{plain};
+  if (failed == std::errc{} && end == text.data() + text.size() && plain >= 1 && plain <= 1e18)
+    return Bytes{plain};
   if (text.ends_with("KB")) text[text.size() - 2] = 'k';
   return read_quantity<Bytes>("size", text);
 }
@@ -57,20 +61,25 @@ Bytes read_bytes(std::string text) {
 
 void define_network(const Arguments& command, NetworkWords& words) {
   command.text("--topology", words.topology,
-               {.help = "torus:8,8, fattree:2;24,3;1,8;1,1, dln:4,2 ...; `paradl help topologies` lists them", .meta = "SPEC"});
+               {.help = "torus:8,8, fattree:2;24,3;1,8;1,1, dln:4,2 ...; `paradl help topologies` lists them",
+                .meta = "SPEC"});
   command.text("--latency", words.latency, {.help = "of a wire; default 500ns", .meta = "TIME"});
   command.text("--bandwidth", words.bandwidth, {.help = "of a wire; default 12.5GB/s", .meta = "RATE"});
   command.text("--inside-latency", words.inside_latency, {.help = "of a wire inside a node", .meta = "TIME"});
-  command.text("--inside-bandwidth", words.inside_bandwidth, {.help = "of a wire inside a node", .meta = "RATE"});
-  command.text("--duplex", words.duplex, {.help = "full, or half: both directions share a cable", .meta = "KIND"});
+  command.text("--inside-bandwidth", words.inside_bandwidth,
+               {.help = "of a wire inside a node", .meta = "RATE"});
+  command.text("--duplex", words.duplex,
+               {.help = "full, or half: both directions share a cable", .meta = "KIND"});
   command.text("--routing", words.routing, {.help = "of a dragonfly: minimal or simgrid", .meta = "KIND"});
-  command.text("--placement", words.placement, {.help = "consecutive, round-robin:K, random:SEED or a file", .meta = "RULE"});
-  command.text("--per-node", words.per_node,
-               {.help = "ranks of a node, for hierarchical algorithms; default: the topology's own", .meta = "G"});
+  command.text("--placement", words.placement,
+               {.help = "consecutive, round-robin:K, random:SEED or a file", .meta = "RULE"});
+  command.text(
+      "--per-node", words.per_node,
+      {.help = "ranks of a node, for hierarchical algorithms; default: the topology's own", .meta = "G"});
 }
 
-std::shared_ptr<const Topology> make_topology(const Catalog& catalog, const NetworkWords& words, const Options& options,
-                                              int ranks) {
+std::shared_ptr<const Topology> make_topology(const Catalog& catalog, const NetworkWords& words,
+                                              const Options& options, int ranks) {
   if (!words.topology.empty() && options.typed("on"))
     throw UsageError("--on and --topology both name a network", "leave one of them out");
   if (words.topology.empty() && !options.has("on"))
@@ -83,8 +92,9 @@ Fabric make_fabric(const Catalog& catalog, const NetworkWords& words, const Opti
   Fabric fabric;
   fabric.topology = make_topology(catalog, words, options, ranks);
   if (ranks > fabric.topology->hosts())
-    throw UsageError(fmt::format("{} has {} hosts, not {}", fabric.topology->text(), fabric.topology->hosts(), ranks),
-                     fmt::format("use -p {} or fewer", fabric.topology->hosts()));
+    throw UsageError(
+        fmt::format("{} has {} hosts, not {}", fabric.topology->text(), fabric.topology->hosts(), ranks),
+        fmt::format("use -p {} or fewer", fabric.topology->hosts()));
   fabric.seats = read_seats(words.placement, ranks, *fabric.topology);
   if (!words.per_node.empty())
     fabric.per_node = read_count("per-node", words.per_node, 1, ranks);
@@ -122,9 +132,11 @@ std::vector<Bytes> read_byte_sizes(const std::string& text) {
     const Bytes first = read_bytes(item.substr(0, dots));
     const Bytes last = read_bytes(item.substr(dots + 2, colon == item.npos ? item.npos : colon - dots - 2));
     const std::string step = colon == item.npos ? "x2" : item.substr(colon + 1);
-    if (!step.starts_with('x')) throw UsageError(fmt::format("--size {}: cannot read the step", item), "write 1KB..1GB:x4");
+    if (!step.starts_with('x'))
+      throw UsageError(fmt::format("--size {}: cannot read the step", item), "write 1KB..1GB:x4");
     const double by = read_count("size", step.substr(1), 2, 1'000'000);
-    if (first > last) throw UsageError(fmt::format("the range {} is empty", item), "write the smaller size first");
+    if (first > last)
+      throw UsageError(fmt::format("the range {} is empty", item), "write the smaller size first");
     for (Bytes size = first; size <= last; size *= by) out.push_back(size);
   }
   if (out.empty()) throw UsageError("--size names none", "write --size 100MB");

@@ -9,14 +9,14 @@ namespace paradl {
 
 /// What commands about networks are told of one.
 struct NetworkWords {
-  std::string topology, latency = "500ns", bandwidth = "12.5GB/s", inside_latency, inside_bandwidth, duplex = "full",
-              routing = "minimal", placement = "consecutive", per_node;
+  std::string topology, latency = "500ns", bandwidth = "12.5GB/s", inside_latency, inside_bandwidth,
+                        duplex = "full", routing = "minimal", placement = "consecutive", per_node;
 };
 void define_network(const Arguments& command, NetworkWords& words);
 
 /// The topology of `--topology`, or that of the system `--on`; with room for `ranks`.
-std::shared_ptr<const Topology> make_topology(const Catalog& catalog, const NetworkWords& words, const Options& options,
-                                              int ranks);
+std::shared_ptr<const Topology> make_topology(const Catalog& catalog, const NetworkWords& words,
+                                              const Options& options, int ranks);
 /// The same with its ranks seated.
 Fabric make_fabric(const Catalog& catalog, const NetworkWords& words, const Options& options, int ranks);
 

@@ -81,11 +81,17 @@ std::string variable_name(std::string key) {
 }  // namespace
 
 void Options::define(const Arguments& command, const std::vector<std::string_view>& without) {
-  for (const Row& row : rows) {
-    if (std::ranges::find(without, row.key) != without.end()) continue;
-    values_[row.key];
-    command.text(row.flags, values_[row.key].text, {.help = row.help, .meta = row.meta, .group = row.group});
-  }
+  std::vector<std::string_view> keys;
+  for (const Row& row : rows)
+    if (std::ranges::find(without, row.key) == without.end()) keys.emplace_back(row.key);
+  define_only(command, keys);
+}
+
+void Options::define_only(const Arguments& command, const std::vector<std::string_view>& keys) {
+  for (const Row& row : rows)
+    if (std::ranges::find(keys, row.key) != keys.end())
+      command.text(row.flags, values_[row.key].text,
+                   {.help = row.help, .meta = row.meta, .group = row.group});
   command.texts("--set", sets_,
                 {.help = "override one value of the system file: device.memory=32GiB",
                  .meta = "KEY=VALUE",

@@ -132,7 +132,7 @@ Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh&
     // GPipe keeps all micro-batches; 1F1B only those that later stages have not yet sent back. One stage
     // alone runs each micro-batch to its end before the next.
     double in_flight = plan.stages == 1 ? 1 : S;
-    if (setting_.training.schedule == Schedule::one_forward_one_backward)
+    if (setting_.training.schedule == PipelineSchedule::one_forward_one_backward)
       in_flight = std::min(in_flight, double(plan.stages - kind.first));
     const Memory memory = memory_of(layout, kind.cells, samples, in_flight);
     if (memory.total() > out.memory.total()) {

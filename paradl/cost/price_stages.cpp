@@ -56,7 +56,7 @@ Pricer::Transfer Pricer::transfer(const StageKind& kind, double samples) const {
 void Pricer::price_pipeline(const Layout& layout, const StagePlan& plan, double samples,
                             Breakdown& out) const {
   const double S = setting_.training.micro_batches;
-  const bool together = setting_.training.schedule == Schedule::one_forward_one_backward;
+  const bool together = setting_.training.schedule == PipelineSchedule::one_forward_one_backward;
 
   struct Pass {
     Seconds work, exchange, halo, transfer;

@@ -7,14 +7,14 @@
 namespace paradl {
 
 /// In which order the stages of a pipeline work on micro-batches.
-enum class Schedule { gpipe, one_forward_one_backward };
+enum class PipelineSchedule { gpipe, one_forward_one_backward };
 
 /// How a framework trains: everything that is neither the network nor the machine.
 struct Training {
   Precision precision = Precision::fp32;
   Optimizer optimizer = Optimizer::momentum;
   int micro_batches = 1;  // per pipeline and iteration
-  Schedule schedule = Schedule::gpipe;
+  PipelineSchedule schedule = PipelineSchedule::gpipe;
   bool overlap = true;                         // gradient exchange behind the backward pass
   Reduction reduction = Reduction::allreduce;  // what ends a sum over filters or channels
   bool synchronised_batch_norm = false;

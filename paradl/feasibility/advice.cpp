@@ -110,11 +110,11 @@ Words less_activation(const Projection& p, const Setting& setting) {
   Words out;
   if (training.micro_batches < samples) {
     // A pipeline that keeps all micro-batches gains nothing from smaller ones.
-    const bool keeps_all = staged && training.schedule == Schedule::gpipe;
+    const bool keeps_all = staged && training.schedule == PipelineSchedule::gpipe;
     out.push_back(fmt::format("{}--micro-batches{}{}", training.micro_batches > 1 ? "more " : "",
                               training.micro_batches > 1 ? "" : fmt::format(" {:.0f}", std::floor(samples)),
                               keeps_all ? " with --schedule 1f1b" : ""));
-  } else if (staged && training.schedule == Schedule::gpipe && training.micro_batches > 1) {
+  } else if (staged && training.schedule == PipelineSchedule::gpipe && training.micro_batches > 1) {
     out.emplace_back("--schedule 1f1b");
   }
   if (samples > training.micro_batches) out.emplace_back("a smaller --batch");

@@ -46,6 +46,8 @@ struct Job {
 /// sends at once; an algorithm of which only one rank a node sends is not slowed by it.
 struct Ways {
   Hop inner, outer;  // inner.size ranks a node, outer.size nodes
+  std::optional<Seconds> next =
+      {};            // the longest latency between neighbouring ranks, where it is known: a ring's
   double ports = 1;  // wires by which a rank can send at once: 2d of them on a torus of d dimensions
 };
 

@@ -62,7 +62,11 @@ Ways ways_of(const Fabric& fabric) {
     const int seat = fabric.seats[std::size_t(r)];
     (r < g ? inside : outside).add(*fabric.topology, fabric.seats[0], seat);
   }
+  Reach around;
+  for (int r = 0; r < P; ++r)
+    around.add(*fabric.topology, fabric.seats[std::size_t(r)], fabric.seats[std::size_t((r + 1) % P)]);
   Ways ways;
+  if (P > 1) ways.next = around.link.alpha;
   ways.inner = {.size = double(g), .link = inside.link, .phi = 1, .level = "node"};
   ways.outer = {.size = double(P) / g, .link = outside.link, .phi = 1, .level = "network"};
   if (P > g) ways.outer.phi = link_load(shift(P, g), *fabric.topology, fabric.seats).phi;

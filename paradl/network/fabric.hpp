@@ -22,12 +22,12 @@ struct Fabric {
   int ranks() const { return int(seats.size()); }
 };
 
-/// Hosts of the first switch: what a topology has in the place of nodes. One where every host is a switch of its
-/// own, or all hosts hang on one switch.
+/// Hosts of the first switch: what a topology has in the place of nodes. One where every host is a switch of
+/// its own, or all hosts hang on one switch.
 int hosts_of_a_switch(const Topology& topology);
 
-/// What a closed form may know of a fabric: the longest latency and the slowest wire inside a node and between
-/// nodes, and how many flows share a wire when every rank sends to its counterpart in the next node.
+/// What a closed form may know of a fabric: the longest latency and the slowest wire inside a node and
+/// between nodes, and how many flows share a wire when every rank sends to its counterpart in the next node.
 Ways ways_of(const Fabric& fabric);
 
 /// What a collective takes.
@@ -36,7 +36,8 @@ struct CollectiveTime {
   Seconds closed_form;  // always
   int steps = 0;
 };
-CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric& fabric, NetworkFidelity fidelity);
+CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric& fabric,
+                       NetworkFidelity fidelity);
 
 /// Bytes per second as nccl-tests counts them: what the busiest wire of a ring would carry.
 Bandwidth bus_bandwidth(const Job& job, Seconds time);

@@ -34,7 +34,7 @@ void execute_once(const Schedule& schedule, const Step& step, int repetition, Bu
     const Window at(flow, step, repetition, schedule.pieces);
     for (int i = 0; i < flow.width; ++i) {
       double& mine = buffer[std::size_t(flow.target)][at[i]];
-      mine = flow.action == Action::add ? mine + *message : *message;
+      mine = flow.arrival == Arrival::add ? mine + *message : *message;
       ++message;
     }
   }

@@ -8,14 +8,14 @@
 namespace paradl {
 
 /// What the receiver does with a message: adds it to what it has, or takes it in its place.
-enum class Action : std::uint8_t { add, replace };
+enum class Arrival : std::uint8_t { add, replace };
 
 /// One message of a step. It carries `width` pieces of the buffer from piece `first` on; width 0 means that
 /// no buffer is known (a schedule that was read from a file).
 struct Flow {
   std::int32_t source = 0, target = 0;
   std::int32_t first = 0, width = 0;
-  Action action = Action::replace;
+  Arrival arrival = Arrival::replace;
   Bytes bytes;
 };
 

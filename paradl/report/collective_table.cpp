@@ -1,6 +1,7 @@
 #include "paradl/report/collective_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -55,7 +56,7 @@ Json result(const CollectiveResult& r) {
            {"algorithm", r.algorithm},
            {"topology", r.topology},
            {"gpus", r.gpus},
-           {"bytes", r.bytes.base()},
+           {"bytes", std::llround(r.bytes.base())},
            {"fidelity", fidelity_name(r.fidelity)}};
   if (!r.refused.empty()) {
     out["refused"] = r.refused;

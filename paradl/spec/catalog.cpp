@@ -69,8 +69,9 @@ SourceText Catalog::find(const std::string& folder, const std::string& name) con
   }
   const std::vector<std::string> known = names(folder);
   const std::string near = did_you_mean(name, known);
-  const std::string all = known.empty() ? fmt::format("no {} are found: set PARADL_PATH to the folder that has them", folder)
-                                        : fmt::format("`paradl {}` lists all {}", folder, known.size());
+  const std::string all =
+      known.empty() ? fmt::format("no {} are found: set PARADL_PATH to the folder that has them", folder)
+                    : fmt::format("`paradl {}` lists all {}", folder, known.size());
   throw UsageError(fmt::format("no {} is called `{}`", singular(folder), name),
                    near.empty() ? all : near + " " + all);
 }

@@ -139,7 +139,8 @@ TEST_CASE("DLN(4,2), 100 MiB, 12.5 GB/s, 500 ns a wire: the times that SimGrid g
   // Two wires between hosts of a switch, three between switches; four hosts share a chord.
   const SecondsPerByte beta = 1.0 / 12.5_GBps;
   const Ways ways{.inner = {4, {1.0_us, beta}, 1, ""}, .outer = {16, {1.5_us, beta}, 4, ""}};
-  const Job job{.ranks = 64, .bytes = Bytes{104857600}, .per_node = 4};
+  const auto loop = read_topology("dln:4,2", {.link = {0.5_us, beta}}, 64);
+  const Job job{.ranks = 64, .bytes = Bytes{104857600}, .per_node = 4, .topology = loop.get()};
   const auto milliseconds = [&](std::string_view name) {
     return 1e3 * find_algorithm(name)->closed_form(job, ways)(job.bytes).base();
   };
@@ -149,11 +150,16 @@ TEST_CASE("DLN(4,2), 100 MiB, 12.5 GB/s, 500 ns a wire: the times that SimGrid g
   CHECK(milliseconds("ring") == doctest::Approx(16.70).epsilon(1e-3));
   // DLN(4,3): eight hosts on four chords, and the ring wins
   const Ways crowded{.inner = {8, {1.0_us, beta}, 1, ""}, .outer = {16, {1.5_us, beta}, 8, ""}};
-  const Job larger{.ranks = 128, .bytes = Bytes{104857600}, .per_node = 8};
+  const auto larger_loop = read_topology("dln:4,3", {.link = {0.5_us, beta}}, 128);
+  const Job larger{.ranks = 128, .bytes = Bytes{104857600}, .per_node = 8, .topology = larger_loop.get()};
   CHECK(1e3 * find_algorithm("shd")->closed_form(larger, crowded)(larger.bytes).base() ==
         doctest::Approx(18.63).epsilon(1e-3));
   CHECK(1e3 * find_algorithm("ring")->closed_form(larger, crowded)(larger.bytes).base() ==
         doctest::Approx(17.03).epsilon(1e-3));
+  // Without chords to choose from, the order of partners changes nothing.
+  const Job anywhere{.ranks = 64, .bytes = Bytes{104857600}, .per_node = 4};
+  CHECK(find_algorithm("shd")->closed_form(anywhere, ways)(anywhere.bytes) ==
+        find_algorithm("hd")->closed_form(anywhere, ways)(anywhere.bytes));
 }
 
 TEST_CASE("rings on an 8 x 8 torus: 0.875 of the buffer on each of four wires") {

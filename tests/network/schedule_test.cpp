@@ -13,14 +13,14 @@ namespace {
 Schedule ring_allreduce_of(int ranks) {
   Schedule out;
   out.ranks = out.pieces = ranks;
-  for (const Action action : {Action::add, Action::replace}) {
+  for (const Arrival arrival : {Arrival::add, Arrival::replace}) {
     out.begin(ranks - 1, -1);
     for (int r = 0; r < ranks; ++r)
       out.add({.source = r,
                .target = (r + 1) % ranks,
-               .first = (action == Action::add ? r : r + 1) % ranks,
+               .first = (arrival == Arrival::add ? r : r + 1) % ranks,
                .width = 1,
-               .action = action,
+               .arrival = arrival,
                .bytes = Bytes{100}});
   }
   return out;
@@ -59,7 +59,7 @@ TEST_CASE("repetitions move on by whole widths, around within their block") {
   moving.ranks = 2;
   moving.pieces = 8;
   moving.begin(3, 1, 2);  // blocks of two widths of two pieces: 4, 6, 4
-  moving.add({.source = 0, .target = 1, .first = 4, .width = 2, .action = Action::add});
+  moving.add({.source = 0, .target = 1, .first = 4, .width = 2, .arrival = Arrival::add});
   const Buffers before{{1, 1, 1, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 0, 0, 0, 0}};
   CHECK(execute(moving, before)[1] == std::vector<double>{0, 0, 0, 0, 2, 2, 1, 1});
 }

@@ -56,7 +56,7 @@ TEST_CASE("advice: what might fit follows from what fills the memory") {
 
   Training t;
   t.micro_batches = 8;
-  t.schedule = Schedule::one_forward_one_backward;
+  t.schedule = PipelineSchedule::one_forward_one_backward;
   t.precision = Precision::bf16;
   Bench set(chain(2), flat_machine(4), t);
   const std::string told = hint(set, "data", "4", 32);  // one sample a micro-batch, all GPUs in use

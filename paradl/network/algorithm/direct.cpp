@@ -18,7 +18,7 @@ Schedule pairwise_schedule(const Job& job) {
     out.begin();
     for (int m = 0; m < p; ++m) {
       const int to = (m + s) % p;
-      out.add(teams.flow(0, m, to, m * p + to, 1, Action::replace));
+      out.add(teams.flow(0, m, to, m * p + to, 1, Arrival::replace));
     }
   }
   return out;

@@ -38,18 +38,18 @@ Schedule schedule(const Job& job) {
   Schedule out = empty_schedule(job, 2 * S);
   if (p < 2) return out;
   const Teams teams = everyone(job, 2 * S);
-  for (const Action action : {Action::add, Action::replace})
+  for (const Arrival arrival : {Arrival::add, Arrival::replace})
     for (int t = 0; t < h + S - 1; ++t) {
       out.begin();
       for (const Tree tree : {Tree{p, false}, Tree{p, true}})
         for (int place = 1; place < p; ++place) {
           const int depth = depth_of(place, p);
-          const int segment = action == Action::add ? t - (h - depth) : t - (depth - 1);
+          const int segment = arrival == Arrival::add ? t - (h - depth) : t - (depth - 1);
           if (segment < 0 || segment >= S) continue;
           const int child = tree.rank(place), parent = tree.rank(parent_in_first(place, p));
           const int first = segment + (tree.second ? S : 0);
-          out.add(action == Action::add ? teams.flow(0, child, parent, first, 1, action)
-                                        : teams.flow(0, parent, child, first, 1, action));
+          out.add(arrival == Arrival::add ? teams.flow(0, child, parent, first, 1, arrival)
+                                          : teams.flow(0, parent, child, first, 1, arrival));
         }
     }
   return out;

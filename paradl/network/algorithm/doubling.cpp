@@ -13,7 +13,7 @@ void exchange_all(Schedule& schedule, const Teams& teams) {
     schedule.begin();
     for (int team = 0; team < teams.count; ++team)
       for (int m = 0; m < core; ++m)
-        schedule.add(teams.flow(team, member(m), member(m ^ distance), 0, teams.pieces, Action::add));
+        schedule.add(teams.flow(team, member(m), member(m ^ distance), 0, teams.pieces, Arrival::add));
   }
 }
 

@@ -30,43 +30,43 @@ int first_piece(int member, int step, int pieces, const Order& bit) {
 }
 
 /// One step: every member sends one half of its range, the partner's (which adds it) or its own.
-void trade(Schedule& schedule, const Teams& teams, const Order& bit, int step, Action action) {
+void trade(Schedule& schedule, const Teams& teams, const Order& bit, int step, Arrival arrival) {
   const int width = teams.pieces >> (step + 1);
   schedule.begin();
   for (int team = 0; team < teams.count; ++team)
     for (int m = 0; m < core_of(teams.size); ++m) {
       const int b = bit(m, step), partner = m ^ (1 << b);
-      const bool upper_half = upper(action == Action::add ? partner : m, b);
+      const bool upper_half = upper(arrival == Arrival::add ? partner : m, b);
       const int first = first_piece(m, step, teams.pieces, bit) + (upper_half ? width : 0);
       schedule.add(
-          teams.flow(team, unfolded(m, teams.size), unfolded(partner, teams.size), first, width, action));
+          teams.flow(team, unfolded(m, teams.size), unfolded(partner, teams.size), first, width, arrival));
     }
 }
 
 /// All surplus members at once, towards their neighbour or back.
-void fold_pairs(Schedule& schedule, const Teams& teams, Action action) {
+void fold_pairs(Schedule& schedule, const Teams& teams, Arrival arrival) {
   const int rest = teams.size - core_of(teams.size);
   if (rest == 0) return;
   schedule.begin();
   for (int team = 0; team < teams.count; ++team)
     for (int m = 0; m < rest; ++m) {
       const int surplus = 2 * m, kept = 2 * m + 1;
-      schedule.add(action == Action::add ? teams.flow(team, surplus, kept, 0, teams.pieces, action)
-                                         : teams.flow(team, kept, surplus, 0, teams.pieces, action));
+      schedule.add(arrival == Arrival::add ? teams.flow(team, surplus, kept, 0, teams.pieces, arrival)
+                                           : teams.flow(team, kept, surplus, 0, teams.pieces, arrival));
     }
 }
 
 }  // namespace
 
-void fold(Schedule& schedule, const Teams& teams) { fold_pairs(schedule, teams, Action::add); }
-void unfold(Schedule& schedule, const Teams& teams) { fold_pairs(schedule, teams, Action::replace); }
+void fold(Schedule& schedule, const Teams& teams) { fold_pairs(schedule, teams, Arrival::add); }
+void unfold(Schedule& schedule, const Teams& teams) { fold_pairs(schedule, teams, Arrival::replace); }
 
 void halve(Schedule& schedule, const Teams& teams, const Order& bit) {
-  for (int k = 0; k < floor_log2(teams.size); ++k) trade(schedule, teams, bit, k, Action::add);
+  for (int k = 0; k < floor_log2(teams.size); ++k) trade(schedule, teams, bit, k, Arrival::add);
 }
 
 void join(Schedule& schedule, const Teams& teams, const Order& bit) {
-  for (int k = floor_log2(teams.size) - 1; k >= 0; --k) trade(schedule, teams, bit, k, Action::replace);
+  for (int k = floor_log2(teams.size) - 1; k >= 0; --k) trade(schedule, teams, bit, k, Arrival::replace);
 }
 
 Linear folding(int p, Link link) { return is_power_of_two(p) ? Linear{} : 2.0 * message(link, 1); }

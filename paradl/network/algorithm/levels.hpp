@@ -34,9 +34,8 @@ inline Link across_alone(const Ways& ways, int distance) {
 /// What paces a ring of consecutive ranks: its slowest start-up and its slowest wire.
 inline Link slowest(const Ways& ways) {
   if (ways.outer.size <= 1) return inside(ways);
-  if (ways.inner.size <= 1) return crowded(ways);
-  const Link in = inside(ways), out = lone(ways);
-  return {std::max(in.alpha, out.alpha), std::max(in.beta, out.beta)};
+  const Link in = inside(ways), out = ways.inner.size <= 1 ? crowded(ways) : lone(ways);
+  return {ways.next.value_or(std::max(in.alpha, out.alpha)), std::max(in.beta, out.beta)};
 }
 
 /// The slowest way of a pattern in which every rank sends to every other.

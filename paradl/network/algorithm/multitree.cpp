@@ -176,11 +176,11 @@ Schedule schedule(const Job& job) {
   for (const Branch& branch : branches) steps[std::size_t(branch.step)].push_back(branch);
   for (const auto& step : std::views::reverse(steps)) {
     out.begin();
-    for (const Branch& b : step) out.add(teams.flow(0, b.child, b.parent, b.root, 1, Action::add));
+    for (const Branch& b : step) out.add(teams.flow(0, b.child, b.parent, b.root, 1, Arrival::add));
   }
   for (const auto& step : steps) {
     out.begin();
-    for (const Branch& b : step) out.add(teams.flow(0, b.parent, b.child, b.root, 1, Action::replace));
+    for (const Branch& b : step) out.add(teams.flow(0, b.parent, b.child, b.root, 1, Arrival::replace));
   }
   return out;
 }

@@ -15,13 +15,13 @@ Schedule push_and_pull(const Job& job, int servers) {
   const Teams teams = everyone(job, servers);
   Schedule out = empty_schedule(job, servers);
   if (job.ranks < 2) return out;
-  for (const Action action : {Action::add, Action::replace}) {
+  for (const Arrival arrival : {Arrival::add, Arrival::replace}) {
     out.begin();
     for (int worker = 0; worker < job.ranks; ++worker)
       for (int server = 0; server < servers; ++server)
         if (worker != server)
-          out.add(action == Action::add ? teams.flow(0, worker, server, server, 1, action)
-                                        : teams.flow(0, server, worker, server, 1, action));
+          out.add(arrival == Arrival::add ? teams.flow(0, worker, server, server, 1, arrival)
+                                          : teams.flow(0, server, worker, server, 1, arrival));
   }
   return out;
 }

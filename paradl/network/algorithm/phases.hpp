@@ -16,12 +16,12 @@ struct Teams {
   Bytes bytes{};                           // of these pieces together
 
   /// A message of `width` of the team's pieces, from its piece `first` on.
-  Flow flow(int team, int from, int to, int first, int width, Action action) const {
+  Flow flow(int team, int from, int to, int first, int width, Arrival arrival) const {
     return {.source = team * team_stride + from * member_stride,
             .target = team * team_stride + to * member_stride,
             .first = team * first_stride + first,
             .width = width,
-            .action = action,
+            .arrival = arrival,
             .bytes = bytes * width / pieces};
   }
 };

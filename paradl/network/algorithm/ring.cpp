@@ -16,7 +16,7 @@ void ring_reduce_scatter(Schedule& schedule, const Teams& teams) {
   schedule.begin(p - 1, -1, p);
   for (int team = 0; team < teams.count; ++team)
     for (int m = 0; m < p; ++m)
-      schedule.add(teams.flow(team, m, (m + 1) % p, (m + p - 1) % p * width, width, Action::add));
+      schedule.add(teams.flow(team, m, (m + 1) % p, (m + p - 1) % p * width, width, Arrival::add));
 }
 
 void ring_allgather(Schedule& schedule, const Teams& teams) {
@@ -25,7 +25,7 @@ void ring_allgather(Schedule& schedule, const Teams& teams) {
   schedule.begin(p - 1, -1, p);
   for (int team = 0; team < teams.count; ++team)
     for (int m = 0; m < p; ++m)
-      schedule.add(teams.flow(team, m, (m + 1) % p, m * width, width, Action::replace));
+      schedule.add(teams.flow(team, m, (m + 1) % p, m * width, width, Arrival::replace));
 }
 
 Linear ring_half(int p, Link link) { return (p - 1) * message(link, 1.0 / p); }
@@ -40,7 +40,7 @@ void chain(Schedule& schedule, const Job& job) {
   for (int t = 0; t < p - 2 + S; ++t) {
     schedule.begin();
     for (int m = std::max(0, t - S + 1); m <= std::min(t, p - 2); ++m)
-      schedule.add(teams.flow(0, m, m + 1, t - m, 1, Action::replace));
+      schedule.add(teams.flow(0, m, m + 1, t - m, 1, Arrival::replace));
   }
 }
 
@@ -71,12 +71,12 @@ Schedule bidirectional_schedule(const Job& job) {
   Schedule out = empty_schedule(job, 2 * p);
   if (p < 2) return out;
   const Teams teams = everyone(job, 2 * p);
-  for (const Action action : {Action::add, Action::replace}) {
+  for (const Arrival arrival : {Arrival::add, Arrival::replace}) {
     out.begin(p - 1, -1, p);
     for (int m = 0; m < p; ++m) {
-      const int behind = action == Action::add ? p - 1 : 0;
-      out.add(teams.flow(0, m, (m + 1) % p, (m + behind) % p, 1, action));
-      out.add(teams.flow(0, m, (m + p - 1) % p, p + (p - m + behind) % p, 1, action));
+      const int behind = arrival == Arrival::add ? p - 1 : 0;
+      out.add(teams.flow(0, m, (m + 1) % p, (m + behind) % p, 1, arrival));
+      out.add(teams.flow(0, m, (m + p - 1) % p, p + (p - m + behind) % p, 1, arrival));
     }
   }
   return out;

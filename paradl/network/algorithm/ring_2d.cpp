@@ -56,7 +56,7 @@ void add_ring(Schedule& out, const Teams& teams, Grid grid, Quarter quarter, int
     const int target = line + (place + (quarter.backward ? n - 1 : 1)) % n * stride;
     const int own = quarter.backward ? n - place : place;
     const int first = quarter.first + (own + 2 * n - s) % n * width;
-    out.add(teams.flow(0, rank, target, first, width, adds ? Action::add : Action::replace));
+    out.add(teams.flow(0, rank, target, first, width, adds ? Arrival::add : Arrival::replace));
   }
 }
 

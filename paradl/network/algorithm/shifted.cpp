@@ -61,11 +61,13 @@ Schedule schedule(const Job& job) {
   return out;
 }
 
-/// Of the flows that would share a chord, q chords carry a q-th each: phi = ceil(2^p / q).
+/// On a loop, of the flows that would share a chord, q chords carry a q-th each: phi = ceil(2^p / q).
+/// Elsewhere there are no chords to choose from.
 Curve closed_form(const Job& job, const Ways& ways) {
   const auto [q, p] = *loop_of(job);
   const Hop& outer = ways.outer;
-  const double phi = q > 0 ? std::max(1.0, std::ceil(outer.phi / q)) : 1;
+  const bool chords = !shape_of(job, "dln").empty() || !shape_of(job, "dln2d").empty();
+  const double phi = !chords ? outer.phi : q > 0 ? std::max(1.0, std::ceil(outer.phi / q)) : 1;
   const double hosts = 1 << p, switches = 1 << q;
   const Link in = inside(ways), out{outer.link.alpha, phi * outer.link.beta};
   const Linear half{p * in.alpha + q * out.alpha,

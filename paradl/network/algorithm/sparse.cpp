@@ -31,7 +31,7 @@ void mixed_reduce_scatter(Schedule& schedule, Teams teams, const Job& job, int s
     schedule.begin(repeat, -1, p);
     for (int team = 0; team < teams.count; ++team)
       for (int m = 0; m < p; ++m)
-        schedule.add(teams.flow(team, m, (m + 1) % p, (m + 2 * p - 1 - s) % p * width, width, Action::add));
+        schedule.add(teams.flow(team, m, (m + 1) % p, (m + 2 * p - 1 - s) % p * width, width, Arrival::add));
     s += repeat;
   }
 }
@@ -92,11 +92,11 @@ Schedule pairwise_schedule(const Job& job) {
   Teams teams = everyone(job, p);
   teams.bytes = p * job.pair * job.density * job.bytes;  // every message is as long as a rank's pairs
   Schedule out = empty_schedule(job, p);
-  for (const Action action : {Action::add, Action::replace})
+  for (const Arrival arrival : {Arrival::add, Arrival::replace})
     for (int s = 1; s < p; ++s) {
       out.begin();
       for (int m = 0; m < p; ++m)
-        out.add(teams.flow(0, m, (m + s) % p, action == Action::add ? (m + s) % p : m, 1, action));
+        out.add(teams.flow(0, m, (m + s) % p, arrival == Arrival::add ? (m + s) % p : m, 1, arrival));
     }
   return out;
 }

@@ -12,12 +12,12 @@ namespace paradl {
 namespace {
 
 /// One level: between the even and the odd multiples of `distance`.
-void level(Schedule& schedule, const Teams& teams, int distance, Action action) {
+void level(Schedule& schedule, const Teams& teams, int distance, Arrival arrival) {
   schedule.begin();
   for (int team = 0; team < teams.count; ++team)
     for (int m = 0; m + distance < teams.size; m += 2 * distance)
-      schedule.add(action == Action::add ? teams.flow(team, m + distance, m, 0, teams.pieces, action)
-                                         : teams.flow(team, m, m + distance, 0, teams.pieces, action));
+      schedule.add(arrival == Arrival::add ? teams.flow(team, m + distance, m, 0, teams.pieces, arrival)
+                                           : teams.flow(team, m, m + distance, 0, teams.pieces, arrival));
 }
 
 /// Member m sends its child the pieces of the child's subtree.
@@ -26,7 +26,7 @@ void scatter(Schedule& schedule, const Teams& teams) {
     schedule.begin();
     for (int m = 0; m + distance < teams.size; m += 2 * distance) {
       const int child = m + distance, subtree = std::min(distance, teams.size - child);
-      schedule.add(teams.flow(0, m, child, child, subtree, Action::replace));
+      schedule.add(teams.flow(0, m, child, child, subtree, Arrival::replace));
     }
   }
 }
@@ -34,12 +34,12 @@ void scatter(Schedule& schedule, const Teams& teams) {
 }  // namespace
 
 void tree_reduce(Schedule& schedule, const Teams& teams) {
-  for (int distance = 1; distance < teams.size; distance *= 2) level(schedule, teams, distance, Action::add);
+  for (int distance = 1; distance < teams.size; distance *= 2) level(schedule, teams, distance, Arrival::add);
 }
 
 void tree_broadcast(Schedule& schedule, const Teams& teams) {
   for (int distance = 1 << ceil_log2(teams.size) >> 1; distance > 0; distance /= 2)
-    level(schedule, teams, distance, Action::replace);
+    level(schedule, teams, distance, Arrival::replace);
 }
 
 namespace {

@@ -51,13 +51,13 @@ std::vector<Round> broadcast_rounds(int n, int S) {
 }
 
 /// Ranks beyond the largest power of two stand aside: the last ones, so that rank 0 stays the root.
-void aside(Schedule& schedule, const Teams& teams, Action action) {
+void aside(Schedule& schedule, const Teams& teams, Arrival arrival) {
   const int core = core_of(teams.size);
   if (core == teams.size) return;
   schedule.begin();
   for (int m = core; m < teams.size; ++m)
-    schedule.add(action == Action::add ? teams.flow(0, m, m - core, 0, teams.pieces, action)
-                                       : teams.flow(0, m - core, m, 0, teams.pieces, action));
+    schedule.add(arrival == Arrival::add ? teams.flow(0, m, m - core, 0, teams.pieces, arrival)
+                                         : teams.flow(0, m - core, m, 0, teams.pieces, arrival));
 }
 
 Schedule schedule(const Job& job) {
@@ -66,19 +66,20 @@ Schedule schedule(const Job& job) {
   const auto rounds = broadcast_rounds(n, S);
   Schedule out = empty_schedule(job, S);
   if (job.operation != Operation::broadcast) {
-    aside(out, teams, Action::add);
+    aside(out, teams, Arrival::add);
     for (const Round& round : std::views::reverse(rounds)) {
       out.begin();
-      for (const auto& [from, to, segment] : round) out.add(teams.flow(0, to, from, segment, 1, Action::add));
+      for (const auto& [from, to, segment] : round)
+        out.add(teams.flow(0, to, from, segment, 1, Arrival::add));
     }
   }
   if (job.operation != Operation::reduce) {
     for (const Round& round : rounds) {
       out.begin();
       for (const auto& [from, to, segment] : round)
-        out.add(teams.flow(0, from, to, segment, 1, Action::replace));
+        out.add(teams.flow(0, from, to, segment, 1, Arrival::replace));
     }
-    aside(out, teams, Action::replace);
+    aside(out, teams, Arrival::replace);
   }
   return out;
 }
