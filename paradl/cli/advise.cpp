@@ -62,6 +62,10 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
       if (!whole.empty()) out += fmt::format("Run whole on every GPU of an axis: {}.\n", whole);
     }
   }
+  if (best.congested)
+    out += fmt::format(
+        "Beside other jobs: {} to {} per epoch, typically {}.\n", text(best.iterations * best.congested->low),
+        text(best.iterations * best.congested->high), text(best.iterations * best.congested->typical));
   out += fmt::format(
       "Layer times: {}. Links: {}{}.\n", ask.times.source, ask.links_text(),
       ask.default_batch ? fmt::format("; mini-batch {} a GPU, the model file's", ask.work.batch) : "");

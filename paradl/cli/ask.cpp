@@ -39,6 +39,28 @@ constexpr std::array<std::string_view, 2> batch_norms{"local", "sync"};
 constexpr std::array<std::string_view, 2> grid_choices{"best", "all"};
 constexpr std::array<std::string_view, 2> frameworks{"pytorch", "megatron"};
 
+/// `shd`, or `sparse-ring:0.0078`: with the share of values that are not zero.
+std::pair<const Algorithm*, double> read_allreduce(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  const Algorithm* algorithm = find_algorithm(name);
+  std::vector<std::string> known;
+  for (const Algorithm* a : algorithms())
+    if (a->serves(Operation::allreduce)) known.emplace_back(a->name);
+  if (!algorithm || !algorithm->serves(Operation::allreduce)) {
+    const std::string near = did_you_mean(name, known);
+    throw UsageError(fmt::format("no allreduce is called `{}`", name),
+                     near.empty() ? fmt::format("there are: {}", fmt::join(known, ", ")) : near);
+  }
+  const bool sparse = name.starts_with("sparse");
+  if (colon == text.npos && sparse)
+    throw UsageError(fmt::format("--allreduce {}: how dense?", name), fmt::format("write {}:0.01", name));
+  if (colon != text.npos && !sparse)
+    throw UsageError(fmt::format("--allreduce {}: only sparse ones have a density", text),
+                     fmt::format("write {}", name));
+  return {algorithm, sparse ? read_number("allreduce", text.substr(colon + 1), 1e-9, 1) : 1.0};
+}
+
 /// `data=16,filter=4` says which axes there are, and in which order.
 StrategyName strategy_of_grid(const std::string& grid) {
   if (grid.find('=') == grid.npos)
@@ -142,6 +164,11 @@ Training read_training(const Options& options) {
   t.reduction = choose<Reduction>(options, "reduction", "allreduce", reductions);
   t.synchronised_batch_norm = choose<int>(options, "batch-norm", "local", batch_norms) == 1;
   t.ceil_iterations = choose<int>(options, "iterations", "exact", iteration_rules) == 1;
+  if (options.has("allreduce"))
+    options.read("allreduce", "", [&](const std::string& text) {
+      std::tie(t.allreduce, t.density) = read_allreduce(text);
+      return 0;
+    });
   if (options.has("gamma")) t.gamma = number(options, "gamma", 1e-3, 1e3);
   return t;
 }
@@ -152,9 +179,22 @@ Projection Ask::project(const StrategyName& strategy, const Mesh& mesh, double b
 }
 
 std::vector<Projection> Ask::sweep() const {
-  return paradl::sweep(question, work, machine, [this](const StrategyName& s, const Mesh& m, double batch) {
-    return project(s, m, batch);
-  });
+  auto results = paradl::sweep(
+      question, work, machine,
+      [this](const StrategyName& s, const Mesh& m, double batch) { return project(s, m, batch); });
+  for (Projection& p : results) add_band(p);
+  return results;
+}
+
+void Ask::add_band(Projection& p) const {
+  if (slowed.empty() || !p.cost) return;
+  const auto iteration = [&](const Slowed& other) {
+    const Setting there{work, other.machine, times, training, other.topology.get()};
+    return (fidelity == Fidelity::paper ? paper::project(there, *p.strategy, p.mesh, p.batch)
+                                        : other.planner->project(*p.strategy, p.mesh, p.batch))
+        .iteration();
+  };
+  p.congested = {iteration(*slowed[0]), iteration(*slowed[1]), iteration(*slowed[2])};
 }
 
 std::string Ask::links_text() const {
@@ -181,9 +221,27 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
                      "add --samples N");
   if (options.has("epochs")) ask->epochs = number(options, "epochs", 1e-6, 1e9);
   ask->default_batch = !options.has("batch");
+  ask->topology = topology_of(ask->machine);
+  if (ask->training.allreduce && ask->fidelity == Fidelity::paper)
+    throw UsageError("the paper's closed forms have their own allreduce, a ring",
+                     "leave --allreduce out, or --fidelity paper");
+  if (ask->training.allreduce && ask->training.allreduce->name == "multitree" && !ask->topology)
+    throw UsageError(
+        fmt::format("multitree grows its trees on the wires of a topology, and {} has only levels",
+                    ask->machine.name),
+        "add `topology: torus:8,8` to the system file, or --set topology=torus:8,8");
   ask->times = layer_times(ask->work, ask->machine, ask->training.precision, ask->training.optimizer);
   ask->question = read_question(options, *ask, needs_gpus);
   ask->planner = std::make_unique<Planner>(ask->setting());
+  if (const auto& congestion = ask->machine.congestion)
+    for (const double factor : {congestion->low, congestion->typical, congestion->high}) {
+      auto other = std::make_unique<Ask::Slowed>();
+      other->machine = congested(ask->machine, factor);
+      other->topology = topology_of(other->machine);
+      other->planner = std::make_unique<Planner>(
+          Setting{ask->work, other->machine, ask->times, ask->training, other->topology.get()});
+      ask->slowed.push_back(std::move(other));
+    }
   return ask;
 }
 

@@ -39,6 +39,8 @@ class Options {
       blame(key, error);
     }
   }
+  /// UsageError if anything else was typed: it would not be heeded.
+  void refuse_typed(const std::vector<std::string_view>& but, const std::string& what) const;
   bool typed(const std::string& key) const { return has(key) && values_.at(key).origin == typed_here; }
 
   bool has(const std::string& key) const { return values_.contains(key) && !values_.at(key).text.empty(); }
@@ -76,6 +78,7 @@ struct Ask {
   SystemSpec system_spec;
   Workload work;
   Machine machine;
+  std::unique_ptr<const Topology> topology;  // none: the machine's levels are all there is
   LayerTimes times;
   Training training;
   Question question;
@@ -85,9 +88,19 @@ struct Ask {
   double epochs = 0;           // 0: not asked
   std::unique_ptr<Planner> planner;
 
-  Setting setting() const { return {work, machine, times, training}; }
+  /// The machine as other jobs slow it, with what is built on it.
+  struct Slowed {
+    Machine machine;
+    std::unique_ptr<const Topology> topology;
+    std::unique_ptr<Planner> planner;
+  };
+  std::vector<std::unique_ptr<Slowed>>
+      slowed;  // low, typical, high; empty where the system has no congestion
+
+  Setting setting() const { return {work, machine, times, training, topology.get()}; }
   Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const;
   std::vector<Projection> sweep() const;
+  void add_band(Projection& projection) const;
   std::string links_text() const;  // where link times come from, for footnotes
 };
 

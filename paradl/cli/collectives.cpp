@@ -115,7 +115,9 @@ CollectiveResult run_schedule(const Schedule& schedule, const Fabric& fabric, Ne
                             ? simulate_flows(schedule, *fabric.topology, fabric.seats)
                             : load,
               .closed_form = load.time,
-              .steps = schedule.length()};
+              .steps = schedule.length(),
+              .joules = {}};
+  out.cost.joules = joules_of(schedule, fabric, out.cost.timing.time);
   out.bus_bandwidth = out.cost.timing.time > Seconds{} ? out.bytes / out.cost.timing.time : Bandwidth{};
   out.wire = wire_text(*fabric.topology, out.cost.timing);
   return out;
@@ -131,6 +133,7 @@ void show(const Session& session, const Words& words, const std::vector<Collecti
     Table table = words.best                             ? best_collectives(results)
                   : format == "csv" || names.size() == 1 ? collective_table(results)
                                                          : collective_comparison(results);
+    table = without_empty_columns(table, {"gpus"});
     if (format != "text") return render_table(format, table);
     const Printed printed = to_text(table, style);
     hint(session, printed.hint);

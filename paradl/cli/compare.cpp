@@ -7,6 +7,7 @@
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/report/comparison.hpp"
+#include "paradl/report/json.hpp"
 
 namespace paradl {
 namespace {
@@ -54,6 +55,8 @@ int run(const Session& session, Options& options, std::vector<std::string> words
   answers.reserve(words.size());
   switch (mode_of(words, model)) {
     case Mode::results:
+      options.refuse_typed({"format"}, "saved results");
+      if (!model.empty()) throw UsageError("--model says nothing about saved results", "leave it out");
       for (std::size_t file = 0; file < words.size(); ++file)
         for (Contestant& side : read_results(read_source(words[file]))) {
           side.file = file;
@@ -85,7 +88,8 @@ int run(const Session& session, Options& options, std::vector<std::string> words
   for (const Answer& answer : answers)
     inputs.insert(inputs.end(), answer.inputs.begin(), answer.inputs.end());
   deliver(session, options, [&](const std::string& format, const Style& style) {
-    if (format == "json" || format == "jsonl") return comparison_json(session.arguments, inputs, sides);
+    if (format == "json") return comparison_json(session.arguments, inputs, sides);
+    if (format == "jsonl") return result_lines(comparison_json(session.arguments, inputs, sides));
     if (format == "csv") return to_csv(comparison_rows(sides));
     const Table table = comparison_table(sides);
     return format == "text" ? to_text(table, style).text + "\n" + verdict(sides) + basis(sides)
@@ -109,7 +113,7 @@ void define_compare(const Arguments& root, Session& session, Action& action) {
       "WORDS", words->words,
       {.help = "strategies and a model; or systems with --model; or result files", .required = true});
   command.text("--model", words->model, {.help = "the model, when systems are compared", .meta = "NAME"});
-  words->options.define(command, {"grids", "columns", "sort"});
+  words->options.define(command, {"strategy", "grids", "columns", "sort"});
   command.footer(R"(Examples:
   paradl compare data data+spatial resnet50 --on abci -p 64
   paradl compare abci dgx-a100 --model resnet50 -p 64

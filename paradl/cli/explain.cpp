@@ -9,7 +9,9 @@
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/paper/row.hpp"
+#include "paradl/report/exchange_lines.hpp"
 #include "paradl/report/explanation.hpp"
+#include "paradl/report/json.hpp"
 
 namespace paradl {
 namespace {
@@ -46,6 +48,11 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
                                          ask.planner->stages(layout, shown.mesh), ask.planner->pricer()),
                           style)
                       .text;
+    const std::string shared =
+        contention_text(exchange_lines(ask.setting(), shown, layout, ask.planner->stages(layout, shown.mesh),
+                                       ask.planner->pricer()),
+                        ask.machine);
+    if (!shared.empty()) out += "\n" + shared;
     const std::string whole = whole_layers_text(layout.role, shown.mesh, ask.work);
     if (!whole.empty()) out += fmt::format("\n run whole on every GPU of an axis: {}\n", whole);
     if (layers)
@@ -75,7 +82,8 @@ int run(const Session& session, Options& options, const std::string& strategy, c
     throw UsageError("--layers tells of the engine's layers", "leave --fidelity paper out");
   deliver(session, options, [&](const std::string& format, Style style) {
     if (format == "text") return tell(style, *ask, p, layers);
-    if (format == "json" || format == "jsonl") return explanation_json(answer, paper, layers, *ask->planner);
+    if (format == "json") return explanation_json(answer, paper, layers, *ask->planner);
+    if (format == "jsonl") return result_lines(explanation_json(answer, paper, layers, *ask->planner));
     if (!p.cost) throw UsageError(fmt::format("`{}` does not fit: {}", strategy, reasons(p, ask->work)));
     if (!layers) return render_table(format, term_table(*ask, p));
     Projection shown = ask->planner->project(*p.strategy, p.mesh, p.batch);

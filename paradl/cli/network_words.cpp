@@ -63,6 +63,8 @@ void define_network(const Arguments& command, NetworkWords& words) {
   command.text("--topology", words.topology,
                {.help = "torus:8,8, fattree:2;24,3;1,8;1,1, dln:4,2 ...; `paradl help topologies` lists them",
                 .meta = "SPEC"});
+  command.text("--watts", words.watts,
+               {.help = "of a cable, idle and at its peak: adds joules", .meta = "IDLE:PEAK"});
   command.text("--latency", words.latency, {.help = "of a wire; default 500ns", .meta = "TIME"});
   command.text("--bandwidth", words.bandwidth, {.help = "of a wire; default 12.5GB/s", .meta = "RATE"});
   command.text("--inside-latency", words.inside_latency, {.help = "of a wire inside a node", .meta = "TIME"});
@@ -84,8 +86,20 @@ std::shared_ptr<const Topology> make_topology(const Catalog& catalog, const Netw
     throw UsageError("--on and --topology both name a network", "leave one of them out");
   if (words.topology.empty() && !options.has("on"))
     throw UsageError("on which network?", "add --on abci, or --topology torus:8,8");
-  if (!words.topology.empty()) return read_topology(words.topology, read_wires(words), ranks);
-  return levels_topology(machine_of(catalog, options));
+  if (!words.topology.empty()) {
+    auto topology = read_topology(words.topology, read_wires(words), ranks);
+    if (!words.watts.empty()) {
+      const std::size_t colon = words.watts.find(':');
+      if (colon == words.watts.npos)
+        throw UsageError(fmt::format("--watts {}: not IDLE:PEAK", words.watts), "write --watts 8.3:9.5");
+      topology->set_watts(read_number("watts", words.watts.substr(0, colon), 0, 1e6),
+                          read_number("watts", words.watts.substr(colon + 1), 0, 1e6));
+    }
+    return topology;
+  }
+  const Machine machine = machine_of(catalog, options);
+  if (auto topology = topology_of(machine)) return topology;
+  return levels_topology(machine);
 }
 
 Fabric make_fabric(const Catalog& catalog, const NetworkWords& words, const Options& options, int ranks) {

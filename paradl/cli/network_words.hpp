@@ -10,7 +10,7 @@ namespace paradl {
 /// What commands about networks are told of one.
 struct NetworkWords {
   std::string topology, latency = "500ns", bandwidth = "12.5GB/s", inside_latency, inside_bandwidth,
-                        duplex = "full", routing = "minimal", placement = "consecutive", per_node;
+                        duplex = "full", routing = "minimal", placement = "consecutive", per_node, watts;
 };
 void define_network(const Arguments& command, NetworkWords& words);
 

@@ -40,6 +40,7 @@ constexpr Row rows[] = {
     {"--schedule", "schedule", "NAME", "gpipe or 1f1b", training, true},
     {"--overlap", "overlap", "on|off", "gradient exchange behind the backward pass; default on", training, true},
     {"--reduction", "reduction", "NAME", "allreduce (as the paper's framework) or reduce-scatter, for filter, channel, tensor", training, true},
+    {"--allreduce", "allreduce", "NAME", "algorithm that sums gradients: ring, ring+ring, shd, sparse-ring:0.0078 ...; default: a ring on every level", training, true},
     {"--batch-norm", "batch-norm", "NAME", "local statistics, or sync across GPUs", training, true},
     {"--gamma", "gamma", "G", "the paper's memory accounting with reuse factor G", training, true},
     {"--format,-f", "format", "NAME", "text, markdown, csv, json, jsonl or latex", output},
@@ -126,6 +127,13 @@ void Options::blame(const std::string& key, const UsageError& error) const {
   const auto& [text, origin, file, spot] = found->second;
   if (file) throw SpecError(file->file, file->text, {{spot, error.what(), error.help()}});
   throw UsageError(fmt::format("{}={}: {}", origin, text, error.what()), error.help());
+}
+
+void Options::refuse_typed(const std::vector<std::string_view>& but, const std::string& what) const {
+  for (const Row& row : rows)
+    if (typed(row.key) && std::ranges::find(but, row.key) == but.end())
+      throw UsageError(fmt::format("--{} says nothing about {}", row.key, what), "leave it out");
+  if (!sets_.empty()) throw UsageError(fmt::format("--set says nothing about {}", what), "leave it out");
 }
 
 std::vector<std::string> Options::configuration_keys() {

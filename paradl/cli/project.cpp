@@ -37,7 +37,9 @@ int run(const Session& session, Options& options, const std::string& model) {
 
   std::vector<std::string> columns{"gpus", "strategy", "grid", "epoch"};
   for (const TermName& term : term_names) columns.emplace_back(term.json);
-  for (const char* id : {"memory", "efficiency", "total_time", "gpu_hours"}) columns.emplace_back(id);
+  for (const char* id : {"memory", "efficiency", "congested_low", "congested_typical", "congested_high",
+                         "network_energy", "total_time", "gpu_hours"})
+    columns.emplace_back(id);
   deliver(session, options, answer, columns, [&](const Printed& table) {
     return table.text + fmt::format("\nLayer times: {}. Links: {}.\n", ask->times.source, ask->links_text());
   });

@@ -43,6 +43,8 @@ constexpr std::array rate_scales{Scale{1e12, " TB/s"}, Scale{1e9, " GB/s"}, Scal
                                  Scale{1e3, " kB/s"}, Scale{1, " B/s"}};
 constexpr std::array flop_scales{Scale{1e15, " Pflop/s"}, Scale{1e12, " Tflop/s"}, Scale{1e9, " Gflop/s"},
                                  Scale{1, " flop/s"}};
+constexpr std::array joule_scales{Scale{1e9, " GJ"}, Scale{1e6, " MJ"}, Scale{1e3, " kJ"}, Scale{1, " J"},
+                                  Scale{1e-3, " mJ"}};
 constexpr std::array beta_scales{Scale{1e-6, " us/B"}, Scale{1e-9, " ns/B"}, Scale{1e-12, " ps/B"}};
 constexpr std::array count_scales{Scale{1e12, " T"}, Scale{1e9, " G"}, Scale{1e6, " M"}, Scale{1, ""}};
 
@@ -86,6 +88,7 @@ std::string text(Bytes size) { return scaled(size.base(), size_scales); }
 std::string decimal(Bytes size) { return scaled(size.base(), decimal_scales); }
 std::string text(Bandwidth rate) { return scaled(rate.base(), rate_scales); }
 std::string text(FlopRate rate) { return scaled(rate.base(), flop_scales); }
+std::string joules(double energy) { return scaled(energy, joule_scales); }
 std::string text(SecondsPerByte beta) { return scaled(beta.base(), beta_scales); }
 
 }  // namespace paradl

@@ -20,6 +20,7 @@ std::string text(Bytes size);           // "5.40 GiB": powers of two, as devices
 std::string decimal(Bytes size);        // "102 MB": powers of ten, as messages are counted
 std::string text(Bandwidth rate);       // "12.5 GB/s"
 std::string text(FlopRate rate);        // "15.7 Tflop/s"
+std::string joules(double energy);      // "94.8 kJ"
 std::string text(SecondsPerByte beta);  // "80.0 ps/B"
 
 }  // namespace paradl

@@ -1,5 +1,7 @@
 #include "paradl/cost/planner.hpp"
 
+#include <algorithm>
+
 namespace paradl {
 namespace {
 
@@ -17,6 +19,21 @@ std::optional<Limit> tightest_crowd(const Layout& layout, const Mesh& mesh) {
       tightest = {.rule = crowd.rule, .value = parts, .bound = crowd.bound, .layer = crowd.layer};
   }
   return tightest;
+}
+
+/// The group whose gradients the allreduce that was asked for cannot sum, and the largest it could.
+std::optional<Limit> allreduce_limit(const Layout& layout, const Mesh& mesh, const Setting& setting) {
+  if (!setting.training.allreduce) return {};
+  for (const Layout::Gradients& kind : layout.gradients) {
+    const Path path = group_path(mesh, kind.summed, setting.machine);
+    if (can_sum(path, setting)) continue;
+    Job job = job_of(path, setting);
+    const double ranks = job.ranks;
+    while (job.ranks > 1 && !refusal(*setting.training.allreduce, job).empty())
+      job.per_node = std::min(job.per_node, --job.ranks);
+    return Limit{.rule = "ranks <= what the allreduce serves", .value = ranks, .bound = double(job.ranks)};
+  }
+  return {};
 }
 
 }  // namespace
@@ -74,6 +91,7 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
   const Mesh split = without_ones(mesh);
   const Layout& placed = layout(split);
   if (const auto limit = tightest_crowd(placed, split)) out.limits.add(*limit);
+  if (const auto limit = allreduce_limit(placed, split, setting_)) out.limits.add(*limit);
   if (!out.limits.hold()) return out;
   out.cost = pricer_.price(placed, stages(placed, split), split, batch);
   if (setting_.training.ceil_iterations) {

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "paradl/mesh/routed.hpp"
+
 namespace paradl {
 namespace {
 
@@ -21,7 +23,39 @@ Seconds halo_time(int n, Halo rows, Bytes row, const Linear& message) {
   return time;
 }
 
+/// A mesh, a set of its axes and an extent as numbers.
+std::array<int, 4 * most_axes + 3> key_of(const Mesh& mesh, AxisSet set, int dim) {
+  std::array<int, 4 * most_axes + 3> key{};
+  std::size_t at = 0;
+  key[at++] = mesh.axes, key[at++] = set, key[at++] = dim;
+  for (int a = 0; a < mesh.axes; ++a) {
+    const Parts& parts = mesh.axis[std::size_t(a)].parts;
+    key[at++] = parts.total;
+    for (const int n : parts.cut) key[at++] = n;
+  }
+  return key;
+}
+
 }  // namespace
+
+int network_hop(const Setting& setting) {
+  return setting.topology && setting.machine.levels.size() == 1 ? 0 : 1;
+}
+
+Job job_of(const Path& path, const Setting& setting) {
+  const bool nodes = network_hop(setting) == 1;
+  Job job{.operation = Operation::allreduce,
+          .ranks = int(path.size()),
+          .per_node = nodes ? int(path.hop[0].size) : 1};
+  job.topology = setting.topology;
+  job.density = setting.training.density;
+  return job;
+}
+
+bool can_sum(const Path& path, const Setting& setting) {
+  const Algorithm* algorithm = setting.training.allreduce;
+  return !algorithm || path.size() <= 1 || refusal(*algorithm, job_of(path, setting)).empty();
+}
 
 void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
   parts_[0] = 1;
@@ -32,43 +66,80 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
     const Axis& axis = mesh.axis[i];
     const AxisSet bit = axis_bit(a);
     for (std::size_t set = 0; set < bit; ++set) parts_[set | bit] = parts_[set] * axis.parts.total;
-    axis_path_[i] = group_path(mesh, bit, setting_.machine);
+    axis_path_[i] = group(mesh, bit);
     for (std::size_t op = 0; op < collectives; ++op) cost_[i][op] = cost(Collective(op), axis_path_[i]);
     if (axis.strategy->input == Placement::split_space) {
       cut_ = axis.parts.cut;
       for (int d = 0; d < 3; ++d) {
         if (cut_[std::size_t(d)] < 2) continue;
-        const Path path = neighbour_path(mesh, a, d, setting_.machine);
+        const Path path = neighbours(mesh, a, d);
         halo_message_[std::size_t(d)] = cost(Collective::point_to_point, path);
         halo_phi_ = std::max(halo_phi_, path.outermost().phi);
       }
     }
     if (layout.role[i].front() == Role::stage) {
-      stage_path_ = neighbour_path(mesh, a, -1, setting_.machine);
+      stage_path_ = neighbours(mesh, a, -1);
       stage_message_ = cost(Collective::point_to_point, stage_path_);
     }
   }
   gradients_ = 0;
   for (const Layout::Gradients& kind : layout.gradients) {
     assert(gradients_ < gradient_.size());
-    const auto group = [&](AxisSet set) -> GradientGroup {
-      const Path path = group_path(mesh, set, setting_.machine);
-      return {kind, set, path, cost(Collective::allreduce, path)};
+    const auto group_of = [&](AxisSet set) -> GradientGroup {
+      const Path path = group(mesh, set);
+      return {kind, set, path, cost(Collective::allreduce, path), curve_of(path)};
     };
-    GradientGroup chosen = group(kind.summed);
-    if (parts_[kind.alike] > 1 && parts_[kind.summed] > 1) {
-      const GradientGroup all = group(AxisSet(kind.summed | kind.alike));
+    GradientGroup chosen = group_of(kind.summed);
+    const bool wider = parts_[kind.alike] > 1 && parts_[kind.summed] > 1;
+    if (wider && can_sum(group(mesh, AxisSet(kind.summed | kind.alike)), setting_)) {
+      const GradientGroup all = group_of(AxisSet(kind.summed | kind.alike));
       if (all.allreduce(setting_.training.bucket) < chosen.allreduce(setting_.training.bucket)) chosen = all;
     }
     gradient_[gradients_++] = chosen;
   }
 }
 
-const Linear& Pricer::gradient_cost(const Cell& cell) const {
+Path Pricer::group(const Mesh& mesh, AxisSet set) {
+  const Path counted = group_path(mesh, set, setting_.machine);
+  if (!setting_.topology) return counted;
+  const auto key = key_of(mesh, set, -2);
+  const auto known = routed_.find(key);
+  if (known != routed_.end()) return known->second;
+  return routed_.emplace(key, route_groups(counted, mesh, set, *setting_.topology, network_hop(setting_)))
+      .first->second;
+}
+
+Path Pricer::neighbours(const Mesh& mesh, int axis, int dim) {
+  const Path counted = neighbour_path(mesh, axis, dim, setting_.machine);
+  if (!setting_.topology) return counted;
+  const auto key = key_of(mesh, axis_bit(axis), dim);
+  const auto known = routed_.find(key);
+  if (known != routed_.end()) return known->second;
+  return routed_
+      .emplace(key, route_neighbours(counted, mesh, axis, dim, *setting_.topology, network_hop(setting_)))
+      .first->second;
+}
+
+/// What the algorithm that was asked for costs a group: its nodes inside, and all beyond them as one level.
+const Curve* Pricer::curve_of(const Path& path) {
+  const Algorithm* algorithm = setting_.training.allreduce;
+  if (!algorithm || path.size() <= 1) return nullptr;
+  const Job job = job_of(path, setting_);
+  Ways ways{.inner = path.hop[0], .outer = path.outermost()};
+  if (network_hop(setting_) == 0) ways.inner = {.size = 1};
+  ways.outer.size = path.size() / ways.inner.size;
+  if (setting_.topology) ways.ports = ports_of(*setting_.topology);
+  const auto& [node, beyond, next, ports] = ways;
+  const std::array<double, 8> key{node.size, beyond.size, node.link.alpha.base(),   node.link.beta.base(),
+                                  node.phi,  beyond.phi,  beyond.link.alpha.base(), beyond.link.beta.base()};
+  if (const auto known = curves_.find(key); known != curves_.end()) return &known->second;
+  return &curves_.emplace(key, algorithm->closed_form(job, ways)).first->second;
+}
+
+Seconds Pricer::statistics_cost(const Cell& cell, Bytes m) const {
   for (std::size_t i = 0; i < gradients_; ++i)
-    if (gradient_[i].has(cell)) return gradient_[i].allreduce;
-  static constexpr Linear nothing{};
-  return nothing;
+    if (gradient_[i].has(cell)) return gradient_[i].rings(m);
+  return {};
 }
 
 Seconds Pricer::price_halo(const Cell& cell, double samples, bool forward) const {
@@ -107,7 +178,7 @@ CellCost Pricer::price_cell(const Cell& cell, double samples) const {
   }
   if (setting_.training.synchronised_batch_norm && cell.samples) {
     // Mean and variance forward, their gradients backward: two numbers a channel.
-    const Seconds statistics = gradient_cost(cell)(2 * layer.channels() / parts_[cell.weights] * Bytes{4});
+    const Seconds statistics = statistics_cost(cell, 2 * layer.channels() / parts_[cell.weights] * Bytes{4});
     out.forward_exchange += statistics;
     out.backward_exchange += statistics;
   }

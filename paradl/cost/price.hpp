@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,14 @@ struct CellCost {
   Seconds forward_pass() const { return forward + forward_exchange + forward_halo; }
   Seconds backward_pass() const { return backward + backward_exchange + backward_halo; }
 };
+
+/// The hop of a path that the machine's topology stands for: 0 where GPUs are its hosts, 1 where nodes are.
+int network_hop(const Setting& setting);
+
+/// The sum of gradients over a group, as an algorithm is asked for it.
+Job job_of(const Path& path, const Setting& setting);
+/// Whether the algorithm that was asked for can do it.
+bool can_sum(const Path& path, const Setting& setting);
 
 /// Prices placed workloads. It owns the scratch memory, so that pricing allocates nothing; one per thread.
 class Pricer {
@@ -47,7 +56,9 @@ class Pricer {
     Layout::Gradients of;
     AxisSet set;
     Path path;
-    Linear allreduce;
+    Linear rings;                  // a ring on every level
+    const Curve* curve = nullptr;  // of the algorithm that was asked for instead
+    Seconds allreduce(Bytes m) const { return curve ? (*curve)(m) : rings(m); }
     bool has(const Cell& cell) const { return of.summed == cell.summed && of.alike == cell.alike; }
   };
   /// Flows that share a port when halos are traded, along the extent where it is worst.
@@ -87,7 +98,13 @@ class Pricer {
   static constexpr std::size_t most_gradient_groups = 16;
   std::array<GradientGroup, most_gradient_groups> gradient_{};
   std::size_t gradients_ = 0;
-  const Linear& gradient_cost(const Cell& cell) const;
+  Seconds statistics_cost(const Cell& cell, Bytes m) const;
+  Path group(const Mesh& mesh, AxisSet set);
+  Path neighbours(const Mesh& mesh, int axis, int dim);
+  const Curve* curve_of(const Path& path);
+  // What takes long to find out is kept: routes on a topology, and curves of algorithms.
+  std::map<std::array<int, 4 * most_axes + 3>, Path> routed_;
+  std::map<std::array<double, 8>, Curve> curves_;
   std::array<int, 3> cut_{1, 1, 1};
 };
 

@@ -23,6 +23,21 @@ double BatchRule::batch(double gpus, const Machine& machine) const {
 
 bool Limits::hold() const { return std::ranges::all_of(all(), &Limit::holds); }
 
+std::optional<double> network_joules(const Projection& projection, const Machine& machine) {
+  std::optional<double> joules;
+  const double T = projection.iteration().base(), busy = projection.cost->communication().base();
+  for (const Level& level : machine.levels) {
+    const double units =
+        std::ceil(projection.gpus / level.inside);  // of the level below, each with its ports
+    if (level.watts && (units > 1 || level.inside <= 1))
+      joules = joules.value_or(0) +
+               units * level.ports *
+                   (level.watts->idle * T + (level.watts->peak - level.watts->idle) * std::min(busy, T));
+    if (projection.gpus <= level.gpus) break;
+  }
+  return joules;
+}
+
 double iterations_per_epoch(const Setting& setting, double batch) {
   const double exact = setting.work.D / batch;
   return setting.training.ceil_iterations ? std::ceil(exact) : exact;

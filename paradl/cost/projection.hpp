@@ -19,7 +19,7 @@ struct BatchRule {
 
 /// The bounds that were looked at: one for each axis, then micro-batches and memory.
 struct Limits {
-  std::array<Limit, most_axes + 3> list{};  // one an axis, micro-batches, axes together, memory
+  std::array<Limit, most_axes + 4> list{};  // one an axis, micro-batches, axes together, allreduce, memory
   std::size_t size = 0;
   void add(const Limit& limit) { list[size++] = limit; }
   bool hold() const;
@@ -38,6 +38,12 @@ struct Projection {
   std::optional<Breakdown> cost;  // none where a grid breaks a bound and its cost has no meaning
   Limits limits;
   Seconds serial;  // one GPU, the same samples, memory set aside
+  /// The iteration beside other jobs, where the system says how they slow its network. Never mixed with
+  /// `cost`.
+  struct Band {
+    Seconds low, typical, high;
+  };
+  std::optional<Band> congested;
 
   bool feasible() const { return cost && limits.hold(); }
   Seconds iteration() const { return cost->iteration(); }
@@ -45,6 +51,10 @@ struct Projection {
   double samples_per_s() const { return samples / epoch().base(); }
   double efficiency() const { return serial / (gpus * iteration()); }
 };
+
+/// Joules that the cables between the GPUs of a projection draw in one iteration: idle all the time, at their
+/// peak while exchanges run, hidden ones too. Nothing if no level says what its cables draw.
+std::optional<double> network_joules(const Projection& projection, const Machine& machine);
 
 /// D/B, rounded up if the training says so.
 double iterations_per_epoch(const Setting& setting, double batch);

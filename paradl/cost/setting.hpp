@@ -3,6 +3,7 @@
 
 #include "paradl/machine/layer_time.hpp"
 #include "paradl/mesh/exchange.hpp"
+#include "paradl/network/algorithm.hpp"
 
 namespace paradl {
 
@@ -18,9 +19,11 @@ struct Training {
   bool overlap = true;                         // gradient exchange behind the backward pass
   Reduction reduction = Reduction::allreduce;  // what ends a sum over filters or channels
   bool synchronised_batch_norm = false;
-  bool ceil_iterations = false;  // rounds I = D/B up, as the authors' tool does
-  std::optional<double> gamma;   // the paper's memory reuse factor instead of our own accounting
-  Bytes bucket{25e6};            // gradients are sent in pieces of this size (PyTorch's default)
+  bool ceil_iterations = false;          // rounds I = D/B up, as the authors' tool does
+  std::optional<double> gamma;           // the paper's memory reuse factor instead of our own accounting
+  Bytes bucket{25e6};                    // gradients are sent in pieces of this size (PyTorch's default)
+  const Algorithm* allreduce = nullptr;  // of gradients; none: a ring on every level
+  double density = 1;                    // of sparse gradients
 };
 
 /// Everything a projection depends on besides strategy and grid.
@@ -29,6 +32,7 @@ struct Setting {
   const Machine& machine;
   const LayerTimes& times;
   Training training;
+  const Topology* topology = nullptr;  // between the machine's nodes; none: a tree of its levels
 };
 
 }  // namespace paradl

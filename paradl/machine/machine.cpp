@@ -12,6 +12,9 @@ Machine build_machine(const SystemSpec& spec) {
   Machine machine{.name = spec.name,
                   .device = spec.device,
                   .levels = {},
+                  .topology = spec.topology,
+                  .half_duplex = spec.half_duplex,
+                  .congestion = spec.congestion,
                   .host = spec.host,
                   .node_storage = spec.node_storage,
                   .shared_storage = spec.shared_storage};
@@ -24,10 +27,19 @@ Machine build_machine(const SystemSpec& spec) {
                               .gpus = inside * level.size,
                               .inside = inside,
                               .link = {level.latency, 1.0 / level.bandwidth},
-                              .ports = ports});
+                              .ports = ports,
+                              .watts = level.watts});
     inside *= level.size;
     ports_below = ports;
     size_below = level.size;
+  }
+  return machine;
+}
+
+Machine congested(Machine machine, double factor) {
+  for (std::size_t k = machine.levels.size() > 1 ? 1 : 0; k < machine.levels.size(); ++k) {
+    machine.levels[k].link.alpha *= factor;
+    machine.levels[k].link.beta *= factor;
   }
   return machine;
 }

@@ -15,6 +15,7 @@ struct Level {
   double inside = 1;  // in one unit of the level below
   Link link;
   double ports = 1;  // through which one unit of the level below leaves
+  std::optional<Watts> watts;
 };
 
 /// What a network runs on.
@@ -22,6 +23,9 @@ struct Machine {
   std::string name;
   DeviceSpec device;
   std::vector<Level> levels;  // innermost first
+  std::string topology;       // between nodes, as a word: "torus:8,8"; empty: the levels are a tree
+  bool half_duplex = false;
+  std::optional<CongestionSpec> congestion;
   std::optional<HostSpec> host;
   std::optional<StorageSpec> node_storage, shared_storage;
 
@@ -32,5 +36,8 @@ struct Machine {
 };
 
 Machine build_machine(const SystemSpec& spec);
+
+/// The same machine while other jobs use its network: every link between nodes is `factor` times as slow.
+Machine congested(Machine machine, double factor);
 
 }  // namespace paradl

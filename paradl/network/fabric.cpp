@@ -70,10 +70,7 @@ Ways ways_of(const Fabric& fabric) {
   ways.inner = {.size = double(g), .link = inside.link, .phi = 1, .level = "node"};
   ways.outer = {.size = double(P) / g, .link = outside.link, .phi = 1, .level = "network"};
   if (P > g) ways.outer.phi = link_load(shift(P, g), *fabric.topology, fabric.seats).phi;
-  // Hosts that are switches of their own send on all their wires at once.
-  int out = 0;
-  for (const Wire& wire : fabric.topology->wires()) out += wire.from == fabric.seats[0];
-  if (fabric.topology->switches() == 0) ways.ports = std::max(1, out);
+  ways.ports = ports_of(*fabric.topology);
   return ways;
 }
 
@@ -89,7 +86,34 @@ CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric&
     out.timing.time = out.closed_form;
   else
     out.timing.time += setup_of(schedule, fabric);
+  out.joules = joules_of(schedule, fabric, out.timing.time);
   return out;
+}
+
+std::optional<double> joules_of(const Schedule& schedule, const Fabric& fabric, Seconds time) {
+  const auto& wires = fabric.topology->wires();
+  if (std::ranges::none_of(wires, [](const Wire& w) { return w.peak > 0; })) return {};
+  std::vector<double> busy(wires.size(), -1);  // s; below zero: not in use
+  std::vector<int> route;
+  for (const Step& step : schedule.steps)
+    for (const Flow& flow : schedule.of(step)) {
+      route.clear();
+      fabric.topology->route(fabric.seats[std::size_t(flow.source)], fabric.seats[std::size_t(flow.target)],
+                             flow.bytes, route);
+      for (const int w : route) {
+        const auto i = std::size_t(w);
+        busy[i] = std::max(busy[i], 0.0) + step.repeat * (flow.bytes * wires[i].link.beta).base();
+      }
+    }
+  double joules = 0;
+  for (std::size_t w = 0; w < wires.size(); ++w) {
+    const auto other = std::size_t(fabric.topology->back(int(w)));
+    if (other < w) continue;  // a cable once
+    const double active = std::max(busy[w], busy[other]);
+    if (active >= 0)
+      joules += wires[w].idle * time.base() + (wires[w].peak - wires[w].idle) * std::min(active, time.base());
+  }
+  return joules;
 }
 
 Bandwidth bus_bandwidth(const Job& job, Seconds time) {

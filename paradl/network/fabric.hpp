@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,14 @@ struct CollectiveTime {
   Timing timing;        // phi, wire and step are those of the link loads, also beside a closed form
   Seconds closed_form;  // always
   int steps = 0;
+  std::optional<double> joules;  // of the cables in use, where it is known what they draw
 };
 CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric& fabric,
                        NetworkFidelity fidelity);
+
+/// What the cables that a schedule uses draw while it runs: idle all the time, at their peak while something
+/// is on them. Nothing if no wire says.
+std::optional<double> joules_of(const Schedule& schedule, const Fabric& fabric, Seconds time);
 
 /// Bytes per second as nccl-tests counts them: what the busiest wire of a ring would carry.
 Bandwidth bus_bandwidth(const Job& job, Seconds time);

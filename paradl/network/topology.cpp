@@ -1,5 +1,6 @@
 #include "paradl/network/topology.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numbers>
@@ -11,6 +12,7 @@
 #include "paradl/network/topology/graph.hpp"
 #include "paradl/network/topology/kinds.hpp"
 #include "paradl/network/topology/node.hpp"
+#include "paradl/network/topology/optical.hpp"
 
 namespace paradl {
 
@@ -139,7 +141,14 @@ std::unique_ptr<Topology> read_plain(std::string_view text, const WireSpec& wire
 
 }  // namespace
 
+double ports_of(const Topology& topology) {
+  if (topology.switches() > 0) return 1;
+  const auto out = std::ranges::count_if(topology.wires(), [](const Wire& wire) { return wire.from == 0; });
+  return double(std::max<std::ptrdiff_t>(1, out));
+}
+
 std::unique_ptr<Topology> read_topology(std::string_view text, const WireSpec& wires, int hosts) {
+  if (text.starts_with("optical:")) return read_optical(text, wires, hosts);
   // Only a node's kind follows a slash; in `graph:some/file` it belongs to the file.
   const std::size_t slash = text.rfind('/');
   if (slash == text.npos) return read_plain(text, wires, hosts);

@@ -13,9 +13,10 @@ struct Machine;
 
 /// A capacity that flows share: one direction of a cable, or both where it is half duplex.
 struct Wire {
-  int from = 0, to = 0;  // vertices
-  Link link;             // latency, and seconds per byte
-  int cables = 1;        // bundled in it; `link` is that of the whole bundle
+  int from = 0, to = 0;       // vertices
+  Link link;                  // latency, and seconds per byte
+  int cables = 1;             // bundled in it; `link` is that of the whole bundle
+  double idle = 0, peak = 0;  // watts of its cables, both directions together; zero: not known
 };
 
 /// Which way a dragonfly goes: the shortest, or as SimGrid 3.32 does.
@@ -49,6 +50,13 @@ class Topology {
   int switches() const { return vertices_ - hosts_; }
   const std::vector<Wire>& wires() const { return wires_; }
   bool half_duplex() const { return half_duplex_; }
+  /// The wire the other way on the same cable; itself where both share one.
+  int back(int wire) const { return half_duplex_ ? wire : wire ^ 1; }
+
+  /// What every cable draws.
+  void set_watts(double idle, double peak) {
+    for (Wire& wire : wires_) wire.idle = idle * wire.cables, wire.peak = peak * wire.cables;
+  }
 
  protected:
   Topology() = default;
@@ -57,7 +65,6 @@ class Topology {
 
   /// Lays a cable, or several as one; gives the wire from `from` to `to`. The way back is back(wire).
   int add_cable(int from, int to, const Link& link, int cables = 1);
-  int back(int wire) const { return half_duplex_ ? wire : wire ^ 1; }
 
   std::string text_;
   int hosts_ = 0, vertices_ = 0;
@@ -85,6 +92,7 @@ struct WireSpec {
 ///     dln-random:n,x,y,seed       n switches: a ring, chords to degree x, and y random cables each
 ///     graph:FILE                  any other: see read_graph in topology/graph.hpp
 ///     tsubame3-authors            see tsubame3_of_the_authors; its wires are its own
+///     optical:...+SPEC            with circuits beside it: see read_optical in topology/optical.hpp
 ///
 /// A `/` puts nodes in the place of hosts: `torus:8,8/nvlink:4,2` has nodes of 4 GPUs with 2 ports, each port
 /// where the torus has a host (so 32 nodes and 128 GPUs). One port if no second number is given. GPU i of g
@@ -97,9 +105,16 @@ std::unique_ptr<Topology> read_topology(std::string_view text, const WireSpec& w
 /// latency.
 std::unique_ptr<Topology> levels_topology(const Machine& machine);
 
+/// The network of a machine that names one: nodes of its first level on that topology, with the wires of its
+/// last. Nothing if it has only levels. UsageError if it is too small for the machine's GPUs.
+std::unique_ptr<Topology> topology_of(const Machine& machine);
+
 /// The platform on which hierarchical allreduces were simulated by their authors: `nodes` nodes of TSUBAME3
 /// with 4 GPUs each, every cable half duplex.
 std::unique_ptr<Topology> tsubame3_of_the_authors(int nodes = 64);
+
+/// On how many wires a host can send at once: all its own where hosts are switches, else one.
+double ports_of(const Topology& topology);
 
 /// Facts for `paradl topology show`. What takes too long to count on a large topology is left out.
 struct TopologyFacts {

@@ -67,6 +67,7 @@ Json result(const CollectiveResult& r) {
   out["phi"] = r.cost.timing.phi;
   out["steps"] = r.cost.steps;
   out["bus_bandwidth_bytes_per_s"] = r.bus_bandwidth.base();
+  if (r.cost.joules) out["energy_j"] = *r.cost.joules;
   if (!r.chosen.empty()) out["chosen"] = r.chosen;
   if (!r.wire.empty()) out["wire"] = r.wire;
   return out;
@@ -85,7 +86,8 @@ Table collective_table(const std::vector<CollectiveResult>& results) {
                           {"closed_form", "closed form", Holds::seconds, 6},
                           {"phi", "phi", Holds::count, 7},
                           {"steps", "steps", Holds::count, 7},
-                          {"bus_bandwidth", "bus bandwidth", Holds::bandwidth, 8}}};
+                          {"bus_bandwidth", "bus bandwidth", Holds::bandwidth, 8},
+                          {"energy", "energy", Holds::joules, 6}}};
   for (const CollectiveResult& r : results) {
     Row row{.values = {r.operation, name_of(r), r.topology, double(r.gpus), r.bytes.base(),
                        std::string(fidelity_name(r.fidelity))}};
@@ -93,6 +95,7 @@ Table collective_table(const std::vector<CollectiveResult>& results) {
       for (const double value : {r.cost.timing.time.base(), r.cost.closed_form.base(), r.cost.timing.phi,
                                  double(r.cost.steps), r.bus_bandwidth.base()})
         row.values.emplace_back(value);
+      if (r.cost.joules) row.values.emplace_back(*r.cost.joules);
     } else {
       row.emphasis = Emphasis::infeasible;
       row.notes.push_back(note_of(table, r.refused));

@@ -46,6 +46,9 @@ struct Line {
   std::vector<std::optional<double>> values;
 };
 
+/// Whether it has a cost: a grid that breaks a bound has none.
+bool priced(const Json& result) { return number(result, {"time_s", "epoch"}).has_value(); }
+
 std::string signed_text(const Line& line, double change) {
   const Column column{.id = {}, .title = {}, .holds = line.holds};
   const char* sign = change > 0 ? "+ " : change < 0 ? "- " : "";
@@ -70,6 +73,12 @@ std::vector<Line> lines_of(const std::vector<Json>& results) {
         [&](const Json& r) { return term_epoch(r, std::string(term.json).c_str()); });
   add("iteration", "iteration", Holds::seconds, [](const Json& r) {
     return number(r, {"time_s", "iteration"});
+  });
+  add("congested", "epoch beside other jobs", Holds::seconds, [](const Json& r) {
+    return number(r, {"congested_time_s", "epoch_typical"});
+  });
+  add("network_energy", "network energy", Holds::joules, [](const Json& r) {
+    return number(r, {"network_energy_j", "epoch"});
   });
   add("samples", "samples/s", Holds::rate, [](const Json& r) { return number(r, {"samples_per_s"}); });
   add("efficiency", "efficiency", Holds::share, [](const Json& r) { return number(r, {"efficiency"}); });
@@ -124,6 +133,49 @@ std::string reasons_of(const Json& result) {
   return out;
 }
 
+/// Where byte `at` stands.
+Spot spot_at(const std::string& text, std::size_t at) {
+  Spot spot{1, 1, 1};
+  for (std::size_t i = 0; i < std::min(at, text.size()); ++i)
+    spot = text[i] == '\n' ? Spot{spot.line + 1, 1, 1} : Spot{spot.line, spot.column + 1, 1};
+  return spot;
+}
+
+Json parse_answer(const SourceText& source, Problems& problems) {
+  Json root;
+  try {
+    root = Json::parse(source.text);
+  } catch (const Json::parse_error& error) {
+    problems.add(spot_at(source.text, error.byte > 0 ? error.byte - 1 : 0), "this is not JSON",
+                 "make the file anew with `paradl project ... -o FILE.json`");
+    problems.raise();
+  }
+  const std::string schema = word(root, {"schema"});
+  if (schema != "paradl.projection/1")
+    problems.add({1, 1, 1},
+                 schema.empty() ? "this is no saved answer of paradl"
+                                : fmt::format("answers of schema `{}` cannot be compared", schema),
+                 "make one with `paradl project ... -o FILE.json`");
+  else if (!root.contains("results") || !root["results"].is_array() || root["results"].empty())
+    problems.add({1, 1, 1}, "this answer holds no results", "");
+  problems.raise();
+  return root;
+}
+
+/// What every result has, and what one that can be run has besides.
+void check_result(const Json& result, const std::string& place, Problems& problems) {
+  const auto demand = [&](bool good, const char* what) {
+    if (!good) problems.add({1, 1, 1}, fmt::format("{}{}", place, what), "make the file anew");
+  };
+  demand(!word(result, {"strategy"}).empty(), ".strategy is not a name");
+  demand(number(result, {"gpus"}).value_or(0) >= 1, ".gpus is not a number of GPUs");
+  const bool known = result.is_object() && result.contains("feasible") && result["feasible"].is_boolean();
+  demand(known, ".feasible is neither true nor false");
+  if (!known || !result["feasible"].get<bool>()) return;
+  demand(number(result, {"time_s", "epoch"}).value_or(0) > 0, ".time_s.epoch is not a time");
+  demand(number(result, {"samples_per_s"}).value_or(0) > 0, ".samples_per_s is not a rate");
+}
+
 }  // namespace
 
 Contestant contestant(const std::string& name, const Answer& answer, std::size_t result) {
@@ -134,25 +186,14 @@ Contestant contestant(const std::string& name, const Answer& answer, std::size_t
 
 std::vector<Contestant> read_results(const SourceText& source) {
   Problems problems(source);
-  const Json root = Json::parse(source.text, nullptr, false);
-  if (root.is_discarded() || !root.is_object() || !root.contains("results") || !root["results"].is_array() ||
-      root["results"].empty()) {
-    problems.add({1, 1, 1}, "this is no saved answer of paradl",
-                 "make one with `paradl project ... -o FILE.json`");
-    problems.raise();
-  }
+  const Json root = parse_answer(source, problems);
   const std::string stem = std::filesystem::path(source.file).stem().string();
   std::vector<Contestant> out;
   for (const Json& result : root["results"]) {
-    if (!result.is_object()) continue;
-    out.push_back(
-        {stem, result.dump(),
-         result.contains("feasible") && result["feasible"].is_boolean() && result["feasible"].get<bool>()});
+    check_result(result, fmt::format("results[{}]", out.size()), problems);
+    out.push_back({stem, result.dump(), !problems.any() && result["feasible"].get<bool>()});
   }
-  if (out.empty()) {
-    problems.add({1, 1, 1}, "this answer holds no results", "");
-    problems.raise();
-  }
+  problems.raise();
   return out;
 }
 
@@ -200,10 +241,9 @@ Table comparison_table(const std::vector<Contestant>& sides) {
     const Column column{.id = {}, .title = {}, .holds = line.holds};
     for (const auto& value : line.values)
       row.values.emplace_back(value ? Value{cell_text(column, Value{*value})} : Value{});
-    if (sides.size() == 2) {
-      const double change = line.values[1].value_or(0) - line.values[0].value_or(0);
-      row.values.emplace_back(signed_text(line, change));
-    }
+    // A term that is not listed is zero, unless nothing is known of that side.
+    if (sides.size() == 2 && priced(results[0]) && priced(results[1]))
+      row.values.emplace_back(signed_text(line, line.values[1].value_or(0) - line.values[0].value_or(0)));
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -134,8 +135,22 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
     for (std::size_t i = 0; i < layout.cells.size(); ++i)
       if (group.has(layout.cells[i])) whole += layout.cells[i].count * pricer.cells()[i].gradient;
     if (!(group.allreduce(whole) > Seconds{})) continue;
-    out.push_back(line_of(Collective::allreduce, "allreduce dw", axes_text(group.set, p.mesh),
-                          pricer.gradient_groups().size() == 1 ? "all weights" : "weights", 1, whole,
+    const char* what = pricer.gradient_groups().size() == 1 ? "all weights" : "weights";
+    if (group.curve) {
+      const Algorithm& algorithm = *setting.training.allreduce;
+      const Hop& hop = group.path.outermost();
+      const Seconds each = group.allreduce(whole);
+      out.push_back({fmt::format("{} dw", algorithm.name),
+                     axes_text(group.set, p.mesh),
+                     what,
+                     1,
+                     whole,
+                     each,
+                     algorithm.formula,
+                     {{hop.level, group.path.size(), whole, hop.phi, each}}});
+      continue;
+    }
+    out.push_back(line_of(Collective::allreduce, "allreduce dw", axes_text(group.set, p.mesh), what, 1, whole,
                           group.path));
   }
   for (const StageKind& kind : plan.kinds) {
@@ -155,6 +170,35 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
   std::erase_if(out, [](const ExchangeLine& e) { return !(e.each > Seconds{}); });
   std::ranges::stable_sort(out, std::greater{},
                            [](const ExchangeLine& e) { return (e.count * e.each).base(); });
+  return out;
+}
+
+std::string contention_text(const std::vector<ExchangeLine>& lines, const Machine& machine) {
+  std::string out;
+  for (std::size_t k = 0; k < machine.levels.size(); ++k) {
+    const Level& level = machine.levels[k];
+    double phi = 1;
+    for (const ExchangeLine& line : lines)
+      for (const ExchangeStep& step : line.steps)
+        if (step.level == level.name) phi = std::max(phi, step.phi);
+    if (!(phi > 1)) continue;
+    if (!machine.topology.empty()) {
+      out += fmt::format(" φ = {:.3g} on {}: flows of the job share a wire of {}\n", phi, level.name,
+                         machine.topology);
+      continue;
+    }
+    // The narrowest way out on the path up to this level is what they share.
+    std::size_t narrow = k;
+    for (std::size_t j = 0; j <= k; ++j)
+      if (machine.levels[j].inside / machine.levels[j].ports >
+          machine.levels[narrow].inside / machine.levels[narrow].ports)
+        narrow = j;
+    const double ports = machine.levels[narrow].ports;
+    const std::string unit = narrow == 0 ? "GPU" : machine.levels[narrow - 1].name;
+    out += fmt::format(
+        " φ = {:.3g} on {}: {:.3g} flows leave a {} through {:.3g} port{}; {:.3g} ports would make it 1\n",
+        phi, level.name, phi * ports, unit, ports, ports == 1 ? "" : "s", std::ceil(phi * ports));
+  }
   return out;
 }
 

@@ -30,6 +30,10 @@ struct ExchangeLine {
 std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projection& projection,
                                          const Layout& layout, const StagePlan& plan, const Pricer& pricer);
 
+/// Where flows of the job share a wire: "φ = 2 on rack: 4 flows leave a node through 2 ports; 4 ports would
+/// make it 1". One line for each level; empty if none do.
+std::string contention_text(const std::vector<ExchangeLine>& lines, const Machine& machine);
+
 /// Those of one layer; `count` is of that layer alone.
 std::vector<ExchangeLine> layer_exchanges(const Setting& setting, const Projection& projection,
                                           const Cell& cell, const std::string& layer, const Pricer& pricer);

@@ -95,6 +95,15 @@ Json result(const Projection& p, const Answer& answer) {
     out["flops_per_s_per_gpu"] = rate;
     out["mfu"] = rate / peak(setting.machine, setting.training.precision).base();
     out["memory_bytes"] = memory(p.cost->memory);
+    if (p.congested) {
+      const auto& [low, typical, high] = *p.congested;
+      out["congested_time_s"] = {{"epoch_low", (p.iterations * low).base()},
+                                 {"epoch_typical", (p.iterations * typical).base()},
+                                 {"epoch_high", (p.iterations * high).base()}};
+    }
+    if (const auto joules = network_joules(p, setting.machine))
+      out["network_energy_j"] = {{"iteration", *joules}, {"epoch", p.iterations * *joules}};
+    if (setting.training.allreduce) out["allreduce"] = setting.training.allreduce->name;
     if (answer.epochs > 0) {
       out["total"] = {{"epochs", answer.epochs},
                       {"time_s", answer.epochs * p.epoch().base()},
@@ -154,6 +163,14 @@ std::string to_jsonl(const Answer& answer) {
   std::string out;
   for (const Projection& p : answer.results)
     out += result(p, answer).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out;
+}
+
+std::string result_lines(const std::string& answer) {
+  std::string out;
+  const Json whole = Json::parse(answer);
+  for (const Json& one : whole.at("results"))
+    out += one.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return out;
 }
 

@@ -12,6 +12,8 @@ std::string answer_json(const std::vector<std::string>& command, const std::vect
                         const std::string& results);
 /// One result per line.
 std::string to_jsonl(const Answer& answer);
+/// The results of an answer that is JSON already, one per line.
+std::string result_lines(const std::string& answer);
 /// {"error": {...}} for stderr when a command with --json fails.
 std::string error_json(const std::string& kind, const std::string& message, const std::string& help);
 /// The same for mistakes in a file, each with its place.

@@ -71,6 +71,8 @@ double base_of(Holds holds, std::string_view unit) {
       return base_of<Bandwidth>(unit);
     case Holds::flops:
       return base_of<FlopRate>(unit);
+    case Holds::joules:
+      return unit == "GJ" ? 1e9 : unit == "MJ" ? 1e6 : unit == "kJ" ? 1e3 : unit == "mJ" ? 1e-3 : 1;
     default:
       return 1;
   }

@@ -92,6 +92,23 @@ const std::vector<Field>& fields() {
          }},
         {{"efficiency", "efficiency", Holds::share, 5},
          [](const Projection& p, const Answer&) -> Value { return p.efficiency(); }},
+        {{"congested_low", "congested from", Holds::seconds, 6},
+         [](const Projection& p, const Answer&) -> Value {
+           return p.congested ? epoch_of(p, p.congested->low) : Value{};
+         }},
+        {{"congested_typical", "typically", Holds::seconds, 6},
+         [](const Projection& p, const Answer&) -> Value {
+           return p.congested ? epoch_of(p, p.congested->typical) : Value{};
+         }},
+        {{"congested_high", "up to", Holds::seconds, 6},
+         [](const Projection& p, const Answer&) -> Value {
+           return p.congested ? epoch_of(p, p.congested->high) : Value{};
+         }},
+        {{"network_energy", "network energy", Holds::joules, 4},
+         [](const Projection& p, const Answer& a) -> Value {
+           const auto joules = network_joules(p, a.setting->machine);
+           return joules ? Value{p.iterations * *joules} : Value{};
+         }},
         {{"achieved", "flop/s per GPU", Holds::flops, 1},
          [](const Projection& p, const Answer& a) -> Value {
            return model_flop(*a.setting, p.batch) / p.iteration().base() / p.gpus;

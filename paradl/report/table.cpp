@@ -32,6 +32,8 @@ std::string number_text(Holds holds, double number) {
       return three_digits(number);
     case Holds::flops:
       return text(FlopRate{number});
+    case Holds::joules:
+      return joules(number);
   }
   return {};
 }
@@ -54,6 +56,8 @@ std::string_view unit_suffix(Holds holds) {
       return "_per_s";
     case Holds::flops:
       return "_flops_per_s";
+    case Holds::joules:
+      return "_j";
   }
   return "";
 }

@@ -19,6 +19,7 @@ enum class Holds {
   bandwidth,  // bytes per second
   rate,       // anything else per second; the title says what: "samples/s"
   flops,      // flop per second
+  joules,
 };
 
 struct Column {

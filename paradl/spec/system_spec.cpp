@@ -74,9 +74,17 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
                     .latency = map.quantity_or_zero<Seconds>("latency"),
                     .bandwidth = map.quantity<Bandwidth>("bandwidth"),
                     .ports = {},
-                    .oversubscription = map.number("oversubscription", 1, 1e6, 1.0)};
+                    .oversubscription = map.number("oversubscription", 1, 1e6, 1.0),
+                    .watts = {}};
     if (double size = map.number("size", 1, most_gpus); size != std::floor(size))
       map.wrong("size", "`size` must be a whole number", "");
+    if (map.has("watts")) {
+      Reader watts(map.node("watts"), problems, "`watts`");
+      level.watts = Watts{watts.number("idle", 0, 1e6), watts.number("peak", 0, 1e6)};
+      if (level.watts->peak < level.watts->idle)
+        map.wrong("watts", "`peak` is less than `idle`", "exchange them");
+      watts.finish();
+    }
     if (map.has("ports")) level.ports = map.number("ports", 1e-3, 1e6);
     if (level.ports && map.has("oversubscription"))
       map.wrong("oversubscription",
@@ -111,6 +119,25 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
   spec.origin = map.text("source", "");
   spec.device = read_device(map, problems);
   spec.levels = read_levels(map, problems);
+  if (map.has("congestion")) {
+    Reader congestion(map.node("congestion"), problems, "`congestion`");
+    CongestionSpec c;
+    c.typical = congestion.number("factor", 1, 1e3);
+    c.low = congestion.number("low", 1, 1e3, 1.0);
+    c.high = congestion.number("high", 1, 1e3, c.typical);
+    if (!(c.low <= c.typical && c.typical <= c.high))
+      map.wrong("congestion", "`factor` must lie between `low` and `high`", "");
+    congestion.text("source", "");
+    congestion.finish();
+    spec.congestion = c;
+  }
+  spec.topology = map.text("topology", "");
+  if (!spec.topology.empty() && spec.levels.size() > 2)
+    map.wrong("topology", "a topology joins nodes (or GPUs): it stands in the place of one level",
+              "give one or two levels");
+  const std::string duplex = map.text("duplex", "full");
+  if (duplex != "full" && duplex != "half") map.wrong("duplex", "cannot read `duplex`", "write full or half");
+  spec.half_duplex = duplex == "half";
   if (map.has("host")) {
     Reader host(map.node("host"), problems, "`host`");
     spec.host = HostSpec{.memory = host.optional<Bytes>("memory"),

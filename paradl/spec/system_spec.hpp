@@ -17,6 +17,11 @@ struct DeviceSpec {
   std::array<std::optional<FlopRate>, precision_names.size()> peak;  // by Precision
 };
 
+/// What one cable of a level draws, both ends together.
+struct Watts {
+  double idle = 0, peak = 0;
+};
+
 /// Links that join `size` units of the level below.
 struct LevelSpec {
   std::string name;
@@ -25,6 +30,13 @@ struct LevelSpec {
   Bandwidth bandwidth;          // of one port, one direction
   std::optional<double> ports;  // through which one unit of the level below leaves
   double oversubscription = 1;
+  std::optional<Watts> watts;
+};
+
+/// How much longer exchanges between nodes take beside other jobs, from measurements such as GPCNeT's:
+/// typically, at best and at worst.
+struct CongestionSpec {
+  double typical = 1, low = 1, high = 1;
 };
 
 struct HostSpec {
@@ -43,6 +55,9 @@ struct SystemSpec {
   std::string name, summary, origin;
   DeviceSpec device;
   std::vector<LevelSpec> levels;  // innermost first
+  std::string topology;           // of the outermost level, as a word; empty: a tree of the levels
+  bool half_duplex = false;       // both directions of a cable share its bandwidth
+  std::optional<CongestionSpec> congestion;
   std::optional<HostSpec> host;
   std::optional<StorageSpec> node_storage, shared_storage;
 };

@@ -51,6 +51,7 @@ StrategyName read_strategy(std::string_view text) {
           equals != name.npos && find_strategy(name.substr(0, equals)))
         throw UsageError(fmt::format("`{}` is a size, not a strategy", name),
                          fmt::format("sizes go to --grid {}", name));
+      if (name == "serial") throw UsageError("`serial` is one GPU alone and joins no hybrid", "leave it out");
       std::vector<std::string> known{"serial"};
       for (const Strategy* s : strategies()) known.emplace_back(s->name);
       const std::string near = did_you_mean(name, known);

@@ -66,7 +66,7 @@ std::unique_ptr<Topology> make_random_dln(const TopologyWord& word, const WireSp
   const int n = word.groups[0][0], degree = word.groups[0][1], extra = word.groups[0][2];
   if (n < 2) word.refuse("needs 2 switches or more");
   if (degree < 2) word.refuse("needs a degree of 2 or more: the ring");
-  if (2 * n > Graph::most_vertices)
+  if (n > Graph::most_vertices / 2)
     word.refuse(fmt::format("has {} switches; {} are the most", n, Graph::most_vertices / 2));
   word.limit(2.0 * n, n * (double(degree) + extra));
 

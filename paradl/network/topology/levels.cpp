@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <fmt/format.h>
+
+#include "paradl/core/error.hpp"
 #include "paradl/machine/machine.hpp"
 #include "paradl/network/topology/kinds.hpp"
 
@@ -35,6 +38,9 @@ class Levels : public Topology {
       for (int unit = 0; unit < hosts_ / tier.inside; ++unit)
         for (int port = 0; port < tier.ports; ++port)
           add_cable(first_below + unit, vertices_ + unit * tier.inside / tier.gpus, link);
+      if (level.watts)
+        for (std::size_t w = std::size_t(tier.first_wire); w < wires_.size(); ++w)
+          wires_[w].idle = level.watts->idle, wires_[w].peak = level.watts->peak;
       first_below = vertices_;
       vertices_ += hosts_ / tier.gpus;
     }
@@ -96,6 +102,23 @@ std::unique_ptr<Topology> levels_topology(const Machine& machine) {
   }
   word.limit(vertices, cables);
   return std::make_unique<Levels>(machine);
+}
+
+std::unique_ptr<Topology> topology_of(const Machine& machine) {
+  if (machine.topology.empty()) return nullptr;
+  const Level &node = machine.levels.front(), &network = machine.levels.back();
+  const WireSpec wires{.link = network.link, .half_duplex = machine.half_duplex, .inside = node.link};
+  const int gpus = int(machine.gpus()), each = int(node.gpus);
+  const bool nodes = machine.levels.size() > 1 && each > 1;
+  const int ports = std::clamp(int(network.ports), 1, each);
+  auto topology = read_topology(
+      nodes ? fmt::format("{}/nvswitch:{},{}", machine.topology, each, ports) : machine.topology, wires,
+      gpus);
+  if (topology->hosts() < gpus)
+    throw UsageError(fmt::format("{}: the topology {} has room for {} GPUs, and the levels have {}",
+                                 machine.name, machine.topology, topology->hosts(), gpus),
+                     "make the sizes of the levels and the topology agree");
+  return topology;
 }
 
 }  // namespace paradl

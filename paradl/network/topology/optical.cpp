@@ -1,10 +1,14 @@
 #include "paradl/network/topology/optical.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "paradl/core/error.hpp"
+#include "paradl/core/units.hpp"
 
 namespace paradl {
 
@@ -72,6 +76,40 @@ Seconds reconfiguration_time(const Schedule& schedule, const OpticalTopology& to
   int most = 0;
   for (const auto& [from, to] : all) most = std::max({most, ++out[std::size_t(from)], ++in[std::size_t(to)]});
   return most <= topology.optics().ports ? Seconds{} : changes * topology.optics().reconfiguration;
+}
+
+std::unique_ptr<Topology> read_optical(std::string_view text, const WireSpec& wires, int hosts) {
+  const auto refuse = [&](const std::string& reason) {
+    return UsageError(fmt::format("the topology `{}` {}", shortened(std::string(text)), reason),
+                      "write optical:1MB,100GB/s,8,4,20us+torus:8,8: threshold, rate, hosts and circuits of "
+                      "a rack, set-up");
+  };
+  const std::size_t colon = text.find(':'), plus = text.find('+');
+  if (colon == text.npos || plus == text.npos) throw refuse("names no electrical network behind a `+`");
+  std::vector<std::string> words;
+  for (std::string_view rest = text.substr(colon + 1, plus - colon - 1);;) {
+    words.emplace_back(rest.substr(0, rest.find(',')));
+    if (words.back().size() == rest.size()) break;
+    rest.remove_prefix(words.back().size() + 1);
+  }
+  if (words.size() != 5) throw refuse(fmt::format("has {} values for its circuits, not 5", words.size()));
+  const auto whole = [&](const std::string& word) {
+    int value = 0;
+    const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (failed != std::errc{} || end != word.data() + word.size() || value < 1 || value > 100'000)
+      throw refuse(fmt::format("has `{}` where a number from 1 to 100000 should be", word));
+    return value;
+  };
+  const auto threshold = parse<Bytes>(words[0]);
+  const auto rate = parse<Bandwidth>(words[1]);
+  const auto setup = parse<Seconds>(words[4]);
+  if (!threshold || !rate || !setup || !(rate->base() > 0)) throw refuse("has circuits that cannot be read");
+  const Optics optics{.threshold = *threshold,
+                      .circuit = {wires.link.alpha, 1.0 / *rate},
+                      .hosts = whole(words[2]),
+                      .ports = whole(words[3]),
+                      .reconfiguration = *setup};
+  return std::make_unique<OpticalTopology>(read_topology(text.substr(plus + 1), wires, hosts), optics);
 }
 
 }  // namespace paradl

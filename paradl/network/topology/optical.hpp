@@ -38,6 +38,10 @@ class OpticalTopology : public Topology {
   std::vector<int> circuit_;  // of each rack and port: the wire to the optical switch
 };
 
+/// `optical:1MB,100GB/s,8,4,20us+SPEC`: threshold, rate, hosts of a rack, circuits of a rack, set-up; then
+/// the electrical network.
+std::unique_ptr<Topology> read_optical(std::string_view text, const WireSpec& wires, int hosts);
+
 /// How long the circuits of a schedule take to be set up, one repetition after another. Nothing if every rack
 /// has ports enough for all circuits that it ever needs: they stay.
 Seconds reconfiguration_time(const Schedule& schedule, const OpticalTopology& topology,

@@ -1,0 +1,98 @@
+#include "paradl/mesh/routed.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "paradl/network/timing.hpp"
+
+namespace paradl {
+namespace {
+
+/// The longest latency, the slowest wire and the contention of flows that start together, GPU r on host r.
+template <class Target>
+Hop send_all(Hop hop, int gpus, const Topology& topology, Target target_of) {
+  Schedule flows;
+  flows.ranks = gpus;
+  flows.begin();
+  for (int r = 0; r < gpus; ++r)
+    if (const int to = target_of(r); to != r) flows.add({.source = r, .target = to, .bytes = Bytes{1e6}});
+  if (flows.flows.empty()) return hop;
+  std::vector<int> seats(std::size_t(gpus), 0), wires;
+  std::iota(seats.begin(), seats.end(), 0);
+  Link slowest;
+  for (const Flow& flow : flows.flows) {
+    wires.clear();
+    topology.route(flow.source, flow.target, wires);
+    Seconds latency;
+    for (const int w : wires) {
+      latency += topology.wires()[std::size_t(w)].link.alpha;
+      slowest.beta = std::max(slowest.beta, topology.wires()[std::size_t(w)].link.beta);
+    }
+    slowest.alpha = std::max(slowest.alpha, latency);
+  }
+  hop.link = slowest;
+  hop.phi = link_load(flows, topology, seats).phi;
+  return hop;
+}
+
+/// The members of a group in their order: how far each is from the first.
+std::vector<int> offsets(const Mesh& mesh, AxisSet set) {
+  std::vector<int> out{0};
+  for (int a = mesh.axes - 1; a >= 0; --a) {
+    if (!(set & axis_bit(a))) continue;
+    const int n = mesh.axis[std::size_t(a)].parts.total, stride = int(mesh.stride(a));
+    std::vector<int> more;
+    for (int k = 0; k < n; ++k)
+      for (const int offset : out) more.push_back(offset + k * stride);
+    out = std::move(more);
+  }
+  return out;
+}
+
+/// The place of GPU r in its group, along the same axes.
+int place_in_group(int r, const Mesh& mesh, AxisSet set) {
+  int place = 0, size = 1;
+  for (int a = mesh.axes - 1; a >= 0; --a) {
+    const int n = mesh.axis[std::size_t(a)].parts.total;
+    if (set & axis_bit(a)) {
+      place += r / int(mesh.stride(a)) % n * size;
+      size *= n;
+    }
+  }
+  return place;
+}
+
+}  // namespace
+
+Path route_groups(Path path, const Mesh& mesh, AxisSet set, const Topology& topology, int first) {
+  const std::vector<int> member = offsets(mesh, set);
+  int inside = 1;
+  for (int k = 0; k < path.hops; ++k) {
+    Hop& hop = path.hop[std::size_t(k)];
+    if (k >= first && hop.size > 1)
+      hop = send_all(hop, int(mesh.gpus()), topology, [&](int r) {
+        const int place = place_in_group(r, mesh, set), block = inside * int(hop.size);
+        const int next = place / block * block + (place + inside) % block;
+        return r - member[std::size_t(place)] + member[std::size_t(next)];
+      });
+    inside *= int(hop.size);
+  }
+  return path;
+}
+
+Path route_neighbours(Path path, const Mesh& mesh, int axis, int dim, const Topology& topology, int first) {
+  const Parts& parts = mesh.axis[std::size_t(axis)].parts;
+  int n = parts.total, stride = int(mesh.stride(axis));
+  if (dim >= 0) {
+    n = parts.cut[std::size_t(dim)];
+    for (std::size_t later = std::size_t(dim) + 1; later < 3; ++later) stride *= parts.cut[later];
+  }
+  if (path.hops <= first) return path;
+  Hop& hop = path.hop[std::size_t(path.hops - 1)];
+  if (hop.size > 1)
+    hop = send_all(hop, int(mesh.gpus()), topology,
+                   [&](int r) { return r / stride % n == n - 1 ? r : r + stride; });
+  return path;
+}
+
+}  // namespace paradl
