@@ -42,6 +42,7 @@ Seconds setup_of(const Schedule& schedule, const Fabric& fabric) {
 }  // namespace
 
 int hosts_of_a_switch(const Topology& topology) {
+  if (topology.node_size() > 1) return topology.node_size();
   const int hosts = topology.hosts();
   std::vector<int> first(std::size_t(hosts), -1);
   for (const Wire& wire : topology.wires()) {

@@ -23,8 +23,8 @@ struct Fabric {
   int ranks() const { return int(seats.size()); }
 };
 
-/// Hosts of the first switch: what a topology has in the place of nodes. One where every host is a switch of
-/// its own, or all hosts hang on one switch.
+/// GPUs of a node, or hosts of the first switch: what a topology has in the place of nodes. One where every
+/// host is a switch of its own, or all hosts hang on one switch.
 int hosts_of_a_switch(const Topology& topology);
 
 /// What a closed form may know of a fabric: the longest latency and the slowest wire inside a node and

@@ -18,18 +18,14 @@ constexpr bool above(double level, double other) { return level > other * (1 + 1
 MaxMin::MaxMin(const Topology& topology, const Routes& routes)
     : routes_(routes),
       wire_(topology.wires().size()),
-      crossing_(routes.wires.size()),
-      weight_(routes.route.size()),
-      level_(routes.route.size()),
-      binding_(routes.route.size(), none),
-      released_(routes.route.size()),
-      waiting_(routes.route.size()) {
+      flow_(routes.route.size()),
+      crossing_(routes.wires.size()) {
   for (std::size_t w = 0; w < wire_.size(); ++w) {
     wire_[w].bandwidth = 1 / topology.wires()[w].link.beta.base();
     fastest_ = std::max(fastest_, wire_[w].bandwidth);
   }
-  for (std::size_t f = 0; f < weight_.size(); ++f)
-    weight_[f] = 1 / std::max(routes.route[f].latency, least_latency);
+  for (std::size_t f = 0; f < flow_.size(); ++f)
+    flow_[f].weight = 1 / std::max(routes.route[f].latency, least_latency);
 }
 
 // Steps that are twins share their crossings. No harm is done: the flows of a pair of twins have the same
@@ -45,8 +41,9 @@ void MaxMin::enter(std::uint32_t flow) {
     ++wire.flows;
     touch(w);
   }
-  level_[flow] = infinite;  // it would take all it can get
-  binding_[flow] = none;
+  flow_[flow].level = infinite;  // it would take all it can get
+  flow_[flow].binding = none;
+  entered_.push_back(flow);
 }
 
 void MaxMin::leave(std::uint32_t flow) {
@@ -59,6 +56,7 @@ void MaxMin::leave(std::uint32_t flow) {
     --wire_[w].flows;
     touch(w);
   }
+  if (flow_[flow].level == infinite) std::erase(entered_, flow);  // gone before it had a rate
 }
 
 void MaxMin::touch(std::uint32_t wire) {
@@ -68,11 +66,18 @@ void MaxMin::touch(std::uint32_t wire) {
 }
 
 std::span<const std::uint32_t> MaxMin::settle() {
+  for (const std::uint32_t flow : entered_) release(flow);
   for (const std::uint32_t w : touched_) {
     wire_[w].touched = false;
-    open(w);
-    release_higher(w);
+    if (wire_[w].flows == 0) continue;
+    if (can_bind(wire_[w])) {
+      open(w);
+      release_higher(w);
+    } else if (const std::uint32_t last = crossing_[wire_[w].head].flow; flow_[last].binding == w) {
+      release(last);
+    }
   }
+  entered_.clear();
   touched_.clear();
   do {
     release_bound();
@@ -80,8 +85,9 @@ std::span<const std::uint32_t> MaxMin::settle() {
 
   changed_.clear();
   for (const auto& [flow, before] : releases_) {
-    released_[flow] = 0;
-    if (above(level_[flow], before) || above(before, level_[flow])) changed_.push_back(flow);
+    flow_[flow].released = false;
+    const double level = flow_[flow].level;
+    if (above(level, before) || above(before, level)) changed_.push_back(flow);
   }
   for (const std::uint32_t w : open_) wire_[w].open = false;
   releases_.clear();
@@ -99,9 +105,9 @@ void MaxMin::open(std::uint32_t wire) {
 
 /// A flow whose level no longer stands: all its wires may get more or less to carry.
 void MaxMin::release(std::uint32_t flow) {
-  if (released_[flow]) return;
-  released_[flow] = 1;
-  releases_.push_back({flow, level_[flow]});
+  if (flow_[flow].released) return;
+  flow_[flow].released = true;
+  releases_.push_back({flow, flow_[flow].level});
   for (const int w : routes_.of(flow))
     if (can_bind(wire_[std::size_t(w)])) open(std::uint32_t(w));
 }
@@ -109,9 +115,12 @@ void MaxMin::release(std::uint32_t flow) {
 /// Flows that will have to give way on a wire, as far as can be told beforehand. Too few or too many of them
 /// cost time, but do no harm.
 void MaxMin::release_higher(std::uint32_t wire) {
+  std::uint32_t settled = wire_[wire].head;
+  while (settled != none && flow_[crossing_[settled].flow].released) settled = crossing_[settled].after;
+  if (settled == none) return;
   const double level = full_level(wire);
   for (std::uint32_t c = wire_[wire].head; c != none; c = crossing_[c].after)
-    if (level_[crossing_[c].flow] > level) release(crossing_[c].flow);
+    if (flow_[crossing_[c].flow].level > level) release(crossing_[c].flow);
 }
 
 /// The level at which a wire is full if those below it stay where they are.
@@ -120,10 +129,10 @@ double MaxMin::full_level(std::uint32_t wire) const {
     double left = wire_[wire].bandwidth, weight = 0;
     for (std::uint32_t c = wire_[wire].head; c != none; c = crossing_[c].after) {
       const std::uint32_t flow = crossing_[c].flow;
-      if (level_[flow] < level)
-        left -= weight_[flow] * level_[flow];
+      if (flow_[flow].level < level)
+        left -= flow_[flow].weight * flow_[flow].level;
       else
-        weight += weight_[flow];
+        weight += flow_[flow].weight;
     }
     if (weight == 0) return infinite;
     const double next = left / weight;
@@ -136,34 +145,48 @@ double MaxMin::full_level(std::uint32_t wire) const {
 void MaxMin::release_bound() {
   for (; spread_ < open_.size(); ++spread_)
     for (std::uint32_t c = wire_[open_[spread_]].head; c != none; c = crossing_[c].after)
-      if (binding_[crossing_[c].flow] == open_[spread_]) release(crossing_[c].flow);
+      if (flow_[crossing_[c].flow].binding == open_[spread_]) release(crossing_[c].flow);
 }
 
 /// Progressive filling: the wire that is full at the lowest level binds all who wait for it; what they then
 /// send is taken from their other wires. By that a wire's level only rises, so an old one that is found at
 /// the top of the heap is replaced by the present one. False if a flow had to be released: it is in the way.
 bool MaxMin::fill() {
-  const auto later = [](const Candidate& a, const Candidate& b) { return a.level > b.level; };
-  for (const Release& r : releases_) waiting_[r.flow] = 1;
+  for (const Release& r : releases_) flow_[r.flow].waiting = true;
   collect_candidates();
-  std::make_heap(candidates_.begin(), candidates_.end(), later);
+  for (std::size_t at = candidates_.size(); at-- > 0;) sink(at, candidates_[at]);
   while (!candidates_.empty()) {
-    std::pop_heap(candidates_.begin(), candidates_.end(), later);
-    auto& [level, w] = candidates_.back();
+    const auto [level, w] = candidates_.front();
     const WireState& wire = wire_[w];
     const double present = wire.left / wire.weight;
     if (wire.waiting > 0 && above(present, level)) {
-      level = present;
-      std::push_heap(candidates_.begin(), candidates_.end(), later);
+      sink(0, {present, w});
       continue;
     }
     if (wire.waiting > 0 && !share_out(w, level)) return false;
+    const Candidate last = candidates_.back();
     candidates_.pop_back();
+    if (!candidates_.empty()) sink(0, last);
   }
-  for (const Release& r : releases_)  // who still waits shares its wires with nobody
-    if (waiting_[r.flow])
-      give(r.flow, 1 / (routes_.route[r.flow].beta * weight_[r.flow]), std::uint32_t(routes_.of(r.flow)[0]));
+  for (const Release& r : releases_) {
+    FlowState& flow = flow_[r.flow];
+    if (!flow.waiting) continue;  // who still waits shares its wires with nobody
+    flow.waiting = false;
+    flow.level = 1 / (routes_.route[r.flow].beta * flow.weight);
+    flow.binding = std::uint32_t(routes_.of(r.flow)[0]);
+  }
   return true;
+}
+
+/// Puts a candidate where its place in the heap is, at `at` or below.
+void MaxMin::sink(std::size_t at, Candidate candidate) {
+  const std::size_t size = candidates_.size();
+  for (std::size_t child; (child = 2 * at + 1) < size; at = child) {
+    if (child + 1 < size && candidates_[child + 1].level < candidates_[child].level) ++child;
+    if (candidates_[child].level >= candidate.level) break;
+    candidates_[at] = candidates_[child];
+  }
+  candidates_[at] = candidate;
 }
 
 void MaxMin::collect_candidates() {
@@ -172,15 +195,15 @@ void MaxMin::collect_candidates() {
     WireState& wire = wire_[w];
     wire.left = wire.bandwidth;
     wire.weight = 0;
-    wire.waiting = 0;
+    wire.waiting = false;
     if (!can_bind(wire)) continue;
     for (std::uint32_t c = wire.head; c != none; c = crossing_[c].after) {
       const std::uint32_t flow = crossing_[c].flow;
-      if (waiting_[flow]) {
-        wire.weight += weight_[flow];
+      if (flow_[flow].waiting) {
+        wire.weight += flow_[flow].weight;
         ++wire.waiting;
       } else {
-        wire.left -= weight_[flow] * level_[flow];
+        wire.left -= flow_[flow].weight * flow_[flow].level;
       }
     }
     if (wire.waiting > 0) candidates_.push_back({wire.left / wire.weight, w});
@@ -191,22 +214,24 @@ bool MaxMin::share_out(std::uint32_t w, double level) {
   const std::size_t before = releases_.size();
   for (std::uint32_t c = wire_[w].head; c != none; c = crossing_[c].after) {
     const std::uint32_t flow = crossing_[c].flow;
-    if (waiting_[flow])
+    if (flow_[flow].waiting)
       give(flow, level, w);
-    else if (above(level_[flow], level))
+    else if (above(flow_[flow].level, level))
       release(flow);  // not fair: it was left where it was, and is now higher than others on a full wire
   }
   return releases_.size() == before;
 }
 
-void MaxMin::give(std::uint32_t flow, double level, std::uint32_t wire) {
-  waiting_[flow] = 0;
-  level_[flow] = level;
-  binding_[flow] = wire;
-  for (const int w : routes_.of(flow)) {
-    wire_[std::size_t(w)].left -= weight_[flow] * level;
-    wire_[std::size_t(w)].weight -= weight_[flow];
-    --wire_[std::size_t(w)].waiting;
+void MaxMin::give(std::uint32_t f, double level, std::uint32_t binding) {
+  FlowState& flow = flow_[f];
+  flow.waiting = false;
+  flow.level = level;
+  flow.binding = binding;
+  for (const int w : routes_.of(f)) {
+    WireState& wire = wire_[std::size_t(w)];
+    wire.left -= flow.weight * level;
+    wire.weight -= flow.weight;
+    --wire.waiting;
   }
 }
 

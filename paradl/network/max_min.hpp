@@ -22,7 +22,7 @@ class MaxMin {
 
   /// Shares the wires again after flows came and went. Returns those that have another rate than before.
   std::span<const std::uint32_t> settle();
-  double rate(std::uint32_t flow) const { return weight_[flow] * level_[flow]; }  // B/s
+  double rate(std::uint32_t flow) const { return flow_[flow].weight * flow_[flow].level; }  // B/s
 
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -37,6 +37,11 @@ class MaxMin {
     bool touched = false, open = false;
     double bandwidth = 0;         // B/s
     double left = 0, weight = 0;  // for those that wait; theirs
+  };
+  struct FlowState {
+    double weight = 0, level = 0;
+    std::uint32_t binding = none;            // wire
+    bool released = false, waiting = false;  // those that wait are released
   };
   struct Release {
     std::uint32_t flow;
@@ -58,17 +63,18 @@ class MaxMin {
   double full_level(std::uint32_t wire) const;
   bool fill();
   void collect_candidates();
+  void sink(std::size_t at, Candidate candidate);
   bool share_out(std::uint32_t wire, double level);
   void give(std::uint32_t flow, double level, std::uint32_t wire);
 
   const Routes& routes_;
   double fastest_ = 0;  // B/s, of any wire
   std::vector<WireState> wire_;
-  std::vector<Crossing> crossing_;                // of each entry of Routes::wires
-  std::vector<double> weight_, level_;            // of each flow
-  std::vector<std::uint32_t> binding_;            // wire of each flow
-  std::vector<std::uint8_t> released_, waiting_;  // flows; those that wait are released
-  std::vector<std::uint32_t> touched_, open_, changed_;
+  std::vector<FlowState> flow_;
+  std::vector<Crossing> crossing_;      // of each entry of Routes::wires
+  std::vector<std::uint32_t> entered_;  // flows, since the wires were shared
+  std::vector<std::uint32_t> touched_;  // wires, since then
+  std::vector<std::uint32_t> open_, changed_;
   std::size_t spread_ = 0;  // of the open wires, those whose flows have been looked at
   std::vector<Release> releases_;
   std::vector<Candidate> candidates_;

@@ -7,7 +7,8 @@
 namespace paradl {
 
 /// Watches the states that something goes through, and tells when one comes back (Brent's way: each state is
-/// compared with one anchor, and the anchor moves on in strides that double).
+/// compared with one anchor, and the anchor moves on in strides that grow; slowly, as a repetition that has
+/// to be simulated costs far more than a comparison).
 class Recurrence {
  public:
   struct Period {
@@ -23,7 +24,7 @@ class Recurrence {
     const Period since{repetition - repetition_, time - time_};
     if (same(state)) return since;
     if (anchor_.empty() || since.repetitions >= stride_) {
-      stride_ = anchor_.empty() ? 1 : 2 * stride_;
+      stride_ = anchor_.empty() ? 1 : stride_ + stride_ / 4 + 1;
       repetition_ = repetition;
       time_ = time;
       std::swap(anchor_, state);

@@ -40,6 +40,9 @@ class Topology {
     route(from, to, wires);
   }
 
+  /// GPUs of a node; 1 where hosts are no part of anything.
+  virtual int node_size() const { return 1; }
+
   /// How to draw it: one place a vertex. Unless a kind knows better: hosts on a circle, switches on one
   /// inside.
   virtual std::vector<Place> places() const;

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "paradl/core/units.hpp"
+#include "tests/support/approx.hpp"
 
 namespace paradl {
 namespace {
@@ -127,11 +128,11 @@ TEST_CASE("what is not finite is not dressed up as something else") {
 TEST_CASE("what is printed can be read back") {
   for (const double seconds : {3e-9, 4.56e-6, 0.0789, 12.3}) {
     CAPTURE(seconds);
-    CHECK(parse<Seconds>(text(Seconds{seconds}))->base() == doctest::Approx(seconds).epsilon(1e-12));
+    CHECK(parse<Seconds>(text(Seconds{seconds}))->base() == paradl::test::approx(seconds).epsilon(1e-12));
   }
   CHECK(parse<Bytes>(text(Bytes{40.0 * 1'073'741'824})) == Bytes{40.0 * 1'073'741'824});
-  CHECK(parse<Bandwidth>(text(Bandwidth{2.04e12}))->base() == doctest::Approx(2.04e12));
-  CHECK(parse<FlopRate>(text(FlopRate{312e12}))->base() == doctest::Approx(312e12));
+  CHECK(parse<Bandwidth>(text(Bandwidth{2.04e12}))->base() == paradl::test::approx(2.04e12));
+  CHECK(parse<FlopRate>(text(FlopRate{312e12}))->base() == paradl::test::approx(312e12));
 }
 
 }  // namespace

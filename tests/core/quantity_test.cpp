@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
+
 namespace paradl {
 namespace {
 using namespace literals;
@@ -34,9 +36,9 @@ TEST_CASE("dimensions follow the arithmetic") {
 
 TEST_CASE("quantities calculate as numbers do") {
   // 100 MB over 12.5 GB/s: 1e8 / 1.25e10 = 8 ms
-  CHECK((100.0_MB / 12.5_GBps).base() == doctest::Approx(8e-3));
+  CHECK((100.0_MB / 12.5_GBps).base() == paradl::test::approx(8e-3));
   // 31.4 Tflop at 15.7 Tflop/s: 2 s
-  CHECK((Flop{31.4e12} / 15.7_Tflops).base() == doctest::Approx(2));
+  CHECK((Flop{31.4e12} / 15.7_Tflops).base() == paradl::test::approx(2));
   CHECK(1.0_s + 500.0_ms - 250.0_ms == 1.25_s);
   CHECK(2.0 * 3.0_us * 4.0 / 8.0 == 3.0_us);
   CHECK(1.0_ms < 1.0_s);

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
+
 namespace paradl {
 namespace {
 
@@ -24,10 +26,10 @@ void check_table(const Textbook& book) {
     CAPTURE(name);
     const auto one = parse<Q>("1 " + name);
     REQUIRE(one);
-    CHECK(one->base() == doctest::Approx(base).epsilon(1e-15));
+    CHECK(one->base() == paradl::test::approx(base).epsilon(1e-15));
     const auto many = parse<Q>("2.5" + name);  // the space may be left out
     REQUIRE(many);
-    CHECK(many->base() == doctest::Approx(2.5 * base).epsilon(1e-15));
+    CHECK(many->base() == paradl::test::approx(2.5 * base).epsilon(1e-15));
   }
 }
 
@@ -63,7 +65,7 @@ TEST_CASE("known hardware reads as its data sheet says") {
   CHECK(parse<Bandwidth>("100 Gb/s") == Bandwidth{12.5e9});  // EDR InfiniBand
   CHECK(parse<Bytes>("16 GiB") == Bytes{17'179'869'184});
   CHECK(parse<FlopRate>("15.7 Tflop/s") == FlopRate{15.7e12});
-  CHECK(parse<Seconds>("500 ns")->base() == doctest::Approx(5e-7));
+  CHECK(parse<Seconds>("500 ns")->base() == paradl::test::approx(5e-7));
   CHECK(parse<Seconds>("1e-3 s") == Seconds{1e-3});
   CHECK(parse<Seconds>("0 us") == Seconds{0});
 }

@@ -3,6 +3,7 @@
 // is the law.
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
 
 using namespace paradl;
@@ -21,7 +22,7 @@ void check_time(const Projection& engine, const Projection& paper, std::initiali
   REQUIRE((engine.cost && paper.cost));
   for (const Term t : list) {
     CAPTURE(term_names[std::size_t(t)].title);
-    CHECK((*engine.cost)[t].base() == doctest::Approx((*paper.cost)[t].base()).epsilon(1e-12));
+    CHECK((*engine.cost)[t].base() == paradl::test::approx((*paper.cost)[t].base()).epsilon(1e-12));
   }
 }
 
@@ -49,7 +50,7 @@ TEST_CASE("serial and data: engine and closed form are equal") {
       CAPTURE(p);
       const auto engine = bench.engine("data", p, 64), paper = bench.paper("data", p, 64);
       check_time(engine, paper, all);
-      CHECK(memory(engine) == doctest::Approx(memory(paper)));
+      CHECK(memory(engine) == paradl::test::approx(memory(paper)));
     }
   }
 }
@@ -60,10 +61,10 @@ TEST_CASE("spatial: equal from three parts on, half the halo with two, none with
     CAPTURE(p);
     const auto engine = bench.engine("spatial", p, 64), paper = bench.paper("spatial", p, 64);
     check_time(engine, paper, all);
-    CHECK(memory(engine) == doctest::Approx(memory(paper)));
+    CHECK(memory(engine) == paradl::test::approx(memory(paper)));
   }
   CHECK((*bench.engine("spatial", "2", 64).cost)[Term::halo_exchange].base() ==
-        doctest::Approx((*bench.paper("spatial", "2", 64).cost)[Term::halo_exchange].base() / 2));
+        paradl::test::approx((*bench.paper("spatial", "2", 64).cost)[Term::halo_exchange].base() / 2));
   CHECK((*bench.engine("spatial", "1", 64).cost)[Term::halo_exchange] == Seconds{});
   CHECK((*bench.paper("spatial", "1", 64).cost)[Term::halo_exchange] == Seconds{});
 }
@@ -87,10 +88,10 @@ TEST_CASE("layer: equal for equal stages, pure and pipelined") {
       REQUIRE((engine.cost && paper.cost));
       // The engine shows idling as `bubble`, the closed form has it in forward and backward.
       CHECK(engine.cost->compute().base() ==
-            doctest::Approx(paper.cost->compute().base()).epsilon(S == 1 ? 1e-12 : 1e-9));
+            paradl::test::approx(paper.cost->compute().base()).epsilon(S == 1 ? 1e-12 : 1e-9));
       check_time(engine, paper, {Term::stage_transfer, Term::gradient_exchange});
       // One stage runs each micro-batch to its end; the closed form keeps all of them even then.
-      if (engine.gpus > 1 || S == 1) CHECK(memory(engine) == doctest::Approx(memory(paper)));
+      if (engine.gpus > 1 || S == 1) CHECK(memory(engine) == paradl::test::approx(memory(paper)));
     }
   }
 }
@@ -103,7 +104,7 @@ TEST_CASE("filter: equal where the last output may stay in slices") {
     check_time(engine, paper, all);
     // The closed form keeps all of y_G; the engine leaves it in slices.
     const double last = 2 * 64 * 2048 * 4.0;
-    CHECK(memory(paper) - memory(engine) == doctest::Approx(last * (1 - 1 / std::stod(p))));
+    CHECK(memory(paper) - memory(engine) == paradl::test::approx(last * (1 - 1 / std::stod(p))));
   }
 }
 
@@ -116,7 +117,7 @@ TEST_CASE("filter: a loss that wants all channels costs one allgather more") {
   const double extra = ((*whole.engine("filter", "4", 64).cost)[Term::activation_exchange] -
                         (*slices.engine("filter", "4", 64).cost)[Term::activation_exchange])
                            .base();
-  CHECK(extra == doctest::Approx(3 * (alpha + 64 * 2048 * 4 / 4 * beta)));
+  CHECK(extra == paradl::test::approx(3 * (alpha + 64 * 2048 * 4 / 4 * beta)));
 }
 
 TEST_CASE("channel: the engine sums the last layer too") {
@@ -128,8 +129,8 @@ TEST_CASE("channel: the engine sums the last layer too") {
     check_time(engine, paper, {Term::forward, Term::backward, Term::update, Term::gradient_exchange});
     const double difference =
         ((*engine.cost)[Term::activation_exchange] - (*paper.cost)[Term::activation_exchange]).base();
-    CHECK(difference == doctest::Approx(2 * (p - 1) * (alpha + 64 * 2048 * 4.0 / p * beta)));
-    CHECK(memory(engine) == doctest::Approx(memory(paper)));  // sums leave y whole
+    CHECK(difference == paradl::test::approx(2 * (p - 1) * (alpha + 64 * 2048 * 4.0 / p * beta)));
+    CHECK(memory(engine) == paradl::test::approx(memory(paper)));  // sums leave y whole
   }
 }
 
@@ -154,9 +155,9 @@ TEST_CASE("rounded iterations: exchanges and updates happen ceil(D/B) times, com
   const auto a = up.engine("data", "4", 64), b = exact.engine("data", "4", 64);
   CHECK(a.iterations == 16);
   CHECK((a.iterations * a.cost->communication()).base() ==
-        doctest::Approx((16 * b.cost->communication()).base()));
+        paradl::test::approx((16 * b.cost->communication()).base()));
   CHECK((a.iterations * (*a.cost)[Term::forward]).base() ==
-        doctest::Approx((b.iterations * (*b.cost)[Term::forward]).base()));
+        paradl::test::approx((b.iterations * (*b.cost)[Term::forward]).base()));
   check_time(a, up.paper("data", "4", 64), all);
 }
 
@@ -168,9 +169,10 @@ TEST_CASE("spatial with a rule: layers after the last that may be cut run whole,
   const auto paper = bench.paper("spatial", "4", 64);
   // y of the first relu is gathered, its gradient scattered back: 2 * 3 (alpha + m/4 beta), m = 64 * 2048 * 4
   // B
-  CHECK((*paper.cost)[Term::activation_exchange].base() == doctest::Approx(6 * (alpha + 131072 * beta)));
+  CHECK((*paper.cost)[Term::activation_exchange].base() == paradl::test::approx(6 * (alpha + 131072 * beta)));
   const auto engine = bench.engine("spatial", "4", 64);
   check_time(engine, paper, {Term::forward, Term::backward, Term::halo_exchange});
   // the engine slices the gradient, which every PE has whole, for nothing
-  CHECK((*engine.cost)[Term::activation_exchange].base() == doctest::Approx(3 * (alpha + 131072 * beta)));
+  CHECK((*engine.cost)[Term::activation_exchange].base() ==
+        paradl::test::approx(3 * (alpha + 131072 * beta)));
 }

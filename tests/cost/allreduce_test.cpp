@@ -1,6 +1,7 @@
 // A strategy's gradient exchange carried by an algorithm of choice.
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
 
 using namespace paradl;
@@ -34,13 +35,13 @@ TEST_CASE("on one level a ring is what it always was") {
   }());
   Bench ring(chain(2), flat_machine(), with("ring"));
   for (const char* grid : {"2", "4", "16", "64"})
-    CHECK(exchange(ring, "data", grid) == doctest::Approx(exchange(by_default, "data", grid)));
+    CHECK(exchange(ring, "data", grid) == paradl::test::approx(exchange(by_default, "data", grid)));
 }
 
 TEST_CASE("halving and doubling: 2 log p start-ups, the same bytes") {
   Bench bench(chain(2), flat_machine(), with("hd"));
   // p = 16: 2 * 4 alpha + 2 * 15/16 W beta
-  CHECK(exchange(bench, "data", "16") == doctest::Approx(8 * alpha + 2 * 15.0 / 16 * W * beta));
+  CHECK(exchange(bench, "data", "16") == paradl::test::approx(8 * alpha + 2 * 15.0 / 16 * W * beta));
 }
 
 TEST_CASE("a ring on each level by name is the default on two levels") {
@@ -50,16 +51,16 @@ TEST_CASE("a ring on each level by name is the default on two levels") {
     return t;
   }());
   Bench named(chain(2), two_level_machine(), with("ring+ring"));
-  CHECK(exchange(named, "data", "64") == doctest::Approx(exchange(by_default, "data", "64")));
+  CHECK(exchange(named, "data", "64") == paradl::test::approx(exchange(by_default, "data", "64")));
   CHECK(exchange(named, "data+filter", "16x4") ==
-        doctest::Approx(exchange(by_default, "data+filter", "16x4")));
+        paradl::test::approx(exchange(by_default, "data+filter", "16x4")));
 }
 
 TEST_CASE("sparse gradients send less, dense ones what a ring sends") {
   Bench ring(chain(2), flat_machine(), with("ring"));
   Bench dense(chain(2), flat_machine(), with("sparse-ring", 1));
   Bench sparse(chain(2), flat_machine(), with("sparse-ring", 0.001));
-  CHECK(exchange(dense, "data", "16") == doctest::Approx(exchange(ring, "data", "16")));
+  CHECK(exchange(dense, "data", "16") == paradl::test::approx(exchange(ring, "data", "16")));
   CHECK(exchange(sparse, "data", "16") < exchange(ring, "data", "16"));
 }
 
@@ -82,7 +83,7 @@ TEST_CASE("a slower network lengthens exchanges between nodes and nothing else")
   const double inside = 6 * (alpha + W / 4 * beta);
   const double before = (*a.cost)[Term::gradient_exchange].base(),
                after = (*b.cost)[Term::gradient_exchange].base();
-  CHECK(after - inside == doctest::Approx(3 * (before - inside)));
+  CHECK(after - inside == paradl::test::approx(3 * (before - inside)));
   CHECK(congested(two_level_machine(), 1).levels[1].link.beta == two_level_machine().levels[1].link.beta);
 }
 
@@ -93,6 +94,6 @@ TEST_CASE("cables draw their idle power all the time, their peak while exchanges
   const Projection p = bench.engine("data", "4", 64);
   // four GPUs with a cable each
   const double T = p.iteration().base(), busy = p.cost->communication().base();
-  CHECK(*network_joules(p, machine) == doctest::Approx(4 * (2 * T + 8 * busy)));
+  CHECK(*network_joules(p, machine) == paradl::test::approx(4 * (2 * T + 8 * busy)));
   CHECK_FALSE(network_joules(p, flat_machine()));
 }

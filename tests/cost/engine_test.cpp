@@ -3,6 +3,7 @@
 // B.
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
 
 using namespace paradl;
@@ -26,7 +27,7 @@ TEST_CASE("data sums all gradients once") {
   Bench bench(chain(2), flat_machine(), plain());
   // 2(p-1)(alpha + W/p beta) with W = 2 * 576 * 4 = 4608 B, p = 4
   CHECK(comm(bench.engine("data", "4", 32), Term::gradient_exchange) ==
-        doctest::Approx(6 * (alpha + 1152 * beta)));
+        paradl::test::approx(6 * (alpha + 1152 * beta)));
   CHECK(bench.engine("data", "4", 32).cost->communication() ==
         bench.engine("data", "4", 32).cost->exposed_communication());
 }
@@ -35,7 +36,7 @@ TEST_CASE("filter gathers y forward and sums dx backward, for every layer but th
   Bench bench(chain(2), flat_machine(), plain());
   // allgather 3(alpha + m/4 beta) and allreduce 6(alpha + m/4 beta) of y_1 = 262144 B
   CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
-        doctest::Approx(9 * (alpha + 65536 * beta)));
+        paradl::test::approx(9 * (alpha + 65536 * beta)));
   CHECK(comm(bench.engine("filter", "4", 32), Term::gradient_exchange) == 0);
 }
 
@@ -44,14 +45,14 @@ TEST_CASE("filter with reduce-scatter backward moves two volumes instead of thre
   t.reduction = Reduction::reduce_scatter;
   Bench bench(chain(2), flat_machine(), t);
   CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
-        doctest::Approx(6 * (alpha + 65536 * beta)));
+        paradl::test::approx(6 * (alpha + 65536 * beta)));
 }
 
 TEST_CASE("channel sums every y forward, the last one too, and gathers dx backward") {
   Bench bench(chain(2), flat_machine(), plain());
   // two allreduces of 6 steps, one allgather of 3
   CHECK(comm(bench.engine("channel", "4", 32), Term::activation_exchange) ==
-        doctest::Approx(15 * (alpha + 65536 * beta)));
+        paradl::test::approx(15 * (alpha + 65536 * beta)));
 }
 
 TEST_CASE("two axes that cut the same filters must leave one to each") {
@@ -73,29 +74,29 @@ TEST_CASE("tensor needs one sum forward for a pair of products") {
   Bench bench(chain(2), flat_machine(), plain());
   // conv0 filter -> slices -> conv1 channel: y_1 of the pair summed forward; the input needs no gradient
   CHECK(comm(bench.engine("tensor", "4", 32), Term::activation_exchange) ==
-        doctest::Approx(6 * (alpha + 65536 * beta)));
+        paradl::test::approx(6 * (alpha + 65536 * beta)));
   Bench four(chain(4), flat_machine(), plain());
   // forward: y of conv1 and conv3; backward: dx of conv2 (filter), which is the gradient of conv1's output
   CHECK(comm(four.engine("tensor", "4", 32), Term::activation_exchange) ==
-        doctest::Approx(18 * (alpha + 65536 * beta)));
+        paradl::test::approx(18 * (alpha + 65536 * beta)));
 }
 
 TEST_CASE("spatial trades one row with each neighbour, for x forward and dy backward") {
   Bench bench(chain(2), flat_machine(), plain());
   // one row: 8 channels * 16 * 32 samples * 4 B = 16384 B; per layer: 2 neighbours forward, 2 backward
   CHECK(comm(bench.engine("spatial", "4", 32), Term::halo_exchange) ==
-        doctest::Approx(2 * 4 * (alpha + 16384 * beta)));
+        paradl::test::approx(2 * 4 * (alpha + 16384 * beta)));
   SUBCASE("two parts have one neighbour each") {
     CHECK(comm(bench.engine("spatial", "2", 32), Term::halo_exchange) ==
-          doctest::Approx(2 * 2 * (alpha + 16384 * beta)));
+          paradl::test::approx(2 * 2 * (alpha + 16384 * beta)));
   }
   SUBCASE("a 2x2 cut has two neighbours and rows of half the length") {
     CHECK(comm(bench.engine("spatial", "2x2", 32), Term::halo_exchange) ==
-          doctest::Approx(2 * 2 * 2 * (alpha + 8192 * beta)));
+          paradl::test::approx(2 * 2 * 2 * (alpha + 8192 * beta)));
   }
   SUBCASE("its gradients are summed like those of data") {
     CHECK(comm(bench.engine("spatial", "4", 32), Term::gradient_exchange) ==
-          doctest::Approx(6 * (alpha + 1152 * beta)));
+          paradl::test::approx(6 * (alpha + 1152 * beta)));
   }
 }
 
@@ -110,7 +111,7 @@ TEST_CASE("pooling that tiles its input needs no halo, a strided convolution hal
       work_of("  - {name: a, op: conv, filters: 8, kernel: 3, stride: 2, padding: 1, bias: false}\n"),
       flat_machine(), plain());
   CHECK(comm(strided.engine("spatial", "4", 32), Term::halo_exchange) ==
-        doctest::Approx((alpha + 16384 * beta) + (alpha + 8192 * beta)));
+        paradl::test::approx((alpha + 16384 * beta) + (alpha + 8192 * beta)));
 }
 
 TEST_CASE("a fully connected layer under spatial runs whole, after one allgather") {
@@ -120,12 +121,12 @@ TEST_CASE("a fully connected layer under spatial runs whole, after one allgather
       "  - {name: fc, op: fc, filters: 10, bias: false}\n");
   Bench bench(work, flat_machine(), plain());
   const Projection p = bench.engine("spatial", "4", 32);
-  CHECK(comm(p, Term::activation_exchange) == doctest::Approx(3 * (alpha + 65536 * beta)));
+  CHECK(comm(p, Term::activation_exchange) == paradl::test::approx(3 * (alpha + 65536 * beta)));
   const Layout& layout = bench.planner->layout(p.mesh);
   CHECK(layout.role[0][2] == Role::whole);
   // and its weights are not summed over the parts, which all have the same gradient: 576 items instead of 576
   // + 20480
-  CHECK(comm(p, Term::gradient_exchange) == doctest::Approx(6 * (alpha + 576 * beta)));
+  CHECK(comm(p, Term::gradient_exchange) == paradl::test::approx(6 * (alpha + 576 * beta)));
 }
 
 TEST_CASE("layers that work channel by channel take slices as they come") {
@@ -137,10 +138,10 @@ TEST_CASE("layers that work channel by channel take slices as they come") {
   Bench bench(work, flat_machine(), plain());
   // Only the pooled tensor is exchanged: a quarter of 262144 B
   CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
-        doctest::Approx(9 * (alpha + 16384 * beta)));
+        paradl::test::approx(9 * (alpha + 16384 * beta)));
   // and every layer's arithmetic is shared by four
   const auto serial = bench.engine("serial", "", 32), split = bench.engine("filter", "4", 32);
-  CHECK(comm(split, Term::forward) == doctest::Approx(comm(serial, Term::forward) / 4));
+  CHECK(comm(split, Term::forward) == paradl::test::approx(comm(serial, Term::forward) / 4));
 }
 
 TEST_CASE("a tensor that two layers read is gathered once") {
@@ -151,15 +152,15 @@ TEST_CASE("a tensor that two layers read is gathered once") {
       "[b, c]}\n");
   Bench bench(work, flat_machine(), plain());
   CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
-        doctest::Approx(9 * (alpha + 65536 * beta)));
+        paradl::test::approx(9 * (alpha + 65536 * beta)));
 }
 
 TEST_CASE("an update touches only the weights that a PE holds") {
   Bench bench(chain(2), flat_machine(), plain());
   const double whole = comm(bench.engine("data", "4", 32), Term::update);
   CHECK(whole > 0);
-  CHECK(comm(bench.engine("filter", "4", 32), Term::update) == doctest::Approx(whole / 4));
-  CHECK(comm(bench.engine("data+filter", "2x4", 32), Term::update) == doctest::Approx(whole / 4));
+  CHECK(comm(bench.engine("filter", "4", 32), Term::update) == paradl::test::approx(whole / 4));
+  CHECK(comm(bench.engine("data+filter", "2x4", 32), Term::update) == paradl::test::approx(whole / 4));
 }
 
 TEST_CASE("synchronised batch norm sums two numbers a channel each way") {
@@ -172,7 +173,7 @@ TEST_CASE("synchronised batch norm sums two numbers a channel each way") {
   t.synchronised_batch_norm = true;
   Bench sync(work, flat_machine(), t);
   CHECK(comm(sync.engine("data", "4", 32), Term::activation_exchange) ==
-        doctest::Approx(2 * 6 * (alpha + 16 * beta)));
+        paradl::test::approx(2 * 6 * (alpha + 16 * beta)));
 }
 
 TEST_CASE("memory of data, part by part") {
@@ -201,8 +202,8 @@ TEST_CASE("one PE of any kind costs what serial costs") {
     const Projection one = bench.engine(std::string(axis->name), "1", 32);
     REQUIRE(one.cost);
     CHECK(one.cost->communication() == Seconds{});
-    CHECK(one.iteration().base() == doctest::Approx(serial.iteration().base()));
-    CHECK(one.efficiency() == doctest::Approx(1));
+    CHECK(one.iteration().base() == paradl::test::approx(serial.iteration().base()));
+    CHECK(one.efficiency() == paradl::test::approx(1));
   }
 }
 
@@ -220,10 +221,10 @@ TEST_CASE("a hybrid with one PE on every axis but one is that axis alone") {
                          outer = bench.engine(std::string(b->name) + "+" + std::string(a->name), "4x1", 32);
         REQUIRE((alone.cost && inner.cost && outer.cost));
         for (std::size_t term = 0; term < terms; ++term) {
-          CHECK(inner.cost->exposed[term].base() == doctest::Approx(alone.cost->exposed[term].base()));
-          CHECK(outer.cost->exposed[term].base() == doctest::Approx(alone.cost->exposed[term].base()));
+          CHECK(inner.cost->exposed[term].base() == paradl::test::approx(alone.cost->exposed[term].base()));
+          CHECK(outer.cost->exposed[term].base() == paradl::test::approx(alone.cost->exposed[term].base()));
         }
-        CHECK(inner.cost->memory.total().base() == doctest::Approx(alone.cost->memory.total().base()));
+        CHECK(inner.cost->memory.total().base() == paradl::test::approx(alone.cost->memory.total().base()));
       }
   }
 }
@@ -235,7 +236,7 @@ TEST_CASE("three axes are priced by the same code") {
   REQUIRE(three.cost);
   CHECK(three.gpus == 16);
   CHECK(comm(three, Term::halo_exchange) > 0);
-  CHECK(comm(three, Term::forward) == doctest::Approx(comm(two, Term::forward) / 2));
+  CHECK(comm(three, Term::forward) == paradl::test::approx(comm(two, Term::forward) / 2));
   // each group of four gathers only its half of the rows
   CHECK(comm(three, Term::activation_exchange) < comm(two, Term::activation_exchange));
   const Projection pipe = bench.engine("data+layer+tensor", "2x2x4", 32);
@@ -268,8 +269,8 @@ TEST_CASE("an axis of one PE changes neither time nor memory, whatever a layer k
   for (const char* other : {"filter", "channel", "spatial", "tensor", "layer"}) {
     CAPTURE(other);
     const Projection one = bench.engine("data+" + std::string(other), "4x1", 32);
-    CHECK(one.iteration().base() == doctest::Approx(alone.iteration().base()));
-    CHECK(one.cost->memory.total().base() == doctest::Approx(alone.cost->memory.total().base()));
+    CHECK(one.iteration().base() == paradl::test::approx(alone.iteration().base()));
+    CHECK(one.cost->memory.total().base() == paradl::test::approx(alone.cost->memory.total().base()));
   }
 }
 
@@ -292,9 +293,9 @@ TEST_CASE("halos backward are rows of dy as it is cut") {
   Bench bench(chain(1), flat_machine(), plain());
   // forward x is whole under filter: 16384 B a row; backward dy is in slices of a quarter
   const double filter = comm(bench.engine("spatial+filter", "4x4", 32), Term::halo_exchange);
-  CHECK(filter == doctest::Approx(2 * (alpha + 16384 * beta) + 2 * (alpha + 4096 * beta)));
+  CHECK(filter == paradl::test::approx(2 * (alpha + 16384 * beta) + 2 * (alpha + 4096 * beta)));
   const double channel = comm(bench.engine("spatial+channel", "4x4", 32), Term::halo_exchange);
-  CHECK(channel == doctest::Approx(2 * (alpha + 4096 * beta) + 2 * (alpha + 16384 * beta)));
+  CHECK(channel == paradl::test::approx(2 * (alpha + 4096 * beta) + 2 * (alpha + 16384 * beta)));
 }
 
 TEST_CASE("filter and channel together: slices are taken before sums are made") {
@@ -306,7 +307,7 @@ TEST_CASE("filter and channel together: slices are taken before sums are made") 
   const double half = 131072;
   const double forward = 2 * (2 * (alpha + half / 2 * beta)) + (alpha + half / 2 * beta);
   const double backward = 2 * (alpha + half / 2 * beta) + (alpha + half / 2 * beta);
-  CHECK(comm(p, Term::activation_exchange) == doctest::Approx(forward + backward));
+  CHECK(comm(p, Term::activation_exchange) == paradl::test::approx(forward + backward));
 }
 
 TEST_CASE("serial is fully efficient, with rounded iterations too, and rates are those of the epoch") {
@@ -314,9 +315,9 @@ TEST_CASE("serial is fully efficient, with rounded iterations too, and rates are
   t.ceil_iterations = true;
   Bench bench(chain(3), flat_machine(), t);
   const Projection p = bench.engine("serial", "", 600);  // D = 1000
-  CHECK(p.efficiency() == doctest::Approx(1));
-  CHECK(p.samples_per_s() == doctest::Approx(1000 / p.epoch().base()));
-  CHECK(bench.paper("serial", "", 600).efficiency() == doctest::Approx(1));
+  CHECK(p.efficiency() == paradl::test::approx(1));
+  CHECK(p.samples_per_s() == paradl::test::approx(1000 / p.epoch().base()));
+  CHECK(bench.paper("serial", "", 600).efficiency() == paradl::test::approx(1));
 }
 
 TEST_CASE("overlap hides, and never costs") {
@@ -328,7 +329,7 @@ TEST_CASE("overlap hides, and never costs") {
     const Projection a = with.engine("data", grid, 1024), b = without.engine("data", grid, 1024);
     CHECK(a.iteration() <= b.iteration());
     CHECK(a.cost->hidden > Seconds{});
-    CHECK(a.cost->communication().base() == doctest::Approx(b.cost->communication().base()));
+    CHECK(a.cost->communication().base() == paradl::test::approx(b.cost->communication().base()));
     const Projection c = with.engine("data+layer", std::string(grid) + "x2", 1024),
                      d = without.engine("data+layer", std::string(grid) + "x2", 1024);
     CHECK(c.iteration() <= d.iteration());

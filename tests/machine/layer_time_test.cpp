@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
 #include "tests/support/spec_text.hpp"
 
 namespace paradl {
@@ -28,7 +29,7 @@ LayerTimes times_of(const std::string& text, Precision precision = Precision::fp
                     Optimizer optimizer = Optimizer::sgd) {
   return layer_times(workload_of(text), pencil(), precision, optimizer);
 }
-doctest::Approx near(double value) { return doctest::Approx(value).epsilon(1e-12); }
+doctest::Approx near(double value) { return paradl::test::approx(value).epsilon(1e-12); }
 
 TEST_CASE("roofline: each layer takes as long as its arithmetic or its memory, by hand") {
   const LayerTimes times = times_of(two_layers);

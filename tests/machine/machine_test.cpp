@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
 #include "tests/support/spec_text.hpp"
 
 namespace paradl {
@@ -35,8 +36,8 @@ TEST_CASE("a machine has as many GPUs as its sizes multiply to") {
 
 TEST_CASE("a link is its latency and the inverse of its bandwidth") {
   const Machine machine = of_levels({"name: node, size: 4"});
-  CHECK(machine.levels[0].link.alpha.base() == doctest::Approx(2e-6));
-  CHECK(machine.levels[0].link.beta.base() == doctest::Approx(80e-12));  // 80 ps a byte
+  CHECK(machine.levels[0].link.alpha.base() == paradl::test::approx(2e-6));
+  CHECK(machine.levels[0].link.beta.base() == paradl::test::approx(80e-12));  // 80 ps a byte
 }
 
 TEST_CASE("without `ports` every GPU has its own, so that nothing is shared") {
@@ -111,20 +112,21 @@ TEST_CASE("ABCI: two ports for the four GPUs of a node, and a third of them betw
   CHECK(abci.levels[0].ports == 1);
   CHECK(abci.levels[1].ports == 2);
   CHECK(abci.levels[1].inside == 4);
-  CHECK(abci.levels[2].ports == doctest::Approx(68.0 / 3));  // 34 nodes of 2, a third
+  CHECK(abci.levels[2].ports == paradl::test::approx(68.0 / 3));  // 34 nodes of 2, a third
   CHECK(abci.levels[2].inside == 136);
   CHECK(abci.spanned_by(4).name == "node");
   CHECK(abci.spanned_by(64).name == "rack");
   CHECK(abci.spanned_by(136).name == "rack");
   CHECK(abci.spanned_by(1024).name == "machine");
-  CHECK(abci.levels[1].link.beta.base() == doctest::Approx(80e-12));  // EDR: 12.5 GB/s
+  CHECK(abci.levels[1].link.beta.base() == paradl::test::approx(80e-12));  // EDR: 12.5 GB/s
 }
 
 TEST_CASE("both descriptions of ABCI agree on what leaves a rack") {
   const Machine paper = build_machine(shipped().system("abci-paper"));
   REQUIRE(paper.levels.size() == 4);
   CHECK(paper.levels[2].ports == 34);  // 17 nodes of 2 on a leaf switch
-  CHECK(paper.levels[3].ports == doctest::Approx(build_machine(shipped().system("abci")).levels[2].ports));
+  CHECK(paper.levels[3].ports ==
+        paradl::test::approx(build_machine(shipped().system("abci")).levels[2].ports));
 }
 
 TEST_CASE("nodes of Selene have a port for each GPU, those of the vTrain cluster one for two") {

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
 
 using namespace paradl;
@@ -39,7 +40,7 @@ TEST_CASE("a group over several nodes climbs both levels") {
   CHECK(path.size() == 64);
   // (c0-1)(a0 + m/c0 b0) + (c1-1)(a1 + m/(c0 c1) phi b1), twice for an allreduce; m = 64 MB
   const double expected = 2 * (3 * (10e-6 + 16e6 * 1e-10) + 15 * (40e-6 + 1e6 * 2 * 8e-11));
-  CHECK(cost(Collective::allreduce, path)(Bytes{64e6}).base() == doctest::Approx(expected));
+  CHECK(cost(Collective::allreduce, path)(Bytes{64e6}).base() == paradl::test::approx(expected));
 }
 
 TEST_CASE("groups that nodes do not hold whole are cut by the worst placed one") {

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
+
 using namespace paradl;
 
 namespace {
@@ -49,6 +51,6 @@ TEST_CASE("the balanced partition is as good as trying every border") {
     REQUIRE(int(first.size()) == stages);
     CHECK(first.front() == 0);
     CHECK(std::ranges::adjacent_find(first, std::greater_equal{}) == first.end());  // no empty stage
-    CHECK(longest(weight, first) == doctest::Approx(brute_force(weight, 0, stages)).epsilon(1e-9));
+    CHECK(longest(weight, first) == paradl::test::approx(brute_force(weight, 0, stages)).epsilon(1e-9));
   }
 }

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "paradl/network/timing.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
 #include "tests/support/spec_text.hpp"
 
@@ -39,9 +40,10 @@ TEST_CASE("on a tree of levels, what is counted is what the routes give") {
     const Path counted = group_path(mesh, axis_bit(axis), abci);
     const Path routed = route_groups(counted, mesh, axis_bit(axis), *tree);
     CHECK(counted.outermost().phi == phi);
-    CHECK(routed.outermost().phi == doctest::Approx(phi));
-    CHECK(routed.outermost().link.alpha.base() == doctest::Approx(counted.outermost().link.alpha.base()));
-    CHECK(routed.outermost().link.beta.base() == doctest::Approx(counted.outermost().link.beta.base()));
+    CHECK(routed.outermost().phi == paradl::test::approx(phi));
+    CHECK(routed.outermost().link.alpha.base() ==
+          paradl::test::approx(counted.outermost().link.alpha.base()));
+    CHECK(routed.outermost().link.beta.base() == paradl::test::approx(counted.outermost().link.beta.base()));
   }
 }
 
@@ -51,7 +53,7 @@ TEST_CASE("four ports a node leave nothing to share, counted and routed") {
   const Path counted = group_path(mesh, axis_bit(0), wide);
   CHECK(counted.outermost().phi == 1);
   CHECK(route_groups(counted, mesh, axis_bit(0), *levels_topology(wide)).outermost().phi ==
-        doctest::Approx(1));
+        paradl::test::approx(1));
 }
 
 TEST_CASE("neighbours of a cut: as counted") {
@@ -60,7 +62,7 @@ TEST_CASE("neighbours of a cut: as counted") {
   const Mesh mesh = mesh_of("spatial", "8");  // two nodes: one pair of neighbours crosses
   const Path counted = neighbour_path(mesh, 0, 0, abci);
   const Path routed = route_neighbours(counted, mesh, 0, 0, *tree);
-  CHECK(counted.outermost().phi == doctest::Approx(routed.outermost().phi));
+  CHECK(counted.outermost().phi == paradl::test::approx(routed.outermost().phi));
 }
 
 TEST_CASE("on a torus neighbours are near and others are not") {
@@ -75,10 +77,10 @@ TEST_CASE("on a torus neighbours are near and others are not") {
   path.hops = 1;
   path.hop[0] = {8, machine.levels[0].link, 1, "all"};
   const Path inner = route_groups(path, rows, axis_bit(1), *torus, 0);
-  CHECK(inner.outermost().phi == doctest::Approx(1));
-  CHECK(inner.outermost().link.alpha.base() == doctest::Approx(10e-6));
+  CHECK(inner.outermost().phi == paradl::test::approx(1));
+  CHECK(inner.outermost().link.alpha.base() == paradl::test::approx(10e-6));
   // Columns too: one hop in the other direction.
-  CHECK(route_groups(path, rows, axis_bit(0), *torus, 0).outermost().phi == doctest::Approx(1));
+  CHECK(route_groups(path, rows, axis_bit(0), *torus, 0).outermost().phi == paradl::test::approx(1));
   // 16 groups of 4 that lie four apart: every ring goes over the wires of others.
   path.hop[0].size = 16;
   CHECK(route_groups(path, mesh_of("data+filter", "16x4"), axis_bit(0), *torus, 0).outermost().phi > 1);

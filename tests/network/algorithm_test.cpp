@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
+
 namespace paradl {
 namespace {
 using namespace literals;
@@ -12,7 +14,7 @@ const Link slow{.alpha = 1.0_us, .beta = 1.0 / 1.0_GBps};
 const Link fast{.alpha = 0.5_us, .beta = 1.0 / 10.0_GBps};
 
 Ways flat(int p) { return {.inner = {}, .outer = {double(p), slow, 1, ""}}; }
-doctest::Approx near(double value) { return doctest::Approx(value).epsilon(1e-12); }
+doctest::Approx near(double value) { return paradl::test::approx(value).epsilon(1e-12); }
 
 double time(std::string_view name, Job job, const Ways& ways) {
   return find_algorithm(name)->closed_form(job, ways)(job.bytes).base();

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "paradl/network/algorithm.hpp"
+#include "tests/support/approx.hpp"
 
 namespace paradl {
 namespace {
@@ -68,7 +69,7 @@ TEST_CASE("on a crossbar the closed form is the sum of the steps") {
     if (algorithm.name == "double-tree" || algorithm.name == "auto") return;
     const double steps = crossbar_time(algorithm.schedule(job)).base();
     CHECK(algorithm.closed_form(job, crossbar(job))(job.bytes).base() ==
-          doctest::Approx(steps).epsilon(1e-9));
+          paradl::test::approx(steps).epsilon(1e-9));
     exact.insert(algorithm.name);
   });
   CHECK(exact.size() == 20);  // all but those and multitree, which needs a topology
@@ -85,7 +86,8 @@ TEST_CASE(
       const Seconds form = tree.closed_form(job, crossbar(job))(job.bytes);
       const Seconds steps = crossbar_time(tree.schedule(job));
       CHECK(steps <= form);
-      CHECK(form.base() <= doctest::Approx((steps + job.bytes / segments * link.beta).base()).epsilon(1e-9));
+      CHECK(form.base() <=
+            paradl::test::approx((steps + job.bytes / segments * link.beta).base()).epsilon(1e-9));
     }
   for (int p = 2; p <= 33; ++p) {
     CAPTURE(p);
@@ -104,7 +106,7 @@ TEST_CASE("doubling beta doubles the bytes' part, and alpha the rest") {
     for (Hop* hop : {&later.inner, &later.outer}) hop->link.alpha *= 2;
     const auto time = [&](const Ways& ways) { return algorithm.closed_form(job, ways)(job.bytes).base(); };
     const double base = time(crossbar(job));
-    CHECK(time(slower) + time(later) == doctest::Approx(3 * base).epsilon(1e-9));
+    CHECK(time(slower) + time(later) == paradl::test::approx(3 * base).epsilon(1e-9));
   });
 }
 
@@ -124,7 +126,7 @@ TEST_CASE("the best number of segments is near the square root of (L-1) m beta /
   // = 2.00896 s
   const Job job{.ranks = 64, .bytes = 1.0_GB};
   CHECK(find_algorithm("tree-pipelined")->closed_form(job, crossbar(job))(job.bytes).base() ==
-        doctest::Approx(2.00896).epsilon(1e-4));
+        paradl::test::approx(2.00896).epsilon(1e-4));
 }
 
 TEST_CASE("a pipelined tree is paced by the mean of its ways") {
@@ -132,7 +134,7 @@ TEST_CASE("a pipelined tree is paced by the mean of its ways") {
   const Ways ways{.inner = {2, {}, 1, ""}, .outer = {4, link, 1, ""}};
   const Job job{.ranks = 8, .bytes = 3.0_MB, .per_node = 2, .segments = 3};
   CHECK(find_algorithm("tree-pipelined")->closed_form(job, ways)(job.bytes).base() ==
-        doctest::Approx(10 * 2.0 / 3 * 1001e-6).epsilon(1e-9));
+        paradl::test::approx(10 * 2.0 / 3 * 1001e-6).epsilon(1e-9));
 }
 
 TEST_CASE("DLN(4,2), 100 MiB, 12.5 GB/s, 500 ns a wire: the times that SimGrid gives") {
@@ -144,18 +146,18 @@ TEST_CASE("DLN(4,2), 100 MiB, 12.5 GB/s, 500 ns a wire: the times that SimGrid g
   const auto milliseconds = [&](std::string_view name) {
     return 1e3 * find_algorithm(name)->closed_form(job, ways)(job.bytes).base();
   };
-  CHECK(milliseconds("shd") == doctest::Approx(16.53).epsilon(1e-3));
-  CHECK(milliseconds("hd") == doctest::Approx(28.33).epsilon(1e-3));
-  CHECK(milliseconds("hd-far") == doctest::Approx(63.72).epsilon(1e-3));
-  CHECK(milliseconds("ring") == doctest::Approx(16.70).epsilon(1e-3));
+  CHECK(milliseconds("shd") == paradl::test::approx(16.53).epsilon(1e-3));
+  CHECK(milliseconds("hd") == paradl::test::approx(28.33).epsilon(1e-3));
+  CHECK(milliseconds("hd-far") == paradl::test::approx(63.72).epsilon(1e-3));
+  CHECK(milliseconds("ring") == paradl::test::approx(16.70).epsilon(1e-3));
   // DLN(4,3): eight hosts on four chords, and the ring wins
   const Ways crowded{.inner = {8, {1.0_us, beta}, 1, ""}, .outer = {16, {1.5_us, beta}, 8, ""}};
   const auto larger_loop = read_topology("dln:4,3", {.link = {0.5_us, beta}}, 128);
   const Job larger{.ranks = 128, .bytes = Bytes{104857600}, .per_node = 8, .topology = larger_loop.get()};
   CHECK(1e3 * find_algorithm("shd")->closed_form(larger, crowded)(larger.bytes).base() ==
-        doctest::Approx(18.63).epsilon(1e-3));
+        paradl::test::approx(18.63).epsilon(1e-3));
   CHECK(1e3 * find_algorithm("ring")->closed_form(larger, crowded)(larger.bytes).base() ==
-        doctest::Approx(17.03).epsilon(1e-3));
+        paradl::test::approx(17.03).epsilon(1e-3));
   // Without chords to choose from, the order of partners changes nothing.
   const Job anywhere{.ranks = 64, .bytes = Bytes{104857600}, .per_node = 4};
   CHECK(find_algorithm("shd")->closed_form(anywhere, ways)(anywhere.bytes) ==
@@ -167,7 +169,7 @@ TEST_CASE("rings on an 8 x 8 torus: 0.875 of the buffer on each of four wires") 
   Ways ways = crossbar(job);
   ways.ports = 4;
   const Curve curve = find_algorithm("ring-2d")->closed_form(job, ways);
-  CHECK((curve(1.0_GB) - curve(0.0_B)).base() == doctest::Approx(0.875));
+  CHECK((curve(1.0_GB) - curve(0.0_B)).base() == paradl::test::approx(0.875));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
+
 namespace paradl {
 namespace {
 using namespace literals;
@@ -22,7 +24,7 @@ Path path_of(const std::vector<Hop>& hops) {
 }
 Path flat(double p, Link link, double phi = 1) { return path_of({{p, link, phi, "flat"}}); }
 
-doctest::Approx near(double value) { return doctest::Approx(value).epsilon(1e-12); }
+doctest::Approx near(double value) { return paradl::test::approx(value).epsilon(1e-12); }
 
 TEST_CASE("a ring allreduce of 4 PEs, by hand") {
   // 2(p-1) steps of m/p: 6 (1 us + 1 MB / 1 GB/s) = 6 * 1001 us
@@ -138,7 +140,8 @@ TEST_CASE("on equal links two levels move as many bytes as one ring, with fewer 
 
 TEST_CASE("large rings cost twice the buffer and no more per byte") {
   // 2 (p-1)/p -> 2
-  CHECK(cost(Collective::allreduce, flat(1e6, slow)).per_byte.base() == doctest::Approx(2e-9).epsilon(1e-5));
+  CHECK(cost(Collective::allreduce, flat(1e6, slow)).per_byte.base() ==
+        paradl::test::approx(2e-9).epsilon(1e-5));
 }
 
 TEST_CASE("every collective has a name and a formula to explain it with") {

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
 #include "tests/support/network.hpp"
 #include "tests/support/simgrid.hpp"
 
@@ -12,8 +13,9 @@ namespace {
 double simulated(const Schedule& schedule, const Topology& topology) {
   const std::vector<int> seats = in_order(schedule.ranks);
   const double quick = microseconds(simulate_flows(schedule, topology, seats));
-  CHECK(quick == doctest::Approx(microseconds(simulate_flows(schedule, topology, seats, Effort::every_event)))
-                     .epsilon(1e-9));
+  CHECK(quick ==
+        paradl::test::approx(microseconds(simulate_flows(schedule, topology, seats, Effort::every_event)))
+            .epsilon(1e-9));
   return quick;
 }
 
@@ -44,9 +46,9 @@ void on_random_schedules(Law law) {
 
 TEST_CASE("a message takes the latency of its way, then its bytes") {
   const auto line = network_of("mesh:4");
-  CHECK(simulated(schedule_of(4, {{{message(0, 3, 10)}}}), *line) == doctest::Approx(3 + 10));
-  CHECK(simulated(schedule_of(4, {{{message(0, 3, 10)}, 7}}), *line) == doctest::Approx(7 * (3 + 10)));
-  CHECK(simulated(schedule_of(4, {{{message(0, 3, 0)}}}), *line) == doctest::Approx(3));
+  CHECK(simulated(schedule_of(4, {{{message(0, 3, 10)}}}), *line) == paradl::test::approx(3 + 10));
+  CHECK(simulated(schedule_of(4, {{{message(0, 3, 10)}, 7}}), *line) == paradl::test::approx(7 * (3 + 10)));
+  CHECK(simulated(schedule_of(4, {{{message(0, 3, 0)}}}), *line) == paradl::test::approx(3));
 }
 
 TEST_CASE("nothing to send takes no time") {
@@ -62,15 +64,16 @@ TEST_CASE("flows on one wire share it by the inverse of their latency") {
   const auto line = network_of("mesh:5");
   const std::vector<Flow> both = {message(1, 3, 10), message(2, 3, 10)};
   CHECK(simulated(schedule_of(5, {{both}, {{message(2, 0, 100)}}}), *line) ==
-        doctest::Approx(15.5 + 2 + 100));
-  CHECK(simulated(schedule_of(5, {{both}}), *line) == doctest::Approx(1 + 20));  // the wire is never idle
+        paradl::test::approx(15.5 + 2 + 100));
+  CHECK(simulated(schedule_of(5, {{both}}), *line) ==
+        paradl::test::approx(1 + 20));  // the wire is never idle
 }
 
 TEST_CASE("a chain: the long flow gets what both short ones leave") {
   const auto line = network_of("mesh:3");
   const Schedule s = schedule_of(3, {{{message(0, 2, 10), message(0, 1, 10), message(1, 2, 10)}}});
   // 1 us alone for the short ones; then 1 : 2 on either wire until 15.5 us, when 5.5 kB are left.
-  CHECK(simulated(s, *line) == doctest::Approx(15.5 + 5.5));
+  CHECK(simulated(s, *line) == paradl::test::approx(15.5 + 5.5));
 }
 
 TEST_CASE("what a narrow wire keeps a flow from using goes to others") {
@@ -80,7 +83,7 @@ TEST_CASE("what a narrow wire keeps a flow from using goes to others") {
   drawn.way(1, 2, {wide, thin});
   // The narrow wire lets 0.1 GB/s through; 0.9 GB/s are left on the wide one.
   CHECK(simulated(schedule_of(3, {{{message(0, 2, 10), message(1, 2, 90)}}}), drawn) ==
-        doctest::Approx(2 + 100));
+        paradl::test::approx(2 + 100));
 }
 
 TEST_CASE("flows alike that meet need not end together") {
@@ -94,23 +97,23 @@ TEST_CASE("flows alike that meet need not end together") {
   drawn.way(1, 0, {c});
   const std::vector<Flow> flows = {message(0, 1, 10), message(2, 3, 10), message(4, 5, 10),
                                    message(6, 7, 10)};
-  CHECK(simulated(schedule_of(8, {{flows}}), drawn) == doctest::Approx(2 + 30));
+  CHECK(simulated(schedule_of(8, {{flows}}), drawn) == paradl::test::approx(2 + 30));
   CHECK(simulated(schedule_of(8, {{flows}, {{message(1, 0, 100)}}}), drawn) ==
-        doctest::Approx(2 + 15 + 1 + 100));
+        paradl::test::approx(2 + 15 + 1 + 100));
 }
 
 TEST_CASE("a rank goes on when its own messages are through") {
   const auto star = network_of("crossbar", 4);
   const Schedule s =
       schedule_of(4, {{{message(0, 1, 10), message(2, 3, 20)}}, {{message(0, 1, 20), message(2, 3, 10)}}});
-  CHECK(simulated(s, *star) == doctest::Approx(2 * 2 + 30));
-  CHECK(microseconds(link_load(s, *star, in_order(4))) == doctest::Approx(2 * 2 + 40));
+  CHECK(simulated(s, *star) == paradl::test::approx(2 * 2 + 30));
+  CHECK(microseconds(link_load(s, *star, in_order(4))) == paradl::test::approx(2 * 2 + 40));
 }
 
 TEST_CASE("a message waits for both its ends") {
   const auto star = network_of("crossbar", 3);
   const Schedule s = schedule_of(3, {{{message(0, 1, 10)}}, {{message(1, 2, 10)}}, {{message(2, 0, 10)}}});
-  CHECK(simulated(s, *star) == doctest::Approx(3 * (2 + 10)));
+  CHECK(simulated(s, *star) == paradl::test::approx(3 * (2 + 10)));
 }
 
 TEST_CASE("the slowest neighbours pace a ring") {
@@ -118,7 +121,7 @@ TEST_CASE("the slowest neighbours pace a ring") {
   const auto tree = network_of("fattree:2;4,2;1,4;1,1");
   std::vector<Flow> flows;
   for (int r = 0; r < 8; ++r) flows.push_back(message(r, (r + 1) % 8, 10));
-  CHECK(simulated(schedule_of(8, {{flows, 1000}}), *tree) == doctest::Approx(1000 * (4 + 10)));
+  CHECK(simulated(schedule_of(8, {{flows, 1000}}), *tree) == paradl::test::approx(1000 * (4 + 10)));
 }
 
 TEST_CASE("phi, wire and step are those of the link load") {
@@ -155,7 +158,8 @@ TEST_CASE("law: the same network with all times k times as long takes k times as
     const double k = 3;
     const auto slower =
         network_of(word, 0, {.link = {k * plain_wires().link.alpha, k * plain_wires().link.beta}});
-    CHECK(simulated(schedule, *slower) == doctest::Approx(k * simulated(schedule, network)).epsilon(1e-6));
+    CHECK(simulated(schedule, *slower) ==
+          paradl::test::approx(k * simulated(schedule, network)).epsilon(1e-6));
   });
 }
 
@@ -163,7 +167,7 @@ TEST_CASE("law: without latency twice the bandwidth halves the time") {
   on_random_schedules([](const Schedule& schedule, const Topology&, const std::string& word) {
     const auto slow = network_of(word, 0, {.link = {Seconds{}, SecondsPerByte{2e-9}}});
     const auto fast = network_of(word, 0, {.link = {Seconds{}, SecondsPerByte{1e-9}}});
-    CHECK(simulated(schedule, *slow) == doctest::Approx(2 * simulated(schedule, *fast)).epsilon(1e-6));
+    CHECK(simulated(schedule, *slow) == paradl::test::approx(2 * simulated(schedule, *fast)).epsilon(1e-6));
   });
 }
 
@@ -193,7 +197,7 @@ TEST_CASE("law: on a crossbar the names of ranks do not matter") {
       flow.source = name[std::size_t(flow.source)];
       flow.target = name[std::size_t(flow.target)];
     }
-    CHECK(simulated(renamed, *star) == doctest::Approx(simulated(schedule, *star)).epsilon(1e-6));
+    CHECK(simulated(renamed, *star) == paradl::test::approx(simulated(schedule, *star)).epsilon(1e-6));
   }
 }
 

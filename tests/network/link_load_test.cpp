@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
 #include "tests/support/network.hpp"
 #include "tests/support/simgrid.hpp"
 
@@ -11,8 +12,8 @@ TEST_CASE("a step takes its longest latency and what its busiest wire has to car
   const auto line = network_of("mesh:3");
   const Schedule s = schedule_of(3, {{{message(0, 2, 10), message(1, 2, 30)}}});
   const Timing timing = link_load(s, *line, in_order(3));
-  CHECK(microseconds(timing) == doctest::Approx(2 + 40));
-  CHECK(timing.phi == doctest::Approx(40.0 / 30));  // longer by a third than the larger one alone
+  CHECK(microseconds(timing) == paradl::test::approx(2 + 40));
+  CHECK(timing.phi == paradl::test::approx(40.0 / 30));  // longer by a third than the larger one alone
   CHECK(line->wires()[std::size_t(timing.wire)].from == 1);
   CHECK(line->wires()[std::size_t(timing.wire)].to == 2);
   CHECK(timing.step == 0);
@@ -22,8 +23,8 @@ TEST_CASE("steps and repetitions add up; phi is that of the worst step") {
   const auto line = network_of("mesh:4");
   const Schedule s = schedule_of(4, {{{message(0, 1, 10)}, 5}, {{message(0, 2, 10), message(1, 3, 10)}, 2}});
   const Timing timing = link_load(s, *line, in_order(4));
-  CHECK(microseconds(timing) == doctest::Approx(5 * (1 + 10) + 2 * (2 + 20)));
-  CHECK(timing.phi == doctest::Approx(2));
+  CHECK(microseconds(timing) == paradl::test::approx(5 * (1 + 10) + 2 * (2 + 20)));
+  CHECK(timing.phi == paradl::test::approx(2));
   CHECK(timing.step == 1);
 }
 
@@ -34,9 +35,9 @@ TEST_CASE("a wire is as fast as it is") {
   drawn.way(1, 2, {wide});
   const Schedule s = schedule_of(3, {{{message(0, 2, 10), message(1, 2, 10)}}});
   const Timing timing = link_load(s, drawn, in_order(3));
-  CHECK(microseconds(timing) == doctest::Approx(2 + 10));  // the wide one needs 2 us for both
+  CHECK(microseconds(timing) == paradl::test::approx(2 + 10));  // the wide one needs 2 us for both
   CHECK(timing.wire == narrow);
-  CHECK(timing.phi == doctest::Approx(1));
+  CHECK(timing.phi == paradl::test::approx(1));
 }
 
 TEST_CASE("nothing to send takes no time") {
@@ -53,8 +54,8 @@ TEST_CASE("nothing to send takes no time") {
 TEST_CASE("ranks are where their seats are") {
   const auto line = network_of("mesh:4");
   const Schedule s = schedule_of(2, {{{message(0, 1, 10)}}});
-  CHECK(microseconds(link_load(s, *line, std::vector{0, 1})) == doctest::Approx(1 + 10));
-  CHECK(microseconds(link_load(s, *line, std::vector{3, 0})) == doctest::Approx(3 + 10));
+  CHECK(microseconds(link_load(s, *line, std::vector{0, 1})) == paradl::test::approx(1 + 10));
+  CHECK(microseconds(link_load(s, *line, std::vector{3, 0})) == paradl::test::approx(3 + 10));
 }
 
 TEST_CASE("known contention comes out") {
@@ -64,16 +65,17 @@ TEST_CASE("known contention comes out") {
   };
   SUBCASE("halving-doubling on a torus: flows of a block all cross its middle") {
     const Timing t = load("torus:8,8", 64, SimgridSchedule(in_order(64), N).halving_doubling());
-    CHECK(t.phi == doctest::Approx(4));
-    CHECK(t.time.base() == doctest::Approx(N * b * 3.375 + 2 * 2 * 7 * 500e-9).epsilon(1e-3));
+    CHECK(t.phi == paradl::test::approx(4));
+    CHECK(t.time.base() == paradl::test::approx(N * b * 3.375 + 2 * 2 * 7 * 500e-9).epsilon(1e-3));
   }
   SUBCASE("on DLN(4,2) all hosts of a switch use one chord; shifted, each has its own") {
-    CHECK(load("dln:4,2", 64, SimgridSchedule(in_order(64), N).halving_doubling()).phi == doctest::Approx(4));
+    CHECK(load("dln:4,2", 64, SimgridSchedule(in_order(64), N).halving_doubling()).phi ==
+          paradl::test::approx(4));
     CHECK(load("dln:4,2", 64, SimgridSchedule(in_order(64), N).shifted_halving_doubling(4, 2)).phi ==
-          doctest::Approx(1));
+          paradl::test::approx(1));
   }
   SUBCASE("a ring fits a tapered fat tree") {
     CHECK(load("fattree:2;24,3;1,8;1,1", 64, SimgridSchedule(in_order(64), N).ring()).phi ==
-          doctest::Approx(1));
+          paradl::test::approx(1));
   }
 }

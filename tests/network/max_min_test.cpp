@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
 #include "tests/support/network.hpp"
 #include "tests/support/simgrid.hpp"
 
@@ -75,7 +76,7 @@ TEST_CASE("law: rates found bit by bit are those found all at once") {
       rates.settle();
       const std::vector<double> fair = fair_rates(r.network, routes, under_way);
       for (std::uint32_t f = 0; f < 40; ++f)
-        if (under_way[f]) REQUIRE(rates.rate(f) == doctest::Approx(fair[f]).epsilon(1e-9));
+        if (under_way[f]) REQUIRE(rates.rate(f) == paradl::test::approx(fair[f]).epsilon(1e-9));
     }
   }
 }
@@ -90,8 +91,8 @@ TEST_CASE("only flows whose rate changes are reported") {
   CHECK(rates.settle().size() == 2);
   rates.enter(2);
   CHECK(rates.settle().size() == 2);  // the two that now share a wire
-  CHECK(rates.rate(0) == doctest::Approx(0.5e9));
-  CHECK(rates.rate(1) == doctest::Approx(1e9));
+  CHECK(rates.rate(0) == paradl::test::approx(0.5e9));
+  CHECK(rates.rate(1) == paradl::test::approx(1e9));
   rates.leave(2);
   CHECK(rates.settle().size() == 1);
   CHECK(rates.settle().empty());

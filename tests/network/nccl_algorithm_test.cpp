@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "paradl/network/algorithm/nccl.hpp"
+#include "tests/support/approx.hpp"
 
 namespace paradl {
 namespace {
@@ -22,7 +23,7 @@ TEST_CASE("NCCL's time of a small allreduce on one node, by hand") {
   const NcclChoice small = choice(1, 8);
   CHECK(small.algorithm == "ring");
   CHECK(small.protocol == "LL");
-  CHECK(small.time.base() == doctest::Approx(15.0e-6).epsilon(1e-4));
+  CHECK(small.time.base() == paradl::test::approx(15.0e-6).epsilon(1e-4));
 }
 
 TEST_CASE("NCCL's time of a large allreduce on one node, by hand") {
@@ -30,7 +31,7 @@ TEST_CASE("NCCL's time of a large allreduce on one node, by hand") {
   const NcclChoice large = choice(1, 1e9);
   CHECK(large.algorithm == "ring");
   CHECK(large.protocol == "Simple");
-  CHECK(large.time.base() == doctest::Approx(56e-6 + 1.0 / (230 * 8.0 / 14)).epsilon(1e-6));
+  CHECK(large.time.base() == paradl::test::approx(56e-6 + 1.0 / (230 * 8.0 / 14)).epsilon(1e-6));
 }
 
 TEST_CASE("NCCL takes trees for small buffers on many nodes, and rings for large ones on few") {

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "paradl/network/timing.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/simgrid.hpp"
 
 using namespace paradl;
@@ -67,13 +68,13 @@ TEST_SUITE("reference") {
       const auto topology = platform(row.at("topology"), ranks);
       const Schedule schedule = schedule_of(row.at("schedule"), ranks);
       const double ours = simulate_flows(schedule, *topology, in_order(ranks)).time.base();
-      CHECK(ours == doctest::Approx(theirs).epsilon(0.02));
+      CHECK(ours == paradl::test::approx(theirs).epsilon(0.02));
       flows.look_at(ours, theirs, name);
       // Shuffled places, and rings side by side on a dragonfly, are not regular: ranks drift apart.
       const bool regular = name.find("shuf") == name.npos && name.find("dragonfly mring") == name.npos;
       if (!regular) continue;
       const double steps = link_load(schedule, *topology, in_order(ranks)).time.base();
-      CHECK(steps == doctest::Approx(theirs).epsilon(0.10));
+      CHECK(steps == paradl::test::approx(theirs).epsilon(0.10));
       load.look_at(steps, theirs, name);
     }
     std::printf("s4u: flows within %.3f %% (%s), link load within %.2f %% (%s)\n", 100 * flows.error,
@@ -95,7 +96,7 @@ TEST_SUITE("reference") {
       const auto topology = platform(row.at("topology"), ranks);
       const Schedule schedule = smpi_schedule(algorithm, ranks, std::stod(row.at("bytes")));
       const double ours = simulate_flows(schedule, *topology, in_order(ranks)).time.base();
-      CHECK(ours == doctest::Approx(theirs).epsilon(0.02));
+      CHECK(ours == paradl::test::approx(theirs).epsilon(0.02));
       flows.look_at(ours, theirs, name);
       ++compared;
     }

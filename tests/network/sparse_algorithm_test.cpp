@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "paradl/network/algorithm.hpp"
+#include "tests/support/approx.hpp"
 
 namespace paradl {
 namespace {
@@ -18,9 +19,9 @@ TEST_CASE("a sparse ring of 4 ranks, by hand") {
   // d = 0.1: sums of 1, 2, 3, 4 ranks have 0.1, 0.19, 0.271, 0.3439 of the values, twice that in bytes;
   // 4 MB: 3 messages of 0.2, 0.38, 0.542 MB, then 3 of 0.6878 MB = 1.122 + 2.0634 MB; 6 us
   const Job job{.ranks = 4, .bytes = 4.0_MB, .density = 0.1};
-  CHECK(time("sparse-ring", job, flat(4)) == doctest::Approx(6e-6 + 3.1854e-3).epsilon(1e-9));
+  CHECK(time("sparse-ring", job, flat(4)) == paradl::test::approx(6e-6 + 3.1854e-3).epsilon(1e-9));
   // all pairs to everyone: 6 (1 us + 0.8 MB)
-  CHECK(time("sparse-pairwise", job, flat(4)) == doctest::Approx(6e-6 + 4.8e-3).epsilon(1e-9));
+  CHECK(time("sparse-pairwise", job, flat(4)) == paradl::test::approx(6e-6 + 4.8e-3).epsilon(1e-9));
 }
 
 TEST_CASE("a sparse ring on 2 nodes of 2, by hand") {
@@ -29,17 +30,19 @@ TEST_CASE("a sparse ring on 2 nodes of 2, by hand") {
   const Job job{.ranks = 4, .bytes = 4.0_MB, .per_node = 2, .density = 0.1};
   const double inside = 2 * 0.5e-6 + (0.4 + 1.3756) * 0.1e-3;
   const double between = 2 * 1e-6 + 2 * (0.38 + 0.6878) * 1e-3;
-  CHECK(time("sparse-ring+ring", job, ways) == doctest::Approx(inside + between).epsilon(1e-9));
+  CHECK(time("sparse-ring+ring", job, ways) == paradl::test::approx(inside + between).epsilon(1e-9));
 }
 
 TEST_CASE("dense buffers make the sparse rings the dense ones") {
   for (const int p : {2, 5, 16}) {
     const Job job{.ranks = p, .bytes = 4.0_MB};
-    CHECK(time("sparse-ring", job, flat(p)) == doctest::Approx(time("ring", job, flat(p))).epsilon(1e-12));
+    CHECK(time("sparse-ring", job, flat(p)) ==
+          paradl::test::approx(time("ring", job, flat(p))).epsilon(1e-12));
   }
   const Ways ways{.inner = {4, fast, 1, ""}, .outer = {3, link, 2, ""}};
   const Job job{.ranks = 12, .bytes = 4.0_MB, .per_node = 4};
-  CHECK(time("sparse-ring+ring", job, ways) == doctest::Approx(time("ring+ring", job, ways)).epsilon(1e-12));
+  CHECK(time("sparse-ring+ring", job, ways) ==
+        paradl::test::approx(time("ring+ring", job, ways)).epsilon(1e-12));
 }
 
 TEST_CASE("a sparse ring never takes longer than the dense one, and the more the denser") {
@@ -64,7 +67,7 @@ TEST_CASE("finding the top k reads the buffer once") {
   Job job{.ranks = 4, .bytes = 4.0_MB, .density = 0.1};
   const double without = time("sparse-ring", job, flat(4));
   job.selection = 1.0 / 100.0_GBps;  // 4 MB: 40 us
-  CHECK(time("sparse-ring", job, flat(4)) == doctest::Approx(without + 40e-6).epsilon(1e-9));
+  CHECK(time("sparse-ring", job, flat(4)) == paradl::test::approx(without + 40e-6).epsilon(1e-9));
   job.ranks = 1;
   CHECK(time("sparse-ring", job, flat(1)) == 0);
 }

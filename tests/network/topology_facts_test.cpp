@@ -3,6 +3,7 @@
 #include "paradl/core/error.hpp"
 #include "paradl/network/topology.hpp"
 #include "paradl/report/topology_picture.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/temporary.hpp"
 
 using namespace paradl;
@@ -98,7 +99,7 @@ TEST_CASE("a topology from a file") {
     network->route(0, 3, wires);
     REQUIRE(wires.size() == 3);
     CHECK(network->wires()[std::size_t(wires[1])].link.alpha.base() == 1e-6);
-    CHECK((1.0 / network->wires()[std::size_t(wires[1])].link.beta).base() == doctest::Approx(100e9));
+    CHECK((1.0 / network->wires()[std::size_t(wires[1])].link.beta).base() == paradl::test::approx(100e9));
   }
   SUBCASE("not in one piece") {
     CHECK(contains(refusal(written("hosts 4\nswitches 2\n0 4\n1 4\n2 5\n3 5\n")),

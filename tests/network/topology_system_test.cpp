@@ -8,6 +8,7 @@
 #include "paradl/machine/machine.hpp"
 #include "paradl/network/topology.hpp"
 #include "paradl/network/topology/optical.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace paradl;
 
@@ -58,9 +59,9 @@ TEST_CASE("levels: a message takes the latency of the level at which it turns") 
   const auto network = levels_topology(two_racks());
   CHECK(network->hosts() == 48);
   CHECK(network->switches() == 12 + 2 + 1);
-  CHECK(latency(*network, 0, 3).base() == doctest::Approx(9e-6));
-  CHECK(latency(*network, 0, 4).base() == doctest::Approx(40e-6));
-  CHECK(latency(*network, 0, 47).base() == doctest::Approx(41e-6));
+  CHECK(latency(*network, 0, 3).base() == paradl::test::approx(9e-6));
+  CHECK(latency(*network, 0, 4).base() == paradl::test::approx(40e-6));
+  CHECK(latency(*network, 0, 47).base() == paradl::test::approx(41e-6));
   // Two wires for each level.
   std::vector<int> wires;
   network->route(0, 47, wires);
@@ -75,8 +76,8 @@ TEST_CASE("levels: four rings between nodes share two ports") {
     for (int ring = 0; ring < 4; ++ring)
       four_rings.emplace_back(4 * node + ring, 4 * ((node + 1) % 12) + ring);
   }
-  CHECK(phi(*network, one_ring) == doctest::Approx(1.0));
-  CHECK(phi(*network, four_rings) == doctest::Approx(2.0));
+  CHECK(phi(*network, one_ring) == paradl::test::approx(1.0));
+  CHECK(phi(*network, four_rings) == paradl::test::approx(2.0));
 }
 
 TEST_CASE("levels: all that leave a rack share its tapered ports") {
@@ -84,7 +85,7 @@ TEST_CASE("levels: all that leave a rack share its tapered ports") {
   const auto network = levels_topology(two_racks());
   std::vector<std::pair<int, int>> flows;
   for (int gpu = 0; gpu < 24; ++gpu) flows.emplace_back(gpu, gpu + 24);
-  CHECK(phi(*network, flows) == doctest::Approx(6.0));
+  CHECK(phi(*network, flows) == paradl::test::approx(6.0));
 }
 
 TEST_CASE("levels: part of a port widens the whole ones") {
@@ -95,7 +96,7 @@ TEST_CASE("levels: part of a port widens the whole ones") {
   network->route(0, 47, wires);
   // 2 wires of together 2.5 ports: 15.6 GB/s each.
   CHECK((1.0 / network->wires()[std::size_t(wires[2])].link.beta).base() ==
-        doctest::Approx(12.5e9 * 2.5 / 2));
+        paradl::test::approx(12.5e9 * 2.5 / 2));
 }
 
 TEST_CASE("optical: large messages between racks have a circuit of their own") {
@@ -116,7 +117,7 @@ TEST_CASE("optical: large messages between racks have a circuit of their own") {
 
   Seconds alpha;
   for (const int w : route(0, 7, 1e6)) alpha += network.wires()[std::size_t(w)].link.alpha;
-  CHECK(alpha.base() == doctest::Approx(2e-6));
+  CHECK(alpha.base() == paradl::test::approx(2e-6));
   // Both hosts of a rack share its circuit; those of other racks have theirs.
   CHECK(route(0, 6, 1e6)[1] == route(1, 7, 1e6)[1]);
   CHECK(route(0, 6, 1e6)[1] != route(2, 6, 1e6)[1]);
@@ -142,7 +143,7 @@ TEST_CASE("optical: a ring keeps its circuits, halving-doubling changes them") {
   }
   CHECK(reconfiguration_time(ring, network(1), seats) == Seconds{});
   // Six steps, but the two in the middle have the same partners.
-  CHECK(reconfiguration_time(halving, network(1), seats).base() == doctest::Approx(5e-3));
+  CHECK(reconfiguration_time(halving, network(1), seats).base() == paradl::test::approx(5e-3));
   // A port for each of the three partners: set up once for all.
   CHECK(reconfiguration_time(halving, network(3), seats) == Seconds{});
 }

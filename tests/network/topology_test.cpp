@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "paradl/core/error.hpp"
+#include "tests/support/approx.hpp"
 
 using namespace paradl;
 
@@ -167,7 +168,7 @@ TEST_CASE("dragonfly: several cables are one wire of their joint bandwidth") {
   const auto network = topology("dragonfly:2,3;1,1;2,1;1");
   const auto widest = std::ranges::max(network->wires(), {}, &Wire::cables);
   CHECK(widest.cables == 3);
-  CHECK((1.0 / widest.link.beta).base() == doctest::Approx(37.5e9));
+  CHECK((1.0 / widest.link.beta).base() == paradl::test::approx(37.5e9));
   CHECK(widest.link.alpha == edr.link.alpha);
 }
 
@@ -252,7 +253,7 @@ TEST_CASE("nodes: links inside are their own") {
   const auto network = topology("crossbar:2/nvlink:2", wires);
   std::vector<int> inside;
   network->route(0, 1, inside);
-  CHECK((1.0 / network->wires()[std::size_t(inside[0])].link.beta).base() == doctest::Approx(50e9));
+  CHECK((1.0 / network->wires()[std::size_t(inside[0])].link.beta).base() == paradl::test::approx(50e9));
 }
 
 TEST_CASE("the authors' TSUBAME3: who shares what") {
@@ -266,9 +267,10 @@ TEST_CASE("the authors' TSUBAME3: who shares what") {
     for (const int w : wires) sum += network->wires()[std::size_t(w)].link.alpha;
     return sum.base();
   };
-  CHECK(latency(0, 2) == 0.0);                        // NVLink
-  CHECK(latency(0, 4) == doctest::Approx(452e-9));    // the next node, same leaf: 2 (100 + 26 + 100)
-  CHECK(latency(0, 6) == doctest::Approx(704e-9));    // the next node, the other leaf: and 2 (26 + 100)
-  CHECK(latency(32, 36) == doctest::Approx(704e-9));  // nodes 8 and 9 are in two racks
+  CHECK(latency(0, 2) == 0.0);                           // NVLink
+  CHECK(latency(0, 4) == paradl::test::approx(452e-9));  // the next node, same leaf: 2 (100 + 26 + 100)
+  CHECK(latency(0, 6) ==
+        paradl::test::approx(452e-9));  // over NVLink to the GPU at the other leaf, then as before
+  CHECK(latency(32, 36) == paradl::test::approx(704e-9));  // nodes 8 and 9 are in two racks
   CHECK(facts_of(*network).switches == 128 + 16 + 1);
 }

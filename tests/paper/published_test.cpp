@@ -5,6 +5,7 @@
 
 #include "paradl/spec/catalog.hpp"
 #include "paradl/spec/foreign.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
 
 using namespace paradl;
@@ -61,7 +62,7 @@ TEST_SUITE("reference") {
       const Projection p = bench.paper(row.strategy, std::to_string(row.p), row.batch);
       REQUIRE(p.cost);
       if (row.compute > 0)
-        CHECK((p.iterations * p.cost->compute()).base() == doctest::Approx(row.compute).epsilon(1e-9));
+        CHECK((p.iterations * p.cost->compute()).base() == paradl::test::approx(row.compute).epsilon(1e-9));
       // printed with five to nine decimals: half a unit of the last one
       CHECK(std::abs((p.iterations * p.cost->communication()).base() - row.communication) < 0.51e-5);
     }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "paradl/report/exchange_lines.hpp"
+#include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
 
 using namespace paradl;
@@ -60,12 +61,12 @@ TEST_CASE("explain: an allreduce over two levels is told level by level, as its 
   const ExchangeStep &node = lines[0].steps[0], &nodes = lines[0].steps[1];
   CHECK(node.p == 4);
   CHECK(node.bytes.base() == 4608);
-  CHECK(node.time.base() == doctest::Approx(6 * (10e-6 + 1152 * 1e-10)));
+  CHECK(node.time.base() == paradl::test::approx(6 * (10e-6 + 1152 * 1e-10)));
   CHECK(nodes.p == 4);
   CHECK(nodes.bytes.base() == 1152);
   CHECK(nodes.phi == 2);
-  CHECK(nodes.time.base() == doctest::Approx(6 * (40e-6 + 288 * 2 * 80e-12)));
-  CHECK(lines[0].each.base() == doctest::Approx((*e.projection.cost)[Term::gradient_exchange].base()));
+  CHECK(nodes.time.base() == paradl::test::approx(6 * (40e-6 + 288 * 2 * 80e-12)));
+  CHECK(lines[0].each.base() == paradl::test::approx((*e.projection.cost)[Term::gradient_exchange].base()));
   const std::string text = to_text(e.table()).text;
   CHECK(contains(text, "the sum of\n"));
   CHECK(contains(text, "in nodes"));
@@ -77,13 +78,13 @@ TEST_CASE("explain: the exchanges that are listed sum to the terms") {
     CAPTURE(grid);
     Explained e(chain(3), two_level_machine(), "data+spatial", grid, 32);
     CHECK(sum_of(e.lines(), "halo").base() ==
-          doctest::Approx((*e.projection.cost)[Term::halo_exchange].base()));
+          paradl::test::approx((*e.projection.cost)[Term::halo_exchange].base()));
     CHECK(sum_of(e.lines(), "allreduce dw").base() ==
-          doctest::Approx((*e.projection.cost)[Term::gradient_exchange].base()));
+          paradl::test::approx((*e.projection.cost)[Term::gradient_exchange].base()));
   }
   Explained filter(chain(3), two_level_machine(), "data+filter", "4x8", 32);
   CHECK((sum_of(filter.lines(), "allgather y") + sum_of(filter.lines(), "allreduce dy")).base() ==
-        doctest::Approx((*filter.projection.cost)[Term::activation_exchange].base()));
+        paradl::test::approx((*filter.projection.cost)[Term::activation_exchange].base()));
 }
 
 TEST_CASE("explain: a halo has bytes") {
@@ -133,7 +134,7 @@ TEST_CASE("explain: JSON has the layers when they are asked for") {
   for (const Json& exchange : first["exchanges"])
     exchanged += exchange["count"].get<double>() * exchange["each_s"].get<double>();
   CHECK(exchanged > 0);
-  CHECK(exchanged == doctest::Approx(first["exchange_s"].get<double>()));
+  CHECK(exchanged == paradl::test::approx(first["exchange_s"].get<double>()));
 }
 
 TEST_CASE("explain: the paper's letters are those of its formulas") {

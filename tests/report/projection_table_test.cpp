@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
 
 using namespace paradl;
@@ -38,7 +39,7 @@ TEST_CASE("projection: an epoch is computation and communication less what is hi
   CHECK(number(table, 0, 3) > 0);
   for (std::size_t r = 0; r < 2; ++r)
     CHECK(number(table, r, 0) ==
-          doctest::Approx(number(table, r, 1) + number(table, r, 2) - number(table, r, 3)));
+          paradl::test::approx(number(table, r, 1) + number(table, r, 2) - number(table, r, 3)));
 }
 
 TEST_CASE("projection: a narrow terminal shows forward and backward, or neither") {

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/spec_text.hpp"
 
@@ -113,7 +114,7 @@ TEST_CASE("every key of a layer arrives") {
   CHECK_FALSE(a.bias);
   CHECK(a.channels == 4);
   CHECK(a.auxiliary);
-  CHECK(a.time->base() == doctest::Approx(1.2e-3));
+  CHECK(a.time->base() == paradl::test::approx(1.2e-3));
   const LayerSpec& b = spec.layers[1];
   CHECK(b.stride.value[0] == 2);  // a pool's stride is its kernel unless given
   CHECK(b.ceil);
@@ -325,7 +326,7 @@ TEST_CASE("batch and time at the top of a file are checked") {
   const std::string net = on_image("  - {name: a, op: relu}\n");
   CHECK(model_of(net).batch == 1);
   CHECK(model_of(net + "batch: 16\n").batch == 16);
-  CHECK(model_of(net + "time: 25 ms\n").time.base() == doctest::Approx(0.025));
+  CHECK(model_of(net + "time: 25 ms\n").time.base() == paradl::test::approx(0.025));
   CHECK_FALSE(complaint_about_model(net + "batch: 0\n").empty());
   CHECK_FALSE(complaint_about_model(net + "time: 25\n").empty());
   CHECK_FALSE(complaint_about_model(net + "time: 0 ms\n").empty());

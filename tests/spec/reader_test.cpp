@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/spec_text.hpp"
 
@@ -26,7 +27,7 @@ TEST_CASE("values are read where they stand, with their unit") {
   Reading file(
       "name: node\nlatency: 9 us\nbandwidth: 100 Gb/s\nsize: 4\nspare: 0 s\nmaybe: 16 GiB\nflat: true\n");
   CHECK(file.reader.text("name") == "node");
-  CHECK(file.reader.quantity<Seconds>("latency").base() == doctest::Approx(9e-6));
+  CHECK(file.reader.quantity<Seconds>("latency").base() == paradl::test::approx(9e-6));
   CHECK(file.reader.quantity<Bandwidth>("bandwidth") == Bandwidth{12.5e9});
   CHECK(file.reader.number("size", 1, 100) == 4);
   CHECK(file.reader.quantity_or_zero<Seconds>("spare") == Seconds{});

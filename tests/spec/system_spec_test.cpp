@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/approx.hpp"
 #include "tests/support/spec_text.hpp"
 
 namespace paradl {
@@ -50,7 +51,7 @@ TEST_CASE("a system is read as it is written") {
   REQUIRE(spec.levels.size() == 2);
   CHECK(spec.levels[0].name == "node");
   CHECK(spec.levels[0].size == 4);
-  CHECK(spec.levels[0].latency.base() == doctest::Approx(9e-6));
+  CHECK(spec.levels[0].latency.base() == paradl::test::approx(9e-6));
   CHECK(spec.levels[0].bandwidth == Bandwidth{50e9});
   CHECK_FALSE(spec.levels[0].ports);
   CHECK(spec.levels[0].oversubscription == 1);

@@ -181,10 +181,11 @@ class SimgridSchedule {
   Schedule out_;
 };
 
-/// The rows of a CSV file without quotes, by the names of its first line.
+/// The rows of a CSV file without quotes, by the names of its first line. Lines may end as on Windows.
 inline std::vector<std::map<std::string, std::string>> read_table(const std::string& path) {
   std::ifstream in(path);
-  const auto cells = [](const std::string& line) {
+  const auto cells = [](std::string line) {
+    if (line.ends_with('\r')) line.pop_back();
     std::vector<std::string> out;
     std::istringstream words(line);
     for (std::string word; std::getline(words, word, ',');) out.push_back(word);

@@ -35,6 +35,8 @@ class Nodes : public Topology {
     append_down(to_port_[std::size_t(to)], wires);
   }
 
+  int node_size() const override { return node_.gpus; }
+
   std::vector<Place> places() const override {
     std::vector<Place> outer = outside_->places(), places(std::size_t(hosts_), Place{});
     const double spread = node_.gpus * 0.8 / node_.ports + 0.8;
