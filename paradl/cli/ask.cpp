@@ -139,6 +139,15 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
 
 }  // namespace
 
+std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine& machine) {
+  try {
+    return topology_of(machine);
+  } catch (const UsageError& error) {
+    if (spec.topology_spot.line == 0) throw;  // --set gave it
+    throw SpecError(spec.source.file, spec.source.text, {{spec.topology_spot, error.what(), error.help()}});
+  }
+}
+
 std::vector<Override> read_overrides(const std::vector<std::string>& sets) {
   std::vector<Override> out;
   for (const std::string& item : sets) {
@@ -221,7 +230,7 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
                      "add --samples N");
   if (options.has("epochs")) ask->epochs = number(options, "epochs", 1e-6, 1e9);
   ask->default_batch = !options.has("batch");
-  ask->topology = topology_of(ask->machine);
+  ask->topology = network_of(ask->system_spec, ask->machine);
   if (ask->training.allreduce && ask->fidelity == Fidelity::paper)
     throw UsageError("the paper's closed forms have their own allreduce, a ring",
                      "leave --allreduce out, or --fidelity paper");

@@ -104,6 +104,9 @@ struct Ask {
   std::string links_text() const;  // where link times come from, for footnotes
 };
 
+/// The network that a system names, if it names one. SpecError at its place if it cannot be.
+std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine& machine);
+
 /// What --set says.
 std::vector<Override> read_overrides(const std::vector<std::string>& sets);
 

@@ -87,7 +87,7 @@ void check_model(const Session& session, const SourceText& source, Checked& out)
 
 void check_system(const SourceText& source, Checked& out) {
   const SystemSpec spec = read_system(source);
-  build_machine(spec);
+  network_of(spec, build_machine(spec));
   warn_of_name(source, "system", spec.name, out);
   for (std::size_t i = 0; i < spec.levels.size(); ++i) {
     const LevelSpec& level = spec.levels[i];

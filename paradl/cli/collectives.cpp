@@ -16,8 +16,7 @@ namespace paradl {
 namespace {
 
 struct Words {
-  std::string operation, schedule, sizes = "100MB", algorithms, fidelity = "closed-form", density, segments,
-                                   draw;
+  std::string operation, schedule, sizes = "100MB", algorithms, fidelity, density, segments, draw;
   bool best = false;
   NetworkWords network;
   Options options;
@@ -43,10 +42,12 @@ Operation read_operation(const std::string& word) {
 /// `ring,hd`, `all`, or by default the two that everybody knows (and the one for nodes).
 std::vector<const Algorithm*> read_algorithms(const Words& words, Operation operation, int per_node) {
   std::vector<const Algorithm*> out;
-  if (words.best || words.algorithms == "all" ||
+  if ((words.best && words.algorithms.empty()) || words.algorithms == "all" ||
       (words.algorithms.empty() && operation != Operation::allreduce)) {
     for (const Algorithm* a : algorithms())
-      if (a->serves(operation) && (words.algorithms == "all" || !a->name.starts_with("sparse")))
+      // NCCL's own times rest on its own tables, and sparse ones on a density: neither is in the same race.
+      if (a->serves(operation) &&
+          (words.algorithms == "all" || (!a->name.starts_with("sparse") && a->name != "auto")))
         out.push_back(a);
     return out;
   }
@@ -64,6 +65,9 @@ std::vector<const Algorithm*> read_algorithms(const Words& words, Operation oper
     }
     out.push_back(algorithm);
   }
+  for (const Algorithm* a : out)
+    if (a->name.starts_with("sparse") && words.density.empty())
+      throw UsageError(fmt::format("--algorithm {}: how dense?", a->name), "add --density 0.01");
   if (out.empty()) throw UsageError("--algorithm names none", "write --algorithm ring,hd");
   return out;
 }
@@ -89,6 +93,9 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric, 
                        .bytes = job.bytes,
                        .fidelity = fidelity};
   out.refused = refusal(algorithm, job);
+  if (out.refused.empty() && fidelity != NetworkFidelity::closed_form && !is_small(algorithm, job, fidelity))
+    out.refused = fmt::format("has too many messages at {} ranks to be followed; use --fidelity closed-form",
+                              job.ranks);
   if (!out.refused.empty()) {
     out.refused = fmt::format("{}: {}", algorithm.name, out.refused);
     return out;
@@ -96,6 +103,7 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric, 
   out.cost = time_of(algorithm, job, fabric, fidelity);
   out.bus_bandwidth = bus_bandwidth(job, out.cost.timing.time);
   out.wire = wire_text(*fabric.topology, out.cost.timing);
+  if (algorithm.remark) out.remark = algorithm.remark(job);
   if (algorithm.name == "auto") {
     const NcclChoice choice = nccl_choice(job, ways_of(fabric));
     out.chosen = fmt::format("{}, {}", choice.algorithm, choice.protocol);
@@ -128,12 +136,12 @@ void show(const Session& session, const Words& words, const std::vector<Collecti
   for (const CollectiveResult& r : results)
     if (std::ranges::find(names, r.algorithm) == names.end()) names.push_back(r.algorithm);
   deliver(session, words.options, [&](const std::string& format, Style style) -> std::string {
-    if (format == "json") return collective_json(results);
-    if (format == "jsonl") return collective_jsonl(results);
+    if (format == "json") return collective_json(words.best ? best_of(results) : results);
+    if (format == "jsonl") return collective_jsonl(words.best ? best_of(results) : results);
     Table table = words.best                             ? best_collectives(results)
                   : format == "csv" || names.size() == 1 ? collective_table(results)
                                                          : collective_comparison(results);
-    table = without_empty_columns(table, {"gpus"});
+    table = without_empty_columns(table, {"gpus", "time", "closed_form"});
     if (format != "text") return render_table(format, table);
     const Printed printed = to_text(table, style);
     hint(session, printed.hint);
@@ -156,13 +164,19 @@ int run(const Session& session, Words& words) {
   if (from_file) {
     const Schedule schedule = read_schedule(read_source(words.schedule));
     const Fabric fabric = make_fabric(session.catalog, words.network, words.options, schedule.ranks);
-    const NetworkFidelity fidelity =
-        read_fidelity(words.fidelity == "closed-form" ? "flows" : words.fidelity);
+    const NetworkFidelity fidelity = read_fidelity(words.fidelity.empty() ? "flows" : words.fidelity);
+    if (fidelity == NetworkFidelity::closed_form)
+      throw UsageError("a schedule from a file has no closed form", "use --fidelity link-load or flows");
+    if (!words.algorithms.empty() || words.options.typed("gpus"))
+      throw UsageError("a schedule says itself who sends what", "leave --algorithm and -p out");
     results.push_back(run_schedule(schedule, fabric, fidelity));
     drawn = fabric.topology;
   } else {
     const Operation operation = read_operation(words.operation);
-    const NetworkFidelity fidelity = read_fidelity(words.fidelity);
+    // The best is told by what the wires really carry: a closed form does not know routes.
+    const NetworkFidelity fidelity = read_fidelity(!words.fidelity.empty() ? words.fidelity
+                                                   : words.best            ? "link-load"
+                                                                           : "closed-form");
     Job job{.operation = operation};
     if (!words.density.empty()) job.density = read_number("density", words.density, 1e-9, 1);
     if (!words.segments.empty()) job.segments = read_count("segments", words.segments, 1, 1'000'000);

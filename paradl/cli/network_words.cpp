@@ -1,5 +1,6 @@
 #include "paradl/cli/network_words.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -47,6 +48,12 @@ Machine machine_of(const Catalog& catalog, const Options& options) {
   return build_machine(catalog.system(options.get("on"), read_overrides(options.sets())));
 }
 
+/// `--topology abci`: a system has a network, too.
+bool is_system(const Catalog& catalog, const std::string& word) {
+  const auto names = catalog.names("systems");
+  return word.ends_with(".yaml") || std::ranges::find(names, word) != names.end();
+}
+
 /// Units as in files, `KB` besides, or plain bytes.
 Bytes read_bytes(std::string text) {
   double plain = 0;
@@ -84,6 +91,11 @@ std::shared_ptr<const Topology> make_topology(const Catalog& catalog, const Netw
                                               const Options& options, int ranks) {
   if (!words.topology.empty() && options.typed("on"))
     throw UsageError("--on and --topology both name a network", "leave one of them out");
+  if (!words.topology.empty() && is_system(catalog, words.topology)) {
+    const Machine machine = build_machine(catalog.system(words.topology));
+    if (auto topology = topology_of(machine)) return topology;
+    return levels_topology(machine);
+  }
   if (words.topology.empty() && !options.has("on"))
     throw UsageError("on which network?", "add --on abci, or --topology torus:8,8");
   if (!words.topology.empty()) {
@@ -92,8 +104,12 @@ std::shared_ptr<const Topology> make_topology(const Catalog& catalog, const Netw
       const std::size_t colon = words.watts.find(':');
       if (colon == words.watts.npos)
         throw UsageError(fmt::format("--watts {}: not IDLE:PEAK", words.watts), "write --watts 8.3:9.5");
-      topology->set_watts(read_number("watts", words.watts.substr(0, colon), 0, 1e6),
-                          read_number("watts", words.watts.substr(colon + 1), 0, 1e6));
+      const double idle = read_number("watts", words.watts.substr(0, colon), 0, 1e6),
+                   peak = read_number("watts", words.watts.substr(colon + 1), 0, 1e6);
+      if (peak < idle)
+        throw UsageError(fmt::format("--watts {}: the peak is less than idle", words.watts),
+                         "write --watts 8.3:9.5");
+      topology->set_watts(idle, peak);
     }
     return topology;
   }

@@ -29,7 +29,7 @@ int run(const Session& session, Words& words) {
   const auto systems = session.catalog.names("systems");
   const bool system =
       words.spec.find(':') == words.spec.npos && std::ranges::find(systems, words.spec) != systems.end();
-  if (system)
+  if (system || words.spec.ends_with(".yaml"))
     words.options.set("on", words.spec);
   else
     words.network.topology = words.spec;

@@ -31,7 +31,7 @@ std::optional<Limit> allreduce_limit(const Layout& layout, const Mesh& mesh, con
     const double ranks = job.ranks;
     while (job.ranks > 1 && !refusal(*setting.training.allreduce, job).empty())
       job.per_node = std::min(job.per_node, --job.ranks);
-    return Limit{.rule = "ranks <= what the allreduce serves", .value = ranks, .bound = double(job.ranks)};
+    return Limit{.rule = allreduce_rule, .value = ranks, .bound = double(job.ranks)};
   }
   return {};
 }

@@ -27,6 +27,7 @@ struct Limits {
 };
 
 inline constexpr std::string_view memory_rule = "memory <= device";
+inline constexpr std::string_view allreduce_rule = "ranks <= what the allreduce serves";
 
 /// What a strategy on a grid would give. Times are of one iteration.
 struct Projection {

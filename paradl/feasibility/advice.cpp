@@ -191,6 +191,10 @@ void rank(std::vector<Projection>& projections) { std::ranges::stable_sort(proje
 std::string reason(std::string_view rule, double value, double bound, std::string_view layer) {
   if (rule == memory_rule)
     return fmt::format("needs {}, the device has {}", text(Bytes{value}), text(Bytes{bound}));
+  if (rule == allreduce_rule)
+    return fmt::format(
+        "the allreduce that was asked for cannot serve {} ranks; below them, {} is the most it can", value,
+        bound);
   return fmt::format("{} = {} breaks {} = {}{}", rule.substr(0, rule.find(' ')), value, rule, bound,
                      layer.empty() ? "" : fmt::format(" (layer {})", layer));
 }

@@ -62,6 +62,8 @@ struct Algorithm {
   Schedule (*schedule)(const Job&);
   /// Job::bytes is not used: the curve is built once for many sizes.
   Curve (*closed_form)(const Job&, const Ways&);
+  /// What the reader of an answer should know: "" if nothing. nullptr: never anything.
+  std::string (*remark)(const Job&) = nullptr;
 
   bool serves(Operation operation) const;
 };

@@ -75,10 +75,26 @@ Ways ways_of(const Fabric& fabric) {
   return ways;
 }
 
+bool is_small(const Algorithm& algorithm, const Job& job, NetworkFidelity fidelity) {
+  // Everybody to everybody is the square of the ranks; the others grow with them, some times their logarithm.
+  const bool square = job.operation == Operation::all_to_all || algorithm.name == "ps-sharded" ||
+                      algorithm.name == "sparse-pairwise" || algorithm.name == "sparse-ring" ||
+                      algorithm.name == "sparse-ring+ring" || algorithm.name == "multitree" ||
+                      algorithm.name == "tree-pipelined" || algorithm.name == "double-tree" ||
+                      (algorithm.name == "ring" && job.operation == Operation::broadcast);
+  const int most = fidelity == NetworkFidelity::flows ? 128 : 512;
+  return job.ranks <= (square ? most : 65536);
+}
+
 CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric& fabric,
                        NetworkFidelity fidelity) {
   CollectiveTime out;
   out.closed_form = algorithm.closed_form(job, ways_of(fabric))(job.bytes);
+  if (fidelity == NetworkFidelity::closed_form && !is_small(algorithm, job, fidelity)) {
+    out.timing = {.time =
+                      out.closed_form};  // without the schedule there is neither a count of steps nor a phi
+    return out;
+  }
   const Schedule schedule = algorithm.schedule(job);
   out.steps = schedule.length();
   out.timing = fidelity == NetworkFidelity::flows ? simulate_flows(schedule, *fabric.topology, fabric.seats)

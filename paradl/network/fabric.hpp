@@ -38,6 +38,8 @@ struct CollectiveTime {
   int steps = 0;
   std::optional<double> joules;  // of the cables in use, where it is known what they draw
 };
+/// Whether a schedule has so few messages that it can be built and followed in seconds.
+bool is_small(const Algorithm& algorithm, const Job& job, NetworkFidelity fidelity);
 CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric& fabric,
                        NetworkFidelity fidelity);
 

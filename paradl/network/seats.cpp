@@ -1,5 +1,5 @@
 #include <charconv>
-#include <fstream>
+#include <filesystem>
 #include <numeric>
 #include <sstream>
 
@@ -8,6 +8,7 @@
 #include "paradl/core/error.hpp"
 #include "paradl/network/topology.hpp"
 #include "paradl/network/topology/dice.hpp"
+#include "paradl/spec/document.hpp"
 
 namespace paradl {
 namespace {
@@ -42,10 +43,11 @@ std::vector<int> round_robin(int unit, int ranks, int hosts) {
 }
 
 std::vector<int> from_file(const std::string& name, int ranks, int hosts) {
-  std::ifstream in(name);
-  if (!in)
+  std::error_code failed;
+  if (!std::filesystem::exists(name, failed))
     throw UsageError(fmt::format("no placement `{}`, and no file of that name", shortened(name)),
                      std::string(forms));
+  std::istringstream in(read_source(name).text);
   std::vector<int> seats;
   std::vector<bool> taken(std::size_t(hosts), false);
   std::string line;

@@ -64,12 +64,15 @@ Json result(const CollectiveResult& r) {
   }
   out["time_s"] = r.cost.timing.time.base();
   out["closed_form_s"] = r.cost.closed_form.base();
-  out["phi"] = r.cost.timing.phi;
-  out["steps"] = r.cost.steps;
+  if (r.cost.steps > 0 || r.gpus == 1) {
+    out["phi"] = r.cost.timing.phi;
+    out["steps"] = r.cost.steps;
+  }
   out["bus_bandwidth_bytes_per_s"] = r.bus_bandwidth.base();
   if (r.cost.joules) out["energy_j"] = *r.cost.joules;
   if (!r.chosen.empty()) out["chosen"] = r.chosen;
   if (!r.wire.empty()) out["wire"] = r.wire;
+  if (!r.remark.empty()) out["remark"] = r.remark;
   return out;
 }
 
@@ -80,7 +83,7 @@ Table collective_table(const std::vector<CollectiveResult>& results) {
                           {"algorithm", "algorithm", Holds::text, 9},
                           {"topology", "topology", Holds::text, 0},
                           {"gpus", "gpus", Holds::count, 9},
-                          {"bytes", "size", Holds::message, 9},
+                          {"size", "size", Holds::message, 9},
                           {"fidelity", "fidelity", Holds::text, 1},
                           {"time", "time", Holds::seconds, 9},
                           {"closed_form", "closed form", Holds::seconds, 6},
@@ -96,6 +99,8 @@ Table collective_table(const std::vector<CollectiveResult>& results) {
                                  double(r.cost.steps), r.bus_bandwidth.base()})
         row.values.emplace_back(value);
       if (r.cost.joules) row.values.emplace_back(*r.cost.joules);
+      if (!r.remark.empty())
+        row.notes.push_back(note_of(table, fmt::format("{}: {}", r.algorithm, r.remark)));
     } else {
       row.emphasis = Emphasis::infeasible;
       row.notes.push_back(note_of(table, r.refused));
@@ -106,7 +111,7 @@ Table collective_table(const std::vector<CollectiveResult>& results) {
 }
 
 Table collective_comparison(const std::vector<CollectiveResult>& results) {
-  Table table{.columns = {{"gpus", "gpus", Holds::count, 9}, {"bytes", "size", Holds::message, 9}}};
+  Table table{.columns = {{"gpus", "gpus", Holds::count, 9}, {"size", "size", Holds::message, 9}}};
   const auto groups = by_question(results);
   if (groups.empty()) return table;
   for (const CollectiveResult* r : groups.front().second)
@@ -118,6 +123,8 @@ Table collective_comparison(const std::vector<CollectiveResult>& results) {
     for (const CollectiveResult* r : group) {
       if (r->refused.empty()) {
         row.values.emplace_back(r->cost.timing.time.base());
+        if (!r->remark.empty())
+          row.notes.push_back(note_of(table, fmt::format("{}: {}", r->algorithm, r->remark)));
       } else {
         row.values.emplace_back();
         row.notes.push_back(note_of(table, r->refused));
@@ -132,9 +139,16 @@ Table collective_comparison(const std::vector<CollectiveResult>& results) {
   return table;
 }
 
+std::vector<CollectiveResult> best_of(const std::vector<CollectiveResult>& results) {
+  std::vector<CollectiveResult> out;
+  for (const auto& [question, group] : by_question(results))
+    if (const auto order = ranked(group); !order.empty()) out.push_back(*order.front());
+  return out;
+}
+
 Table best_collectives(const std::vector<CollectiveResult>& results) {
   Table table{.columns = {{"gpus", "gpus", Holds::count, 9},
-                          {"bytes", "size", Holds::message, 9},
+                          {"size", "size", Holds::message, 9},
                           {"best", "best", Holds::text, 9},
                           {"time", "time", Holds::seconds, 9},
                           {"phi", "phi", Holds::count, 5},
@@ -153,7 +167,8 @@ Table best_collectives(const std::vector<CollectiveResult>& results) {
         row.values.emplace_back(value);
       if (order.size() > 1) {
         row.values.emplace_back(name_of(*order[1]));
-        row.values.emplace_back(order[1]->cost.timing.time / best.cost.timing.time - 1);
+        if (best.cost.timing.time > Seconds{})
+          row.values.emplace_back(order[1]->cost.timing.time / best.cost.timing.time - 1);
       }
     }
     table.rows.push_back(std::move(row));

@@ -17,6 +17,7 @@ struct CollectiveResult {
   CollectiveTime cost;
   Bandwidth bus_bandwidth;
   std::string chosen;   // what `auto` would take
+  std::string remark;   // what else to know of it
   std::string refused;  // why it cannot be done; then the rest says nothing
   std::string wire;     // the busiest, where there is contention
 };
@@ -27,6 +28,9 @@ Table collective_table(const std::vector<CollectiveResult>& results);
 Table collective_comparison(const std::vector<CollectiveResult>& results);
 /// The best algorithm alone for each number of GPUs and size, and how far behind the next one is.
 Table best_collectives(const std::vector<CollectiveResult>& results);
+
+/// The results behind that table.
+std::vector<CollectiveResult> best_of(const std::vector<CollectiveResult>& results);
 
 /// Schema paradl.collective/1.
 std::string collective_json(const std::vector<CollectiveResult>& results);

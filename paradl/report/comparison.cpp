@@ -162,11 +162,21 @@ Json parse_answer(const SourceText& source, Problems& problems) {
   return root;
 }
 
+/// Numbers that no projection can have: below zero, or beyond any machine.
+bool has_odd_number(const Json& value) {
+  if (value.is_number()) {
+    const double number = value.get<double>();
+    return !(number >= 0 && number < 1e60);
+  }
+  return (value.is_object() || value.is_array()) && std::ranges::any_of(value, has_odd_number);
+}
+
 /// What every result has, and what one that can be run has besides.
 void check_result(const Json& result, const std::string& place, Problems& problems) {
   const auto demand = [&](bool good, const char* what) {
     if (!good) problems.add({1, 1, 1}, fmt::format("{}{}", place, what), "make the file anew");
   };
+  demand(!has_odd_number(result), " has a number below zero or beyond any machine");
   demand(!word(result, {"strategy"}).empty(), ".strategy is not a name");
   demand(number(result, {"gpus"}).value_or(0) >= 1, ".gpus is not a number of GPUs");
   const bool known = result.is_object() && result.contains("feasible") && result["feasible"].is_boolean();

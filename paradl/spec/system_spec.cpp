@@ -132,6 +132,7 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
     spec.congestion = c;
   }
   spec.topology = map.text("topology", "");
+  spec.topology_spot = map.spot("topology");
   if (!spec.topology.empty() && spec.levels.size() > 2)
     map.wrong("topology", "a topology joins nodes (or GPUs): it stands in the place of one level",
               "give one or two levels");

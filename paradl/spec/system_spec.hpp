@@ -55,8 +55,9 @@ struct SystemSpec {
   std::string name, summary, origin;
   DeviceSpec device;
   std::vector<LevelSpec> levels;  // innermost first
-  std::string topology;           // of the outermost level, as a word; empty: a tree of the levels
-  bool half_duplex = false;       // both directions of a cable share its bandwidth
+  Spot topology_spot;
+  std::string topology;      // of the outermost level, as a word; empty: a tree of the levels
+  bool half_duplex = false;  // both directions of a cable share its bandwidth
   std::optional<CongestionSpec> congestion;
   std::optional<HostSpec> host;
   std::optional<StorageSpec> node_storage, shared_storage;

@@ -75,6 +75,16 @@ Curve closed_form(const Job& job, const Ways& ways) {
   return (job.operation == Operation::allreduce ? 2.0 : 1.0) * half;
 }
 
+/// More hosts at a switch than chords: some share one, and a ring may be quicker.
+std::string remark(const Job& job) {
+  const auto [q, p] = *loop_of(job);
+  if (shape_of(job, "dln").empty() && shape_of(job, "dln2d").empty())
+    return "not on a loop network: its order of partners gains nothing over hd";
+  if (q < 1 || 1 << p <= q) return "";
+  return fmt::format("{} hosts of a switch share {} chords (phi {}): it may lose to ring where 2^p > q",
+                     1 << p, q, ((1 << p) + q - 1) / q);
+}
+
 constexpr std::array served{Operation::allreduce, Operation::reduce_scatter, Operation::allgather};
 
 }  // namespace
@@ -85,6 +95,7 @@ extern const Algorithm shd_algorithm{"shd",
                                      served,
                                      limit,
                                      schedule,
-                                     closed_form};
+                                     closed_form,
+                                     remark};
 
 }  // namespace paradl

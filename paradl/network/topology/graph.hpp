@@ -20,6 +20,10 @@ class Graph : public Topology {
   using Topology::route;
   void route(int from, int to, std::vector<int>& wires) const override;
 
+  /// GPUs of a node, where its hosts belong to one.
+  void set_node_size(int gpus) { node_size_ = gpus; }
+  int node_size() const override { return node_size_; }
+
   /// To draw it other than in two circles.
   void set_places(std::vector<Place> places) { places_ = std::move(places); }
   std::vector<Place> places() const override { return places_.empty() ? Topology::places() : places_; }
@@ -30,6 +34,7 @@ class Graph : public Topology {
   std::vector<std::vector<int>> out_;  // wires that leave a vertex
   std::vector<std::int16_t> next_;     // by target host and vertex: which of them to take
   std::vector<Place> places_;
+  int node_size_ = 1;
 };
 
 /// A topology written as a file: `hosts N` and `switches N`, then a line for each cable, `A B`, or

@@ -46,6 +46,8 @@ class Levels : public Topology {
     }
   }
 
+  int node_size() const override { return tiers_.front().gpus; }
+
   using Topology::route;
   void route(int from, int to, std::vector<int>& wires) const override {
     if (from == to) return;

@@ -46,6 +46,7 @@ std::unique_ptr<Topology> tsubame3_of_the_authors(int nodes) {
   for (int leaf = 0; leaf < 2 * racks; ++leaf)
     places.push_back({(leaf + 0.5) * 4.6 * nodes / (2 * racks), floor});
   places.push_back({2.3 * nodes, 0});
+  tree->set_node_size(gpus);
   tree->set_places(std::move(places));
   return tree;
 }
