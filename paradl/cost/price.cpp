@@ -85,15 +85,17 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
   gradients_ = 0;
   for (const Layout::Gradients& kind : layout.gradients) {
     assert(gradients_ < gradient_.size());
-    const auto group_of = [&](AxisSet set) -> GradientGroup {
-      const Path path = group(mesh, set);
+    const auto group_of = [&](AxisSet set, const Path& path) -> GradientGroup {
       return {kind, set, path, cost(Collective::allreduce, path), curve_of(path)};
     };
-    GradientGroup chosen = group_of(kind.summed);
-    const bool wider = parts_[kind.alike] > 1 && parts_[kind.summed] > 1;
-    if (wider && can_sum(group(mesh, AxisSet(kind.summed | kind.alike)), setting_)) {
-      const GradientGroup all = group_of(AxisSet(kind.summed | kind.alike));
-      if (all.allreduce(setting_.training.bucket) < chosen.allreduce(setting_.training.bucket)) chosen = all;
+    GradientGroup chosen = group_of(kind.summed, group(mesh, kind.summed));
+    if (parts_[kind.alike] > 1 && parts_[kind.summed] > 1) {
+      const auto wider = AxisSet(kind.summed | kind.alike);
+      if (const Path path = group(mesh, wider); can_sum(path, setting_)) {
+        const GradientGroup all = group_of(wider, path);
+        if (all.allreduce(setting_.training.bucket) < chosen.allreduce(setting_.training.bucket))
+          chosen = all;
+      }
     }
     gradient_[gradients_++] = chosen;
   }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "paradl/core/error.hpp"
+#include "paradl/core/text.hpp"
 #include "paradl/network/topology/graph.hpp"
 #include "paradl/network/topology/kinds.hpp"
 #include "paradl/network/topology/node.hpp"
@@ -92,16 +93,6 @@ const Kind& kind_of(std::string_view text, std::string_view name) {
   const std::string near = did_you_mean(name, known);
   throw UsageError(fmt::format("unknown topology `{}`", shortened(std::string(text))),
                    near.empty() ? fmt::format("there are {}", fmt::join(known, ", ")) : near);
-}
-
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(at);
-    parts.push_back(text.substr(0, end));
-    if (end == text.npos) return parts;
-    text.remove_prefix(end + 1);
-  }
 }
 
 int whole_number(const TopologyWord& word, std::string_view text, int least) {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "paradl/core/text.hpp"
+
 namespace paradl {
 
 std::span<const Strategy* const> strategies() {
@@ -83,16 +85,6 @@ std::optional<int> read_count(std::string_view text) {
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failed != std::errc{} || end != text.data() + text.size() || value < 1) return {};
   return value;
-}
-
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(at);
-    parts.push_back(text.substr(0, end));
-    if (end == text.npos) return parts;
-    text.remove_prefix(end + 1);
-  }
 }
 
 /// `4`, or `2x2` for an axis that cuts space.
