@@ -6,6 +6,7 @@
 
 #include "paradl/cli/command.hpp"
 #include "paradl/core/format.hpp"
+#include "paradl/core/text.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/report/projection_table.hpp"
 
@@ -71,7 +72,8 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
       ask.default_batch ? fmt::format("; mini-batch {} a GPU, the model file's", ask.work.batch) : "");
   if (best.feasible())
     out += fmt::format(
-        "Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text, model, system,
+        "Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text, shell_word(model),
+        shell_word(system),
         best.mesh.axes > 1 ? "--grid " + grid_text(best.mesh, false) : fmt::format("-p {}", best.gpus),
         again);
   return out;

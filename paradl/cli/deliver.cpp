@@ -123,7 +123,8 @@ std::string render_table(const std::string& format, const Table& table) {
 }
 
 void deliver(const Session& session, const Options& options, const Render& render) {
-  const std::string main = render(options.get("format", "text"), session.style());
+  const std::string main = options.read(
+      "format", "text", [&](const std::string& format) { return render(format, session.style()); });
   // Nothing is written before all is rendered, and nothing is replaced before all is written.
   std::vector<std::pair<std::string, std::string>> texts;
   for (const std::string& path : options.outputs())

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "paradl/cli/ask.hpp"
+#include "paradl/core/text.hpp"
 #include "paradl/spec/reader.hpp"
 
 namespace paradl {
@@ -157,19 +158,13 @@ void Options::complete() {
 }
 
 std::string Options::repeated() const {
-  const auto quoted = [](const std::string& word) {
-    const bool plain = word.find_first_not_of(
-                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                           "+-_=.,:/%@") == word.npos;
-    return plain ? word : "'" + word + "'";
-  };
   std::string out;
   for (const Row& row : rows) {
     const auto entry = values_.find(row.key);
     if (entry == values_.end() || entry->second.text.empty() || entry->second.origin != typed_here) continue;
-    if (row.again) out += fmt::format(" --{} {}", row.key, quoted(entry->second.text));
+    if (row.again) out += fmt::format(" --{} {}", row.key, shell_word(entry->second.text));
   }
-  for (const std::string& set : sets_) out += " --set " + quoted(set);
+  for (const std::string& set : sets_) out += " --set " + shell_word(set);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <map>
 
@@ -49,7 +50,9 @@ struct Line {
 /// Whether it has a cost: a grid that breaks a bound has none.
 bool priced(const Json& result) { return number(result, {"time_s", "epoch"}).has_value(); }
 
-std::string signed_text(const Line& line, double change) {
+std::string signed_text(const Line& line, double before, double after) {
+  double change = after - before;
+  if (std::abs(change) < 1e-9 * std::max(std::abs(before), std::abs(after))) change = 0;  // rounding
   const Column column{.id = {}, .title = {}, .holds = line.holds};
   const char* sign = change > 0 ? "+ " : change < 0 ? "- " : "";
   return sign + cell_text(column, Value{std::abs(change)});
@@ -253,7 +256,7 @@ Table comparison_table(const std::vector<Contestant>& sides) {
       row.values.emplace_back(value ? Value{cell_text(column, Value{*value})} : Value{});
     // A term that is not listed is zero, unless nothing is known of that side.
     if (sides.size() == 2 && priced(results[0]) && priced(results[1]))
-      row.values.emplace_back(signed_text(line, line.values[1].value_or(0) - line.values[0].value_or(0)));
+      row.values.emplace_back(signed_text(line, line.values[0].value_or(0), line.values[1].value_or(0)));
     table.rows.push_back(std::move(row));
   }
   return table;
