@@ -44,8 +44,13 @@ WireSpec read_wires(const NetworkWords& words) {
   return wires;
 }
 
-Machine machine_of(const Catalog& catalog, const Options& options) {
-  return build_machine(catalog.system(options.get("on"), read_overrides(options.sets())));
+/// What joins the GPUs of a system: the topology that it names, or its levels.
+std::shared_ptr<const Topology> system_network(const Catalog& catalog, const std::string& name,
+                                               const std::vector<std::string>& sets) {
+  const SystemSpec spec = catalog.system(name, read_overrides(sets));
+  const Machine machine = build_machine(spec);
+  if (auto topology = network_of(spec, machine)) return topology;
+  return levels_topology(machine);
 }
 
 /// `--topology abci`: a system has a network, too.
@@ -91,11 +96,8 @@ std::shared_ptr<const Topology> make_topology(const Catalog& catalog, const Netw
                                               const Options& options, int ranks) {
   if (!words.topology.empty() && options.typed("on"))
     throw UsageError("--on and --topology both name a network", "leave one of them out");
-  if (!words.topology.empty() && is_system(catalog, words.topology)) {
-    const Machine machine = build_machine(catalog.system(words.topology));
-    if (auto topology = topology_of(machine)) return topology;
-    return levels_topology(machine);
-  }
+  if (!words.topology.empty() && is_system(catalog, words.topology))
+    return system_network(catalog, words.topology, options.sets());
   if (words.topology.empty() && !options.has("on"))
     throw UsageError("on which network?", "add --on abci, or --topology torus:8,8");
   if (!words.topology.empty()) {
@@ -113,9 +115,7 @@ std::shared_ptr<const Topology> make_topology(const Catalog& catalog, const Netw
     }
     return topology;
   }
-  const Machine machine = machine_of(catalog, options);
-  if (auto topology = topology_of(machine)) return topology;
-  return levels_topology(machine);
+  return system_network(catalog, options.get("on"), options.sets());
 }
 
 Fabric make_fabric(const Catalog& catalog, const NetworkWords& words, const Options& options, int ranks) {
@@ -126,12 +126,8 @@ Fabric make_fabric(const Catalog& catalog, const NetworkWords& words, const Opti
         fmt::format("{} has {} hosts, not {}", fabric.topology->text(), fabric.topology->hosts(), ranks),
         fmt::format("use -p {} or fewer", fabric.topology->hosts()));
   fabric.seats = read_seats(words.placement, ranks, *fabric.topology);
-  if (!words.per_node.empty())
-    fabric.per_node = read_count("per-node", words.per_node, 1, ranks);
-  else if (words.topology.empty())
-    fabric.per_node = int(machine_of(catalog, options).gpus_per_node());
-  else
-    fabric.per_node = hosts_of_a_switch(*fabric.topology);
+  fabric.per_node = words.per_node.empty() ? hosts_of_a_switch(*fabric.topology)
+                                           : read_count("per-node", words.per_node, 1, ranks);
   return fabric;
 }
 
@@ -142,7 +138,9 @@ std::vector<int> ranks_asked_for(const Catalog& catalog, const NetworkWords& wor
   if (!options.has("gpus") && open) throw UsageError("how many hosts?", "add -p 64, or write crossbar:64");
   if (!options.has("gpus")) return {make_topology(catalog, words, options, 1)->hosts()};
   return options.read("gpus", "", [&](const std::string& text) {
-    if (words.topology.empty()) return read_gpus(text, machine_of(catalog, options));
+    if (words.topology.empty())
+      return read_gpus(text,
+                       build_machine(catalog.system(options.get("on"), read_overrides(options.sets()))));
     const double hosts = open ? 1 << 20 : make_topology(catalog, words, options, 1)->hosts();
     Machine flat{.name = words.topology};
     flat.levels = {{.name = "node", .gpus = hosts}};

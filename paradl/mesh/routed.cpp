@@ -1,8 +1,8 @@
 #include "paradl/mesh/routed.hpp"
 
-#include <algorithm>
 #include <numeric>
 
+#include "paradl/network/reach.hpp"
 #include "paradl/network/timing.hpp"
 
 namespace paradl {
@@ -17,20 +17,11 @@ Hop send_all(Hop hop, int gpus, const Topology& topology, Target target_of) {
   for (int r = 0; r < gpus; ++r)
     if (const int to = target_of(r); to != r) flows.add({.source = r, .target = to, .bytes = Bytes{1e6}});
   if (flows.flows.empty()) return hop;
-  std::vector<int> seats(std::size_t(gpus), 0), wires;
+  std::vector<int> seats(std::size_t(gpus), 0);
   std::iota(seats.begin(), seats.end(), 0);
-  Link slowest;
-  for (const Flow& flow : flows.flows) {
-    wires.clear();
-    topology.route(flow.source, flow.target, wires);
-    Seconds latency;
-    for (const int w : wires) {
-      latency += topology.wires()[std::size_t(w)].link.alpha;
-      slowest.beta = std::max(slowest.beta, topology.wires()[std::size_t(w)].link.beta);
-    }
-    slowest.alpha = std::max(slowest.alpha, latency);
-  }
-  hop.link = slowest;
+  Reach reach;
+  for (const Flow& flow : flows.flows) reach.add(topology, flow.source, flow.target);
+  hop.link = reach.link();
   hop.phi = link_load(flows, topology, seats).phi;
   return hop;
 }

@@ -2,27 +2,11 @@
 
 #include <algorithm>
 
+#include "paradl/network/reach.hpp"
 #include "paradl/network/topology/optical.hpp"
 
 namespace paradl {
 namespace {
-
-/// The longest latency and the slowest wire between `from` and all of `to`.
-struct Reach {
-  Link link;
-  std::vector<int> wires = {};
-  void add(const Topology& topology, int from, int to) {
-    wires.clear();
-    topology.route(from, to, wires);
-    Seconds latency;
-    for (const int w : wires) {
-      const Link& wire = topology.wires()[std::size_t(w)].link;
-      latency += wire.alpha;
-      link.beta = std::max(link.beta, wire.beta);
-    }
-    link.alpha = std::max(link.alpha, latency);
-  }
-};
 
 /// Every rank to its counterpart `distance` further on.
 Schedule shift(int ranks, int distance) {
@@ -67,9 +51,9 @@ Ways ways_of(const Fabric& fabric) {
   for (int r = 0; r < P; ++r)
     around.add(*fabric.topology, fabric.seats[std::size_t(r)], fabric.seats[std::size_t((r + 1) % P)]);
   Ways ways;
-  if (P > 1) ways.next = around.link.alpha;
-  ways.inner = {.size = double(g), .link = inside.link, .phi = 1, .level = "node"};
-  ways.outer = {.size = double(P) / g, .link = outside.link, .phi = 1, .level = "network"};
+  if (P > 1) ways.next = around.link().alpha;
+  ways.inner = {.size = double(g), .link = inside.link(), .phi = 1, .level = "node"};
+  ways.outer = {.size = double(P) / g, .link = outside.link(), .phi = 1, .level = "network"};
   if (P > g) ways.outer.phi = link_load(shift(P, g), *fabric.topology, fabric.seats).phi;
   ways.ports = ports_of(*fabric.topology);
   return ways;

@@ -174,19 +174,18 @@ Spot Reader::spot(const std::string& key) {
 bool Reader::require(const std::string& key) {
   if (has(key)) return true;
   if (broken_) return false;
-  const std::string near = misspelt(key);
-  if (near.empty())
+  if (!is_misspelt(key))
     problems_.add(spot(), fmt::format("{} has no `{}`", what_, key), fmt::format("add `{}: ...`", key));
   return false;
 }
 
-/// A key of the file that finish() will take for a misspelt `key`: then it is not missing, too.
-std::string Reader::misspelt(const std::string& key) const {
+/// Whether finish() will take a key of the file for a misspelt `key`: then it is not missing, too.
+bool Reader::is_misspelt(const std::string& key) const {
   for (const auto& entry : map_)
     if (entry.first.IsScalar() && !std::ranges::count(known_, entry.first.Scalar()) &&
         nearest(entry.first.Scalar(), {key}) == key)
-      return entry.first.Scalar();
-  return {};
+      return true;
+  return false;
 }
 
 void Reader::wrong(const std::string& key, const std::string& message, const std::string& help) {

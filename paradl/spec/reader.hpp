@@ -75,7 +75,7 @@ class Reader {
 
  private:
   std::optional<std::string> scalar(const std::string& key);
-  std::string misspelt(const std::string& key) const;
+  bool is_misspelt(const std::string& key) const;
 
   YAML::Node map_;
   Problems& problems_;

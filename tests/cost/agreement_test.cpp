@@ -12,8 +12,7 @@ using namespace paradl::test;
 namespace {
 
 Training plain() {
-  Training t;
-  t.overlap = false;
+  Training t = without_overlap();
   t.gamma = 1;  // both count values and gradients of x, y and w
   return t;
 }

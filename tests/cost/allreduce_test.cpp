@@ -10,8 +10,7 @@ using namespace paradl::test;
 namespace {
 
 Training with(const char* algorithm, double density = 1) {
-  Training t;
-  t.overlap = false;
+  Training t = without_overlap();
   t.allreduce = find_algorithm(algorithm);
   t.density = density;
   return t;
@@ -28,11 +27,7 @@ constexpr double alpha = 10e-6, beta = 1e-10, W = 2 * 576 * 4;
 }  // namespace
 
 TEST_CASE("on one level a ring is what it always was") {
-  Bench by_default(chain(2), flat_machine(), [] {
-    Training t;
-    t.overlap = false;
-    return t;
-  }());
+  Bench by_default(chain(2), flat_machine(), without_overlap());
   Bench ring(chain(2), flat_machine(), with("ring"));
   for (const char* grid : {"2", "4", "16", "64"})
     CHECK(exchange(ring, "data", grid) == paradl::test::approx(exchange(by_default, "data", grid)));
@@ -45,11 +40,7 @@ TEST_CASE("halving and doubling: 2 log p start-ups, the same bytes") {
 }
 
 TEST_CASE("a ring on each level by name is the default on two levels") {
-  Bench by_default(chain(2), two_level_machine(), [] {
-    Training t;
-    t.overlap = false;
-    return t;
-  }());
+  Bench by_default(chain(2), two_level_machine(), without_overlap());
   Bench named(chain(2), two_level_machine(), with("ring+ring"));
   CHECK(exchange(named, "data", "64") == paradl::test::approx(exchange(by_default, "data", "64")));
   CHECK(exchange(named, "data+filter", "16x4") ==

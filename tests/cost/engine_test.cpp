@@ -11,12 +11,6 @@ using namespace paradl::test;
 
 namespace {
 
-Training plain() {
-  Training t;
-  t.overlap = false;
-  return t;
-}
-
 double comm(const Projection& p, Term t) { return (*p.cost)[t].base(); }
 
 constexpr double alpha = 10e-6, beta = 1e-10;
@@ -24,7 +18,7 @@ constexpr double alpha = 10e-6, beta = 1e-10;
 }  // namespace
 
 TEST_CASE("data sums all gradients once") {
-  Bench bench(chain(2), flat_machine(), plain());
+  Bench bench(chain(2), flat_machine(), without_overlap());
   // 2(p-1)(alpha + W/p beta) with W = 2 * 576 * 4 = 4608 B, p = 4
   CHECK(comm(bench.engine("data", "4", 32), Term::gradient_exchange) ==
         paradl::test::approx(6 * (alpha + 1152 * beta)));
@@ -33,7 +27,7 @@ TEST_CASE("data sums all gradients once") {
 }
 
 TEST_CASE("filter gathers y forward and sums dx backward, for every layer but the last") {
-  Bench bench(chain(2), flat_machine(), plain());
+  Bench bench(chain(2), flat_machine(), without_overlap());
   // allgather 3(alpha + m/4 beta) and allreduce 6(alpha + m/4 beta) of y_1 = 262144 B
   CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
         paradl::test::approx(9 * (alpha + 65536 * beta)));
@@ -41,7 +35,7 @@ TEST_CASE("filter gathers y forward and sums dx backward, for every layer but th
 }
 
 TEST_CASE("filter with reduce-scatter backward moves two volumes instead of three") {
-  Training t = plain();
+  Training t = without_overlap();
   t.reduction = Reduction::reduce_scatter;
   Bench bench(chain(2), flat_machine(), t);
   CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
@@ -49,7 +43,7 @@ TEST_CASE("filter with reduce-scatter backward moves two volumes instead of thre
 }
 
 TEST_CASE("channel sums every y forward, the last one too, and gathers dx backward") {
-  Bench bench(chain(2), flat_machine(), plain());
+  Bench bench(chain(2), flat_machine(), without_overlap());
   // two allreduces of 6 steps, one allgather of 3
   CHECK(comm(bench.engine("channel", "4", 32), Term::activation_exchange) ==
         paradl::test::approx(15 * (alpha + 65536 * beta)));
@@ -57,7 +51,7 @@ TEST_CASE("channel sums every y forward, the last one too, and gathers dx backwa
 
 TEST_CASE("two axes that cut the same filters must leave one to each") {
   // Both layers have 8 filters; tensor splits the filters of the first and the channels of the second.
-  Bench bench(chain(2), flat_machine(), plain());
+  Bench bench(chain(2), flat_machine(), without_overlap());
   CHECK(bench.engine("filter+tensor", "4x2", 32).limits.hold());
   const Projection finer = bench.engine("filter+tensor", "4x4", 32);
   CHECK_FALSE(finer.cost);
@@ -71,18 +65,18 @@ TEST_CASE("two axes that cut the same filters must leave one to each") {
 }
 
 TEST_CASE("tensor needs one sum forward for a pair of products") {
-  Bench bench(chain(2), flat_machine(), plain());
+  Bench bench(chain(2), flat_machine(), without_overlap());
   // conv0 filter -> slices -> conv1 channel: y_1 of the pair summed forward; the input needs no gradient
   CHECK(comm(bench.engine("tensor", "4", 32), Term::activation_exchange) ==
         paradl::test::approx(6 * (alpha + 65536 * beta)));
-  Bench four(chain(4), flat_machine(), plain());
+  Bench four(chain(4), flat_machine(), without_overlap());
   // forward: y of conv1 and conv3; backward: dx of conv2 (filter), which is the gradient of conv1's output
   CHECK(comm(four.engine("tensor", "4", 32), Term::activation_exchange) ==
         paradl::test::approx(18 * (alpha + 65536 * beta)));
 }
 
 TEST_CASE("spatial trades one row with each neighbour, for x forward and dy backward") {
-  Bench bench(chain(2), flat_machine(), plain());
+  Bench bench(chain(2), flat_machine(), without_overlap());
   // one row: 8 channels * 16 * 32 samples * 4 B = 16384 B; per layer: 2 neighbours forward, 2 backward
   CHECK(comm(bench.engine("spatial", "4", 32), Term::halo_exchange) ==
         paradl::test::approx(2 * 4 * (alpha + 16384 * beta)));
@@ -104,12 +98,12 @@ TEST_CASE("pooling that tiles its input needs no halo, a strided convolution hal
   const Workload pooled = work_of(
       "  - {name: a, op: conv, filters: 8, kernel: 1, bias: false}\n  - {name: p, op: max-pool, kernel: "
       "2}\n");
-  Bench tiles(pooled, flat_machine(), plain());
+  Bench tiles(pooled, flat_machine(), without_overlap());
   CHECK(comm(tiles.engine("spatial", "4", 32), Term::halo_exchange) == 0);
   // K = 3, stride 2, padding 1: one row before, none after; dy: one row after
   Bench strided(
       work_of("  - {name: a, op: conv, filters: 8, kernel: 3, stride: 2, padding: 1, bias: false}\n"),
-      flat_machine(), plain());
+      flat_machine(), without_overlap());
   CHECK(comm(strided.engine("spatial", "4", 32), Term::halo_exchange) ==
         paradl::test::approx((alpha + 16384 * beta) + (alpha + 8192 * beta)));
 }
@@ -119,7 +113,7 @@ TEST_CASE("a fully connected layer under spatial runs whole, after one allgather
       "  - {name: conv, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: flat, op: "
       "flatten}\n"
       "  - {name: fc, op: fc, filters: 10, bias: false}\n");
-  Bench bench(work, flat_machine(), plain());
+  Bench bench(work, flat_machine(), without_overlap());
   const Projection p = bench.engine("spatial", "4", 32);
   CHECK(comm(p, Term::activation_exchange) == paradl::test::approx(3 * (alpha + 65536 * beta)));
   const Layout& layout = bench.planner->layout(p.mesh);
@@ -135,7 +129,7 @@ TEST_CASE("layers that work channel by channel take slices as they come") {
       "batch-norm}\n  - {name: r, op: relu}\n"
       "  - {name: p, op: max-pool, kernel: 2}\n  - {name: b, op: conv, filters: 8, kernel: 3, padding: 1, "
       "bias: false}\n");
-  Bench bench(work, flat_machine(), plain());
+  Bench bench(work, flat_machine(), without_overlap());
   // Only the pooled tensor is exchanged: a quarter of 262144 B
   CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
         paradl::test::approx(9 * (alpha + 16384 * beta)));
@@ -150,13 +144,13 @@ TEST_CASE("a tensor that two layers read is gathered once") {
       "kernel: 1, bias: false}\n"
       "  - {name: c, op: conv, from: a, filters: 8, kernel: 1, bias: false}\n  - {name: s, op: add, from: "
       "[b, c]}\n");
-  Bench bench(work, flat_machine(), plain());
+  Bench bench(work, flat_machine(), without_overlap());
   CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
         paradl::test::approx(9 * (alpha + 65536 * beta)));
 }
 
 TEST_CASE("an update touches only the weights that a PE holds") {
-  Bench bench(chain(2), flat_machine(), plain());
+  Bench bench(chain(2), flat_machine(), without_overlap());
   const double whole = comm(bench.engine("data", "4", 32), Term::update);
   CHECK(whole > 0);
   CHECK(comm(bench.engine("filter", "4", 32), Term::update) == paradl::test::approx(whole / 4));
@@ -164,7 +158,7 @@ TEST_CASE("an update touches only the weights that a PE holds") {
 }
 
 TEST_CASE("synchronised batch norm sums two numbers a channel each way") {
-  Training t = plain();
+  Training t = without_overlap();
   const Workload work = work_of(
       "  - {name: a, op: conv, filters: 8, kernel: 1, bias: false}\n  - {name: n, op: batch-norm, affine: "
       "false}\n");
@@ -177,7 +171,7 @@ TEST_CASE("synchronised batch norm sums two numbers a channel each way") {
 }
 
 TEST_CASE("memory of data, part by part") {
-  Training t = plain();
+  Training t = without_overlap();
   Bench bench(chain(2), flat_machine(), t);
   const Memory m = bench.engine("data", "4", 32).cost->memory;
   CHECK(m.weights.base() == 2 * 576 * 4);
@@ -195,7 +189,7 @@ TEST_CASE("memory of data, part by part") {
 }
 
 TEST_CASE("one PE of any kind costs what serial costs") {
-  Bench bench(chain(3), flat_machine(), plain());
+  Bench bench(chain(3), flat_machine(), without_overlap());
   const Projection serial = bench.engine("serial", "", 32);
   for (const Strategy* axis : strategies()) {
     CAPTURE(axis->name);
@@ -208,7 +202,7 @@ TEST_CASE("one PE of any kind costs what serial costs") {
 }
 
 TEST_CASE("a hybrid with one PE on every axis but one is that axis alone") {
-  for (const Training& t : {plain(), Training{}}) {
+  for (const Training& t : {without_overlap(), Training{}}) {
     Bench bench(chain(6), two_level_machine(), t);
     for (const Strategy* a : strategies())
       for (const Strategy* b : strategies()) {
@@ -230,7 +224,7 @@ TEST_CASE("a hybrid with one PE on every axis but one is that axis alone") {
 }
 
 TEST_CASE("three axes are priced by the same code") {
-  Bench bench(chain(4, 16, "16x16x16"), two_level_machine(), plain());
+  Bench bench(chain(4, 16, "16x16x16"), two_level_machine(), without_overlap());
   const Projection three = bench.engine("data+spatial+filter", "2x2x4", 32),
                    two = bench.engine("data+filter", "2x4", 32);
   REQUIRE(three.cost);
@@ -247,7 +241,7 @@ TEST_CASE("three axes are priced by the same code") {
 }
 
 TEST_CASE("computation never grows with the number of PEs") {
-  Bench bench(chain(6, 64, "64x32x32"), flat_machine(), plain());
+  Bench bench(chain(6, 64, "64x32x32"), flat_machine(), without_overlap());
   for (const char* strategy : {"data", "spatial", "filter", "channel", "tensor"})
     for (int p = 1; p < 32; p *= 2) {
       CAPTURE(strategy);
@@ -280,17 +274,17 @@ TEST_CASE("a tensor that a view hands on is kept once") {
       "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1}\n  - {name: r, op: relu}\n  - {name: f, "
       "op: flatten}\n"
       "  - {name: c, op: fc, filters: 16}\n");
-  Bench bench(work, flat_machine(), plain());
+  Bench bench(work, flat_machine(), without_overlap());
   CHECK(bench.engine("serial", "", 32).cost->memory.activations.base() == 2 * 32 * 2048 * 4);
 }
 
 TEST_CASE("what a stage needs for its backward pass lies on that stage") {
-  Bench bench(chain(2), flat_machine(), plain());
+  Bench bench(chain(2), flat_machine(), without_overlap());
   CHECK(bench.engine("layer", "2", 32).cost->memory.activations.base() == 32 * 2048 * 4);
 }
 
 TEST_CASE("halos backward are rows of dy as it is cut") {
-  Bench bench(chain(1), flat_machine(), plain());
+  Bench bench(chain(1), flat_machine(), without_overlap());
   // forward x is whole under filter: 16384 B a row; backward dy is in slices of a quarter
   const double filter = comm(bench.engine("spatial+filter", "4x4", 32), Term::halo_exchange);
   CHECK(filter == paradl::test::approx(2 * (alpha + 16384 * beta) + 2 * (alpha + 4096 * beta)));
@@ -299,7 +293,7 @@ TEST_CASE("halos backward are rows of dy as it is cut") {
 }
 
 TEST_CASE("filter and channel together: slices are taken before sums are made") {
-  Bench bench(chain(2), flat_machine(), plain());
+  Bench bench(chain(2), flat_machine(), without_overlap());
   // Forward y_0 lies in slices of 1/2 on filter and in addends on channel: the sum is over halves (131072 B),
   // then conv1 wants all filters back but only its half of the channels, which it slices from the sum for
   // nothing: the gathering on filter is of 131072 B, too. y_1 is summed in halves. Backward the same sizes.
@@ -311,7 +305,7 @@ TEST_CASE("filter and channel together: slices are taken before sums are made") 
 }
 
 TEST_CASE("serial is fully efficient, with rounded iterations too, and rates are those of the epoch") {
-  Training t = plain();
+  Training t = without_overlap();
   t.ceil_iterations = true;
   Bench bench(chain(3), flat_machine(), t);
   const Projection p = bench.engine("serial", "", 600);  // D = 1000

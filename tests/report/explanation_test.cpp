@@ -12,12 +12,6 @@ using namespace paradl::test;
 
 namespace {
 
-Training plain() {
-  Training t;
-  t.overlap = false;
-  return t;
-}
-
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -26,7 +20,8 @@ struct Explained {
   Bench bench;
   Projection projection;
   Explained(Workload work, Machine machine, const char* name, const char* grid, double batch)
-      : bench(std::move(work), std::move(machine), plain()), projection(bench.engine(name, grid, batch)) {
+      : bench(std::move(work), std::move(machine), without_overlap()),
+        projection(bench.engine(name, grid, batch)) {
     projection.mesh = without_ones(projection.mesh);
   }
   const Layout& layout() { return bench.planner->layout(projection.mesh); }
@@ -138,7 +133,7 @@ TEST_CASE("explain: JSON has the layers when they are asked for") {
 }
 
 TEST_CASE("explain: the paper's letters are those of its formulas") {
-  Training ceil = plain();
+  Training ceil = without_overlap();
   ceil.ceil_iterations = true;
   Bench bench(chain(2), two_level_machine(), ceil);
   const auto explained = [&](const char* strategy, const char* grid) {

@@ -47,6 +47,13 @@ inline Machine two_level_machine() {
   return machine;
 }
 
+/// Exchanges after the computation, as the closed forms have them.
+inline Training without_overlap() {
+  Training t;
+  t.overlap = false;
+  return t;
+}
+
 /// A question with everything it refers to.
 struct Bench {
   Workload work;
