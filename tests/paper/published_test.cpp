@@ -7,6 +7,7 @@
 #include "paradl/spec/foreign.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
+#include "tests/support/source_dir.hpp"
 
 using namespace paradl;
 using namespace paradl::test;
@@ -20,7 +21,7 @@ Bench authors(const std::string& file) {
   Training t;
   t.ceil_iterations = true;
   t.overlap = false;
-  return Bench(build_workload(spec), build_machine(Catalog({PARADL_SOURCE_DIR}).system("abci-paper")), t);
+  return Bench(build_workload(spec), build_machine(Catalog({source_dir()}).system("abci-paper")), t);
 }
 
 struct Published {

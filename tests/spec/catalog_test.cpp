@@ -22,7 +22,7 @@ TEST_CASE("a model is found by its name, with either kind of hyphen") {
   CHECK(shipped().model("resnet50").name == "resnet50");
   CHECK(shipped().model("inception_v3").name == "inception-v3");
   CHECK(shipped().model("inception-v3").name == "inception-v3");
-  CHECK(shipped().find("models", "resnet50").file == PARADL_SOURCE_DIR "/models/resnet50.yaml");
+  CHECK(shipped().find("models", "resnet50").file == source_dir() + "/models/resnet50.yaml");
 }
 
 TEST_CASE("names are listed once, in order, and none but YAML files") {

@@ -28,7 +28,7 @@ std::string with_blocks(const std::string& blocks, const std::string& layers) {
 std::string on_image(const std::string& layers) { return network("4x8x8", layers); }
 
 std::string read_manual() {
-  std::ifstream in(PARADL_SOURCE_DIR "/paradl/help/models.md");
+  std::ifstream in(source_dir() + "/paradl/help/models.md");
   return {std::istreambuf_iterator<char>(in), {}};
 }
 

@@ -73,7 +73,7 @@ TEST_CASE("host and storage may be left out") {
 }
 
 TEST_CASE("the example of the manual is a system") {
-  std::ifstream in(PARADL_SOURCE_DIR "/paradl/help/systems.md");
+  std::ifstream in(source_dir() + "/paradl/help/systems.md");
   const std::string page{std::istreambuf_iterator<char>(in), {}};
   const std::string fence = "```yaml\n";
   const std::size_t start = page.find(fence) + fence.size();

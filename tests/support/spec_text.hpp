@@ -8,6 +8,7 @@
 #include "paradl/spec/model_spec.hpp"
 #include "paradl/spec/system_spec.hpp"
 #include "paradl/workload/workload.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace paradl::test {
 
@@ -16,7 +17,7 @@ inline SourceText source_of(std::string text) { return {"test.yaml", std::move(t
 
 /// The models and systems of this repository.
 inline const Catalog& shipped() {
-  static const Catalog catalog({PARADL_SOURCE_DIR});
+  static const Catalog catalog({source_dir()});
   return catalog;
 }
 
