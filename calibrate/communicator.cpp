@@ -1,0 +1,59 @@
+#include "calibrate/communicator.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace paradl::calibrate {
+namespace {
+
+/// Where each part begins.
+std::vector<std::size_t> offsets(std::span<const std::size_t> items) {
+  std::vector<std::size_t> out(items.size());
+  std::exclusive_scan(items.begin(), items.end(), out.begin(), std::size_t{0});
+  return out;
+}
+
+}  // namespace
+
+void Communicator::allgather(float* data, std::span<const std::size_t> items) {
+  const int p = size(), next = (rank() + 1) % p, before = (rank() + p - 1) % p;
+  const auto at = offsets(items);
+  for (int step = 0; step + 1 < p; ++step) {
+    const auto sent = std::size_t((rank() + p - step) % p), got = std::size_t((before + p - step) % p);
+    const Message send{next, data + at[sent], items[sent]}, receive{before, data + at[got], items[got]};
+    exchange({&send, 1}, {&receive, 1});
+  }
+}
+
+// Part r starts at rank r + 1 and goes around once: rank r adds the last addend.
+void Communicator::reduce_scatter(float* data, std::span<const std::size_t> items) {
+  const int p = size(), next = (rank() + 1) % p, before = (rank() + p - 1) % p;
+  const auto at = offsets(items);
+  float* room = scratch(*std::max_element(items.begin(), items.end()));
+  for (int step = 0; step + 1 < p; ++step) {
+    const auto sent = std::size_t((before + p - step) % p),
+               got = std::size_t((before + p - step + p - 1) % p);
+    const Message send{next, data + at[sent], items[sent]}, receive{before, room, items[got]};
+    exchange({&send, 1}, {&receive, 1});
+    add(data + at[got], room, items[got]);
+  }
+}
+
+void Communicator::allreduce(float* data, std::size_t items) {
+  const auto p = std::size_t(size());
+  std::vector<std::size_t> parts(p);
+  for (std::size_t r = 0; r < p; ++r) parts[r] = items * (r + 1) / p - items * r / p;
+  reduce_scatter(data, parts);
+  allgather(data, parts);
+}
+
+void Communicator::add(float* to, const float* from, std::size_t items) {
+  for (std::size_t i = 0; i < items; ++i) to[i] += from[i];
+}
+
+float* Communicator::scratch(std::size_t items) {
+  if (scratch_.size() < items) scratch_.resize(items);
+  return scratch_.data();
+}
+
+}  // namespace paradl::calibrate

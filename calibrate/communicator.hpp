@@ -1,0 +1,50 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace paradl::calibrate {
+
+/// One message of a rank: `items` numbers in device memory, to or from `peer`.
+struct Message {
+  int peer = 0;
+  float* data = nullptr;
+  std::size_t items = 0;
+};
+
+/// Ranks that exchange numbers. The collectives here are rings of messages, as the oracle's formulas have
+/// them; a library's own may take their place. All calls are made by all ranks, and return when the data may
+/// be used.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// The ranks that give the same colour, in the order of their keys.
+  virtual std::unique_ptr<Communicator> split(int colour, int key) const = 0;
+
+  /// All messages at once. Messages between two ranks arrive in the order they are listed.
+  virtual void exchange(std::span<const Message> sends, std::span<const Message> receives) = 0;
+  virtual void barrier() = 0;
+
+  /// data[i] becomes the sum over all ranks.
+  virtual void allreduce(float* data, std::size_t items);
+  /// `data` holds the parts of all ranks one after the other, `items[r]` of rank r; each rank brings its own
+  /// in place, and has all of them afterwards.
+  virtual void allgather(float* data, std::span<const std::size_t> items);
+  /// `data` holds the parts for all ranks one after the other; the own part becomes the sum over all ranks,
+  /// the others are undefined afterwards.
+  virtual void reduce_scatter(float* data, std::span<const std::size_t> items);
+
+ protected:
+  /// Adds `items` numbers of device memory; host memory unless a back end says otherwise.
+  virtual void add(float* to, const float* from, std::size_t items);
+  /// Room for one part on the device.
+  virtual float* scratch(std::size_t items);
+
+ private:
+  std::vector<float> scratch_;
+};
+
+}  // namespace paradl::calibrate
