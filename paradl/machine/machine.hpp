@@ -8,6 +8,14 @@
 
 namespace paradl {
 
+/// Alpha and beta of one message of an operation's ring, for buffers from `from` bytes up to, but not
+/// including, `below`.
+struct MeasuredLink {
+  LinkOperation operation = LinkOperation::point_to_point;
+  Bytes from, below;
+  Link link;
+};
+
 /// One level of links: units of the level below, joined.
 struct Level {
   std::string name;
@@ -16,6 +24,7 @@ struct Level {
   Link link;
   double ports = 1;  // through which one unit of the level below leaves
   std::optional<Watts> watts;
+  std::vector<MeasuredLink> measured;
 };
 
 /// What a network runs on.
