@@ -125,21 +125,21 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
 }
 
 Path Pricer::group(const Mesh& mesh, AxisSet set) {
-  const Path counted = group_path(mesh, set, setting_.machine);
-  if (!setting_.topology) return counted;
+  if (!setting_.topology) return group_path(mesh, set, setting_.machine);
   const auto key = key_of(mesh, set, -2);
   const auto known = routed_.find(key);
   if (known != routed_.end()) return known->second;
+  const Path counted = group_path(mesh, set, setting_.machine);
   return routed_.emplace(key, route_groups(counted, mesh, set, *setting_.topology, network_hop(setting_)))
       .first->second;
 }
 
 Path Pricer::neighbours(const Mesh& mesh, int axis, int dim) {
-  const Path counted = neighbour_path(mesh, axis, dim, setting_.machine);
-  if (!setting_.topology) return counted;
+  if (!setting_.topology) return neighbour_path(mesh, axis, dim, setting_.machine);
   const auto key = key_of(mesh, axis_bit(axis), dim);
   const auto known = routed_.find(key);
   if (known != routed_.end()) return known->second;
+  const Path counted = neighbour_path(mesh, axis, dim, setting_.machine);
   return routed_
       .emplace(key, route_neighbours(counted, mesh, axis, dim, *setting_.topology, network_hop(setting_)))
       .first->second;
