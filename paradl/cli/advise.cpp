@@ -70,6 +70,8 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
   out += fmt::format(
       "Layer times: {}. Links: {}{}.\n", ask.times.source, ask.links_text(),
       ask.default_batch ? fmt::format("; mini-batch {} a GPU, the model file's", ask.work.batch) : "");
+  if (const std::string allreduce = allreduce_basis(ask.training, answer.results); !allreduce.empty())
+    out += allreduce + "\n";
   if (best.feasible())
     out += fmt::format(
         "Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text, shell_word(model),

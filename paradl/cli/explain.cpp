@@ -48,10 +48,8 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
                                          ask.planner->stages(layout, shown.mesh), ask.planner->pricer()),
                           style)
                       .text;
-    const std::string shared =
-        contention_text(exchange_lines(ask.setting(), shown, layout, ask.planner->stages(layout, shown.mesh),
-                                       ask.planner->pricer()),
-                        ask.machine);
+    const std::string shared = contention_text(exchange_lines(
+        ask.setting(), shown, layout, ask.planner->stages(layout, shown.mesh), ask.planner->pricer()));
     if (!shared.empty()) out += "\n" + shared;
     const std::string whole = whole_layers_text(layout.role, shown.mesh, ask.work);
     if (!whole.empty()) out += fmt::format("\n run whole on every GPU of an axis: {}\n", whole);
@@ -60,6 +58,8 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
   }
   out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", ask.times.source, ask.links_text(),
                      ask.fidelity == Fidelity::paper ? "paper (closed forms)" : "detailed");
+  if (const std::string allreduce = allreduce_basis(ask.training, {p}); !allreduce.empty())
+    out += fmt::format(" {}\n", allreduce);
   return style.unicode ? out : ascii(out);
 }
 

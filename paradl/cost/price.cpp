@@ -36,7 +36,31 @@ std::array<int, 4 * most_axes + 3> key_of(const Mesh& mesh, AxisSet set, int dim
   return key;
 }
 
+/// How the groups of a set lie: so many neighbouring GPUs are in different groups, so many of these in one,
+/// and so on in turn. Zero ends it.
+std::array<int, most_axes + 1> spread_of(const Mesh& mesh, AxisSet set) {
+  std::array<int, most_axes + 1> out{};
+  std::size_t at = 0;
+  bool in = false;
+  out[0] = 1;
+  for (int a = mesh.axes - 1; a >= 0; --a) {
+    if (bool(set & axis_bit(a)) != in) {
+      in = !in;
+      out[++at] = 1;
+    }
+    out[at] *= mesh.axis[std::size_t(a)].parts.total;
+  }
+  return out;
+}
+
+constexpr double most_followed = 1 << 17;  // GPUs of a machine whose levels are followed as a tree
+
 }  // namespace
+
+Pricer::Pricer(const Setting& setting) : setting_(setting) {
+  if (setting.training.allreduce && !setting.topology && setting.machine.gpus() <= most_followed)
+    levels_ = levels_topology(setting.machine);
+}
 
 int network_hop(const Setting& setting) {
   return setting.topology && setting.machine.levels.size() == 1 ? 0 : 1;
@@ -60,7 +84,6 @@ bool can_sum(const Path& path, const Setting& setting) {
 void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
   parts_[0] = 1;
   cut_ = {1, 1, 1};
-  halo_phi_ = 1;
   for (int a = 0; a < mesh.axes; ++a) {
     const auto i = std::size_t(a);
     const Axis& axis = mesh.axis[i];
@@ -72,9 +95,9 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
       cut_ = axis.parts.cut;
       for (int d = 0; d < 3; ++d) {
         if (cut_[std::size_t(d)] < 2) continue;
-        const Path path = neighbours(mesh, a, d);
+        Path& path = halo_path_[std::size_t(d)];
+        path = neighbours(mesh, a, d);
         halo_message_[std::size_t(d)] = cost(Collective::point_to_point, path);
-        halo_phi_ = std::max(halo_phi_, path.outermost().phi);
       }
     }
     if (layout.role[i].front() == Role::stage) {
@@ -86,7 +109,7 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
   for (const Layout::Gradients& kind : layout.gradients) {
     assert(gradients_ < gradient_.size());
     const auto group_of = [&](AxisSet set, const Path& path) -> GradientGroup {
-      return {kind, set, path, cost(Collective::allreduce, path), curve_of(path)};
+      return {kind, set, path, cost(Collective::allreduce, path), asked_sum(mesh, set, path)};
     };
     GradientGroup chosen = group_of(kind.summed, group(mesh, kind.summed));
     if (parts_[kind.alike] > 1 && parts_[kind.summed] > 1) {
@@ -102,40 +125,48 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
 }
 
 Path Pricer::group(const Mesh& mesh, AxisSet set) {
-  const Path counted = group_path(mesh, set, setting_.machine);
-  if (!setting_.topology) return counted;
+  if (!setting_.topology) return group_path(mesh, set, setting_.machine);
   const auto key = key_of(mesh, set, -2);
   const auto known = routed_.find(key);
   if (known != routed_.end()) return known->second;
+  const Path counted = group_path(mesh, set, setting_.machine);
   return routed_.emplace(key, route_groups(counted, mesh, set, *setting_.topology, network_hop(setting_)))
       .first->second;
 }
 
 Path Pricer::neighbours(const Mesh& mesh, int axis, int dim) {
-  const Path counted = neighbour_path(mesh, axis, dim, setting_.machine);
-  if (!setting_.topology) return counted;
+  if (!setting_.topology) return neighbour_path(mesh, axis, dim, setting_.machine);
   const auto key = key_of(mesh, axis_bit(axis), dim);
   const auto known = routed_.find(key);
   if (known != routed_.end()) return known->second;
+  const Path counted = neighbour_path(mesh, axis, dim, setting_.machine);
   return routed_
       .emplace(key, route_neighbours(counted, mesh, axis, dim, *setting_.topology, network_hop(setting_)))
       .first->second;
 }
 
-/// What the algorithm that was asked for costs a group: its nodes inside, and all beyond them as one level.
-const Curve* Pricer::curve_of(const Path& path) {
-  const Algorithm* algorithm = setting_.training.allreduce;
-  if (!algorithm || path.size() <= 1) return nullptr;
+/// What the algorithm that was asked for costs: found once for all meshes that spread its groups alike.
+const AskedSum* Pricer::asked_sum(const Mesh& mesh, AxisSet set, const Path& path) {
+  if (!setting_.training.allreduce || path.size() <= 1) return nullptr;
+  const auto key = spread_of(mesh, set);
+  if (const auto known = asked_.find(key); known != asked_.end()) return &known->second;
+  return &asked_.emplace(key, find_sum(mesh, set, path)).first->second;
+}
+
+/// Message by message if they can be followed. Else by its closed form: nodes inside, and all beyond them as
+/// one level.
+AskedSum Pricer::find_sum(const Mesh& mesh, AxisSet set, const Path& path) const {
+  const Algorithm& algorithm = *setting_.training.allreduce;
   const Job job = job_of(path, setting_);
+  if (const Topology* topology = wires())
+    if (auto routed = route_exchange(algorithm, job, mesh, set, *topology)) return {*std::move(routed)};
   Ways ways{.inner = path.hop[0], .outer = path.outermost()};
   if (network_hop(setting_) == 0) ways.inner = {.size = 1};
   ways.outer.size = path.size() / ways.inner.size;
   if (setting_.topology) ways.ports = ports_of(*setting_.topology);
-  const auto& [node, beyond, next, ports] = ways;
-  const std::array<double, 8> key{node.size, beyond.size, node.link.alpha.base(),   node.link.beta.base(),
-                                  node.phi,  beyond.phi,  beyond.link.alpha.base(), beyond.link.beta.base()};
-  if (const auto known = curves_.find(key); known != curves_.end()) return &known->second;
-  return &curves_.emplace(key, algorithm->closed_form(job, ways)).first->second;
+  return {
+      {.time = algorithm.closed_form(job, ways), .phi = path.outermost().phi, .wire = path.outermost().wire},
+      NetworkFidelity::closed_form};
 }
 
 Seconds Pricer::statistics_cost(const Cell& cell, Bytes m) const {

@@ -1,11 +1,14 @@
 #pragma once
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "paradl/cost/breakdown.hpp"
 #include "paradl/cost/setting.hpp"
 #include "paradl/cost/stages.hpp"
+#include "paradl/mesh/routed_exchange.hpp"
+#include "paradl/network/fabric.hpp"
 #include "paradl/strategy/place.hpp"
 
 namespace paradl {
@@ -30,10 +33,16 @@ Job job_of(const Path& path, const Setting& setting);
 /// Whether the algorithm that was asked for can do it.
 bool can_sum(const Path& path, const Setting& setting);
 
+/// What the algorithm that was asked for takes to sum gradients, and how that was found.
+struct AskedSum {
+  RoutedExchange exchange;
+  NetworkFidelity fidelity = NetworkFidelity::link_load;  // closed form: too many messages to follow
+};
+
 /// Prices placed workloads. It owns the scratch memory, so that pricing allocates nothing; one per thread.
 class Pricer {
  public:
-  explicit Pricer(const Setting& setting) : setting_(setting) {}
+  explicit Pricer(const Setting& setting);
 
   /// One iteration over `batch` samples. `plan` has one stage where no axis is a pipeline.
   Breakdown price(const Layout& layout, const StagePlan& plan, const Mesh& mesh, double batch);
@@ -56,21 +65,23 @@ class Pricer {
     Layout::Gradients of;
     AxisSet set;
     Path path;
-    Linear rings;                  // a ring on every level
-    const Curve* curve = nullptr;  // of the algorithm that was asked for instead
-    Seconds allreduce(Bytes m) const { return curve ? (*curve)(m) : rings(m); }
+    Linear rings;                     // a ring on every level
+    const AskedSum* asked = nullptr;  // by the algorithm that was asked for instead
+    Seconds allreduce(Bytes m) const { return asked ? asked->exchange.time(m) : rings(m); }
     bool has(const Cell& cell) const { return of.summed == cell.summed && of.alike == cell.alike; }
   };
-  /// Flows that share a port when halos are traded, along the extent where it is worst.
-  double halo_phi() const { return halo_phi_; }
+  /// Between neighbours along one extent of a cut.
+  const Path& halo_path(int dim) const { return halo_path_[std::size_t(dim)]; }
   /// What a stage passes on to the next for one micro-batch.
   struct Transfer {
     Bytes bytes;
     Seconds time;
-    double phi;
-    std::string_view level;
+    Hop hop;
   };
   Transfer transfer(const StageKind& kind, double samples) const;
+  /// The wires on which the algorithm that was asked for is followed; nullptr: none was, or they are too
+  /// many.
+  const Topology* wires() const { return setting_.topology ? setting_.topology : levels_.get(); }
   std::span<const GradientGroup> gradient_groups() const { return {gradient_.data(), gradients_}; }
 
  private:
@@ -93,18 +104,21 @@ class Pricer {
   std::array<std::array<Linear, collectives>, most_axes> cost_{};  // by axis and collective
   Path stage_path_;                                                // between neighbouring stages
   Linear stage_message_;
-  std::array<Linear, 3> halo_message_{};  // between neighbours along each extent
-  double halo_phi_ = 1;
+  std::array<Path, 3> halo_path_{};  // between neighbours along each extent
+  std::array<Linear, 3> halo_message_{};
   static constexpr std::size_t most_gradient_groups = 16;
   std::array<GradientGroup, most_gradient_groups> gradient_{};
   std::size_t gradients_ = 0;
   Seconds statistics_cost(const Cell& cell, Bytes m) const;
   Path group(const Mesh& mesh, AxisSet set);
   Path neighbours(const Mesh& mesh, int axis, int dim);
-  const Curve* curve_of(const Path& path);
-  // What takes long to find out is kept: routes on a topology, and curves of algorithms.
+  const AskedSum* asked_sum(const Mesh& mesh, AxisSet set, const Path& path);
+  AskedSum find_sum(const Mesh& mesh, AxisSet set, const Path& path) const;
+  std::shared_ptr<const Topology>
+      levels_;  // as a tree, where an algorithm was asked for and no network named
+  // What takes long to find out is kept: routes on a topology, and what algorithms take.
   std::map<std::array<int, 4 * most_axes + 3>, Path> routed_;
-  std::map<std::array<double, 8>, Curve> curves_;
+  std::map<std::array<int, most_axes + 1>, AskedSum> asked_;
   std::array<int, 3> cut_{1, 1, 1};
 };
 

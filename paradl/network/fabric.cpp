@@ -18,12 +18,12 @@ Schedule shift(int ranks, int distance) {
   return out;
 }
 
-Seconds setup_of(const Schedule& schedule, const Fabric& fabric) {
-  const auto* optical = dynamic_cast<const OpticalTopology*>(fabric.topology.get());
-  return optical ? reconfiguration_time(schedule, *optical, fabric.seats) : Seconds{};
-}
-
 }  // namespace
+
+Seconds setup_of(const Schedule& schedule, const Topology& topology, std::span<const int> seats) {
+  const auto* optical = dynamic_cast<const OpticalTopology*>(&topology);
+  return optical ? reconfiguration_time(schedule, *optical, seats) : Seconds{};
+}
 
 int hosts_of_a_switch(const Topology& topology) {
   if (topology.node_size() > 1) return topology.node_size();
@@ -86,7 +86,7 @@ CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric&
   if (fidelity == NetworkFidelity::closed_form)
     out.timing.time = out.closed_form;
   else
-    out.timing.time += setup_of(schedule, fabric);
+    out.timing.time += setup_of(schedule, *fabric.topology, fabric.seats);
   out.joules = joules_of(schedule, fabric, out.timing.time);
   return out;
 }

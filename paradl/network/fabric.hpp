@@ -43,6 +43,9 @@ bool is_small(const Algorithm& algorithm, const Job& job, NetworkFidelity fideli
 CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric& fabric,
                        NetworkFidelity fidelity);
 
+/// What has to be set up before a schedule can run: circuits, where there are some.
+Seconds setup_of(const Schedule& schedule, const Topology& topology, std::span<const int> seats);
+
 /// What the cables that a schedule uses draw while it runs: idle all the time, at their peak while something
 /// is on them. Nothing if no wire says.
 std::optional<double> joules_of(const Schedule& schedule, const Fabric& fabric, Seconds time);

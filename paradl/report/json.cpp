@@ -118,6 +118,8 @@ Json result(const Projection& p, const Answer& answer) {
                        {"fidelity", answer.fidelity},
                        {"precision", precision_names[std::size_t(setting.training.precision)]},
                        {"optimizer", optimizer_names[std::size_t(setting.training.optimizer)]}};
+  if (setting.training.allreduce) out["parameters"]["allreduce"] = allreduce_text(setting.training);
+  if (p.allreduce) out["parameters"]["allreduce_fidelity"] = network_fidelities[std::size_t(*p.allreduce)];
   return out;
 }
 
