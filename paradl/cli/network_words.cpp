@@ -111,7 +111,7 @@ std::shared_ptr<const Topology> make_topology(const Catalog& catalog, const Netw
       if (peak < idle)
         throw UsageError(fmt::format("--watts {}: the peak is less than idle", words.watts),
                          "write --watts 8.3:9.5");
-      topology->set_watts(idle, peak);
+      topology->set_watts({idle, peak}, {idle, peak});
     }
     return topology;
   }
