@@ -195,7 +195,9 @@ void show(const Session& session, const Words& words, const std::vector<InputFil
     Table table = words.best                             ? best_collectives(results)
                   : format == "csv" || names.size() == 1 ? collective_table(results)
                                                          : collective_comparison(results);
-    table = without_empty_columns(table, {"gpus", "time", "closed_form"});
+    std::vector<std::string_view> keep{"gpus", "time", "closed_form"};  // also where they are zero
+    keep.insert(keep.end(), names.begin(), names.end());
+    table = without_empty_columns(table, keep);
     if (format != "text") return render_table(format, table);
     const Printed printed = to_text(table, style);
     hint(session, printed.hint);
@@ -286,7 +288,7 @@ void define_collectives(const Arguments& root, Session& session, Action& action)
   command.footer(R"(Examples:
   paradl collectives allreduce --on abci -p 4..1024:x4 --size 100MB
   paradl collectives allreduce --topology dln:4,2 -p 64 --size 100MiB --algorithm ring,hd,shd --fidelity flows
-  paradl collectives run ring.txt --topology torus:8,8)");
+  printf '2 1\n0 1 0 1 1000000\n' | paradl collectives run - --topology torus:8,8)");
   command.when_chosen(
       [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
 }

@@ -55,10 +55,15 @@ WireSpec read_wires(const NetworkWords& words) {
 std::optional<Watts> read_watts(const std::string& text) {
   if (text.empty()) return {};
   const std::size_t colon = text.find(':');
-  if (colon == text.npos)
-    throw UsageError(fmt::format("--watts {}: not IDLE:PEAK", text), "write --watts 8.3:9.5");
-  const Watts watts{read_number("watts", text.substr(0, colon), 0, 1e6),
-                    read_number("watts", text.substr(colon + 1), 0, 1e6)};
+  const auto number = [](std::string_view word) {
+    double value = -1;
+    const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
+    return failed == std::errc{} && end == word.data() + word.size() && value <= 1e6 ? value : -1;
+  };
+  const Watts watts{number(std::string_view(text).substr(0, colon)),
+                    colon == text.npos ? -1 : number(std::string_view(text).substr(colon + 1))};
+  if (!(watts.idle >= 0 && watts.peak >= 0))
+    throw UsageError(fmt::format("--watts {}: not IDLE:PEAK, two numbers", text), "write --watts 8.3:9.5");
   if (watts.peak < watts.idle)
     throw UsageError(fmt::format("--watts {}: the peak is less than idle", text), "write --watts 8.3:9.5");
   return watts;
@@ -110,14 +115,16 @@ bool is_topology(const std::string& word) {
 }
 
 /// Units as in files, `KB` besides, or plain bytes.
-Bytes read_bytes(std::string text) {
+Bytes read_bytes(const std::string& text) {
   double plain = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), plain);
-  if (failed == std::errc{} && end == text.data() + text.size() && plain >= 1 && plain <= 1e18)
-    return Bytes{plain};
-  if (text.ends_with("KB")) text[text.size() - 2] = 'k';
-  if (const auto size = parse<Bytes>(text); size && plausible<Bytes>().holds(size->base())) return *size;
-  throw UsageError(fmt::format("--size {}: not a size from 1 byte up", text),
+  std::optional<Bytes> size;
+  if (failed == std::errc{} && end == text.data() + text.size())
+    size = Bytes{plain};
+  else
+    size = parse<Bytes>(text.ends_with("KB") ? text.substr(0, text.size() - 2) + "kB" : text);
+  if (size && *size >= Bytes{1} && *size <= Bytes{1e18}) return *size;
+  throw UsageError(fmt::format("--size {}: not a size from 1 B to 1000 PB", text),
                    "write --size 100MB, or a range such as 1KB..1GB");
 }
 
