@@ -194,8 +194,9 @@ Curve closed_form(const Job& job, const Ways& ways) {
 std::string limit(const Job& job) {
   if (!job.topology) return "grows its trees on the wires of a topology; name one";
   if (job.topology->hosts() > 512)
-    return fmt::format("grows a tree from each of {} hosts, which takes minutes beyond 512; `ring` takes any number",
-                       job.topology->hosts());
+    return fmt::format(
+        "grows a tree from each of {} hosts, which takes minutes beyond 512; `ring` takes any number",
+        job.topology->hosts());
   if (job.ranks == job.topology->hosts()) return "";
   return fmt::format("spans all {} hosts of `{}`, not {} of them; `ring` takes any number",
                      job.topology->hosts(), job.topology->text(), job.ranks);
