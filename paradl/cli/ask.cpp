@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "paradl/cli/algorithm_words.hpp"
 #include "paradl/cli/ranges.hpp"
 #include "paradl/paper/row.hpp"
 
@@ -39,26 +40,11 @@ constexpr std::array<std::string_view, 2> batch_norms{"local", "sync"};
 constexpr std::array<std::string_view, 2> grid_choices{"best", "all"};
 constexpr std::array<std::string_view, 2> frameworks{"pytorch", "megatron"};
 
-/// `shd`, or `sparse-ring:0.0078`: with the share of values that are not zero.
+/// An algorithm that sums gradients, with the share of them that is not zero.
 std::pair<const Algorithm*, double> read_allreduce(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  const std::string name = text.substr(0, colon);
-  const Algorithm* algorithm = find_algorithm(name);
-  std::vector<std::string> known;
-  for (const Algorithm* a : algorithms())
-    if (a->serves(Operation::allreduce)) known.emplace_back(a->name);
-  if (!algorithm || !algorithm->serves(Operation::allreduce)) {
-    const std::string near = did_you_mean(name, known);
-    throw UsageError(fmt::format("no allreduce is called `{}`", name),
-                     near.empty() ? fmt::format("there are: {}", fmt::join(known, ", ")) : near);
-  }
-  const bool sparse = name.starts_with("sparse");
-  if (colon == text.npos && sparse)
-    throw UsageError(fmt::format("--allreduce {}: how dense?", name), fmt::format("write {}:0.01", name));
-  if (colon != text.npos && !sparse)
-    throw UsageError(fmt::format("--allreduce {}: only sparse ones have a density", text),
-                     fmt::format("write {}", name));
-  return {algorithm, sparse ? read_number("allreduce", text.substr(colon + 1), 1e-9, 1) : 1.0};
+  const auto [algorithm, density] = read_algorithm("allreduce", text, Operation::allreduce);
+  if (!algorithm->serves(Operation::allreduce)) refuse(refusal(*algorithm, {}));
+  return {algorithm, density};
 }
 
 /// `data=16,filter=4` says which axes there are, and in which order.
@@ -113,7 +99,8 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
     for (const Parts& parts : *q.grid) size *= parts.total;
     if (size > ask.machine.gpus())
       throw UsageError(fmt::format("{} has {} GPUs, and the grid {} wants {}", ask.machine.name,
-                                   ask.machine.gpus(), options.get("grid"), size));
+                                   ask.machine.gpus(), options.get("grid"), size),
+                       "choose smaller sizes, or a larger system");
     q.gpus =
         options.has("gpus")
             ? options.read("gpus", "", [&](const std::string& text) { return read_gpus(text, ask.machine); })

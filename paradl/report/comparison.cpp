@@ -80,6 +80,12 @@ std::vector<Line> lines_of(const std::vector<Json>& results) {
   add("congested", "epoch beside other jobs", Holds::seconds, [](const Json& r) {
     return number(r, {"congested_time_s", "epoch_typical"});
   });
+  add("congested_low", "  at best", Holds::seconds, [](const Json& r) {
+    return number(r, {"congested_time_s", "epoch_low"});
+  });
+  add("congested_high", "  at worst", Holds::seconds, [](const Json& r) {
+    return number(r, {"congested_time_s", "epoch_high"});
+  });
   add("network_energy", "network energy", Holds::joules, [](const Json& r) {
     return number(r, {"network_energy_j", "epoch"});
   });

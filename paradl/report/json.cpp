@@ -131,11 +131,9 @@ std::string sha256(const std::string& text) {
   return digest.data();
 }
 
-namespace {
-
-std::string whole_answer(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
-                         Json results) {
-  Json out{{"schema", "paradl.projection/1"}, {"version", PARADL_VERSION}, {"command", command}};
+Json json_header(std::string_view schema, const std::vector<std::string>& command,
+                 const std::vector<InputFile>& inputs) {
+  Json out{{"schema", schema}, {"version", PARADL_VERSION}, {"command", command}};
   out["inputs"] = Json::array();
   for (const InputFile& input : inputs) {
     Json one{{"kind", input.kind},
@@ -144,6 +142,14 @@ std::string whole_answer(const std::vector<std::string>& command, const std::vec
              {"sha256", sha256(input.source.text)}};
     if (std::ranges::find(out["inputs"], one) == out["inputs"].end()) out["inputs"].push_back(std::move(one));
   }
+  return out;
+}
+
+namespace {
+
+std::string whole_answer(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
+                         Json results) {
+  Json out = json_header("paradl.projection/1", command, inputs);
   out["results"] = std::move(results);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
