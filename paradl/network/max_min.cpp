@@ -24,13 +24,11 @@ MaxMin::MaxMin(const Topology& topology, const Routes& routes)
     wire_[w].bandwidth = 1 / topology.wires()[w].link.beta.base();
     fastest_ = std::max(fastest_, wire_[w].bandwidth);
   }
-  for (std::size_t f = 0; f < flow_.size(); ++f)
-    flow_[f].weight = 1 / std::max(routes.route[f].latency, least_latency);
 }
 
 // Steps that are twins share their crossings. No harm is done: the flows of a pair of twins have the same
 // ranks, and a rank is in one step at a time.
-void MaxMin::enter(std::uint32_t flow) {
+void MaxMin::enter(std::uint32_t flow, std::uint32_t count) {
   const Route& route = routes_.route[flow];
   for (std::uint32_t c = route.first; c < route.first + route.count; ++c) {
     const auto w = std::uint32_t(routes_.wires[c]);
@@ -38,11 +36,12 @@ void MaxMin::enter(std::uint32_t flow) {
     crossing_[c] = {.flow = flow, .before = none, .after = wire.head};
     if (wire.head != none) crossing_[wire.head].before = c;
     wire.head = c;
-    ++wire.flows;
+    wire.flows += count;
     touch(w);
   }
-  flow_[flow].level = infinite;  // it would take all it can get
-  flow_[flow].binding = none;
+  flow_[flow] = {.weight = count / std::max(route.latency, least_latency),
+                 .level = infinite,  // it would take all it can get
+                 .count = count};
   entered_.push_back(flow);
 }
 
@@ -53,7 +52,7 @@ void MaxMin::leave(std::uint32_t flow) {
     const Crossing& gone = crossing_[c];
     (gone.before != none ? crossing_[gone.before].after : wire_[w].head) = gone.after;
     if (gone.after != none) crossing_[gone.after].before = gone.before;
-    --wire_[w].flows;
+    wire_[w].flows -= flow_[flow].count;
     touch(w);
   }
   if (flow_[flow].level == infinite) std::erase(entered_, flow);  // gone before it had a rate
