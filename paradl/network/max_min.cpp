@@ -37,6 +37,7 @@ void MaxMin::enter(std::uint32_t flow, std::uint32_t count) {
     if (wire.head != none) crossing_[wire.head].before = c;
     wire.head = c;
     wire.flows += count;
+    wire.gained = true;
     touch(w);
   }
   flow_[flow] = {.weight = count / std::max(route.latency, least_latency),
@@ -67,13 +68,13 @@ void MaxMin::touch(std::uint32_t wire) {
 std::span<const std::uint32_t> MaxMin::settle() {
   for (const std::uint32_t flow : entered_) release(flow);
   for (const std::uint32_t w : touched_) {
-    wire_[w].touched = false;
-    if (wire_[w].flows == 0) continue;
-    if (can_bind(wire_[w])) {
+    const bool gained = wire_[w].gained && can_bind(wire_[w]);
+    wire_[w].touched = wire_[w].gained = false;
+    if (gained) {
       open(w);
       release_higher(w);
-    } else if (const std::uint32_t last = crossing_[wire_[w].head].flow; flow_[last].binding == w) {
-      release(last);
+    } else {
+      release_bound_by(w);  // who is bound by others does not care that there is more room
     }
   }
   entered_.clear();
@@ -142,9 +143,12 @@ double MaxMin::full_level(std::uint32_t wire) const {
 
 /// The flows that are bound by an open wire, and by the wires that open with them.
 void MaxMin::release_bound() {
-  for (; spread_ < open_.size(); ++spread_)
-    for (std::uint32_t c = wire_[open_[spread_]].head; c != none; c = crossing_[c].after)
-      if (flow_[crossing_[c].flow].binding == open_[spread_]) release(crossing_[c].flow);
+  for (; spread_ < open_.size(); ++spread_) release_bound_by(open_[spread_]);
+}
+
+void MaxMin::release_bound_by(std::uint32_t wire) {
+  for (std::uint32_t c = wire_[wire].head; c != none; c = crossing_[c].after)
+    if (flow_[crossing_[c].flow].binding == wire) release(crossing_[c].flow);
 }
 
 /// Progressive filling: the wire that is full at the lowest level binds all who wait for it; what they then

@@ -36,11 +36,11 @@ class MaxMin {
     std::uint32_t flow = none, before = none, after = none;
   };
   struct WireState {
-    std::uint32_t head = none;             // of its crossings
-    std::uint32_t flows = 0, waiting = 0;  // on it; those of them that wait for a level
-    bool touched = false, open = false;
-    double bandwidth = 0;         // B/s
-    double left = 0, weight = 0;  // for those that wait; theirs
+    std::uint32_t head = none;                           // of its crossings
+    std::uint32_t flows = 0, waiting = 0;                // on it; those of them that wait for a level
+    bool touched = false, gained = false, open = false;  // gained: flows, since the wires were shared
+    double bandwidth = 0;                                // B/s
+    double left = 0, weight = 0;                         // for those that wait; theirs
   };
   struct FlowState {
     double weight = 0, level = 0;  // the weight of all that go together
@@ -63,6 +63,7 @@ class MaxMin {
   void touch(std::uint32_t wire);
   void open(std::uint32_t wire);
   void release(std::uint32_t flow);
+  void release_bound_by(std::uint32_t wire);
   void release_higher(std::uint32_t wire);
   void release_bound();
   double full_level(std::uint32_t wire) const;

@@ -45,8 +45,7 @@ class Relays {
         rows_{std::vector<double>(std::size_t(schedule.ranks), clock)},
         first_(std::size_t(schedule.ranks) + 1),
         time_(step.count),
-        told_(step.count),
-        end_(step.count) {
+        told_(step.count) {
     for (std::size_t i = 0; i < flows_.size(); ++i) {
       const Route& route = routes.route[step.first + i];
       time_[i] = route.latency + flows_[i].bytes.base() * route.beta;
@@ -54,9 +53,9 @@ class Relays {
     }
     for (std::size_t r = 1; r < first_.size(); ++r) first_[r] += first_[r - 1];
     own_.resize(first_.back());
-    std::vector<std::size_t> at(first_.begin(), first_.end() - 1);
+    std::vector<std::uint32_t> at(first_.begin(), first_.end() - 1);
     for (std::size_t i = 0; i < flows_.size(); ++i)
-      each_end(i, [&](std::int32_t rank) { own_[at[std::size_t(rank)]++] = i; });
+      each_end(i, [&](std::int32_t rank) { own_[at[std::size_t(rank)]++] = std::uint32_t(i); });
   }
 
   /// A flow that meets others: its ends are told.
@@ -77,20 +76,23 @@ class Relays {
   void complete(std::size_t done) {
     for (; complete_ < done; ++complete_, rows_.pop_front()) {
       if (rows_.size() == 1) rows_.emplace_back(ranks());
-      for (std::size_t i = 0; i < flows_.size(); ++i)
-        end_[i] = time_[i] == unknown ? told_[i][complete_] : time_[i] + latest(rows_[0], i);
-      for (std::size_t rank = 0; rank < ranks(); ++rank) {
-        double last = rows_[0][rank];
-        for (std::size_t i = first_[rank]; i < first_[rank + 1]; ++i) last = std::max(last, end_[own_[i]]);
-        rows_[1][rank] = last;
-      }
+      advance(rows_[0], rows_[1]);
     }
   }
 
  private:
   std::size_t ranks() const { return first_.size() - 1; }
-  double latest(const std::vector<double>& clock, std::size_t flow) const {
-    return std::max(clock[std::size_t(flows_[flow].source)], clock[std::size_t(flows_[flow].target)]);
+
+  /// All clocks by one repetition.
+  void advance(const std::vector<double>& before, std::vector<double>& after) const {
+    after = before;
+    for (std::size_t i = 0; i < flows_.size(); ++i) {
+      const auto source = std::size_t(flows_[i].source), target = std::size_t(flows_[i].target);
+      const double start = std::max(before[source], before[target]);
+      const double end = time_[i] == unknown ? told_[i][complete_] : start + time_[i];
+      after[source] = std::max(after[source], end);
+      after[target] = std::max(after[target], end);
+    }
   }
 
   template <class Visit>
@@ -127,12 +129,11 @@ class Relays {
   }
 
   std::span<const Flow> flows_;
-  std::size_t complete_ = 0;               // repetitions
-  std::deque<std::vector<double>> rows_;   // clocks of all ranks after those; after one more; ...
-  std::vector<std::size_t> first_, own_;   // flows of rank r: from first_[r] on in own_
-  std::vector<double> time_;               // s, of each flow that meets nobody
-  std::vector<std::vector<double>> told_;  // ends of each flow that meets others
-  std::vector<double> end_;                // of each flow, in the repetition that is being completed
+  std::size_t complete_ = 0;                // repetitions
+  std::deque<std::vector<double>> rows_;    // clocks of all ranks after those; after one more; ...
+  std::vector<std::uint32_t> first_, own_;  // flows of rank r: from first_[r] on in own_
+  std::vector<double> time_;                // s, of each flow that meets nobody
+  std::vector<std::vector<double>> told_;   // ends of each flow that meets others
 };
 
 /// The flows that meet, event by event. They are numbered anew, from 0.
