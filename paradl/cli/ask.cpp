@@ -10,6 +10,8 @@
 
 #include "paradl/cli/algorithm_words.hpp"
 #include "paradl/cli/ranges.hpp"
+#include "paradl/cost/profiled_times.hpp"
+#include "paradl/mesh/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
 
 namespace paradl {
@@ -124,6 +126,20 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
   return q;
 }
 
+/// Times in another precision or with another optimizer would not be those that were asked for.
+void check_profile(const ProfileSpec& profile, const Training& training) {
+  const auto differ = [&](const char* option, std::string_view measured, std::string_view asked) {
+    if (measured != asked)
+      throw UsageError(
+          fmt::format("the profile `{}` was measured with {}, not {}", profile.name, measured, asked),
+          fmt::format("add --{} {}", option, measured));
+  };
+  differ("precision", precision_names[std::size_t(profile.precision)],
+         precision_names[std::size_t(training.precision)]);
+  differ("optimizer", optimizer_names[std::size_t(profile.optimizer)],
+         optimizer_names[std::size_t(training.optimizer)]);
+}
+
 }  // namespace
 
 std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine& machine) {
@@ -194,7 +210,8 @@ void Ask::add_band(Projection& p) const {
 }
 
 std::string Ask::links_text() const {
-  return "specifications in " + std::filesystem::path(system_spec.source.file).filename().string() +
+  return (has_measured_links(machine) ? "measured, in " : "specifications in ") +
+         std::filesystem::path(system_spec.source.file).filename().string() +
          (overridden ? " with --set" : "");
 }
 
@@ -227,6 +244,12 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
                     ask->machine.name),
         "add `topology: torus:8,8` to the system file, or --set topology=torus:8,8");
   ask->times = layer_times(ask->work, ask->machine, ask->training.precision, ask->training.optimizer);
+  if (options.has("profile")) {
+    ask->profile_spec = read_profile(catalog.find("profiles", options.get("profile")));
+    check_profile(*ask->profile_spec, ask->training);
+    ask->times = profiled_times(std::move(ask->times), ask->work,
+                                std::make_shared<Profile>(*ask->profile_spec), std::ceil(ask->work.batch));
+  }
   ask->question = read_question(options, *ask, needs_gpus);
   ask->planner = std::make_unique<Planner>(ask->setting());
   if (const auto& congestion = ask->machine.congestion)

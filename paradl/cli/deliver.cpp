@@ -117,6 +117,8 @@ Answer start_answer(const Session& session, const Ask& ask) {
   for (const SourceText& source : ask.model_spec.sources)
     answer.inputs.push_back({"model", ask.model_spec.name, source});
   answer.inputs.push_back({"system", ask.machine.name, ask.system_spec.source});
+  if (ask.profile_spec)
+    answer.inputs.push_back({"profile", ask.profile_spec->name, ask.profile_spec->source});
   answer.model = ask.work.name;
   answer.system = ask.machine.name;
   answer.fidelity = ask.fidelity == Fidelity::paper ? "paper" : "detailed";

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "paradl/mesh/measured_cost.hpp"
 #include "paradl/mesh/routed.hpp"
 
 namespace paradl {
@@ -11,7 +12,7 @@ namespace {
 
 /// A cut of n parts: inner ones trade rows with two neighbours, one after the other; with two parts each has
 /// one.
-Seconds halo_time(int n, Halo rows, Bytes row, const Linear& message) {
+Seconds halo_time(int n, Halo rows, Bytes row, const MessageCost& message) {
   if (n < 2) return {};
   if (n == 2) {
     const double most = std::max(rows.before, rows.after);
@@ -57,7 +58,8 @@ constexpr double most_followed = 1 << 17;  // GPUs of a machine whose levels are
 
 }  // namespace
 
-Pricer::Pricer(const Setting& setting) : setting_(setting) {
+Pricer::Pricer(const Setting& setting)
+    : setting_(setting), links_are_measured_(has_measured_links(setting.machine)) {
   if (setting.training.allreduce && !setting.topology && setting.machine.gpus() <= most_followed)
     levels_ = levels_topology(setting.machine);
 }
@@ -90,26 +92,26 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
     const AxisSet bit = axis_bit(a);
     for (std::size_t set = 0; set < bit; ++set) parts_[set | bit] = parts_[set] * axis.parts.total;
     axis_path_[i] = group(mesh, bit);
-    for (std::size_t op = 0; op < collectives; ++op) cost_[i][op] = cost(Collective(op), axis_path_[i]);
+    for (std::size_t op = 0; op < collectives; ++op) cost_[i][op] = cost_of(Collective(op), axis_path_[i]);
     if (axis.strategy->input == Placement::split_space) {
       cut_ = axis.parts.cut;
       for (int d = 0; d < 3; ++d) {
         if (cut_[std::size_t(d)] < 2) continue;
         Path& path = halo_path_[std::size_t(d)];
         path = neighbours(mesh, a, d);
-        halo_message_[std::size_t(d)] = cost(Collective::point_to_point, path);
+        halo_message_[std::size_t(d)] = cost_of(Collective::point_to_point, path);
       }
     }
     if (layout.role[i].front() == Role::stage) {
       stage_path_ = neighbours(mesh, a, -1);
-      stage_message_ = cost(Collective::point_to_point, stage_path_);
+      stage_message_ = cost_of(Collective::point_to_point, stage_path_);
     }
   }
   gradients_ = 0;
   for (const Layout::Gradients& kind : layout.gradients) {
     assert(gradients_ < gradient_.size());
     const auto group_of = [&](AxisSet set, const Path& path) -> GradientGroup {
-      return {kind, set, path, cost(Collective::allreduce, path), asked_sum(mesh, set, path)};
+      return {kind, set, path, cost_of(Collective::allreduce, path), asked_sum(mesh, set, path)};
     };
     GradientGroup chosen = group_of(kind.summed, group(mesh, kind.summed));
     if (parts_[kind.alike] > 1 && parts_[kind.summed] > 1) {
@@ -122,6 +124,19 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
     }
     gradient_[gradients_++] = chosen;
   }
+}
+
+MessageCost Pricer::cost_of(Collective operation, const Path& path) {
+  const Linear specified = cost(operation, path);
+  if (!links_are_measured_) return {specified};
+  std::array<double, 17> key{double(operation)};
+  for (std::size_t k = 0; k < std::size_t(path.hops); ++k) {
+    key[1 + 2 * k] = path.hop[k].size;
+    key[2 + 2 * k] = path.hop[k].phi;
+  }
+  const auto known = measured_.find(key);
+  if (known != measured_.end()) return {specified, &known->second};
+  return {specified, &measured_.emplace(key, measured_cost(operation, path, setting_.machine)).first->second};
 }
 
 Path Pricer::group(const Mesh& mesh, AxisSet set) {
@@ -175,24 +190,36 @@ Seconds Pricer::statistics_cost(const Cell& cell, Bytes m) const {
   return {};
 }
 
-Seconds Pricer::price_halo(const Cell& cell, double samples, bool forward) const {
+/// Of x forward, of dy backward.
+Seconds Pricer::price_halo(const Cell& cell, double samples, bool of_x) const {
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
   const Bytes item = item_bytes(setting_.training.precision).activation;
-  const Shape& shape = forward ? layer.x : layer.y;
+  const Shape& shape = of_x ? layer.x : layer.y;
   Seconds time;
   for (int d = 0; d < shape.dims; ++d) {
     const auto i = std::size_t(d);
     if (cut_[i] < 2) continue;
     double row = shape.channels * samples /
-                 parts_[forward ? cell.halo_divided : cell.dy_divided];  // items of one row, one plane in 3-D
+                 parts_[of_x ? cell.halo_divided : cell.dy_divided];  // items of one row, one plane in 3-D
     for (std::size_t o = 0; o < 3; ++o)
       if (o != i) row *= shape.extent[o] / cut_[o];
-    time += halo_time(cut_[i], forward ? x_halo(layer, d) : dy_halo(layer, d), row * item, halo_message_[i]);
+    time += halo_time(cut_[i], of_x ? x_halo(layer, d) : dy_halo(layer, d), row * item, halo_message_[i]);
   }
   return time;
 }
 
-CellCost Pricer::price_cell(const Cell& cell, double samples) const {
+std::optional<PassTimes> Pricer::measured_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,
+                                                 double samples) {
+  if (!setting_.times.profile) return {};
+  const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
+  const CutLayer key{layer.shape_class, samples, cut_of(layout, cell, mesh)};
+  const auto known = passes_.find(key);
+  if (known != passes_.end()) return known->second;
+  return passes_.emplace(key, setting_.times.profile->find(local_layer(layer, key.cut, samples)))
+      .first->second;
+}
+
+CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& mesh, double samples) {
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
   const LayerTime& time = setting_.times.layer[std::size_t(cell.layer)];
   const ItemBytes bytes = item_bytes(setting_.training.precision);
@@ -202,12 +229,17 @@ CellCost Pricer::price_cell(const Cell& cell, double samples) const {
   out.forward = share * time.FW;
   out.backward = share * time.BW;
   out.update = time.WU / parts_[cell.weights];
+  if (const auto passes = measured_passes(layout, cell, mesh, samples)) {
+    out.forward = passes->forward;
+    out.backward = passes->backward();
+    out.update = passes->update;
+  }
   out.gradient = layer.weights / parts_[cell.weights] * bytes.sent_gradient;
   for (const Exchange& e : cell.forward) out.forward_exchange += time_of(e, samples);
   for (const Exchange& e : cell.backward) out.backward_exchange += time_of(e, samples);
   if (cell.halo_axis >= 0) {
     out.forward_halo = price_halo(cell, samples, true);
-    out.backward_halo = price_halo(cell, samples, false);
+    out.backward_halo = price_halo(cell, samples, setting_.training.halos_of_dx);
   }
   if (setting_.training.synchronised_batch_norm && cell.samples) {
     // Mean and variance forward, their gradients backward: two numbers a channel.
@@ -223,7 +255,8 @@ Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh&
   const double samples =
       batch / setting_.training.micro_batches;  // of one micro-batch, before any axis cuts it
   cells_.resize(layout.cells.size());
-  for (std::size_t i = 0; i < layout.cells.size(); ++i) cells_[i] = price_cell(layout.cells[i], samples);
+  for (std::size_t i = 0; i < layout.cells.size(); ++i)
+    cells_[i] = price_cell(layout, layout.cells[i], mesh, samples);
 
   Breakdown out;
   if (plan.stages == 1)

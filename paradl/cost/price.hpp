@@ -9,7 +9,7 @@
 #include "paradl/cost/stages.hpp"
 #include "paradl/mesh/routed_exchange.hpp"
 #include "paradl/network/fabric.hpp"
-#include "paradl/strategy/place.hpp"
+#include "paradl/strategy/local.hpp"
 
 namespace paradl {
 
@@ -32,6 +32,13 @@ int network_hop(const Setting& setting);
 Job job_of(const Path& path, const Setting& setting);
 /// Whether the algorithm that was asked for can do it.
 bool can_sum(const Path& path, const Setting& setting);
+
+/// Time by bytes: linear, or as it was measured.
+struct MessageCost {
+  Linear specified;
+  const Curve* measured = nullptr;
+  Seconds operator()(Bytes m) const { return measured ? (*measured)(m) : specified(m); }
+};
 
 /// What the algorithm that was asked for takes to sum gradients, and how that was found.
 struct AskedSum {
@@ -65,7 +72,7 @@ class Pricer {
     Layout::Gradients of;
     AxisSet set;
     Path path;
-    Linear rings;                     // a ring on every level
+    MessageCost rings;                // a ring on every level
     const AskedSum* asked = nullptr;  // by the algorithm that was asked for instead
     Seconds allreduce(Bytes m) const { return asked ? asked->exchange.time(m) : rings(m); }
     bool has(const Cell& cell) const { return of.summed == cell.summed && of.alike == cell.alike; }
@@ -86,8 +93,8 @@ class Pricer {
 
  private:
   void price_mesh(const Layout& layout, const Mesh& mesh);
-  CellCost price_cell(const Cell& cell, double samples) const;
-  Seconds price_halo(const Cell& cell, double samples, bool forward) const;
+  CellCost price_cell(const Layout& layout, const Cell& cell, const Mesh& mesh, double samples);
+  Seconds price_halo(const Cell& cell, double samples, bool of_x) const;
   void price_single(const Layout& layout, Breakdown& out) const;
   void price_pipeline(const Layout& layout, const StagePlan& plan, double samples, Breakdown& out) const;
   bool fills_buckets(const Layout& layout, const Run& run, Bytes bucket) const;
@@ -101,17 +108,21 @@ class Pricer {
   // Of the mesh that is being priced:
   std::array<double, 1u << most_axes> parts_{};  // product of the sizes of a set of axes
   std::array<Path, most_axes> axis_path_{};
-  std::array<std::array<Linear, collectives>, most_axes> cost_{};  // by axis and collective
-  Path stage_path_;                                                // between neighbouring stages
-  Linear stage_message_;
+  std::array<std::array<MessageCost, collectives>, most_axes> cost_{};  // by axis and collective
+  Path stage_path_;                                                     // between neighbouring stages
+  MessageCost stage_message_;
   std::array<Path, 3> halo_path_{};  // between neighbours along each extent
-  std::array<Linear, 3> halo_message_{};
+  std::array<MessageCost, 3> halo_message_{};
   static constexpr std::size_t most_gradient_groups = 16;
   std::array<GradientGroup, most_gradient_groups> gradient_{};
   std::size_t gradients_ = 0;
   Seconds statistics_cost(const Cell& cell, Bytes m) const;
   Path group(const Mesh& mesh, AxisSet set);
   Path neighbours(const Mesh& mesh, int axis, int dim);
+  MessageCost cost_of(Collective operation, const Path& path);
+  /// Measured times of a cell's passes, if there are any.
+  std::optional<PassTimes> measured_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,
+                                           double samples);
   const AskedSum* asked_sum(const Mesh& mesh, AxisSet set, const Path& path);
   AskedSum find_sum(const Mesh& mesh, AxisSet set, const Path& path) const;
   std::shared_ptr<const Topology>
@@ -119,6 +130,15 @@ class Pricer {
   // What takes long to find out is kept: routes on a topology, and what algorithms take.
   std::map<std::array<int, 4 * most_axes + 3>, Path> routed_;
   std::map<std::array<int, most_axes + 1>, AskedSum> asked_;
+  std::map<std::array<double, 17>, Curve> measured_;  // by operation, and size and phi of each hop
+  bool links_are_measured_;
+  struct CutLayer {
+    int shape_class;
+    double samples;
+    Cut cut;
+    friend auto operator<=>(const CutLayer&, const CutLayer&) = default;
+  };
+  std::map<CutLayer, std::optional<PassTimes>> passes_;
   std::array<int, 3> cut_{1, 1, 1};
 };
 

@@ -7,6 +7,7 @@
 #include <sha2.h>
 
 #include "paradl/feasibility/advice.hpp"
+#include "paradl/mesh/measured_cost.hpp"
 
 namespace paradl {
 namespace {
@@ -113,8 +114,9 @@ Json result(const Projection& p, const Answer& answer) {
   out["feasible"] = p.feasible();
   out["limits"] = limits(p, work);
   out["bottlenecks"] = found_bottlenecks(p, setting);
-  out["parameters"] = {{"layers", setting.times.source},
-                       {"links", "specified"},
+  const auto& profile = setting.times.profile;
+  out["parameters"] = {{"layers", profile ? "profile:" + profile->name() : setting.times.source},
+                       {"links", has_measured_links(setting.machine) ? "measured" : "specified"},
                        {"fidelity", answer.fidelity},
                        {"precision", precision_names[std::size_t(setting.training.precision)]},
                        {"optimizer", optimizer_names[std::size_t(setting.training.optimizer)]}};
