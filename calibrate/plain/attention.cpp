@@ -25,9 +25,10 @@ struct Heads {
   float scale;
 
   /// Where the queries, keys and values of head h lie among the channels of a position.
-  std::int64_t query(std::int64_t h) const { return h * size; }
-  std::int64_t key(std::int64_t h) const { return (count + h / sharing) * size; }
-  std::int64_t value(std::int64_t h) const { return (count + count / sharing + h / sharing) * size; }
+  std::int64_t group(std::int64_t h) const { return h / sharing * (sharing + 2) * size; }
+  std::int64_t query(std::int64_t h) const { return group(h) + h % sharing * size; }
+  std::int64_t key(std::int64_t h) const { return group(h) + sharing * size; }
+  std::int64_t value(std::int64_t h) const { return group(h) + (sharing + 1) * size; }
 };
 
 std::size_t kept(const LocalLayer& l) {

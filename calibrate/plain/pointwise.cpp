@@ -68,9 +68,9 @@ void backward_from_y(const LocalLayer& l, const LayerData& data) {
 void gate_forward(const LocalLayer& l, const LayerData& data) {
   const std::int64_t C = l.y_channels;
   for (std::int64_t row = 0; row < l.samples * l.y_positions(); ++row) {
-    const float *a = data.x[0] + row * 2 * C, *b = a + C;
+    const float* x = data.x[0] + row * 2 * C;
     float* y = data.y + row * C;
-    for (std::int64_t c = 0; c < C; ++c) y[c] = a[c] * Silu::value(b[c]);
+    for (std::int64_t c = 0; c < C; ++c) y[c] = x[2 * c] * Silu::value(x[2 * c + 1]);
   }
 }
 
@@ -78,11 +78,11 @@ void gate_backward(const LocalLayer& l, const LayerData& data) {
   if (!data.dx[0]) return;
   const std::int64_t C = l.y_channels;
   for (std::int64_t row = 0; row < l.samples * l.y_positions(); ++row) {
-    const float *a = data.x[0] + row * 2 * C, *b = a + C, *dy = data.dy + row * C;
-    float *da = data.dx[0] + row * 2 * C, *db = da + C;
+    const float *x = data.x[0] + row * 2 * C, *dy = data.dy + row * C;
+    float* dx = data.dx[0] + row * 2 * C;
     for (std::int64_t c = 0; c < C; ++c) {
-      da[c] = dy[c] * Silu::value(b[c]);
-      db[c] = dy[c] * a[c] * Silu::slope_from_x(b[c]);
+      dx[2 * c] = dy[c] * Silu::value(x[2 * c + 1]);
+      dx[2 * c + 1] = dy[c] * x[2 * c] * Silu::slope_from_x(x[2 * c + 1]);
     }
   }
 }

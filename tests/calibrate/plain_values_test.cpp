@@ -178,8 +178,8 @@ TEST_CASE("plain: activations by hand") {
   check_close(run(same(Op::silu, 1, 2), input({1, -1})).y, {0.731059f, -0.268941f});
   check_close(run(same(Op::sigmoid, 1, 2), input({1, 0})).y, {0.731059f, 0.5f});
   check_close(run(same(Op::tanh, 1, 1), input({1})).y, {0.761594f});
-  // channels (2, 3, 1, -1): 2 silu(1), 3 silu(-1)
-  check_close(run(gate(1, 4, {}), input({2, 3, 1, -1})).y, {1.462117f, -0.806824f});
+  // pairs (2, 1), (3, -1): 2 silu(1), 3 silu(-1)
+  check_close(run(gate(1, 4, {}), input({2, 1, 3, -1})).y, {1.462117f, -0.806824f});
   // e^0 : e^ln 3 = 1 : 3
   check_close(run(same(Op::softmax, 1, 2), input({0, std::log(3.0f)})).y, {0.25f, 0.75f});
   for (const Op op : {Op::dropout, Op::loss}) {
@@ -200,6 +200,9 @@ TEST_CASE("plain: attention by hand") {
   // Two heads of queries that share one of keys and values: q0 = 0, q1 = ln 3 at position 0.
   check_close(run(attention(1, 2, 2, 1, 1), input({0, std::log(3.0f), 1, 10, 0, 0, 0, 20})).y,
               {15, 12.5f, 15, 15});
+  // Two heads of their own: (q, k, v) of the one beside (q, k, v) of the other, with twice the values.
+  check_close(run(attention(1, 2, 2, 2, 1), input({0, 1, 10, 0, 1, 20, std::log(3.0f), 0, 20, 0, 0, 40})).y,
+              {15, 30, 12.5f, 30});
 }
 
 TEST_CASE("plain: tables by hand") {
