@@ -114,7 +114,7 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
       return {kind, set, path, cost_of(Collective::allreduce, path), asked_sum(mesh, set, path)};
     };
     GradientGroup chosen = group_of(kind.summed, group(mesh, kind.summed));
-    if (parts_[kind.alike] > 1 && parts_[kind.summed] > 1) {
+    if (setting_.training.wide_sums && parts_[kind.alike] > 1 && parts_[kind.summed] > 1) {
       const auto wider = AxisSet(kind.summed | kind.alike);
       if (const Path path = group(mesh, wider); can_sum(path, setting_)) {
         const GradientGroup all = group_of(wider, path);
