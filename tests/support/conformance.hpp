@@ -130,12 +130,16 @@ inline Seconds least_time(calibrate::Device& device, const LocalLayer& layer, in
 
 /// Times are positive, and twice the samples of a large layer take longer, but not four times as long.
 inline std::string check_timing(calibrate::Device& device, LocalLayer large) {
-  const Seconds once = least_time(device, large);
-  large.samples *= 2;
-  const double ratio = least_time(device, large) / once;
-  if (!(once > Seconds{0})) return "a layer takes no time";
-  if (ratio < 1.2 || ratio > 4) return "twice the samples take " + std::to_string(ratio) + " times as long";
-  return {};
+  double ratio = 0;
+  for (int attempt = 0; attempt < 5; ++attempt) {  // something else may have had the machine for a while
+    LocalLayer twice = large;
+    twice.samples *= 2;
+    const Seconds once = least_time(device, large);
+    if (!(once > Seconds{0})) return "a layer takes no time";
+    ratio = least_time(device, twice) / once;
+    if (ratio > 1.2 && ratio < 4) return {};
+  }
+  return "twice the samples take " + std::to_string(ratio) + " times as long";
 }
 
 }  // namespace paradl::test
