@@ -15,7 +15,7 @@ namespace paradl::calibrate {
 namespace {
 
 struct Words {
-  std::string model, backend, iterations = "3", rounds = "3", spoil;
+  std::string model, backend, iterations = "3", rounds = "5", spoil;
   bool all = false, check = false, dry_run = false;
   Options options;
 };
@@ -159,7 +159,7 @@ void define_rehearse(const Arguments& root, Session& session, Action& action) {
   command.text("--iterations", words->iterations,
                {.help = "timed iterations of each strategy in a round; default 3", .meta = "N"});
   command.text("--rounds", words->rounds,
-               {.help = "of measuring and running in turn; default 3", .meta = "N"});
+               {.help = "of measuring and running in turn; default 5", .meta = "N"});
   command.flag("--check", words->check, {.help = "only whether the result is that of one PE; no timing"});
   command.text("--break", words->spoil,
                {.help = "do something wrong on purpose, to see it reported: halo, gradient", .meta = "WHAT"});

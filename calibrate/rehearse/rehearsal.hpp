@@ -21,9 +21,9 @@ struct Candidate {
 struct RehearsalOptions {
   Training training;
   std::int64_t batch = 1;
-  int rounds = 3;        // of measuring and running in turn: a shared machine changes its speed
+  int rounds = 5;        // of measuring and running in turn: a shared machine changes its speed
   int iterations = 3;    // of each strategy in a round
-  int turns = 5;         // of each layer in a round
+  int turns = 3;         // of each layer in a round
   Seconds link_time{5};  // for the links in a round
   bool timed = true;     // no: only whether the result is right
   Fault fault = Fault::none;
