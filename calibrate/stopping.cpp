@@ -70,7 +70,8 @@ Measured measure(const StoppingRule& rule, const std::function<Seconds()>& sampl
 LoadWatch::Reading LoadWatch::run_reference() {
   // Sums in registers: what it takes depends on the core alone.
   const double wall = clock_seconds(CLOCK_MONOTONIC), cpu = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
-  std::array<double, 4> sums{1, 1, 1, 1};
+  const volatile double one = 1;  // what is read here cannot be worked with before the clocks were read
+  std::array<double, 4> sums{one, one, one, one};
   for (int i = 0; i < 2'500'000; ++i)
     for (double& s : sums) s = s * 0.999999 + 1e-6;
   volatile double used = sums[0] + sums[1] + sums[2] + sums[3];

@@ -8,14 +8,6 @@
 
 namespace paradl {
 
-/// Alpha and beta of one message of an operation's ring, for buffers from `from` bytes up to, but not
-/// including, `below`.
-struct MeasuredLink {
-  LinkOperation operation = LinkOperation::point_to_point;
-  Bytes from, below;
-  Link link;
-};
-
 /// One level of links: units of the level below, joined.
 struct Level {
   std::string name;

@@ -61,10 +61,10 @@ void check_level(const LevelSpec& read, double scale) {
 }
 
 TEST_CASE("system file: what is written is what is read") {
-  MeasuredSystem system{.name = "lab",
-                        .summary = "two \"fast\" nodes: ours",
-                        .device = {},
-                        .levels = {level("node", 1), level("cluster", 10)}};
+  MeasuredSystem system;
+  system.name = "lab";
+  system.summary = "two \"fast\" nodes: ours";
+  system.levels = {level("node", 1), level("cluster", 10)};
   system.device = {
       .name = "AMD EPYC 7R13", .memory = Bytes{8e9}, .memory_bandwidth = Bandwidth{20e9}, .peak = {}};
   system.device.peak[0] = FlopRate{98.7e9};
