@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# namespaces.sh TRUNK PROGRAM ARGUMENTS...: runs PROGRAM on four MPI ranks, each in a network namespace of its own.
-# Two hosts are on one switch, two on another; hosts have 250 Mbit/s links, and TRUNK (such as 250mbit) joins the
-# switches. Needs root, ip, tc and Open MPI; exit code 77 where it cannot be. The namespaces are gone afterwards.
+# namespaces.sh [--hosts N] [--rate RATE] TRUNK PROGRAM ARGUMENTS...: runs PROGRAM on N (4) MPI ranks, each in a network
+# namespace of its own. Half of the hosts are on one switch, half on another; hosts have links of RATE (250mbit), and
+# TRUNK (such as 250mbit) joins the switches. Needs root, ip, tc and Open MPI; exit code 77 where it cannot be. The
+# namespaces are gone afterwards.
 set -euo pipefail
 
 if [[ ${1:-} == --agent ]]; then  # how mpirun starts its daemon on a "host"; the arguments are words for a shell
@@ -20,14 +21,22 @@ for tool in ip tc unshare mpirun; do
 done
 mpirun --version | grep -q 'Open MPI' || cannot "needs Open MPI"
 
+ranks=4
+host_rate=250mbit
+while [[ $1 == --* ]]; do
+  case $1 in
+    --hosts) ranks=$2 ;;
+    --rate) host_rate=$2 ;;
+  esac
+  shift 2
+done
 trunk=$1
 shift
-host_rate=250mbit
 burst=10000  # bytes; messages below travel free
 mtu=9000
 prefix=pdlt$$n  # of our own: two runs at once do not meet
 switches=${prefix}sw
-hosts=(0 1 2 3)
+mapfile -t hosts < <(seq 0 $((ranks - 1)))
 
 clean_up() {
   local name
@@ -64,15 +73,14 @@ for side in a b; do
   limit "$switches" "trunk_$side" "$trunk" || cannot "this kernel has no token buckets (tbf)"
 done
 ip -n "$switches" addr add 10.78.0.254/24 dev switch_a  # where mpirun sits
-join 0 switch_a
-join 1 switch_a
-join 2 switch_b
-join 3 switch_b
+for host in "${hosts[@]}"; do
+  if ((host < ranks / 2)); then join "$host" switch_a; else join "$host" switch_b; fi
+done
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 list=$(printf ",$prefix%s:1" "${hosts[@]}")
 # Large eager limits: otherwise messages both ways sometimes wait for each other.
-ip netns exec "$switches" timeout 120 mpirun \
+ip netns exec "$switches" timeout 900 mpirun \
   --mca plm_rsh_agent "$(readlink -f "$0") --agent" --mca plm_rsh_no_tree_spawn 1 \
   --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include 10.78.0.0/24 \
   --mca btl_tcp_eager_limit 67108864 --mca btl_tcp_rndv_eager_limit 67108864 --mca btl_tcp_max_send_size 67108864 \
