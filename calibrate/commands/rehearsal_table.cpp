@@ -180,8 +180,9 @@ std::string rehearsal_text(const std::string& format, Style style, const Session
     const Summary s = summary_of(rehearsal);
     out["summary"] = Json::object();
     if (s.worst_of)
-      out["summary"] = {
-          {"mean", s.mean}, {"worst", s.worst}, {"ranking_agrees", ranking_agrees(rehearsal.results)}};
+      out["summary"] = {{"mean", mean_accuracy(rehearsal)},
+                        {"worst", worst_accuracy(rehearsal)},
+                        {"ranking_agrees", ranking_agrees(rehearsal.results)}};
     if (format == "json") return out.dump(2) + "\n";
     std::string lines;
     for (const Json& result : out["results"]) lines += result.dump() + "\n";
