@@ -1,8 +1,10 @@
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
+
+#include "paradl/core/quantity.hpp"
 
 namespace paradl::calibrate {
 
@@ -28,6 +30,13 @@ class Communicator {
   virtual void exchange(std::span<const Message> sends, std::span<const Message> receives) = 0;
   virtual void barrier() = 0;
 
+  /// The time on this rank's clock, which began at some moment.
+  virtual Seconds now() const;
+  /// The node that each rank sits on; nodes are counted in the order of their first rank.
+  virtual std::vector<int> nodes() const;
+  /// A number of the host from each rank, in the order of ranks: what they must agree on.
+  virtual std::vector<double> gather(double mine);
+
   /// data[i] becomes the sum over all ranks.
   virtual void allreduce(float* data, std::size_t items);
   /// `data` holds the parts of all ranks one after the other, `items[r]` of rank r; each rank brings its own
@@ -46,5 +55,18 @@ class Communicator {
  private:
   std::vector<float> scratch_;
 };
+
+/// Names of nodes as numbers, in the order in which they first appear: what nodes() gives.
+template <class Name>
+std::vector<int> numbered(const std::vector<Name>& names) {
+  std::vector<int> out;
+  std::vector<Name> seen;
+  for (const Name& name : names) {
+    const auto at = std::find(seen.begin(), seen.end(), name);
+    out.push_back(int(at - seen.begin()));
+    if (at == seen.end()) seen.push_back(name);
+  }
+  return out;
+}
 
 }  // namespace paradl::calibrate

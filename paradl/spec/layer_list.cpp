@@ -190,8 +190,8 @@ class LayOut {
       case Op::attention:
         spec.heads = f.required("heads");
         spec.kv_heads = f.whole("kv-heads", 1, spec.heads);
-        f.map.flag("causal",
-                   false);  // the whole square is computed either way, as the published counts have it
+        // The whole square is counted either way, as the published counts have it.
+        spec.causal = f.map.flag("causal", false);
         break;
       case Op::tokens:
         spec.extra = f.whole("extra", 0, 0);

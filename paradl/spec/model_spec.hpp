@@ -26,7 +26,8 @@ struct LayerSpec {
   Op op = Op::relu;
   std::vector<int> inputs;  // indices of the layers it reads; -1 is the network's input
   Sizes kernel, stride, padding, dilation;
-  bool same_padding = false, ceil = false, bias = true, affine = true, auxiliary = false, whole = false;
+  bool same_padding = false, ceil = false, bias = true, affine = true, auxiliary = false, whole = false,
+       causal = false;
   std::int64_t filters = 0, channels = 0, groups = 1, vocab = 0, entries = 0, heads = 0, kv_heads = 0,
                extra = 0;
   bool tied_to = false;         // uses the weights of another layer ...

@@ -6,51 +6,16 @@
 #include <set>
 #include <string>
 
+#include "paradl/strategy/placements.hpp"
+
 namespace paradl {
 namespace {
-
-/// How every tensor lies on one axis.
-struct AxisPlacement {
-  std::vector<Role> role;
-  std::vector<Placement> x_wanted, y_given, y_left, dy_wanted, dx_given;  // y_left: once sums have been made
-};
-
-AxisPlacement place_on(const Workload& work, const Axis& axis, Reduction reduction) {
-  const std::size_t n = work.layers.size();
-  AxisPlacement placed;
-  for (auto* list : {&placed.x_wanted, &placed.y_given, &placed.y_left, &placed.dy_wanted, &placed.dx_given})
-    list->resize(n);
-  placed.role.resize(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    // Of several inputs the one that is split decides: what is whole can be sliced for nothing.
-    Placement incoming = Placement::replicated;
-    for (const int from : work.layers[i].inputs) {
-      const Placement here = from < 0 ? axis.strategy->input : placed.y_left[std::size_t(from)];
-      if (is_split(here)) incoming = here;
-    }
-    const Role role = axis.strategy->role(work, i, axis.parts, incoming);
-    const RoleRow row = row_of(role, incoming);
-    placed.role[i] = role;
-    placed.x_wanted[i] = row.x_wanted;
-    placed.y_given[i] = row.y_given;
-    placed.y_left[i] = row.y_given == Placement::partial ? reduced(reduction) : row.y_given;
-    placed.dy_wanted[i] = row.dy_wanted;
-    placed.dx_given[i] = row.dx_given;
-  }
-  return placed;
-}
 
 /// All axes together: which collectives each tensor needs.
 class Placer {
  public:
   Placer(const Workload& work, const Mesh& mesh, Reduction reduction)
-      : work_(work), mesh_(mesh), reduction_(reduction) {
-    for (int a = 0; a < mesh.axes; ++a) axes_.push_back(place_on(work, mesh.axis[std::size_t(a)], reduction));
-    readers_.resize(work.layers.size());
-    for (std::size_t i = 0; i < work.layers.size(); ++i)
-      for (const int from : work.layers[i].inputs)
-        if (from >= 0) readers_[std::size_t(from)].push_back(i);
-  }
+      : work_(work), mesh_(mesh), placed_(work, mesh, reduction) {}
 
   Layout layout() {
     Layout out;
@@ -63,7 +28,7 @@ class Placer {
       out.order.push_back(entry->second);
     }
     out.runs = find_runs(out.order);
-    for (const AxisPlacement& axis : axes_) out.role.push_back(axis.role);
+    for (std::size_t a = 0; a < placed_.axes(); ++a) out.role.push_back(placed_.on(a).role);
     out.crossing = crossing();
     for (const Cell& cell : out.cells)
       if ((work_.layers[std::size_t(cell.layer)].weights > 0 || cell.samples) && cell.summed &&
@@ -84,8 +49,8 @@ class Placer {
              double bound) const {
     AxisSet axes = 0;
     int count = 0;
-    for (std::size_t a = 0; a < axes_.size(); ++a)
-      if (axes_[a].role[i] == role) axes |= axis_bit(int(a)), ++count;
+    for (std::size_t a = 0; a < placed_.axes(); ++a)
+      if (placed_.on(a).role[i] == role) axes |= axis_bit(int(a)), ++count;
     if (count < 2) return;
     const auto same = [&](const Layout::Crowd& c) { return c.axes == axes && c.rule == rule; };
     const auto known = std::ranges::find_if(crowds, same);
@@ -98,8 +63,8 @@ class Placer {
   /// The axes on which a layer's tensor is split.
   AxisSet split(Which which, std::size_t i) const {
     AxisSet set = 0;
-    for (std::size_t a = 0; a < axes_.size(); ++a)
-      if (is_split((axes_[a].*which)[i])) set |= axis_bit(int(a));
+    for (std::size_t a = 0; a < placed_.axes(); ++a)
+      if (is_split((placed_.on(a).*which)[i])) set |= axis_bit(int(a));
     return set;
   }
   AxisSet input_split() const {
@@ -112,8 +77,8 @@ class Placer {
   Cell cell_of(std::size_t i) {
     const Layer& layer = work_.layers[i];
     Cell cell{.layer = int(i)};
-    for (std::size_t a = 0; a < axes_.size(); ++a) {
-      const AxisPlacement& on = axes_[a];
+    for (std::size_t a = 0; a < placed_.axes(); ++a) {
+      const AxisPlacement& on = placed_.on(a);
       const AxisSet bit = axis_bit(int(a));
       const Placement x = on.x_wanted[i];
       const Role role = on.role[i];
@@ -134,92 +99,28 @@ class Placer {
       cell.halo_divided = AxisSet(split(&AxisPlacement::x_wanted, i) & others);
       cell.dy_divided = AxisSet(split(&AxisPlacement::dy_wanted, i) & others);
     }
-    add_forward(i, cell.forward);
-    add_backward(i, cell.backward);
+    cell.forward = exchanges(placed_.forward(int(i)), layer.y.items());
+    if (!placed_.readers(int(i)).empty())
+      cell.backward = exchanges(placed_.backward(int(i)), layer.y.items());
     add_memory(i, cell);
     return cell;
   }
 
-  /// How a tensor lies on every axis while it is being exchanged.
-  struct State {
-    std::array<Placement, most_axes> on{};
-    std::size_t axes = 0;
-    /// The axes that cut it; those of one axis's own group see the whole of what is theirs.
-    AxisSet split_beside(std::size_t axis) const {
-      AxisSet set = 0;
-      for (std::size_t a = 0; a < axes; ++a)
-        if (a != axis && is_split(on[a])) set |= axis_bit(int(a));
-      return set;
-    }
-  };
-
-  /// One collective, and what it leaves. An all-to-all moves a PE's own part; the others are counted by the
-  /// whole buffer of their group.
-  static void change(State& state, std::size_t a, Placement to, double items, ExchangeList& list) {
-    if (const auto op = exchange(state.on[a], to)) {
-      const AxisSet own = *op == Collective::all_to_all ? axis_bit(int(a)) : AxisSet(0);
-      list.add({*op, std::uint8_t(a), AxisSet(state.split_beside(a) | own), items});
-    }
-    state.on[a] = to;
-  }
-
-  /// What every reader wants of a tensor: split, if all of them do; whole, if one does.
-  Placement wanted_by_readers(std::size_t a, std::size_t tensor, Placement none) const {
-    Placement all = none;
-    for (const std::size_t reader : readers_[tensor]) {
-      all = axes_[a].x_wanted[reader];
-      if (!is_split(all)) break;
-    }
-    return all;
-  }
-
-  /// From how layer i gives y to how its readers want it. Sums are made from the inside out and slices
-  /// gathered from the outside in, so that the slow links carry the smallest pieces; slices that cost nothing
-  /// are taken in between.
-  void add_forward(std::size_t i, ExchangeList& list) const {
-    const double items = work_.layers[i].y.items();
-    State state{.on = {}, .axes = axes_.size()};
-    for (std::size_t a = 0; a < axes_.size(); ++a) state.on[a] = axes_[a].y_given[i];
-    for (std::size_t a = axes_.size(); a-- > 0;)
-      if (state.on[a] == Placement::partial) change(state, a, axes_[a].y_left[i], items, list);
-    for (std::size_t a = 0; a < axes_.size(); ++a) {
-      const Placement wanted = wanted_by_readers(a, i, state.on[a]);
-      if (!exchange(state.on[a], wanted)) state.on[a] = wanted;
-    }
-    for (std::size_t a = 0; a < axes_.size(); ++a)
-      change(state, a, wanted_by_readers(a, i, state.on[a]), items, list);
-  }
-
-  /// From how the readers of y give its gradient to how layer i wants it. Addends of several readers are
-  /// added up before they are sent; a reader that gives slices beside one that gives addends has its slices
-  /// gathered.
-  void add_backward(std::size_t i, ExchangeList& list) const {
-    if (readers_[i].empty()) return;
-    const double items = work_.layers[i].y.items();
-    State state{.on = {}, .axes = axes_.size()};
-    AxisSet slices_too = 0;
-    for (std::size_t a = 0; a < axes_.size(); ++a) {
-      bool partial = false, split = false;
-      for (const std::size_t reader : readers_[i]) {
-        const Placement given = axes_[a].dx_given[reader];
-        partial |= given == Placement::partial;
-        split |= is_split(given);
-        if (is_split(given) || !is_split(state.on[a])) state.on[a] = given;
+  /// The collectives on a tensor's way. Axes that cut it besides leave each group its part; an all-to-all
+  /// moves a PE's own part, the others are counted by the whole buffer of their group.
+  ExchangeList exchanges(const Way& way, double items) const {
+    ExchangeList list;
+    Lie now = way.given;
+    for (const auto& [axis, from, to] : way.changes) {
+      if (const auto op = exchange(from, to)) {
+        AxisSet cut = *op == Collective::all_to_all ? axis_bit(int(axis)) : AxisSet(0);
+        for (std::size_t a = 0; a < placed_.axes(); ++a)
+          if (a != axis && is_split(now[a])) cut |= axis_bit(int(a));
+        list.add({*op, std::uint8_t(axis), cut, items});
       }
-      if (partial) state.on[a] = Placement::partial;
-      if (partial && split) slices_too |= axis_bit(int(a));
-      if (!exchange(state.on[a], axes_[a].dy_wanted[i])) state.on[a] = axes_[a].dy_wanted[i];
+      now[axis] = to;
     }
-    for (std::size_t a = axes_.size(); a-- > 0;) {
-      if (state.on[a] != Placement::partial) continue;
-      const Placement wanted = axes_[a].dy_wanted[i];
-      const bool slices = wanted == Placement::split_channel && reduction_ == Reduction::reduce_scatter;
-      change(state, a, slices ? wanted : Placement::replicated, items, list);
-      if (slices_too & axis_bit(int(a)) && !is_split(wanted))
-        list.add({Collective::allgather, std::uint8_t(a), state.split_beside(a), items});
-      state.on[a] = wanted;  // a slice of what is whole costs nothing
-    }
-    for (std::size_t a = 0; a < axes_.size(); ++a) change(state, a, axes_[a].dy_wanted[i], items, list);
+    return list;
   }
 
   /// The layer that made a tensor: views hand on what they are given. -1 for the network's input.
@@ -255,7 +156,8 @@ class Placer {
     AxisSet source = AxisSet(~0u), gathered = left;
     for (const int from : layer.inputs)
       source &= from < 0 ? input_split() : split(&AxisPlacement::y_left, std::size_t(from));
-    for (const std::size_t reader : readers_[i]) gathered &= split(&AxisPlacement::x_wanted, reader);
+    for (const std::size_t reader : placed_.readers(int(i)))
+      gathered &= split(&AxisPlacement::x_wanted, reader);
     cell.x = {layer.x_buffer(), AxisSet(x & source)};
     cell.y = {layer.y.items(), gathered};
   }
@@ -284,7 +186,7 @@ class Placer {
   std::vector<std::vector<Kept>> crossing() const {
     std::vector<std::vector<Kept>> out(work_.layers.size());
     for (std::size_t i = 0; i < work_.layers.size(); ++i) {
-      const std::size_t last = readers_[i].empty() ? i : readers_[i].back();
+      const std::size_t last = placed_.readers(int(i)).empty() ? i : placed_.readers(int(i)).back();
       const Kept sent{work_.layers[i].y.items(), split(&AxisPlacement::y_left, i)};
       for (std::size_t border = i; border < last; ++border) out[border].push_back(sent);
     }
@@ -313,9 +215,7 @@ class Placer {
 
   const Workload& work_;
   const Mesh& mesh_;
-  Reduction reduction_;
-  std::vector<AxisPlacement> axes_;
-  std::vector<std::vector<std::size_t>> readers_;
+  Placements placed_;
   std::set<std::pair<int, AxisSet>> kept_;  // tensors that a layer keeps, and how they lie there
 };
 

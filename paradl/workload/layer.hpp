@@ -36,8 +36,13 @@ struct Layer {
   double macs = 0;     // multiply-adds, forward
   double scores = 0;   // attention: items of the score matrices
   double heads = 0;    // attention: the smallest number of heads (of keys and values) that can be dealt out
+  double query_heads = 0;  // attention: all of them
+  double rows = 0;         // of a table: vocabulary, positions, tokens put in front
   double groups = 1;
   std::array<double, 3> kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, padding{0, 0, 0};
+  bool bias = false;            // beside its weights; of a norm: that it has weights
+  bool causal = false;          // attention
+  int tied = -1;                // the layer whose weights it uses
   bool auxiliary = false;       // trained, but left out of the published MAC count
   bool wants_whole = false;     // a loss that wants all channels in one place
   std::optional<Seconds> time;  // measured forward + backward, if the model file has it

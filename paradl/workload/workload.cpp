@@ -36,6 +36,10 @@ class Inference {
     l.wants_whole = s.whole;
     l.time = s.time;
     l.groups = double(s.groups);
+    l.bias = is_norm(s.op) ? s.affine : traits(s.op).product && s.bias;
+    l.causal = s.causal;
+    l.tied = s.tied;
+    l.rows = double(std::max({s.vocab, s.entries, s.extra}));
     if (s.inputs.size() > 1 && s.op != Op::add && s.op != Op::concat)
       problems_.add(s.from_spot, fmt::format("layer `{}` takes one input, not {}", s.name, s.inputs.size()),
                     "");
@@ -220,6 +224,7 @@ class Inference {
     const double length = l.x.positions();
     l.y.channels = heads * size;
     l.heads = kv;
+    l.query_heads = heads;
     l.scores = heads * length * length;
     l.macs = 2 * length * length * heads * size;
   }

@@ -1,0 +1,18 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "calibrate/communicator.hpp"
+
+namespace paradl::calibrate {
+
+/// Starts MPI and gives all its ranks. MPI ends with this object, which must outlive what split() made of it.
+std::unique_ptr<Communicator> make_mpi_communicator(int& argc, char**& argv);
+
+/// Ends all ranks at once: the way out for a rank that has failed, as the others may wait for it.
+[[noreturn]] void end_all_ranks(int exit_code);
+
+/// "Open MPI 4.1.4".
+std::string mpi_version();
+
+}  // namespace paradl::calibrate

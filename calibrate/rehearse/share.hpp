@@ -1,0 +1,29 @@
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "calibrate/box.hpp"
+#include "paradl/strategy/placements.hpp"
+
+namespace paradl::calibrate {
+
+/// Where a rank stands on each axis of a mesh.
+using Coordinates = std::array<int, most_axes>;
+Coordinates coordinates_of(const Mesh& mesh, int rank);
+/// The rank that stands at `to` on one axis and where `at` says on the others.
+int rank_at(const Mesh& mesh, const Coordinates& at, std::size_t axis, int to);
+
+/// A whole tensor of `samples` samples.
+Box whole_box(const Shape& shape, std::int64_t samples);
+
+/// The part of a tensor that a PE has: ranges are cut axis by axis, outermost first, as evenly as whole
+/// numbers allow.
+Box share_of(Box whole, const Lie& lie, const Mesh& mesh, const Coordinates& at);
+
+/// Part `index` of `parts` of a range.
+struct Range {
+  std::int64_t begin = 0, end = 0;
+};
+Range part_of(Range range, int index, int parts);
+
+}  // namespace paradl::calibrate

@@ -1,0 +1,107 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "calibrate/communicator.hpp"
+#include "calibrate/device.hpp"
+#include "calibrate/rehearse/share.hpp"
+
+namespace paradl::calibrate {
+
+/// One PE of a mesh, with the groups it belongs to.
+class Seat {
+ public:
+  Seat(Device& device, const Communicator& world, const Mesh& mesh);
+
+  Device& device() const { return device_; }
+  const Mesh& mesh() const { return mesh_; }
+  const Coordinates& at() const { return at_; }
+  int rank() const { return rank_; }
+  /// The PEs that differ from this one only on these axes. All PEs must ask for the same groups in the same
+  /// order.
+  Communicator& group(AxisSet axes);
+  Communicator& group_on(std::size_t axis) { return group(axis_bit(int(axis))); }
+  /// The share of PE `index` on an axis, this one's coordinates otherwise.
+  Box share(const Box& whole, const Lie& lie, std::size_t axis, int index) const;
+  Box share(const Box& whole, const Lie& lie) const { return share_of(whole, lie, mesh_, at_); }
+
+ private:
+  Device& device_;
+  const Communicator& world_;
+  Mesh mesh_;
+  int rank_;
+  Coordinates at_;
+  std::vector<std::pair<AxisSet, std::unique_ptr<Communicator>>> groups_;
+};
+
+/// A tensor's part on its way from one placement to another: the buffers are there from the start, so that an
+/// iteration allocates nothing.
+class Passage {
+ public:
+  /// `given` is how it lies at first; `changes` may be empty.
+  Passage(Seat& seat, const Box& whole, const Way& way);
+
+  /// Where the tensor arrives: `start` itself where nothing changes.
+  float* run(float* start);
+  const Box& box_at_start() const { return start_; }
+  const Box& box_at_end() const { return stops_.empty() ? start_ : stops_.back().box; }
+  bool is_free() const;  // nothing has to be sent
+
+ private:
+  struct Stop {
+    Change change;
+    Box box;                         // after the change
+    Buffer data;                     // after the change; a sum that all PEs get is made in place
+    std::vector<Box> parts;          // gathering: what each PE has; else what this one has for each
+    std::vector<std::size_t> items;  // of each part
+    std::vector<Box> arriving;       // all-to-all: what each PE has for this one
+    Buffer packed, received;         // parts one after the other
+  };
+  void add_stop(const Box& whole, const Change& change, const Lie& before, const Lie& after);
+  void allgather(const Stop& stop, const Piece& from);
+  void reduce_scatter(const Stop& stop, const Piece& from);
+  void all_to_all(const Stop& stop, const Piece& from);
+
+  Seat& seat_;
+  Box start_;
+  std::vector<Stop> stops_;
+};
+
+/// The rows that windows reach beyond a PE's own: fetched before a pass forward; after a pass backward their
+/// gradients are sent to their owners, who add them up.
+class HaloTrade {
+ public:
+  /// `lie` is how the tensor is split, `wanted(k)` the box that PE k of the axis reads.
+  template <class Wanted>
+  HaloTrade(Seat& seat, const Box& whole, const Lie& lie, std::size_t axis, Wanted wanted);
+
+  void fetch(const Piece& own, const Piece& x);
+  void give_back(const Piece& dx, const Piece& own);
+
+ private:
+  struct Neighbour {
+    int peer;          // in the group of the axis
+    Box theirs, mine;  // what they need of mine; what I need of theirs
+    Buffer out, in;
+  };
+  enum class Direction { forward, backward };
+  void trade(Direction direction);
+  void add(int peer, const Box& theirs, const Box& mine);
+
+  Seat& seat_;
+  std::size_t axis_;
+  std::vector<Neighbour> neighbours_;
+};
+
+template <class Wanted>
+HaloTrade::HaloTrade(Seat& seat, const Box& whole, const Lie& lie, std::size_t axis, Wanted wanted)
+    : seat_(seat), axis_(axis) {
+  const int n = seat.mesh().axis[axis].parts.total, self = seat.at()[axis];
+  for (int k = 0; k < n; ++k)
+    if (k != self)
+      add(k, common(seat.share(whole, lie), wanted(k)),
+          common(seat.share(whole, lie, axis, k), wanted(self)));
+}
+
+}  // namespace paradl::calibrate

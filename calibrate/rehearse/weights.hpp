@@ -1,0 +1,73 @@
+#pragma once
+#include <array>
+#include <vector>
+
+#include "calibrate/rehearse/transfer.hpp"
+#include "paradl/cost/setting.hpp"
+#include "paradl/strategy/place.hpp"
+
+namespace paradl::calibrate {
+
+/// One array of weights of a layer (LayerData::w): its whole, and the part that a PE has. Empty boxes where a
+/// layer has no such array.
+struct WeightShare {
+  Box whole{.begin = {}, .end = {}}, own{.begin = {}, .end = {}};
+};
+
+/// The arrays of one layer, in the order of LayerData::w.
+std::array<WeightShare, 2> weight_shares(const Layer& layer, std::size_t index, const Placements& placed,
+                                         const Mesh& mesh, const Coordinates& at);
+
+/// The weights that one PE has, their gradients and the optimizer's state. Gradients that are summed over the
+/// same PEs lie one after the other, so that one allreduce sums them all.
+class Weights {
+ public:
+  /// Of the layers from `first` up to `last`. `sets` are the axes over which each kind of Layout::gradients
+  /// is summed. UsageError where tied weights are cut in two ways.
+  Weights(const Workload& work, const Layout& layout, const Placements& placed, Seat& seat, std::size_t first,
+          std::size_t last, const Training& training, std::vector<AxisSet> sets);
+
+  /// Puts the pointers of a layer into `data`.
+  void lend(std::size_t layer, LayerData& data) const;
+  void clear_gradients();
+  /// Adds what a pass has just left in LayerData::dw, where more than one pass adds to a gradient.
+  void collect(std::size_t layer);
+  void sum_gradients();
+  void update();
+
+  std::size_t items(std::size_t layer, std::size_t k) const { return layers_[layer - first_].array[k].items; }
+  std::array<WeightShare, 2> shares(std::size_t layer) const { return layers_[layer - first_].share; }
+  const float* gradient(std::size_t layer, std::size_t k) const;
+  /// All gradients of one kind, for those who want to spoil them.
+  Buffer& gradients_of_kind(std::size_t kind) { return kinds_[kind].gradients; }
+
+ private:
+  struct Array {
+    std::size_t items = 0, at = 0;  // its place among the layer's
+  };
+  struct Part {
+    std::array<WeightShare, 2> share;
+    std::array<Array, 2> array;
+    std::size_t kind = 0, at = 0;  // its place among the gradients of its kind
+    std::size_t items = 0;
+    Buffer values, state;
+    Buffer addend;          // where passes add up: what one gives, and then its share of the owner's
+    std::size_t owner = 0;  // the layer whose w[0] it uses
+    bool has_bias = true;   // where channels are dealt out, the first PE adds it
+  };
+  struct Kind {
+    AxisSet set = 0;     // nothing: not summed at all
+    bool counts = true;  // where PEs have the same gradient, the first brings it in
+    std::size_t items = 0;
+    Buffer gradients;
+  };
+  void add_layer(const Workload& work, const Layout& layout, const Placements& placed, std::size_t i);
+
+  Seat& seat_;
+  std::size_t first_;
+  Training training_;
+  std::vector<Part> layers_;
+  std::vector<Kind> kinds_;  // as Layout::gradients, and one more that is not summed
+};
+
+}  // namespace paradl::calibrate

@@ -1,0 +1,41 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "paradl/core/quantity.hpp"
+#include "paradl/spec/document.hpp"
+#include "paradl/spec/local_layer.hpp"
+#include "paradl/spec/precision.hpp"
+
+namespace paradl {
+
+/// How long the passes of one layer take; zero where it has none.
+struct PassTimes {
+  Seconds forward, backward_data, backward_weights, update;
+  double noise = 0;  // of the least steady of them: half the width of what the median may be, over it
+
+  Seconds backward() const { return backward_data + backward_weights; }
+};
+
+/// Times that were measured on a device, by shape: profiles/*.yaml.
+struct ProfileSpec {
+  SourceText source;
+  std::string name, model, device, libraries, date;
+  Precision precision = Precision::fp32;
+  Optimizer optimizer = Optimizer::momentum;
+  struct Entry {
+    LocalLayer layer;
+    PassTimes time;
+  };
+  std::vector<Entry> entries;
+};
+
+/// Reads a profile. SpecError lists what is wrong with the file.
+ProfileSpec read_profile(SourceText source);
+/// The text of a profile file; read_profile() gives the same numbers back.
+std::string profile_text(const ProfileSpec& profile);
+
+/// A layer as one line: "conv 16 x 64x56x56 -> 64x56x56, kernel 3x3".
+std::string text_of(const LocalLayer& layer);
+
+}  // namespace paradl

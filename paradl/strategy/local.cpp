@@ -1,0 +1,82 @@
+#include "paradl/strategy/local.hpp"
+
+#include <cmath>
+
+namespace paradl {
+namespace {
+
+std::int64_t part(double whole, double parts) { return std::int64_t(std::ceil(whole / parts)); }
+
+/// A table that is dealt out: an embedding's rows where its role is `channel`.
+bool deals_out_rows(const Layer& layer) { return layer.op == Op::embedding; }
+
+/// Items of the weights that such a layer has.
+std::int64_t weights_of(const LocalLayer& l, const Layer& layer) {
+  const std::int64_t taps = l.kernel[0] * l.kernel[1] * l.kernel[2];
+  switch (l.op) {
+    case Op::conv:
+    case Op::fc:
+      return (layer.tied < 0 ? l.y_channels * (l.x_channels / l.groups) * taps : 0) +
+             (l.bias ? l.y_channels : 0);
+    case Op::embedding:
+      return l.rows * l.y_channels;
+    case Op::position:
+    case Op::tokens:
+      return l.rows * l.x_channels;
+    case Op::rms_norm:
+      return l.bias ? l.x_channels : 0;
+    default:
+      return is_norm(l.op) && l.bias ? 2 * l.x_channels : 0;
+  }
+}
+
+}  // namespace
+
+Cut cut_of(const Layout& layout, const Cell& cell, const Mesh& mesh) {
+  Cut cut;
+  for (int a = 0; a < mesh.axes; ++a) {
+    const auto i = std::size_t(a);
+    const Parts& parts = mesh.axis[i].parts;
+    const AxisSet bit = axis_bit(a);
+    if (!(cell.work & bit)) continue;
+    const Role role = layout.role[i][std::size_t(cell.layer)];
+    if (cell.weights & bit)
+      (role == Role::filter ? cut.filters : role == Role::channel ? cut.channels : cut.both) *= parts.total;
+    else if (mesh.axis[i].strategy->input == Placement::split_space)
+      for (std::size_t d = 0; d < 3; ++d) cut.space[d] *= parts.cut[d];
+    else
+      cut.samples *= parts.total;
+  }
+  return cut;
+}
+
+LocalLayer local_layer(const Layer& layer, const Cut& cut, double samples) {
+  LocalLayer l{.op = layer.op, .dims = layer.x.dims, .samples = part(samples, cut.samples)};
+  const bool rows = deals_out_rows(layer);
+  l.x_channels = part(layer.op == Op::concat ? layer.y.channels : layer.x.channels,
+                      (rows ? 1 : cut.channels) * cut.both);
+  l.y_channels = part(layer.y.channels, cut.filters * cut.both);
+  l.groups = std::max<std::int64_t>(1, part(layer.groups, cut.both));
+  l.heads = part(layer.query_heads, cut.both);
+  l.kv_heads = part(layer.heads, cut.both);
+  l.rows = part(layer.rows, rows ? cut.channels : 1);
+  l.inputs = int(layer.inputs.size());
+  l.bias = layer.bias;
+  l.causal = layer.causal;
+  for (std::size_t d = 0; d < 3; ++d) {
+    l.kernel[d] = std::int64_t(layer.kernel[d]);
+    l.stride[d] = std::int64_t(layer.stride[d]);
+    l.dilation[d] = std::int64_t(layer.dilation[d]);
+    l.padding[d] = std::int64_t(layer.padding[d]);
+    l.x_extent[d] = part(layer.x.extent[d], cut.space[d]);
+    l.y_extent[d] = part(layer.y.extent[d], cut.space[d]);
+    if (cut.space[d] > 1 && traits(layer.op).window) {  // with its halos, which take the padding's place
+      l.x_extent[d] = (l.y_extent[d] - 1) * l.stride[d] + l.dilation[d] * (l.kernel[d] - 1) + 1;
+      l.padding[d] = 0;
+    }
+  }
+  l.weights = weights_of(l, layer);
+  return l;
+}
+
+}  // namespace paradl

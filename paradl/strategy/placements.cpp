@@ -1,0 +1,119 @@
+#include "paradl/strategy/placements.hpp"
+
+namespace paradl {
+namespace {
+
+AxisPlacement place_on(const Workload& work, const Axis& axis, Reduction reduction) {
+  const std::size_t n = work.layers.size();
+  AxisPlacement placed;
+  for (auto* list : {&placed.x_wanted, &placed.y_given, &placed.y_left, &placed.dy_wanted, &placed.dx_given})
+    list->resize(n);
+  placed.role.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    // Of several inputs the one that is split decides: what is whole can be sliced for nothing.
+    Placement incoming = Placement::replicated;
+    for (const int from : work.layers[i].inputs) {
+      const Placement here = from < 0 ? axis.strategy->input : placed.y_left[std::size_t(from)];
+      if (is_split(here)) incoming = here;
+    }
+    const Role role = axis.strategy->role(work, i, axis.parts, incoming);
+    const RoleRow row = row_of(role, incoming);
+    placed.role[i] = role;
+    placed.x_wanted[i] = row.x_wanted;
+    placed.y_given[i] = row.y_given;
+    placed.y_left[i] = row.y_given == Placement::partial ? reduced(reduction) : row.y_given;
+    placed.dy_wanted[i] = row.dy_wanted;
+    placed.dx_given[i] = row.dx_given;
+  }
+  return placed;
+}
+
+/// Notes the changes that a tensor goes through.
+class Journal {
+ public:
+  explicit Journal(const Lie& given) : now_(given) { way_.given = given; }
+  Placement on(std::size_t axis) const { return now_[axis]; }
+  bool is_free(std::size_t axis, Placement to) const { return !exchange(now_[axis], to); }
+  void change(std::size_t axis, Placement to) {
+    if (now_[axis] != to) way_.changes.push_back({axis, now_[axis], to});
+    now_[axis] = to;
+  }
+  Way take() && { return std::move(way_); }
+
+ private:
+  Way way_;
+  Lie now_;
+};
+
+}  // namespace
+
+Placements::Placements(const Workload& work, const Mesh& mesh, Reduction reduction)
+    : mesh_(mesh), reduction_(reduction) {
+  for (int a = 0; a < mesh.axes; ++a) axes_.push_back(place_on(work, mesh.axis[std::size_t(a)], reduction));
+  readers_.resize(work.layers.size() + 1);
+  for (std::size_t i = 0; i < work.layers.size(); ++i)
+    for (const int from : work.layers[i].inputs) readers_[std::size_t(from + 1)].push_back(i);
+}
+
+Lie Placements::input() const {
+  Lie lie{};
+  for (std::size_t a = 0; a < axes_.size(); ++a) lie[a] = mesh_.axis[a].strategy->input;
+  return lie;
+}
+
+/// Split, if all readers want it so; whole, if one does.
+Placement Placements::wanted_by_readers(std::size_t a, int layer, Placement none) const {
+  Placement all = none;
+  for (const std::size_t reader : readers(layer)) {
+    all = axes_[a].x_wanted[reader];
+    if (!is_split(all)) break;
+  }
+  return all;
+}
+
+Way Placements::forward(int i) const {
+  Lie given{};
+  for (std::size_t a = 0; a < axes_.size(); ++a) given[a] = axes_[a].y_given[std::size_t(i)];
+  Journal journal(given);
+  for (std::size_t a = axes_.size(); a-- > 0;)
+    if (given[a] == Placement::partial) journal.change(a, axes_[a].y_left[std::size_t(i)]);
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    const Placement wanted = wanted_by_readers(a, i, journal.on(a));
+    if (journal.is_free(a, wanted)) journal.change(a, wanted);
+  }
+  for (std::size_t a = 0; a < axes_.size(); ++a) journal.change(a, wanted_by_readers(a, i, journal.on(a)));
+  return std::move(journal).take();
+}
+
+/// Addends, if one reader gives some; slices, if one gives those and none gives addends.
+Placement Placements::given_by_readers(std::size_t a, int layer) const {
+  Placement all = Placement::replicated;
+  for (const std::size_t reader : readers(layer)) {
+    const Placement given = axes_[a].dx_given[reader];
+    if (given == Placement::partial) return given;
+    if (is_split(given) || !is_split(all)) all = given;
+  }
+  return all;
+}
+
+Way Placements::backward(int i) const {
+  Lie given{};
+  for (std::size_t a = 0; a < axes_.size(); ++a) given[a] = given_by_readers(a, i);
+  Journal journal(given);
+  const auto wanted = [&](std::size_t a) {
+    if (i >= 0) return axes_[a].dy_wanted[std::size_t(i)];
+    return given[a] == Placement::partial ? Placement::replicated : given[a];
+  };
+  for (std::size_t a = 0; a < axes_.size(); ++a)
+    if (journal.is_free(a, wanted(a))) journal.change(a, wanted(a));
+  for (std::size_t a = axes_.size(); a-- > 0;) {
+    if (journal.on(a) != Placement::partial) continue;
+    const bool slices = wanted(a) == Placement::split_channel && reduction_ == Reduction::reduce_scatter;
+    journal.change(a, slices ? wanted(a) : Placement::replicated);
+    if (is_split(wanted(a))) journal.change(a, wanted(a));  // a slice of what is whole costs nothing
+  }
+  for (std::size_t a = 0; a < axes_.size(); ++a) journal.change(a, wanted(a));
+  return std::move(journal).take();
+}
+
+}  // namespace paradl

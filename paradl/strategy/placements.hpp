@@ -1,0 +1,65 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "paradl/mesh/exchange.hpp"
+#include "paradl/mesh/mesh.hpp"
+#include "paradl/strategy/strategy.hpp"
+
+namespace paradl {
+
+/// How every tensor lies on one axis: by layer.
+struct AxisPlacement {
+  std::vector<Role> role;
+  std::vector<Placement> x_wanted, y_given, y_left, dy_wanted, dx_given;  // y_left: once sums have been made
+};
+
+/// How one tensor lies on every axis.
+using Lie = std::array<Placement, most_axes>;
+
+/// One tensor changes its placement on one axis.
+struct Change {
+  std::size_t axis = 0;
+  Placement from = Placement::replicated, to = Placement::replicated;
+};
+
+/// A tensor's way from how it is given to how it is wanted, in order, with the changes that cost nothing.
+struct Way {
+  Lie given{};
+  std::vector<Change> changes;
+};
+
+/// All layers on all axes: who wants what, and how it gets there. The engine prices it, a rehearsal does it.
+class Placements {
+ public:
+  Placements(const Workload& work, const Mesh& mesh, Reduction reduction);
+
+  std::size_t axes() const { return axes_.size(); }
+  const AxisPlacement& on(std::size_t axis) const { return axes_[axis]; }
+  /// The layers that read a layer's output; those that read the network's input for -1.
+  std::span<const std::size_t> readers(int layer) const { return readers_[std::size_t(layer + 1)]; }
+  /// How each PE reads the network's input.
+  Lie input() const;
+
+  /// From how a layer gives y to how its readers want it. Sums are made from the inside out and slices
+  /// gathered from the outside in, so that the slow links carry the smallest pieces; slices that cost nothing
+  /// are taken in between.
+  Way forward(int layer) const;
+
+  /// From how the readers of y give its gradient to how the layer wants it. Addends of several readers are
+  /// added up before they are sent. For -1: the gradient of the network's input, its sums made.
+  Way backward(int layer) const;
+
+ private:
+  Placement wanted_by_readers(std::size_t axis, int layer, Placement none) const;
+  Placement given_by_readers(std::size_t axis, int layer) const;
+
+  const Mesh& mesh_;
+  Reduction reduction_;
+  std::vector<AxisPlacement> axes_;
+  std::vector<std::vector<std::size_t>> readers_;  // of the input, of layer 0, ...
+};
+
+}  // namespace paradl
