@@ -6,9 +6,9 @@
 
 // Attention of each head:  shares = softmax(q k' / sqrt(size)),  y = shares v.
 //
-// FusedAttention is one graph of cuDNN and never stores the shares; it needs 16 bits and sm_80. ProductAttention is
-// made of matrix products. Queries that share a head of keys and values are rows of one product, so that the products
-// are samples times kv_heads many.
+// FusedAttention is one graph of cuDNN and never stores the shares; it needs 16 bits and sm_80.
+// ProductAttention is made of matrix products. Queries that share a head of keys and values are rows of one
+// product, so that the products are samples times kv_heads many.
 
 namespace paradl::calibrate::cuda {
 namespace {
@@ -78,7 +78,9 @@ class FusedAttention : public AttentionWork {
  public:
   FusedAttention(std::shared_ptr<Context> context, const LocalLayer& layer, std::unique_ptr<Graph> forward,
                  std::unique_ptr<Graph> backward)
-      : AttentionWork(std::move(context), layer), forward_(std::move(forward)), backward_(std::move(backward)) {}
+      : AttentionWork(std::move(context), layer),
+        forward_(std::move(forward)),
+        backward_(std::move(backward)) {}
 
   // The statistics of each query, in 32 bits, then y in 16, which the layers behind need not keep.
   std::size_t kept_items() const override { return std::size_t(statistics_items() + layer().y_items()); }
@@ -103,8 +105,8 @@ class FusedAttention : public AttentionWork {
     const Heads x = input(d);
     AlignedOutput dx(c, c.out(d.dx[0]), bytes(layer().x_items()));
     const Heads out = sharing() > 1 ? lend_heads() : in_place(dx.get());
-    backward_->run(std::array<const void*, 9>{x.q, x.k, x.v, y_behind(const_cast<void*>(kept)), dy, kept, out.q,
-                                              out.k, out.v});
+    backward_->run(std::array<const void*, 9>{x.q, x.k, x.v, y_behind(const_cast<void*>(kept)), dy, kept,
+                                              out.q, out.k, out.v});
     if (sharing() > 1) merge(out, dx.get());
     dx.store();
   }
@@ -132,9 +134,11 @@ class ProductAttention : public AttentionWork {
   ProductAttention(std::shared_ptr<Context> context, const LocalLayer& l)
       : AttentionWork(std::move(context), l), scale_(1.0f / std::sqrt(float(size()))) {
     const std::int64_t rows = sharing() * length(), batch = l.samples * l.kv_heads;
-    scores_ = make({.m = rows, .n = length(), .k = size(), .transpose_b = true, .batch = batch});    // q k', dy v'
-    values_ = make({.m = rows, .n = size(), .k = length(), .batch = batch});                         // shares v, ds k
-    gathers_ = make({.m = length(), .n = size(), .k = rows, .transpose_a = true, .batch = batch});  // shares' dy, ds' q
+    scores_ =
+        make({.m = rows, .n = length(), .k = size(), .transpose_b = true, .batch = batch});  // q k', dy v'
+    values_ = make({.m = rows, .n = size(), .k = length(), .batch = batch});                 // shares v, ds k
+    gathers_ = make(
+        {.m = length(), .n = size(), .k = rows, .transpose_a = true, .batch = batch});  // shares' dy, ds' q
   }
 
   std::size_t kept_items() const override { return std::size_t(shares_items()); }
@@ -163,7 +167,8 @@ class ProductAttention : public AttentionWork {
     const void* const shares = aligned_input(c, c.in(d.kept), bytes(shares_items()));
     void* const ds = c.lend(bytes(shares_items()));
     scores_->run(dy, x.v, ds);
-    c.launch_rows("softmax_backward", queries(), queries(), length(), shares, static_cast<const void*>(ds), ds);
+    c.launch_rows("softmax_backward", queries(), queries(), length(), shares, static_cast<const void*>(ds),
+                  ds);
     values_->run(ds, x.k, dx.q, scale_);
     gathers_->run(ds, x.q, dx.k, scale_);
     gathers_->run(shares, dy, dx.v);
@@ -190,7 +195,8 @@ std::unique_ptr<LayerWork> prepare_attention(std::shared_ptr<Context> context, c
     auto forward = make_graph(*context, GraphKind::attention_forward, layer);
     auto backward = forward ? make_graph(*context, GraphKind::attention_backward, layer) : nullptr;
     if (backward)
-      return std::make_unique<FusedAttention>(std::move(context), layer, std::move(forward), std::move(backward));
+      return std::make_unique<FusedAttention>(std::move(context), layer, std::move(forward),
+                                              std::move(backward));
   }
   return std::make_unique<ProductAttention>(std::move(context), layer);
 }

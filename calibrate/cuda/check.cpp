@@ -14,7 +14,8 @@ namespace {
 const char* help_with(cudaError_t code) {
   switch (code) {
     case cudaErrorMemoryAllocation:
-      return "use fewer samples per GPU (-b), or a GPU with more free memory (`nvidia-smi` shows who uses it)";
+      return "use fewer samples per GPU (-b), or a GPU with more free memory (`nvidia-smi` shows who uses "
+             "it)";
     case cudaErrorInsufficientDriver:
       return "the driver is older than the CUDA runtime: update it, or build with an older CUDA toolkit";
     case cudaErrorNoKernelImageForDevice:

@@ -20,12 +20,14 @@ void require_device(int ordinal) {
                            "`nvidia-smi` shows what is there");
   const cudaError_t counted = cudaGetDeviceCount(&devices);
   if (counted == cudaErrorNoDevice || (counted == cudaSuccess && devices == 0))
-    throw EnvironmentError("no GPU is visible", "`nvidia-smi` shows what is there; is CUDA_VISIBLE_DEVICES empty?");
+    throw EnvironmentError("no GPU is visible",
+                           "`nvidia-smi` shows what is there; is CUDA_VISIBLE_DEVICES empty?");
   check(counted, "cudaGetDeviceCount");
   if (ordinal < 0 || ordinal >= devices)
-    throw EnvironmentError(fmt::format("there is no GPU {}", ordinal),
-                           fmt::format("{} visible, counted from 0; start as many ranks on a node as it has GPUs",
-                                       devices == 1 ? "1 is" : fmt::format("{} are", devices)));
+    throw EnvironmentError(
+        fmt::format("there is no GPU {}", ordinal),
+        fmt::format("{} visible, counted from 0; start as many ranks on a node as it has GPUs",
+                    devices == 1 ? "1 is" : fmt::format("{} are", devices)));
 }
 
 int attribute(cudaDeviceAttr which, int ordinal) {
@@ -36,8 +38,8 @@ int attribute(cudaDeviceAttr which, int ordinal) {
 
 }  // namespace
 
-// Where a constructor throws no destructor runs: what has been made so far is left to the end of the program, which is
-// near.
+// Where a constructor throws no destructor runs: what has been made so far is left to the end of the program,
+// which is near.
 Context::Context(int ordinal, Precision precision)
     : ordinal_(ordinal), precision_(precision), storage_(storage_of(precision)) {
   require_device(ordinal);
@@ -48,7 +50,8 @@ Context::Context(int ordinal, Precision precision)
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   check(cublasLtCreate(&blas_), "cublasLtCreate");
   const std::vector<char> code = compile_kernels(storage_, architecture_);
-  check(cudaLibraryLoadData(&library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "cudaLibraryLoadData");
+  check(cudaLibraryLoadData(&library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+        "cudaLibraryLoadData");
   for (Kernel& kernel : kernels_in(kernel_source())) {
     cudaKernel_t loaded = nullptr;
     check(cudaLibraryGetKernel(&loaded, library_, kernel.name.c_str()), "cudaLibraryGetKernel");
@@ -90,7 +93,8 @@ void* Context::lend(std::size_t bytes) {
   return out;
 }
 
-// After a pass that needed several rooms, one that would have been enough takes their place when it is next needed.
+// After a pass that needed several rooms, one that would have been enough takes their place when it is next
+// needed.
 void Context::give_back() {
   const std::size_t needed = lent_before_ + lent_;
   lent_ = lent_before_ = 0;
@@ -124,8 +128,8 @@ void Context::submit(const char* kernel, std::int64_t blocks, std::string_view k
   if (blocks <= 0) return;
   // Enough to fill any GPU; the kernels go on from there.
   const auto grid = unsigned(std::min<std::int64_t>(blocks, 1 << 20));
-  check(cudaLaunchKernel(reinterpret_cast<const void*>(found->second.kernel), dim3(grid), dim3(block_size), arguments,
-                         0, stream_),
+  check(cudaLaunchKernel(reinterpret_cast<const void*>(found->second.kernel), dim3(grid), dim3(block_size),
+                         arguments, 0, stream_),
         kernel);
 }
 

@@ -75,10 +75,10 @@ class Context {
                       std::is_same_v<Argument, float> || std::is_class_v<Argument>,
                   "kernels take pointers, std::int64_t, float and structs");
     static_assert(std::is_trivially_copyable_v<Argument>);
-    return std::is_pointer_v<Argument>           ? 'p'
-           : std::is_same_v<Argument, float>     ? 'f'
+    return std::is_pointer_v<Argument>              ? 'p'
+           : std::is_same_v<Argument, float>        ? 'f'
            : std::is_same_v<Argument, std::int64_t> ? 'i'
-                                                 : 's';
+                                                    : 's';
   }
   template <class... Arguments>
   void put_in_line(const char* kernel, std::int64_t blocks, Arguments... arguments) {
@@ -105,9 +105,9 @@ class Context {
   cudaLibrary_t library_ = nullptr;
   std::map<std::string, Loaded, std::less<>> kernels_;
   std::shared_ptr<Memory> memory_;
-  std::vector<Room> rooms_;     // to lend from; the last one is being used
-  std::size_t lent_ = 0;        // bytes, of the last one
-  std::size_t lent_before_ = 0; // bytes, of the others
+  std::vector<Room> rooms_;      // to lend from; the last one is being used
+  std::size_t lent_ = 0;         // bytes, of the last one
+  std::size_t lent_before_ = 0;  // bytes, of the others
 };
 
 /// What one pass of a layer borrows is given back at its end. What it put in line still uses it then; so may

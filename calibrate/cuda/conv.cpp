@@ -8,8 +8,8 @@
 #include "calibrate/cuda/work.hpp"
 #include "paradl/core/error.hpp"
 
-// Convolution by cuDNN. Its fast engines want the weights' channels closest, as those of x: weights with several taps are
-// brought into that order, once after each change, and their gradients back.
+// Convolution by cuDNN. Its fast engines want the weights' channels closest, as those of x: weights with
+// several taps are brought into that order, once after each change, and their gradients back.
 
 namespace paradl::calibrate::cuda {
 namespace {
@@ -67,8 +67,7 @@ class ConvWork : public CudaWork {
       weights_->run(std::array<const void*, 3>{dy(d), x(d), dw.get()});
       dw.store();
     }
-    if (d.dw[1])
-      bias_gradient(c, layer().samples * layer().y_positions(), layer().y_channels, d.dy, d.dw[1]);
+    if (d.dw[1]) bias_gradient(c, layer().samples * layer().y_positions(), layer().y_channels, d.dy, d.dw[1]);
   }
 
  private:
@@ -113,7 +112,8 @@ class ConvWork : public CudaWork {
     const LocalLayer &own = layer(), &other = fitted_.layer;
     const auto strides = [](const LocalLayer& l) {
       const std::int64_t row = l.x_extent[2] * l.x_channels;
-      return std::array<std::int64_t, 5>{l.x_positions() * l.x_channels, l.x_extent[1] * row, row, l.x_channels, 1};
+      return std::array<std::int64_t, 5>{l.x_positions() * l.x_channels, l.x_extent[1] * row, row,
+                                         l.x_channels, 1};
     };
     RegionSizes sizes{.length = {own.samples, 1, 1, 1, own.x_channels},
                       .to = strides(from_fitted ? own : other),
@@ -130,7 +130,8 @@ class ConvWork : public CudaWork {
       from = static_cast<const char*>(from) + bytes(before);
     else
       to = static_cast<char*>(to) + bytes(before);
-    context().launch("copy_region", items, items, sizes, from, std::int64_t{0}, to, std::int64_t{0}, std::int64_t{0});
+    context().launch("copy_region", items, items, sizes, from, std::int64_t{0}, to, std::int64_t{0},
+                     std::int64_t{0});
   }
 
   Fitted fitted_;

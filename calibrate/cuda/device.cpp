@@ -107,13 +107,13 @@ void CudaDevice::copy(const Piece& to, const Piece& from, const Box& region, Com
     const std::size_t item = to_wide ? sizeof(float) : context_->item_bytes();
     return context_->move(memory.as_is(target), memory.as_is(source), region.items() * item);
   }
-  const RegionSizes sizes{.length = {region.length(0), region.length(1), region.length(2), region.length(3),
-                                     region.length(4)},
-                          .to = strides(to.box),
-                          .from = strides(from.box)};
+  const RegionSizes sizes{
+      .length = {region.length(0), region.length(1), region.length(2), region.length(3), region.length(4)},
+      .to = strides(to.box),
+      .from = strides(from.box)};
   context_->launch("copy_region", std::int64_t(region.items()), std::int64_t(region.items()), sizes,
-                   static_cast<const void*>(memory.as_is(source)), std::int64_t(from_wide), memory.as_is(target),
-                   std::int64_t(to_wide), std::int64_t(how == Combine::add));
+                   static_cast<const void*>(memory.as_is(source)), std::int64_t(from_wide),
+                   memory.as_is(target), std::int64_t(to_wide), std::int64_t(how == Combine::add));
 }
 
 std::unique_ptr<LayerWork> CudaDevice::prepare(const LocalLayer& layer) {
@@ -188,8 +188,8 @@ std::string cuda_libraries() {
   cuda::check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
   cuda::check(ncclGetVersion(&nccl), "ncclGetVersion");
   const auto dnn = int(cudnnGetVersion());
-  return fmt::format("CUDA {}.{}, cuDNN {}.{}.{}, NCCL {}.{}.{}", runtime / 1000, runtime % 1000 / 10, dnn / 10000,
-                     dnn / 100 % 100, dnn % 100, nccl / 10000, nccl / 100 % 100, nccl % 100);
+  return fmt::format("CUDA {}.{}, cuDNN {}.{}.{}, NCCL {}.{}.{}", runtime / 1000, runtime % 1000 / 10,
+                     dnn / 10000, dnn / 100 % 100, dnn % 100, nccl / 10000, nccl / 100 % 100, nccl % 100);
 }
 
 }  // namespace paradl::calibrate

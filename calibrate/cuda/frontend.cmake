@@ -1,7 +1,7 @@
 # The header-only cudnn-frontend: what is installed, or the package on PyPI, fetched once, checked against its hash and
 # kept in the user's cache. Headers are the same in all its wheels, so that one serves every Python and processor.
-set(frontend_version 1.19.1)
-set(frontend_hash 241fba15057135fed04223c5e7171a44bb407cb67d706255f072192553984792)
+set(frontend_version 1.22.1)
+set(frontend_hash 9e91a5d3264a53dff379801cf7fd79a97bedca2712295fe099b778ce36d64a54)
 
 function(find_cudnn_frontend include_variable problem_variable)
   set(${include_variable} "" PARENT_SCOPE)

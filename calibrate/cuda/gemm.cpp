@@ -10,8 +10,9 @@
 namespace paradl::calibrate::cuda {
 namespace {
 
-constexpr std::size_t largest_workspace = std::size_t{32} << 20;  // what NVIDIA recommends for its newest GPUs
-constexpr int tried = 8;                                          // algorithms, the best by the heuristics
+constexpr std::size_t largest_workspace = std::size_t{32}
+                                          << 20;  // what NVIDIA recommends for its newest GPUs
+constexpr int tried = 8;                          // algorithms, the best by the heuristics
 
 cudaDataType_t type_of(Storage storage) {
   switch (storage) {
@@ -64,7 +65,8 @@ class Layout {
 class Description {
  public:
   explicit Description(Precision precision) {
-    check(cublasLtMatmulDescCreate(&description_, arithmetic(precision), CUDA_R_32F), "cublasLtMatmulDescCreate");
+    check(cublasLtMatmulDescCreate(&description_, arithmetic(precision), CUDA_R_32F),
+          "cublasLtMatmulDescCreate");
   }
   ~Description() {
     if (description_) cublasLtMatmulDescDestroy(description_);
@@ -83,8 +85,9 @@ class Preference {
     check(cublasLtMatmulPreferenceCreate(&preference_), "cublasLtMatmulPreferenceCreate");
     constexpr std::uint32_t alignment = 16;
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, largest_workspace);
-    for (const auto operand : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                               CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    for (const auto operand :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       set(operand, alignment);
   }
   ~Preference() {
@@ -118,12 +121,12 @@ struct Gemm::Plan {
     if (s.bias) set(description.get(), CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
   }
 
-  cublasStatus_t run(Context& context, const cublasLtMatmulHeuristicResult_t& choice, const void* a, const void* b,
-                     void* c, float alpha, const void* bias, void* workspace) const {
+  cublasStatus_t run(Context& context, const cublasLtMatmulHeuristicResult_t& choice, const void* a,
+                     const void* b, void* c, float alpha, const void* bias, void* workspace) const {
     if (shape.bias) set(description.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     const float beta = 0;
-    return cublasLtMatmul(context.blas(), description.get(), &alpha, b, first.get(), a, second.get(), &beta, c,
-                          product.get(), c, product.get(), &choice.algo, workspace, choice.workspaceSize,
+    return cublasLtMatmul(context.blas(), description.get(), &alpha, b, first.get(), a, second.get(), &beta,
+                          c, product.get(), c, product.get(), &choice.algo, workspace, choice.workspaceSize,
                           context.stream());
   }
 
@@ -157,17 +160,17 @@ Gemm::Gemm(Context& context, const GemmShape& shape)
     if (results[i].state != CUBLAS_STATUS_SUCCESS) continue;
     bool ran = true;
     const Seconds time = shortest_time(context, [&] {
-      ran = ran && plan_->run(context, results[i], a.get(), b.get(), c.get(), 1, bias.get(), workspace.get()) ==
-                       CUBLAS_STATUS_SUCCESS;
+      ran = ran && plan_->run(context, results[i], a.get(), b.get(), c.get(), 1, bias.get(),
+                              workspace.get()) == CUBLAS_STATUS_SUCCESS;
     });
     if (!ran || (best && *best <= time)) continue;
     best = time;
     plan_->chosen = results[i];
   }
   if (!best)
-    throw EnvironmentError(fmt::format("cuBLASLt has no way to multiply {} x {} by {} x {}", shape.m, shape.k, shape.k,
-                                       shape.n),
-                           "CUBLASLT_LOG_LEVEL=2 makes it say why");
+    throw EnvironmentError(
+        fmt::format("cuBLASLt has no way to multiply {} x {} by {} x {}", shape.m, shape.k, shape.k, shape.n),
+        "CUBLASLT_LOG_LEVEL=2 makes it say why");
 }
 
 Gemm::~Gemm() = default;

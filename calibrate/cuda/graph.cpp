@@ -32,10 +32,11 @@ fe::DataType_t type_of(Precision precision) {
 
 /// A graph before it knows of a GPU: tensor i has the number i + 1 and `bytes[i]`.
 struct Drawing {
-  explicit Drawing(Precision chosen) : precision(chosen) {
+  Drawing(Precision chosen, int architecture) : precision(chosen) {
     graph.set_io_data_type(type_of(chosen))
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
-        .set_compute_data_type(fe::DataType_t::FLOAT);
+        .set_compute_data_type(fe::DataType_t::FLOAT)
+        .set_sm_version(architecture);  // or the library would ask a GPU
   }
 
   Tensor input(const Numbers& sizes, const Numbers& strides, std::optional<fe::DataType_t> type = {}) {
@@ -50,11 +51,29 @@ struct Drawing {
     tensor->set_data_type(type.value_or(type_of(precision)));
   }
 
+  /// An output whose sizes cuDNN works out: it must come to the same as we.
+  void inferred_output(const Tensor& tensor, const Numbers& sizes, const Numbers& strides) {
+    tensor->set_output(true).set_stride(strides).set_uid(next(sizes, strides, {}));
+    tensor->set_data_type(type_of(precision));
+    inferred = tensor;
+    expected = sizes;
+  }
+
+  /// What cuDNN's library has against it, or "".
+  std::string problem() {
+    fe::error_t result = graph.validate();
+    if (result.is_bad()) return result.get_message();
+    return inferred && inferred->get_dim() != expected ? "cuDNN works out other sizes" : "";
+  }
+
   Precision precision;
   fe::graph::Graph graph;
   std::vector<std::size_t> bytes;
 
  private:
+  Tensor inferred;
+  Numbers expected;
+
   std::int64_t next(const Numbers& sizes, const Numbers& strides, std::optional<fe::DataType_t> type) {
     std::int64_t last = 0;
     for (std::size_t d = 0; d < sizes.size(); ++d) last += (sizes[d] - 1) * strides[d];
@@ -86,7 +105,8 @@ void draw_conv(Drawing& drawing, GraphKind kind, const LocalLayer& l) {
   const auto first = [dims](const std::array<std::int64_t, 3>& values) {
     return Numbers(values.begin(), values.begin() + std::ptrdiff_t(dims));
   };
-  const ChannelsLast x(l.samples, l.x_channels, first(l.x_extent)), y(l.samples, l.y_channels, first(l.y_extent)),
+  const ChannelsLast x(l.samples, l.x_channels, first(l.x_extent)),
+      y(l.samples, l.y_channels, first(l.y_extent)),
       w(l.y_channels, l.x_channels / l.groups, first(l.kernel));
   const auto with_window = [&](auto attributes) {
     attributes.set_pre_padding(first(l.padding))
@@ -97,8 +117,8 @@ void draw_conv(Drawing& drawing, GraphKind kind, const LocalLayer& l) {
   };
   if (kind == GraphKind::conv_forward) {
     const Tensor a = drawing.input(x.sizes, x.strides), b = drawing.input(w.sizes, w.strides);
-    drawing.output(drawing.graph.conv_fprop(a, b, with_window(fe::graph::Conv_fprop_attributes())), y.sizes,
-                   y.strides);
+    drawing.inferred_output(drawing.graph.conv_fprop(a, b, with_window(fe::graph::Conv_fprop_attributes())),
+                            y.sizes, y.strides);
   } else if (kind == GraphKind::conv_data) {
     const Tensor a = drawing.input(y.sizes, y.strides), b = drawing.input(w.sizes, w.strides);
     drawing.output(drawing.graph.conv_dgrad(a, b, with_window(fe::graph::Conv_dgrad_attributes())), x.sizes,
@@ -123,7 +143,8 @@ void draw_attention(Drawing& drawing, GraphKind kind, const LocalLayer& l) {
   const Numbers q_strides = shared ? packed(q) : in_x, kv_strides = shared ? packed(kv) : in_x;
   const Numbers statistics{l.samples, l.heads, length, 1};
   const float scale = 1.0f / std::sqrt(float(size));
-  const Tensor Q = drawing.input(q, q_strides), K = drawing.input(kv, kv_strides), V = drawing.input(kv, kv_strides);
+  const Tensor Q = drawing.input(q, q_strides), K = drawing.input(kv, kv_strides),
+               V = drawing.input(kv, kv_strides);
   if (kind == GraphKind::attention_forward) {
     auto options = fe::graph::SDPA_attributes().set_generate_stats(true).set_attn_scale(scale);
     options.set_causal_mask(l.causal).set_name("attention");
@@ -146,8 +167,9 @@ bool is_attention(GraphKind kind) {
   return kind == GraphKind::attention_forward || kind == GraphKind::attention_backward;
 }
 
-std::unique_ptr<Drawing> draw(GraphKind kind, const LocalLayer& layer, Precision precision) {
-  auto drawing = std::make_unique<Drawing>(precision);
+std::unique_ptr<Drawing> draw(GraphKind kind, const LocalLayer& layer, Precision precision,
+                              int architecture) {
+  auto drawing = std::make_unique<Drawing>(precision, architecture);
   if (is_attention(kind))
     draw_attention(*drawing, kind, layer);
   else
@@ -171,7 +193,8 @@ class PlannedGraph : public Graph {
  private:
   fe::error_t run(std::span<const void* const> tensors, std::int64_t plan, void* workspace) {
     std::unordered_map<std::int64_t, void*> places;
-    for (std::size_t i = 0; i < tensors.size(); ++i) places[std::int64_t(i) + 1] = const_cast<void*>(tensors[i]);
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      places[std::int64_t(i) + 1] = const_cast<void*>(tensors[i]);
     return drawing_->graph.execute_plan_at_index(context_.dnn(), places, workspace, plan);
   }
 
@@ -183,11 +206,12 @@ class PlannedGraph : public Graph {
 
 bool PlannedGraph::choose() {
   fe::graph::Graph& graph = drawing_->graph;
-  if (graph.validate().is_bad() || graph.build_operation_graph(context_.dnn()).is_bad()) return false;
+  if (!drawing_->problem().empty() || graph.build_operation_graph(context_.dnn()).is_bad()) return false;
   if (graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK}).is_bad()) return false;
   // True fp32: tensor cores would round the inputs to tf32.
   if (drawing_->precision == Precision::fp32)
-    graph.deselect_numeric_notes({fe::NumericalNote_t::TENSOR_CORE, fe::NumericalNote_t::DOWN_CONVERT_INPUTS});
+    graph.deselect_numeric_notes(
+        {fe::NumericalNote_t::TENSOR_CORE, fe::NumericalNote_t::DOWN_CONVERT_INPUTS});
   graph.deselect_workspace_greater_than(largest_workspace);
 
   std::vector<Room> rooms;
@@ -217,14 +241,13 @@ bool PlannedGraph::choose() {
 
 }  // namespace
 
-std::string problem_with(GraphKind kind, const LocalLayer& layer, Precision precision) {
-  const auto drawing = draw(kind, layer, precision);
-  fe::error_t result = drawing->graph.validate();
-  return result.is_good() ? "" : result.get_message();
+std::string problem_with(GraphKind kind, const LocalLayer& layer, Precision precision, int architecture) {
+  return draw(kind, layer, precision, architecture)->problem();
 }
 
 std::unique_ptr<Graph> make_graph(Context& context, GraphKind kind, const LocalLayer& layer) {
-  auto graph = std::make_unique<PlannedGraph>(context, draw(kind, layer, context.precision()));
+  auto drawing = draw(kind, layer, context.precision(), context.architecture());
+  auto graph = std::make_unique<PlannedGraph>(context, std::move(drawing));
   if (!graph->choose()) return nullptr;
   return graph;
 }

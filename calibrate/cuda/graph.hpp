@@ -7,9 +7,9 @@
 
 namespace paradl::calibrate::cuda {
 
-/// What cuDNN runs by its graph API, and the tensors each takes in this order. `w` is filter, taps, channel of
-/// its group. Attention's q, k and v are where they lie in x if each head of queries has its own of keys, and
-/// otherwise packed head by head; `statistics` are 32 bits for each query of each head.
+/// What cuDNN runs by its graph API, and the tensors each takes in this order. `w` is filter, taps, channel
+/// of its group. Attention's q, k and v are where they lie in x if each head of queries has its own of keys,
+/// and otherwise packed head by head; `statistics` are 32 bits for each query of each head.
 enum class GraphKind {
   conv_forward,        // x, w, y
   conv_data,           // dy, w, dx
@@ -18,9 +18,10 @@ enum class GraphKind {
   attention_backward,  // q, k, v, y, dy, statistics, dq, dk, dv
 };
 
-/// What the library has against the graph, or "". Says nothing about whether a GPU has an engine for it, and
-/// needs none. A convolution's padding must be the same on both sides (see paddable() in conv.cpp).
-std::string problem_with(GraphKind kind, const LocalLayer& layer, Precision precision);
+/// What the library has against the graph on GPUs of that architecture (80 is sm_80), or "". Says nothing
+/// about whether there is an engine for it, and needs no GPU. A convolution must be padded by the same on
+/// both sides (see conv.hpp).
+std::string problem_with(GraphKind kind, const LocalLayer& layer, Precision precision, int architecture);
 
 /// A graph with the plan that runs it: the fastest in trials of those that the heuristics name.
 class Graph {

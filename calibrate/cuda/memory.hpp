@@ -31,10 +31,10 @@ class Room {
   std::size_t bytes_ = 0;
 };
 
-/// The buffers that the interface knows. It counts items as floats; a device that stores 16 bits has item i of
-/// a buffer at byte 2i, so that every pointer is looked up here on its way to a kernel. Few buffers stay at 32
-/// bits (statistics, states of optimizers, token ids), and a buffer becomes what its user needs when it is
-/// first used: the numbers stay what they are.
+/// The buffers that the interface knows. It counts items as floats; a device that stores 16 bits has item i
+/// of a buffer at byte 2i, so that every pointer is looked up here on its way to a kernel. Few buffers stay
+/// at 32 bits (statistics, states of optimizers, token ids), and a buffer becomes what its user needs when it
+/// is first used: the numbers stay what they are.
 class Memory : public std::enable_shared_from_this<Memory> {
  public:
   explicit Memory(Context& context);

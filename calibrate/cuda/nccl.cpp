@@ -19,7 +19,8 @@ ncclUniqueId common_id(Communicator& host) {
   std::array<float, sizeof id.internal> bytes{};
   if (host.rank() == 0) {
     check(ncclGetUniqueId(&id), "ncclGetUniqueId");
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = float(static_cast<unsigned char>(id.internal[i]));
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      bytes[i] = float(static_cast<unsigned char>(id.internal[i]));
     std::vector<Message> sends;
     for (int peer = 1; peer < host.size(); ++peer) sends.push_back({peer, bytes.data(), bytes.size()});
     host.exchange(sends, {});
@@ -44,7 +45,8 @@ class NcclCommunicator : public Communicator {
   NcclCommunicator(Context& context, std::unique_ptr<Communicator> host)
       : context_(context), host_(std::move(host)) {
     context_.enter();
-    check(ncclCommInitRank(&communicator_, host_->size(), common_id(*host_), host_->rank()), "ncclCommInitRank");
+    check(ncclCommInitRank(&communicator_, host_->size(), common_id(*host_), host_->rank()),
+          "ncclCommInitRank");
   }
   ~NcclCommunicator() override {
     cudaSetDevice(context_.ordinal());
@@ -70,7 +72,8 @@ class NcclCommunicator : public Communicator {
     in_one_group([&] {
       for (std::size_t i = 0; i < sends.size(); ++i)
         if (sends[i].items > 0)
-          check(ncclSend(sent[i], sends[i].items, stored_type(), sends[i].peer, communicator_, context_.stream()),
+          check(ncclSend(sent[i], sends[i].items, stored_type(), sends[i].peer, communicator_,
+                         context_.stream()),
                 "ncclSend");
       for (std::size_t i = 0; i < receives.size(); ++i)
         if (receives[i].items > 0)
@@ -93,7 +96,8 @@ class NcclCommunicator : public Communicator {
     if (items == 0) return;
     context_.enter();
     const Numbers numbers = find(data);
-    check(ncclAllReduce(numbers.data, numbers.data, items, numbers.type, ncclSum, communicator_, context_.stream()),
+    check(ncclAllReduce(numbers.data, numbers.data, items, numbers.type, ncclSum, communicator_,
+                        context_.stream()),
           "ncclAllReduce");
     wait();
   }
@@ -108,7 +112,8 @@ class NcclCommunicator : public Communicator {
                 "ncclAllGather");
         },
         [&](void* part, std::size_t count, ncclDataType_t type, int root) {
-          check(ncclBroadcast(part, part, count, type, root, communicator_, context_.stream()), "ncclBroadcast");
+          check(ncclBroadcast(part, part, count, type, root, communicator_, context_.stream()),
+                "ncclBroadcast");
         });
   }
 
@@ -122,7 +127,8 @@ class NcclCommunicator : public Communicator {
                 "ncclReduceScatter");
         },
         [&](void* part, std::size_t count, ncclDataType_t type, int root) {
-          check(ncclReduce(part, part, count, type, ncclSum, root, communicator_, context_.stream()), "ncclReduce");
+          check(ncclReduce(part, part, count, type, ncclSum, root, communicator_, context_.stream()),
+                "ncclReduce");
         });
   }
 
@@ -166,7 +172,8 @@ class NcclCommunicator : public Communicator {
     wait();
   }
 
-  /// Until the GPU is done. A rank that has died shows as an error here; without looking, this would take forever.
+  /// Until the GPU is done. A rank that has died shows as an error here; without looking, this would take
+  /// forever.
   void wait() {
     while (true) {
       const cudaError_t state = cudaStreamQuery(context_.stream());

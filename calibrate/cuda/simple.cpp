@@ -30,8 +30,10 @@ constexpr ActivationKernels sigmoid{"sigmoid_forward", "sigmoid_backward", Keeps
 
 template <const ActivationKernels& kernels>
 constexpr Passes activation{
-    .forward = [](Context& c, const LocalLayer& l,
-                  const LayerData& d) { c.launch(kernels.forward, l.y_items(), l.y_items(), c.in(d.x[0]), c.out(d.y)); },
+    .forward =
+        [](Context& c, const LocalLayer& l, const LayerData& d) {
+          c.launch(kernels.forward, l.y_items(), l.y_items(), c.in(d.x[0]), c.out(d.y));
+        },
     .backward_data =
         [](Context& c, const LocalLayer& l, const LayerData& d) {
           if (!d.dx[0]) return;
@@ -39,43 +41,43 @@ constexpr Passes activation{
           c.launch(kernels.backward, l.y_items(), l.y_items(), from, c.in(d.dy), c.out(d.dx[0]));
         }};
 
-constexpr Passes gate{
-    .forward =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          c.launch("gate_forward", l.y_items(), l.y_items(), c.in(d.x[0]), c.out(d.y));
-        },
-    .backward_data =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          if (d.dx[0])
-            c.launch("gate_backward", l.y_items(), l.y_items(), c.in(d.x[0]), c.in(d.dy), c.out(d.dx[0]));
-        }};
+constexpr Passes gate{.forward =
+                          [](Context& c, const LocalLayer& l, const LayerData& d) {
+                            c.launch("gate_forward", l.y_items(), l.y_items(), c.in(d.x[0]), c.out(d.y));
+                          },
+                      .backward_data =
+                          [](Context& c, const LocalLayer& l, const LayerData& d) {
+                            if (d.dx[0])
+                              c.launch("gate_backward", l.y_items(), l.y_items(), c.in(d.x[0]), c.in(d.dy),
+                                       c.out(d.dx[0]));
+                          }};
 
-constexpr Passes softmax{
-    .forward =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          const std::int64_t rows = l.samples * l.x_positions();
-          c.launch_rows("softmax_forward", rows, rows, l.x_channels, std::int64_t{0}, c.in(d.x[0]), c.out(d.y));
-        },
-    .backward_data =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          if (!d.dx[0]) return;
-          const std::int64_t rows = l.samples * l.x_positions();
-          c.launch_rows("softmax_backward", rows, rows, l.x_channels, c.in(d.y), c.in(d.dy), c.out(d.dx[0]));
-        }};
+constexpr Passes softmax{.forward =
+                             [](Context& c, const LocalLayer& l, const LayerData& d) {
+                               const std::int64_t rows = l.samples * l.x_positions();
+                               c.launch_rows("softmax_forward", rows, rows, l.x_channels, std::int64_t{0},
+                                             c.in(d.x[0]), c.out(d.y));
+                             },
+                         .backward_data =
+                             [](Context& c, const LocalLayer& l, const LayerData& d) {
+                               if (!d.dx[0]) return;
+                               const std::int64_t rows = l.samples * l.x_positions();
+                               c.launch_rows("softmax_backward", rows, rows, l.x_channels, c.in(d.y),
+                                             c.in(d.dy), c.out(d.dx[0]));
+                             }};
 
-// Layers that compute nothing or next to nothing: dropout at a rate of zero, and the loss, whose gradient comes from
-// outside, are copies.
+// Layers that compute nothing or next to nothing: dropout at a rate of zero, and the loss, whose gradient
+// comes from outside, are copies.
 
 void copy_gradient(Context& c, const LocalLayer& l, const LayerData& d) {
   for (float* dx : d.dx)
     if (dx) c.move(c.out(dx), c.in(d.dy), bytes_of(c, l.y_items()));
 }
 
-constexpr Passes copy{.forward =
-                          [](Context& c, const LocalLayer& l, const LayerData& d) {
-                            c.move(c.out(d.y), c.in(d.x[0]), bytes_of(c, l.y_items()));
-                          },
-                      .backward_data = copy_gradient};
+constexpr Passes copy{
+    .forward = [](Context& c, const LocalLayer& l,
+                  const LayerData& d) { c.move(c.out(d.y), c.in(d.x[0]), bytes_of(c, l.y_items())); },
+    .backward_data = copy_gradient};
 
 constexpr Passes add{.forward =
                          [](Context& c, const LocalLayer& l, const LayerData& d) {
@@ -88,11 +90,10 @@ constexpr Passes add{.forward =
                      .backward_data = copy_gradient};
 
 /// `rows` rows of `width` items each, `to_stride` and `from_stride` items apart.
-void copy_rows(Context& c, std::int64_t rows, std::int64_t width, const void* from, std::int64_t from_stride, void* to,
-               std::int64_t to_stride) {
-  const RegionSizes sizes{.length = {1, 1, 1, rows, width},
-                          .to = {0, 0, 0, to_stride, 1},
-                          .from = {0, 0, 0, from_stride, 1}};
+void copy_rows(Context& c, std::int64_t rows, std::int64_t width, const void* from, std::int64_t from_stride,
+               void* to, std::int64_t to_stride) {
+  const RegionSizes sizes{
+      .length = {1, 1, 1, rows, width}, .to = {0, 0, 0, to_stride, 1}, .from = {0, 0, 0, from_stride, 1}};
   // Both in storage, which for fp32 is the same as wide.
   c.launch("copy_region", rows * width, rows * width, sizes, from, std::int64_t{0}, to, std::int64_t{0},
            std::int64_t{0});
@@ -100,56 +101,56 @@ void copy_rows(Context& c, std::int64_t rows, std::int64_t width, const void* fr
 const void* ahead(const Context& c, const void* p, std::int64_t items) {
   return static_cast<const char*>(p) + bytes_of(c, items);
 }
-void* ahead(const Context& c, void* p, std::int64_t items) { return static_cast<char*>(p) + bytes_of(c, items); }
+void* ahead(const Context& c, void* p, std::int64_t items) {
+  return static_cast<char*>(p) + bytes_of(c, items);
+}
 
-constexpr Passes concat{
-    .forward =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          std::int64_t first = 0;
-          for (std::size_t i = 0; i < d.x.size(); ++i) {
-            const std::int64_t width = d.x_channels[i];
-            copy_rows(c, l.samples * l.y_positions(), width, c.in(d.x[i]), width, ahead(c, c.out(d.y), first),
-                      l.y_channels);
-            first += width;
-          }
-        },
-    .backward_data =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          std::int64_t first = 0;
-          for (std::size_t i = 0; i < d.dx.size(); ++i) {
-            const std::int64_t width = d.x_channels[i];
-            if (d.dx[i])
-              copy_rows(c, l.samples * l.y_positions(), width, ahead(c, c.in(d.dy), first), l.y_channels,
-                        c.out(d.dx[i]), width);
-            first += width;
-          }
-        }};
+constexpr Passes concat{.forward =
+                            [](Context& c, const LocalLayer& l, const LayerData& d) {
+                              std::int64_t first = 0;
+                              for (std::size_t i = 0; i < d.x.size(); ++i) {
+                                const std::int64_t width = d.x_channels[i];
+                                copy_rows(c, l.samples * l.y_positions(), width, c.in(d.x[i]), width,
+                                          ahead(c, c.out(d.y), first), l.y_channels);
+                                first += width;
+                              }
+                            },
+                        .backward_data =
+                            [](Context& c, const LocalLayer& l, const LayerData& d) {
+                              std::int64_t first = 0;
+                              for (std::size_t i = 0; i < d.dx.size(); ++i) {
+                                const std::int64_t width = d.x_channels[i];
+                                if (d.dx[i])
+                                  copy_rows(c, l.samples * l.y_positions(), width,
+                                            ahead(c, c.in(d.dy), first), l.y_channels, c.out(d.dx[i]), width);
+                                first += width;
+                              }
+                            }};
 
-constexpr Passes flatten{
-    .forward =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          c.launch("transpose", l.x_items(), l.x_items(), l.x_positions(), l.x_channels, c.in(d.x[0]), c.out(d.y));
-        },
-    .backward_data =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          if (d.dx[0])
-            c.launch("transpose", l.x_items(), l.x_items(), l.x_channels, l.x_positions(), c.in(d.dy),
-                     c.out(d.dx[0]));
-        }};
+constexpr Passes flatten{.forward =
+                             [](Context& c, const LocalLayer& l, const LayerData& d) {
+                               c.launch("transpose", l.x_items(), l.x_items(), l.x_positions(), l.x_channels,
+                                        c.in(d.x[0]), c.out(d.y));
+                             },
+                         .backward_data =
+                             [](Context& c, const LocalLayer& l, const LayerData& d) {
+                               if (d.dx[0])
+                                 c.launch("transpose", l.x_items(), l.x_items(), l.x_channels,
+                                          l.x_positions(), c.in(d.dy), c.out(d.dx[0]));
+                             }};
 
-constexpr Passes select{
-    .forward =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          copy_rows(c, l.samples, l.x_channels, c.in(d.x[0]), l.x_positions() * l.x_channels, c.out(d.y),
-                    l.x_channels);
-        },
-    .backward_data =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          if (!d.dx[0]) return;
-          c.zero(c.out(d.dx[0]), bytes_of(c, l.x_items()));
-          copy_rows(c, l.samples, l.x_channels, c.in(d.dy), l.x_channels, c.out(d.dx[0]),
-                    l.x_positions() * l.x_channels);
-        }};
+constexpr Passes select{.forward =
+                            [](Context& c, const LocalLayer& l, const LayerData& d) {
+                              copy_rows(c, l.samples, l.x_channels, c.in(d.x[0]),
+                                        l.x_positions() * l.x_channels, c.out(d.y), l.x_channels);
+                            },
+                        .backward_data =
+                            [](Context& c, const LocalLayer& l, const LayerData& d) {
+                              if (!d.dx[0]) return;
+                              c.zero(c.out(d.dx[0]), bytes_of(c, l.x_items()));
+                              copy_rows(c, l.samples, l.x_channels, c.in(d.dy), l.x_channels, c.out(d.dx[0]),
+                                        l.x_positions() * l.x_channels);
+                            }};
 
 // Pooling.
 
@@ -164,53 +165,54 @@ WindowSizes window(const LocalLayer& l) {
 }
 float share(const LocalLayer& l) { return 1.0f / float(l.kernel[0] * l.kernel[1] * l.kernel[2]); }
 
-constexpr Passes max_pool{
-    .forward =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          c.launch("max_pool_forward", l.y_items(), l.y_items(), window(l), c.in(d.x[0]), c.out(d.y), c.wide(d.kept));
-        },
-    .backward_data =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          if (d.dx[0])
-            c.launch("max_pool_backward", l.x_items(), l.x_items(), window(l), c.in(d.dy), c.wide(d.kept),
-                     c.out(d.dx[0]));
-        },
-    .kept_items = [](const LocalLayer& l) { return std::size_t(l.y_items()); }};
+constexpr Passes max_pool{.forward =
+                              [](Context& c, const LocalLayer& l, const LayerData& d) {
+                                c.launch("max_pool_forward", l.y_items(), l.y_items(), window(l),
+                                         c.in(d.x[0]), c.out(d.y), c.wide(d.kept));
+                              },
+                          .backward_data =
+                              [](Context& c, const LocalLayer& l, const LayerData& d) {
+                                if (d.dx[0])
+                                  c.launch("max_pool_backward", l.x_items(), l.x_items(), window(l),
+                                           c.in(d.dy), c.wide(d.kept), c.out(d.dx[0]));
+                              },
+                          .kept_items = [](const LocalLayer& l) { return std::size_t(l.y_items()); }};
 
-constexpr Passes avg_pool{
-    .forward =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          c.launch("avg_pool_forward", l.y_items(), l.y_items(), window(l), share(l), c.in(d.x[0]), c.out(d.y));
-        },
-    .backward_data =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          if (d.dx[0])
-            c.launch("avg_pool_backward", l.x_items(), l.x_items(), window(l), share(l), c.in(d.dy), c.out(d.dx[0]));
-        }};
+constexpr Passes avg_pool{.forward =
+                              [](Context& c, const LocalLayer& l, const LayerData& d) {
+                                c.launch("avg_pool_forward", l.y_items(), l.y_items(), window(l), share(l),
+                                         c.in(d.x[0]), c.out(d.y));
+                              },
+                          .backward_data =
+                              [](Context& c, const LocalLayer& l, const LayerData& d) {
+                                if (d.dx[0])
+                                  c.launch("avg_pool_backward", l.x_items(), l.x_items(), window(l), share(l),
+                                           c.in(d.dy), c.out(d.dx[0]));
+                              }};
 
-constexpr Passes global_pool{
-    .forward =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          const std::int64_t n = l.samples * l.x_channels;
-          c.launch("global_pool_forward", n, n, l.x_positions(), l.x_channels, c.in(d.x[0]), c.out(d.y));
-        },
-    .backward_data =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          if (d.dx[0])
-            c.launch("global_pool_backward", l.x_items(), l.x_items(), l.x_positions(), l.x_channels, c.in(d.dy),
-                     c.out(d.dx[0]));
-        }};
+constexpr Passes global_pool{.forward =
+                                 [](Context& c, const LocalLayer& l, const LayerData& d) {
+                                   const std::int64_t n = l.samples * l.x_channels;
+                                   c.launch("global_pool_forward", n, n, l.x_positions(), l.x_channels,
+                                            c.in(d.x[0]), c.out(d.y));
+                                 },
+                             .backward_data =
+                                 [](Context& c, const LocalLayer& l, const LayerData& d) {
+                                   if (d.dx[0])
+                                     c.launch("global_pool_backward", l.x_items(), l.x_items(),
+                                              l.x_positions(), l.x_channels, c.in(d.dy), c.out(d.dx[0]));
+                                 }};
 
-// Batch norm keeps, a channel: mean, r, and the own sums of dy and of dy z, as the gradients of the weights are those
-// of this PE's samples.
+// Batch norm keeps, a channel: mean, r, and the own sums of dy and of dy z, as the gradients of the weights
+// are those of this PE's samples.
 
 constexpr Passes batch_norm{
     .forward =
         [](Context& c, const LocalLayer& l, const LayerData& d) {
           c.launch("batch_moments", l.x_channels, l.x_channels, float(d.counted), c.wide(d.statistics),
                    c.wide(d.kept));
-          c.launch("batch_forward", l.y_items(), l.y_items(), l.x_channels, c.in(d.x[0]), c.wide(d.kept), c.in(d.w[0]),
-                   c.in(d.w[1]), c.out(d.y));
+          c.launch("batch_forward", l.y_items(), l.y_items(), l.x_channels, c.in(d.x[0]), c.wide(d.kept),
+                   c.in(d.w[0]), c.in(d.w[1]), c.out(d.y));
         },
     .backward_data =
         [](Context& c, const LocalLayer& l, const LayerData& d) {
@@ -231,7 +233,8 @@ constexpr Passes batch_norm{
           const Chunks chunks(c, rows, l.x_channels);
           float* statistics = c.wide(d.statistics);
           c.zero(statistics, 2 * std::size_t(l.x_channels) * sizeof(float));
-          c.launch_rows("batch_sums", chunks.blocks, rows, l.x_channels, chunks.count, c.in(d.x[0]), statistics);
+          c.launch_rows("batch_sums", chunks.blocks, rows, l.x_channels, chunks.count, c.in(d.x[0]),
+                        statistics);
         },
     .backward_statistics =
         [](Context& c, const LocalLayer& l, const LayerData& d) {
@@ -257,35 +260,35 @@ BlockSizes by_group(const LocalLayer& l) {
 }
 
 template <BlockSizes (*blocks_of)(const LocalLayer&)>
-constexpr Passes norm{
-    .forward =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          const BlockSizes b = blocks_of(l);
-          c.launch_rows("norm_forward", b.samples * b.groups, b, c.in(d.x[0]), c.in(d.w[0]), c.in(d.w[1]), c.out(d.y),
-                        c.wide(d.kept));
-        },
-    .backward_data =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          if (!d.dx[0]) return;
-          const BlockSizes b = blocks_of(l);
-          c.launch_rows("norm_backward", b.samples * b.groups, b, c.in(d.x[0]), c.in(d.dy), c.wide(d.kept),
-                        c.in(d.w[0]), c.out(d.dx[0]));
-        },
-    .backward_weights =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          if (!d.dw[0]) return;
-          const Chunks chunks(c, l.samples * l.x_positions(), l.x_channels);
-          Sums factors(c, d.dw[0], l.x_channels), addends(c, d.dw[1], l.x_channels);
-          c.launch_rows("norm_weight_sums", chunks.blocks, blocks_of(l), chunks.count, c.in(d.x[0]), c.in(d.dy),
-                        c.wide(d.kept), factors.get(), addends.get());
-          factors.store();
-          addends.store();
-        },
-    .kept_items =
-        [](const LocalLayer& l) {
-          const BlockSizes b = blocks_of(l);
-          return 2 * std::size_t(b.samples * b.groups);
-        }};
+constexpr Passes norm{.forward =
+                          [](Context& c, const LocalLayer& l, const LayerData& d) {
+                            const BlockSizes b = blocks_of(l);
+                            c.launch_rows("norm_forward", b.samples * b.groups, b, c.in(d.x[0]), c.in(d.w[0]),
+                                          c.in(d.w[1]), c.out(d.y), c.wide(d.kept));
+                          },
+                      .backward_data =
+                          [](Context& c, const LocalLayer& l, const LayerData& d) {
+                            if (!d.dx[0]) return;
+                            const BlockSizes b = blocks_of(l);
+                            c.launch_rows("norm_backward", b.samples * b.groups, b, c.in(d.x[0]), c.in(d.dy),
+                                          c.wide(d.kept), c.in(d.w[0]), c.out(d.dx[0]));
+                          },
+                      .backward_weights =
+                          [](Context& c, const LocalLayer& l, const LayerData& d) {
+                            if (!d.dw[0]) return;
+                            const Chunks chunks(c, l.samples * l.x_positions(), l.x_channels);
+                            Sums factors(c, d.dw[0], l.x_channels), addends(c, d.dw[1], l.x_channels);
+                            c.launch_rows("norm_weight_sums", chunks.blocks, blocks_of(l), chunks.count,
+                                          c.in(d.x[0]), c.in(d.dy), c.wide(d.kept), factors.get(),
+                                          addends.get());
+                            factors.store();
+                            addends.store();
+                          },
+                      .kept_items =
+                          [](const LocalLayer& l) {
+                            const BlockSizes b = blocks_of(l);
+                            return 2 * std::size_t(b.samples * b.groups);
+                          }};
 
 // Layers whose weights are a table. Token ids stay as they were written.
 
@@ -310,20 +313,20 @@ constexpr Passes embedding{
           sums.store();
         }};
 
-constexpr Passes position{
-    .forward =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          c.launch("position_forward", l.y_items(), l.y_items(), l.x_positions(), l.x_channels, d.first_row, l.rows,
-                   c.in(d.x[0]), c.in(d.w[0]), c.out(d.y));
-        },
-    .backward_data = copy_gradient,
-    .backward_weights =
-        [](Context& c, const LocalLayer& l, const LayerData& d) {
-          const std::int64_t n = l.rows * l.x_channels;
-          if (d.dw[0])
-            c.launch("position_weights", n, n, l.samples, l.x_positions(), l.x_channels, d.first_row, l.rows,
-                     c.in(d.dy), c.out(d.dw[0]));
-        }};
+constexpr Passes position{.forward =
+                              [](Context& c, const LocalLayer& l, const LayerData& d) {
+                                c.launch("position_forward", l.y_items(), l.y_items(), l.x_positions(),
+                                         l.x_channels, d.first_row, l.rows, c.in(d.x[0]), c.in(d.w[0]),
+                                         c.out(d.y));
+                              },
+                          .backward_data = copy_gradient,
+                          .backward_weights =
+                              [](Context& c, const LocalLayer& l, const LayerData& d) {
+                                const std::int64_t n = l.rows * l.x_channels;
+                                if (d.dw[0])
+                                  c.launch("position_weights", n, n, l.samples, l.x_positions(), l.x_channels,
+                                           d.first_row, l.rows, c.in(d.dy), c.out(d.dw[0]));
+                              }};
 
 constexpr Passes tokens{
     .forward =
@@ -341,8 +344,7 @@ constexpr Passes tokens{
     .backward_weights =
         [](Context& c, const LocalLayer& l, const LayerData& d) {
           const std::int64_t front = l.rows * l.x_channels, rest = l.x_positions() * l.x_channels;
-          if (d.dw[0])
-            c.launch("tokens_weights", front, front, rest, l.samples, c.in(d.dy), c.out(d.dw[0]));
+          if (d.dw[0]) c.launch("tokens_weights", front, front, rest, l.samples, c.in(d.dy), c.out(d.dw[0]));
         }};
 
 // clang-format off

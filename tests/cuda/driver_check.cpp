@@ -1,5 +1,4 @@
 #include <cuda_runtime_api.h>
-
 #include <doctest/doctest.h>
 
 #include "calibrate/cuda/cuda.hpp"

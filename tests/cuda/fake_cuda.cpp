@@ -1,5 +1,5 @@
-// A CUDA runtime on host memory, which takes the place of the real one: kernels run at once, memory ends in numbers that
-// are none and is full of them at first. Matrix products and cuDNN's graphs are loops.
+// A CUDA runtime on host memory, which takes the place of the real one: kernels run at once, memory ends in
+// numbers that are none and is full of them at first. Matrix products and cuDNN's graphs are loops.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -88,7 +88,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
   *value = which == cudaDevAttrComputeCapabilityMajor ? 8 : which == cudaDevAttrMultiProcessorCount ? 2 : 0;
   return cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return *stream = nullptr, cudaSuccess; }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  return *stream = nullptr, cudaSuccess;
+}
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return *event = nullptr, cudaSuccess; }
@@ -125,8 +127,8 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
   return cudaSuccess;
 }
 
-cudaError_t cudaLibraryLoadData(cudaLibrary_t*, const void*, cudaJitOption*, void**, unsigned, cudaLibraryOption*,
-                                void**, unsigned) {
+cudaError_t cudaLibraryLoadData(cudaLibrary_t*, const void*, cudaJitOption*, void**, unsigned,
+                                cudaLibraryOption*, void**, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaLibraryUnload(cudaLibrary_t) { return cudaSuccess; }
@@ -136,7 +138,8 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t, const char
   *kernel = reinterpret_cast<cudaKernel_t>(&found->second);
   return cudaSuccess;
 }
-cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t, cudaStream_t) {
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t,
+                             cudaStream_t) {
   static bool backwards = false;  // an order of threads that nobody may rely on
   backwards = !backwards;
   paradl::test::running = static_cast<const paradl::test::HostKernel*>(kernel);
@@ -212,8 +215,8 @@ class LoopGraph : public Graph {
                                                                         : l.y_channels * C * K));
     for (std::int64_t row = 0; row < l.samples * l.y_positions(); ++row)
       for (std::int64_t tap = 0; tap < K; ++tap) {
-        const std::array<std::int64_t, 3> k{tap / (l.kernel[1] * l.kernel[2]), tap / l.kernel[2] % l.kernel[1],
-                                            tap % l.kernel[2]};
+        const std::array<std::int64_t, 3> k{tap / (l.kernel[1] * l.kernel[2]),
+                                            tap / l.kernel[2] % l.kernel[1], tap % l.kernel[2]};
         std::array<std::int64_t, 3> y{row / (l.y_extent[1] * l.y_extent[2]) % l.y_extent[0],
                                       row / l.y_extent[2] % l.y_extent[1], row % l.y_extent[2]};
         std::int64_t x_row = row / l.y_positions();
@@ -258,7 +261,8 @@ class LoopGraph : public Graph {
             float sum = 0, mean = 0;
             for (std::int64_t j = 0; j < seen; ++j) {
               float& s = score[std::size_t(j)];
-              for (std::int64_t e = 0; e < size; ++e) s += t[0][q + e] * t[1][in_x(n, g, j, l.kv_heads) + e] * scale;
+              for (std::int64_t e = 0; e < size; ++e)
+                s += t[0][q + e] * t[1][in_x(n, g, j, l.kv_heads) + e] * scale;
               sum += std::exp(s);
             }
             if (!backward) statistics[own] = std::log(sum);
@@ -309,7 +313,8 @@ std::unique_ptr<Graph> make_graph(Context& context, GraphKind kind, const LocalL
 struct Gemm::Plan {
   GemmShape shape;
 };
-Gemm::Gemm(Context& context, const GemmShape& shape) : context_(context), plan_(std::make_unique<Plan>(Plan{shape})) {}
+Gemm::Gemm(Context& context, const GemmShape& shape)
+    : context_(context), plan_(std::make_unique<Plan>(Plan{shape})) {}
 Gemm::~Gemm() = default;
 void Gemm::run(const void* a, const void* b, void* c, float alpha, const void* bias) {
   for (const void* matrix : {a, b, static_cast<const void*>(c)}) require_aligned(matrix);

@@ -1,5 +1,5 @@
-// cuda_gpu_tests PRECISION | nccl: the CUDA back end against the plain one, and NCCL among this machine's GPUs, each
-// a thread. Exit code 77 where there are too few GPUs.
+// cuda_gpu_tests PRECISION | nccl: the CUDA back end against the plain one, and NCCL among this machine's
+// GPUs, each a thread. Exit code 77 where there are too few GPUs.
 #include <atomic>
 #include <cstring>
 #include <numeric>
@@ -47,7 +47,8 @@ int collectives(calibrate::Device& device, calibrate::Communicator& all) {
   const int p = all.size(), r = all.rank();
   const float total = float(p * (p + 1) / 2);
   int wrong = 0;
-  const auto expect = [&](const char* what, const calibrate::Buffer& buffer, const std::vector<float>& wanted) {
+  const auto expect = [&](const char* what, const calibrate::Buffer& buffer,
+                          const std::vector<float>& wanted) {
     std::vector<float> got(wanted.size());
     device.read(got, buffer.get());
     if (got == wanted) return;
@@ -73,7 +74,8 @@ int collectives(calibrate::Device& device, calibrate::Communicator& all) {
     data = buffer_of(sum);
     all.allgather(data.get(), parts);
     std::vector<float> wanted;
-    for (int rank = 0; rank < p; ++rank) wanted.insert(wanted.end(), parts[std::size_t(rank)], float(rank + 1));
+    for (int rank = 0; rank < p; ++rank)
+      wanted.insert(wanted.end(), parts[std::size_t(rank)], float(rank + 1));
     expect("allgather", data, wanted);
 
     data = buffer_of(sum);
@@ -89,7 +91,8 @@ int collectives(calibrate::Device& device, calibrate::Communicator& all) {
   }
 
   calibrate::Buffer sent = buffer_of(items), received = device.allocate(items);
-  const calibrate::Message send{(r + 1) % p, sent.get(), items}, receive{(r + p - 1) % p, received.get(), items};
+  const calibrate::Message send{(r + 1) % p, sent.get(), items},
+      receive{(r + p - 1) % p, received.get(), items};
   all.exchange({&send, 1}, {&receive, 1});
   expect("exchange", received, std::vector<float>(items, float((r + p - 1) % p + 1)));
 

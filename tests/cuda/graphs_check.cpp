@@ -55,13 +55,16 @@ void check_all(const std::string& model, std::int64_t samples, std::size_t at_le
       CAPTURE(precision_names[std::size_t(precision)]);
       if (layer.op == Op::attention) {
         if (storage_of(precision) == Storage::fp32) continue;  // made of products
-        CHECK(problem_with(GraphKind::attention_forward, layer, precision) == "");
-        CHECK(problem_with(GraphKind::attention_backward, layer, precision) == "");
+        for (const int architecture : {80, 89, 90, 100, 120}) {
+          CAPTURE(architecture);
+          CHECK(problem_with(GraphKind::attention_forward, layer, precision, architecture) == "");
+          CHECK(problem_with(GraphKind::attention_backward, layer, precision, architecture) == "");
+        }
         continue;
       }
       const LocalLayer fits = fitted(layer).layer;
       for (const GraphKind kind : {GraphKind::conv_forward, GraphKind::conv_data, GraphKind::conv_weights})
-        CHECK(problem_with(kind, fits, precision) == "");
+        CHECK(problem_with(kind, fits, precision, 75) == "");
     }
   }
 }
@@ -75,6 +78,19 @@ TEST_SUITE("graphs") {
     check_all("bert-large", 1, 1);
   }
   TEST_CASE("grouped convolutions, too") { check_all("mobilenet-v2", 32, 20); }
+  TEST_CASE("causal attention with shared keys, too") {
+    LocalLayer layer{
+        .op = Op::attention, .dims = 1, .samples = 2, .x_channels = 64 * 12, .y_channels = 64 * 8};
+    layer.x_extent = layer.y_extent = {256, 1, 1};
+    layer.heads = 8;
+    layer.kv_heads = 2;
+    layer.causal = true;
+    for (const GraphKind kind : {GraphKind::attention_forward, GraphKind::attention_backward})
+      CHECK(problem_with(kind, layer, Precision::bf16, 90) == "");
+    layer.kv_heads = 3;  // 8 heads of queries cannot share 3
+    for (const GraphKind kind : {GraphKind::attention_forward, GraphKind::attention_backward})
+      CHECK(problem_with(kind, layer, Precision::bf16, 90) != "");
+  }
 
   TEST_CASE("an impossible graph is refused") {
     LocalLayer layer{.op = Op::conv,
@@ -85,9 +101,9 @@ TEST_SUITE("graphs") {
                      .x_extent = {8, 8, 1},
                      .y_extent = {6, 6, 1},
                      .kernel = {3, 3, 1}};
-    CHECK(problem_with(GraphKind::conv_forward, layer, Precision::fp32) == "");
+    CHECK(problem_with(GraphKind::conv_forward, layer, Precision::fp32, 80) == "");
     layer.y_extent = {60, 6, 1};
-    CHECK(problem_with(GraphKind::conv_forward, layer, Precision::fp32) != "");
+    CHECK(problem_with(GraphKind::conv_forward, layer, Precision::fp32, 80) != "");
   }
 
   TEST_CASE("a layer that is padded on one side gets a copy of x, others are as they are") {

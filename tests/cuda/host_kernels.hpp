@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-// What kernels/*.cu need of CUDA, so that a C++ compiler takes them: the threads of a block are run in turn, each up to
-// its next __syncthreads().
+// What kernels/*.cu need of CUDA, so that a C++ compiler takes them: the threads of a block are run in turn,
+// each up to its next __syncthreads().
 
 namespace paradl::test {
 
@@ -26,9 +26,8 @@ HostKernels kernels_in_bf16();
 
 template <class... Parameters, std::size_t... I>
 HostKernel host_kernel(void (*kernel)(Parameters...), std::index_sequence<I...>) {
-  return [kernel](void** arguments) {
-    kernel(*static_cast<std::remove_const_t<Parameters>*>(arguments[I])...);
-  };
+  return
+      [kernel](void** arguments) { kernel(*static_cast<std::remove_const_t<Parameters>*>(arguments[I])...); };
 }
 template <class... Parameters>
 HostKernel host_kernel(void (*kernel)(Parameters...)) {
@@ -42,6 +41,3 @@ inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits);
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 
 }  // namespace paradl::test
-
-#define __device__
-#define __shared__ static

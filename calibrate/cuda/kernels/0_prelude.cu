@@ -1,11 +1,11 @@
-// Our own kernels, compiled when the program runs for the GPU it finds (NVRTC). They are kept simple: every one
-// works for any number of blocks, counts in 64 bits and touches nothing beyond its sizes.
+// Our own kernels, compiled when the program runs for the GPU it finds (NVRTC). They are kept simple: every
+// one works for any number of blocks, counts in 64 bits and touches nothing beyond its sizes.
 //
 //   T            an item as it is stored: float, or 16 bits that get() and put() convert
 //   const float* statistics, states of optimizers, sums: always 32 bits
 //
-// The order of a kernel's parameters is that of Context::launch in the host code, which compares their kinds. Every
-// parameter is a pointer, an i64, a float or one of the structs below.
+// The order of a kernel's parameters is that of Context::launch in the host code, which compares their kinds.
+// Every parameter is a pointer, an i64, a float or one of the structs below.
 
 typedef long long i64;
 const int block_size = 256;  // threads; as in context.cpp
@@ -27,7 +27,7 @@ __device__ inline T narrowed(float value) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
   return bits;
 }
-#else  // bf16: the upper half of a float, rounded to even
+#else                    // bf16: the upper half of a float, rounded to even
 __device__ inline float widened(T bits) { return __uint_as_float((unsigned)bits << 16); }
 __device__ inline T narrowed(float value) {
   const unsigned bits = __float_as_uint(value);
@@ -82,8 +82,8 @@ __device__ inline float block_sum(i64 n, F f) {
   return block_total(mine, Sum());
 }
 
-/// Adds to a[c] and b[c] what term(row, c, for a, for b) gives, over all rows; b may be null. The rows are cut into
-/// `chunks`, a block's work is one chunk of `lanes` channels.
+/// Adds to a[c] and b[c] what term(row, c, for a, for b) gives, over all rows; b may be null. The rows are
+/// cut into `chunks`, a block's work is one chunk of `lanes` channels.
 template <class F>
 __device__ inline void column_sums(i64 rows, i64 channels, i64 chunks, float* a, float* b, F term) {
   const int lanes = 32, height = block_size / lanes;

@@ -23,8 +23,8 @@ extern "C" __global__ void convert(i64 n, const void* from, i64 from_wide, void*
   each(n, [=](i64 i) { put_any(to, to_wide, i, get_any(from, from_wide, i)); });
 }
 
-extern "C" __global__ void copy_region(i64 n, Region r, const void* from, i64 from_wide, void* to, i64 to_wide,
-                                       i64 add) {
+extern "C" __global__ void copy_region(i64 n, Region r, const void* from, i64 from_wide, void* to,
+                                       i64 to_wide, i64 add) {
   each(n, [=](i64 i) {
     i64 rest = i, source = 0, target = 0;
     for (int d = 4; d >= 0; --d) {
@@ -50,21 +50,23 @@ extern "C" __global__ void transpose(i64 n, i64 rows, i64 columns, const T* from
   });
 }
 
-/// Which of the heads side by side in x is number `a` of those that are packed: there are groups of `group` heads, of
-/// which `per` from `first` on are meant.
-__device__ inline i64 head_of(i64 a, i64 group, i64 first, i64 per) { return a / per * group + first + a % per; }
+/// Which of the heads side by side in x is number `a` of those that are packed: there are groups of `group`
+/// heads, of which `per` from `first` on are meant.
+__device__ inline i64 head_of(i64 a, i64 group, i64 first, i64 per) {
+  return a / per * group + first + a % per;
+}
 
 /// packed[sample, a, position, j] = x[sample, position, head of a, j]; `all` heads in x, `count` packed
-extern "C" __global__ void split_heads(i64 n, i64 length, i64 size, i64 all, i64 group, i64 first, i64 per, i64 count,
-                                       const T* x, T* packed) {
+extern "C" __global__ void split_heads(i64 n, i64 length, i64 size, i64 all, i64 group, i64 first, i64 per,
+                                       i64 count, const T* x, T* packed) {
   each(n, [=](i64 i) {
     const i64 j = i % size, position = i / size % length, a = i / (size * length) % count,
               sample = i / (size * length * count);
     packed[i] = x[((sample * length + position) * all + head_of(a, group, first, per)) * size + j];
   });
 }
-extern "C" __global__ void merge_heads(i64 n, i64 length, i64 size, i64 all, i64 group, i64 first, i64 per, i64 count,
-                                       const T* packed, T* x) {
+extern "C" __global__ void merge_heads(i64 n, i64 length, i64 size, i64 all, i64 group, i64 first, i64 per,
+                                       i64 count, const T* packed, T* x) {
   each(n, [=](i64 i) {
     const i64 j = i % size, position = i / size % length, a = i / (size * length) % count,
               sample = i / (size * length * count);

@@ -65,8 +65,8 @@ extern "C" __global__ void bias_sums(i64 rows, i64 channels, i64 chunks, const T
               [=](i64 row, i64 c, float& a, float&) { a = get(dy, row * channels + c); });
 }
 
-// Softmax of each row, over the first `seen` numbers of it: all, or in causal attention those up to the row's own
-// position. Safe in place.
+// Softmax of each row, over the first `seen` numbers of it: all, or in causal attention those up to the row's
+// own position. Safe in place.
 
 extern "C" __global__ void softmax_forward(i64 rows, i64 width, i64 causal, const T* x, T* y) {
   each_by_block(rows, [=](i64 row) {

@@ -52,7 +52,8 @@ extern "C" __global__ void lamb_sums(i64 n, const T* g, const float* w, float* m
     atomicAdd(sums + 1, all_steps);
   }
 }
-extern "C" __global__ void lamb(i64 n, float* w, T* stored, const float* m, const float* v, const float* sums) {
+extern "C" __global__ void lamb(i64 n, float* w, T* stored, const float* m, const float* v,
+                                const float* sums) {
   const float trust = sums[0] > 0 && sums[1] > 0 ? sqrtf(sums[0]) / sqrtf(sums[1]) : 1.0f;
   each(n, [=](i64 i) {
     w[i] -= rate * trust * lamb_step(w, m, v, i);

@@ -17,7 +17,8 @@ __device__ inline void each_tap(const Window& w, i64 i, F visit) {
   for (i64 k0 = 0; k0 < w.kernel[0]; ++k0)
     for (i64 k1 = 0; k1 < w.kernel[1]; ++k1)
       for (i64 k2 = 0; k2 < w.kernel[2]; ++k2, ++tap) {
-        const i64 x0 = at[0] + k0 * w.dilation[0], x1 = at[1] + k1 * w.dilation[1], x2 = at[2] + k2 * w.dilation[2];
+        const i64 x0 = at[0] + k0 * w.dilation[0], x1 = at[1] + k1 * w.dilation[1],
+                  x2 = at[2] + k2 * w.dilation[2];
         if (x0 < 0 || x0 >= w.x[0] || x1 < 0 || x1 >= w.x[1] || x2 < 0 || x2 >= w.x[2]) continue;
         visit(tap, (((rest * w.x[0] + x0) * w.x[1] + x1) * w.x[2] + x2) * w.channels + c);
       }
