@@ -56,6 +56,9 @@ class Communicator {
   std::vector<float> scratch_;
 };
 
+/// One rank alone, which may send to itself.
+std::unique_ptr<Communicator> make_single_rank();
+
 /// Names of nodes as numbers, in the order in which they first appear: what nodes() gives.
 template <class Name>
 std::vector<int> numbered(const std::vector<Name>& names) {

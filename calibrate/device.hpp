@@ -38,9 +38,9 @@ enum class Combine { replace, add };
 ///     norms         w[0], w[1]: factor and addend, one a channel each (rms-norm has no addend)
 ///
 /// A w[1] that is not there (nullptr) is not added. Channels are in an order in which a slice of them is a
-/// smaller layer of the same kind: attention takes, for each head of keys, the heads of queries that share it,
-/// then the key, then the value; gate takes a factor beside what it is multiplied by. Flatten puts channel
-/// after channel, the positions of one closest.
+/// smaller layer of the same kind: attention takes, for each head of keys, the heads of queries that share
+/// it, then the key, then the value; gate takes a factor beside what it is multiplied by. Flatten puts
+/// channel after channel, the positions of one closest.
 struct LayerData {
   std::vector<const float*> x;           // of each input
   std::vector<std::int64_t> x_channels;  // of each input of a concat

@@ -1,6 +1,7 @@
 #include "calibrate/threads.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -300,7 +301,7 @@ void World::advance() {
       if (t.seconds_left > 0) {
         reduce(t.seconds_left, next);
       } else {
-        reduce(t.bytes_left, next * rates[i]);
+        reduce(t.bytes_left, std::isinf(rates[i]) ? t.bytes_left : next * rates[i]);
         if (t.bytes_left <= 0) {
           ranks_[std::size_t(t.source)].to_send.pop_front();
           finish(t);

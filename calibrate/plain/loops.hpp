@@ -35,6 +35,12 @@ inline float dot(const float* a, const float* b, std::int64_t items) {
   return sum(items, [&](std::int64_t i) { return a[i] * b[i]; });
 }
 
+/// Of one row of a softmax: dx = y (dy - y . dy). dx may be dy.
+inline void softmax_gradient(float* dx, const float* y, const float* dy, std::int64_t items) {
+  const float mean = dot(y, dy, items);
+  for (std::int64_t i = 0; i < items; ++i) dx[i] = y[i] * (dy[i] - mean);
+}
+
 /// Sums by channel over very many rows: in single precision for a few rows, which is fast, in double
 /// precision over all of them, which is exact enough.
 class ChannelSums {

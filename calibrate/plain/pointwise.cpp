@@ -63,7 +63,7 @@ void backward_from_y(const LocalLayer& l, const LayerData& data) {
   for (std::int64_t i = 0; i < l.y_items(); ++i) dx[i] = data.dy[i] * Activation::slope_from_y(data.y[i]);
 }
 
-// Gate: the first half of the channels times the silu of the other.
+// Gate: in each pair of channels, the first times the silu of the second.
 
 void gate_forward(const LocalLayer& l, const LayerData& data) {
   const std::int64_t C = l.y_channels;
@@ -104,12 +104,8 @@ void softmax_forward(const LocalLayer& l, const LayerData& data) {
 void softmax_backward(const LocalLayer& l, const LayerData& data) {
   if (!data.dx[0]) return;
   const std::int64_t C = l.x_channels;
-  for (std::int64_t row = 0; row < l.samples * l.x_positions(); ++row) {
-    const float *y = data.y + row * C, *dy = data.dy + row * C;
-    float* dx = data.dx[0] + row * C;
-    const float mean = dot(y, dy, C);
-    for (std::int64_t c = 0; c < C; ++c) dx[c] = y[c] * (dy[c] - mean);
-  }
+  for (std::int64_t row = 0; row < l.samples * l.x_positions(); ++row)
+    softmax_gradient(data.dx[0] + row * C, data.y + row * C, data.dy + row * C, C);
 }
 
 }  // namespace

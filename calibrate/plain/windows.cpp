@@ -35,7 +35,10 @@ void max_backward(const LocalLayer& l, const LayerData& data) {
     float* dx = data.dx[0] + x_row * C;
     const float *dy = data.dy + y_row * C, *kept = data.kept + y_row * C;
     const float t = float(tap);
-    for (std::int64_t c = 0; c < C; ++c) dx[c] += kept[c] == t ? dy[c] : 0.0f;
+    for (std::int64_t c = 0; c < C; ++c) {
+      const float gradient = dy[c];  // read in any case: no branch
+      dx[c] += kept[c] == t ? gradient : 0.0f;
+    }
   });
 }
 

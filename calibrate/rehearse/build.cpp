@@ -75,7 +75,11 @@ void Worker::build() {
 
 Lie Worker::wanted(std::size_t i) const {
   Lie lie{};
-  for (std::size_t a = 0; a < placed_.axes(); ++a) lie[a] = placed_.on(a).x_wanted[i];
+  for (std::size_t a = 0; a < placed_.axes(); ++a) {
+    lie[a] = placed_.on(a).x_wanted[i];
+    // An embedding that is dealt out by its rows looks at all ids.
+    if (layer(i).op == Op::embedding && lie[a] == Placement::split_channel) lie[a] = Placement::replicated;
+  }
   return lie;
 }
 
@@ -134,9 +138,10 @@ void Worker::check_slices(std::size_t i) {
                      "rehearse this network with data, spatial or layer");
   const Box& x = p.inputs.front().box;
   const auto C = std::int64_t(l.x.channels), F = std::int64_t(l.y.channels);
-  const auto heads = std::int64_t(std::max(1.0, std::max(l.heads, l.groups)));
+  // Heads and groups of channels stay whole.
+  const auto units = std::int64_t(l.heads > 0 ? l.heads : l.groups > 1 ? l.groups : l.x.channels);
   const bool fits = x.begin[4] * F == p.y.begin[4] * C && x.end[4] * F == p.y.end[4] * C &&
-                    x.begin[4] * heads % C == 0 && x.end[4] * heads % C == 0;
+                    x.begin[4] * units % C == 0 && x.end[4] * units % C == 0;
   if (!fits)
     throw UsageError(fmt::format("the channels of `{}` cannot be dealt out in equal parts", l.name),
                      "rehearse with a number of PEs that divides them");

@@ -49,7 +49,7 @@ Range part_of(Range range, int index, int parts) {
 }
 
 Box share_of(Box box, const Lie& lie, const Mesh& mesh, const Coordinates& at) {
-  for (std::size_t a = 0; a < std::size_t(mesh.axes); ++a) {
+  for (auto a = std::size_t(mesh.axes); a-- > 0;) {
     const Parts& parts = mesh.axis[a].parts;
     if (lie[a] == Placement::split_sample) cut(box, sample, at[a], parts.total);
     if (lie[a] == Placement::split_channel) cut(box, channel, at[a], parts.total);

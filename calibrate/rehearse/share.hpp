@@ -16,8 +16,8 @@ int rank_at(const Mesh& mesh, const Coordinates& at, std::size_t axis, int to);
 /// A whole tensor of `samples` samples.
 Box whole_box(const Shape& shape, std::int64_t samples);
 
-/// The part of a tensor that a PE has: ranges are cut axis by axis, outermost first, as evenly as whole
-/// numbers allow.
+/// The part of a tensor that a PE has: ranges are cut axis by axis, as evenly as whole numbers allow. The
+/// innermost axis cuts first, so that parts can be gathered from the outside in.
 Box share_of(Box whole, const Lie& lie, const Mesh& mesh, const Coordinates& at);
 
 /// Part `index` of `parts` of a range.

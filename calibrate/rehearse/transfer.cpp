@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "paradl/core/error.hpp"
+
 namespace paradl::calibrate {
 
 Seat::Seat(Device& device, const Communicator& world, const Mesh& mesh)
@@ -54,13 +56,17 @@ void Passage::add_stop(const Box& whole, const Change& change, const Lie& before
   const auto operation = exchange(change.from, change.to);
   if (operation == Collective::allreduce) return stops_.push_back(std::move(stop));
   stop.data = seat_.device().allocate(stop.box.items());
+  const Box had = seat_.share(whole, before);
+  const bool gathers = operation == Collective::allgather;
+  if (gathers ? common(had, stop.box) != had : !operation && common(had, stop.box) != stop.box)
+    throw UsageError("two axes cut the same channels, and their slices do not fit together",
+                     "rehearse a hybrid whose axes cut different things");
   if (operation) {
-    const Box had = seat_.share(whole, before);
     const int n = seat_.mesh().axis[change.axis].parts.total;
     for (int k = 0; k < n; ++k) {
       const Box theirs = seat_.share(whole, before, change.axis, k);
       const Box future = seat_.share(whole, after, change.axis, k);
-      stop.parts.push_back(operation == Collective::allgather ? theirs : common(future, had));
+      stop.parts.push_back(gathers ? theirs : common(future, had));
       stop.items.push_back(stop.parts.back().items());
       if (operation == Collective::all_to_all) stop.arriving.push_back(common(theirs, stop.box));
     }

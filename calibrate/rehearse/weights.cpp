@@ -87,7 +87,7 @@ std::array<WeightShare, 2> weight_shares(const Layer& layer, std::size_t index, 
   const auto arrays = arrays_of(layer);
   for (std::size_t k = 0; k < 2; ++k) {
     out[k] = {arrays[k].whole, arrays[k].whole};
-    for (std::size_t a = 0; a < placed.axes(); ++a) {
+    for (std::size_t a = placed.axes(); a-- > 0;) {  // as share_of() cuts
       const AxisPlacement& on = placed.on(a);
       const bool slices = on.role[index] == Role::keep && on.x_wanted[index] == Placement::split_channel;
       for (std::size_t d = 0; d < 2; ++d) {

@@ -8,6 +8,7 @@
 #include "paradl/core/format.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/feasibility/advice.hpp"
+#include "paradl/report/explanation.hpp"
 #include "paradl/report/projection_table.hpp"
 
 namespace paradl {
@@ -63,13 +64,12 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
       if (!whole.empty()) out += fmt::format("Run whole on every GPU of an axis: {}.\n", whole);
     }
   }
-  if (best.congested)
-    out += fmt::format(
-        "Beside other jobs: {} to {} per epoch, typically {}.\n", text(best.iterations * best.congested->low),
-        text(best.iterations * best.congested->high), text(best.iterations * best.congested->typical));
+  if (best.congested) out += fmt::format("Beside other jobs: {}.\n", band_text(best));
   out += fmt::format(
       "Layer times: {}. Links: {}{}.\n", ask.times.source, ask.links_text(),
       ask.default_batch ? fmt::format("; mini-batch {} a GPU, the model file's", ask.work.batch) : "");
+  if (const std::string allreduce = allreduce_basis(ask.training, answer.results); !allreduce.empty())
+    out += allreduce + "\n";
   if (best.feasible())
     out += fmt::format(
         "Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text, shell_word(model),
@@ -90,7 +90,8 @@ int run(const Session& session, Options& options, const std::string& model) {
   answer.setting = &setting;
   answer.results = ask->sweep();
   rank(answer.results);
-  if (answer.results.empty()) throw UsageError("no strategy suits that number of GPUs");
+  if (answer.results.empty())
+    throw UsageError("no strategy suits that number of GPUs", "try another -p, or leave -s out");
   const bool fits = answer.results.front().feasible();
   answer.ranked = !options.has("sort");
   if (options.has("sort")) sort_results(answer, options.get("sort"));

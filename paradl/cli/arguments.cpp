@@ -32,6 +32,13 @@ void Arguments::flag(const std::string& names, bool& value, const About& about) 
   if (!about.group.empty()) option.group(about.group);
 }
 
+void Arguments::pass_on_the_rest() const {
+  app_->set_help_flag();
+  app_->fallthrough(false);
+  app_->prefix_command();
+  app_->allow_extras();
+}
+
 void Arguments::footer(const std::string& text) const { app_->footer(text); }
 
 void Arguments::when_chosen(std::function<void()> action) const { app_->callback(std::move(action)); }

@@ -29,6 +29,8 @@ class Arguments {
   /// One value each time it is given; a positional word takes all there are.
   void texts(const std::string& names, std::vector<std::string>& values, const About& about) const;
   void flag(const std::string& names, bool& value, const About& about) const;
+  /// Whatever follows is not read, `--help` neither.
+  void pass_on_the_rest() const;
   void footer(const std::string& text) const;
   void when_chosen(std::function<void()> action) const;
 

@@ -8,7 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "paradl/cli/algorithm_words.hpp"
 #include "paradl/cli/ranges.hpp"
+#include "paradl/cost/profiled_times.hpp"
+#include "paradl/mesh/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
 
 namespace paradl {
@@ -39,26 +42,11 @@ constexpr std::array<std::string_view, 2> batch_norms{"local", "sync"};
 constexpr std::array<std::string_view, 2> grid_choices{"best", "all"};
 constexpr std::array<std::string_view, 2> frameworks{"pytorch", "megatron"};
 
-/// `shd`, or `sparse-ring:0.0078`: with the share of values that are not zero.
+/// An algorithm that sums gradients, with the share of them that is not zero.
 std::pair<const Algorithm*, double> read_allreduce(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  const std::string name = text.substr(0, colon);
-  const Algorithm* algorithm = find_algorithm(name);
-  std::vector<std::string> known;
-  for (const Algorithm* a : algorithms())
-    if (a->serves(Operation::allreduce)) known.emplace_back(a->name);
-  if (!algorithm || !algorithm->serves(Operation::allreduce)) {
-    const std::string near = did_you_mean(name, known);
-    throw UsageError(fmt::format("no allreduce is called `{}`", name),
-                     near.empty() ? fmt::format("there are: {}", fmt::join(known, ", ")) : near);
-  }
-  const bool sparse = name.starts_with("sparse");
-  if (colon == text.npos && sparse)
-    throw UsageError(fmt::format("--allreduce {}: how dense?", name), fmt::format("write {}:0.01", name));
-  if (colon != text.npos && !sparse)
-    throw UsageError(fmt::format("--allreduce {}: only sparse ones have a density", text),
-                     fmt::format("write {}", name));
-  return {algorithm, sparse ? read_number("allreduce", text.substr(colon + 1), 1e-9, 1) : 1.0};
+  const auto [algorithm, density] = read_algorithm("allreduce", text, Operation::allreduce);
+  if (!algorithm->serves(Operation::allreduce)) refuse(refusal(*algorithm, {}));
+  return {algorithm, density};
 }
 
 /// `data=16,filter=4` says which axes there are, and in which order.
@@ -113,7 +101,8 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
     for (const Parts& parts : *q.grid) size *= parts.total;
     if (size > ask.machine.gpus())
       throw UsageError(fmt::format("{} has {} GPUs, and the grid {} wants {}", ask.machine.name,
-                                   ask.machine.gpus(), options.get("grid"), size));
+                                   ask.machine.gpus(), options.get("grid"), size),
+                       "choose smaller sizes, or a larger system");
     q.gpus =
         options.has("gpus")
             ? options.read("gpus", "", [&](const std::string& text) { return read_gpus(text, ask.machine); })
@@ -135,6 +124,20 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
   if (options.has("batch")) check_batch(q.batch, q.gpus, ask.machine, options.get("batch"));
   q.grids = choose<Grids>(options, "grids", "best", grid_choices);
   return q;
+}
+
+/// Times in another precision or with another optimizer would not be those that were asked for.
+void check_profile(const ProfileSpec& profile, const Training& training) {
+  const auto differ = [&](const char* option, std::string_view measured, std::string_view asked) {
+    if (measured != asked)
+      throw UsageError(
+          fmt::format("the profile `{}` was measured with {}, not {}", profile.name, measured, asked),
+          fmt::format("add --{} {}", option, measured));
+  };
+  differ("precision", precision_names[std::size_t(profile.precision)],
+         precision_names[std::size_t(training.precision)]);
+  differ("optimizer", optimizer_names[std::size_t(profile.optimizer)],
+         optimizer_names[std::size_t(training.optimizer)]);
 }
 
 }  // namespace
@@ -207,7 +210,8 @@ void Ask::add_band(Projection& p) const {
 }
 
 std::string Ask::links_text() const {
-  return "specifications in " + std::filesystem::path(system_spec.source.file).filename().string() +
+  return (has_measured_links(machine) ? "measured, in " : "specifications in ") +
+         std::filesystem::path(system_spec.source.file).filename().string() +
          (overridden ? " with --set" : "");
 }
 
@@ -240,6 +244,12 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
                     ask->machine.name),
         "add `topology: torus:8,8` to the system file, or --set topology=torus:8,8");
   ask->times = layer_times(ask->work, ask->machine, ask->training.precision, ask->training.optimizer);
+  if (options.has("profile")) {
+    ask->profile_spec = read_profile(catalog.find("profiles", options.get("profile")));
+    check_profile(*ask->profile_spec, ask->training);
+    ask->times = profiled_times(std::move(ask->times), ask->work,
+                                std::make_shared<Profile>(*ask->profile_spec), std::ceil(ask->work.batch));
+  }
   ask->question = read_question(options, *ask, needs_gpus);
   ask->planner = std::make_unique<Planner>(ask->setting());
   if (const auto& congestion = ask->machine.congestion)

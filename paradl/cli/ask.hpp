@@ -76,6 +76,7 @@ enum class Fidelity { detailed, paper };
 struct Ask {
   ModelSpec model_spec;
   SystemSpec system_spec;
+  std::optional<ProfileSpec> profile_spec;
   Workload work;
   Machine machine;
   std::unique_ptr<const Topology> topology;  // none: the machine's levels are all there is

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "paradl/cli/algorithm_words.hpp"
 #include "paradl/cli/command.hpp"
 #include "paradl/cli/network_words.hpp"
 #include "paradl/cli/ranges.hpp"
@@ -16,7 +17,7 @@ namespace paradl {
 namespace {
 
 struct Words {
-  std::string operation, schedule, sizes = "100MB", algorithms, fidelity, density, segments, draw;
+  std::string operation, schedule, sizes, algorithms, fidelity, density, segments, draw;
   bool best = false;
   NetworkWords network;
   Options options;
@@ -40,35 +41,31 @@ Operation read_operation(const std::string& word) {
 }
 
 /// `ring,hd`, `all`, or by default the two that everybody knows (and the one for nodes).
-std::vector<const Algorithm*> read_algorithms(const Words& words, Operation operation, int per_node) {
-  std::vector<const Algorithm*> out;
-  if ((words.best && words.algorithms.empty()) || words.algorithms == "all" ||
-      (words.algorithms.empty() && operation != Operation::allreduce)) {
+std::vector<AlgorithmWord> read_algorithms(const Words& words, Operation operation, int per_node) {
+  std::optional<double> density;
+  if (!words.density.empty()) density = read_number("density", words.density, 1e-9, 1);
+  std::vector<AlgorithmWord> out;
+  const auto add = [&](const AlgorithmWord& word) {
+    if (std::ranges::find(out, word.algorithm, &AlgorithmWord::algorithm) == out.end()) out.push_back(word);
+  };
+  const bool race = words.algorithms.empty() && (words.best || operation != Operation::allreduce);
+  if (race || words.algorithms == "all") {
     for (const Algorithm* a : algorithms())
       // NCCL's own times rest on its own tables, and sparse ones on a density: neither is in the same race.
-      if (a->serves(operation) &&
-          (words.algorithms == "all" || (!a->name.starts_with("sparse") && a->name != "auto")))
-        out.push_back(a);
-    return out;
+      if (a->serves(operation) && (!is_sparse(*a) || (density && !race)) && (a->name != "auto" || !race))
+        add({a, is_sparse(*a) ? *density : 1});
+  } else {
+    const std::string names = !words.algorithms.empty() ? words.algorithms
+                              : per_node > 1            ? "ring,tree,ring+ring"
+                                                        : "ring,tree";
+    for (const std::string& name : split_list(names, ','))
+      add(read_algorithm("algorithm", name, operation, density));
   }
-  const std::string names = !words.algorithms.empty() ? words.algorithms
-                            : per_node > 1            ? "ring,tree,ring+ring"
-                                                      : "ring,tree";
-  for (const std::string& name : split_list(names, ',')) {
-    const Algorithm* algorithm = find_algorithm(name);
-    if (!algorithm) {
-      std::vector<std::string> known;
-      for (const Algorithm* a : algorithms()) known.emplace_back(a->name);
-      const std::string near = did_you_mean(name, known);
-      throw UsageError(fmt::format("no algorithm is called `{}`", name),
-                       near.empty() ? fmt::format("there are: {}", fmt::join(known, ", ")) : near);
-    }
-    out.push_back(algorithm);
-  }
-  for (const Algorithm* a : out)
-    if (a->name.starts_with("sparse") && words.density.empty())
-      throw UsageError(fmt::format("--algorithm {}: how dense?", a->name), "add --density 0.01");
   if (out.empty()) throw UsageError("--algorithm names none", "write --algorithm ring,hd");
+  if (density && std::ranges::none_of(out, [](const AlgorithmWord& w) { return is_sparse(*w.algorithm); }))
+    throw UsageError(fmt::format("--density {}: only sparse algorithms have one", words.density),
+                     operation == Operation::allreduce ? "add --algorithm sparse-ring, or leave it out"
+                                                       : "leave it out: there is none for this collective");
   return out;
 }
 
@@ -82,7 +79,40 @@ std::string wire_text(const Topology& topology, const Timing& timing) {
   return fmt::format("{} to {}", end(wire.from), end(wire.to));
 }
 
-CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric, NetworkFidelity fidelity) {
+/// What a closed form leaves out where that matters, since it knows no routes. Where the schedule is small
+/// its link loads are there to tell; beyond that only what makes routes unlike those that the formula
+/// assumes.
+std::string closed_form_remark(const Algorithm& algorithm, const CollectiveResult& r, const Fabric& fabric) {
+  // NCCL's tables are no formula for these wires in the first place.
+  if (r.fidelity != NetworkFidelity::closed_form || algorithm.name == "auto") return "";
+  if (r.cost.link_load) {
+    constexpr double much = 1.1;
+    const double ratio = r.cost.closed_form > Seconds{} ? *r.cost.link_load / r.cost.closed_form : 1;
+    if (ratio < much && ratio * much > 1) return "";
+    return fmt::format("its routes make it {} than its formula tells; use --fidelity link-load",
+                       ratio > 1 ? "slower" : "faster");
+  }
+  const bool in_order = std::ranges::is_sorted(fabric.seats) && fabric.seats.back() + 1 == fabric.ranks();
+  if (in_order && !fabric.topology->half_duplex()) return "";
+  return fmt::format(
+      "its formula knows no routes, and {}: it may be several times slower; --fidelity link-load follows "
+      "fewer GPUs",
+      in_order ? "both directions share a cable" : "ranks do not sit in order");
+}
+
+/// The time beside other jobs, by the same fidelity; nothing where the system does not say.
+template <class Price>
+std::optional<Projection::Band> band_of(const Fabric& fabric, const std::vector<Fabric>& slowed,
+                                        Seconds alone, Price price) {
+  if (slowed.empty()) return {};
+  const auto time = [&](const Fabric& other) {
+    return other.topology == fabric.topology ? alone : price(other);
+  };
+  return Projection::Band{time(slowed[0]), time(slowed[1]), time(slowed[2])};
+}
+
+CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric,
+                     const std::vector<Fabric>& slowed, NetworkFidelity fidelity) {
   job.ranks = fabric.ranks();
   job.per_node = fabric.per_node;
   job.topology = fabric.topology.get();
@@ -97,13 +127,20 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric, 
     out.refused = fmt::format("has too many messages at {} ranks to be followed; use --fidelity closed-form",
                               job.ranks);
   if (!out.refused.empty()) {
-    out.refused = fmt::format("{}: {}", algorithm.name, out.refused);
+    if (!out.refused.starts_with('`')) out.refused = fmt::format("{}: {}", algorithm.name, out.refused);
     return out;
   }
   out.cost = time_of(algorithm, job, fabric, fidelity);
   out.bus_bandwidth = bus_bandwidth(job, out.cost.timing.time);
+  out.congested = band_of(fabric, slowed, out.cost.timing.time, [&](const Fabric& other) {
+    Job there = job;
+    there.topology = other.topology.get();
+    return time_of(algorithm, there, other, fidelity).timing.time;
+  });
   out.wire = wire_text(*fabric.topology, out.cost.timing);
   if (algorithm.remark) out.remark = algorithm.remark(job);
+  if (const std::string routes = closed_form_remark(algorithm, out, fabric); !routes.empty())
+    out.remark += (out.remark.empty() ? "" : "; ") + routes;
   if (algorithm.name == "auto") {
     const NcclChoice choice = nccl_choice(job, ways_of(fabric));
     out.chosen = fmt::format("{}, {}", choice.algorithm, choice.protocol);
@@ -111,37 +148,56 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric, 
   return out;
 }
 
-CollectiveResult run_schedule(const Schedule& schedule, const Fabric& fabric, NetworkFidelity fidelity) {
-  const Timing load = link_load(schedule, *fabric.topology, fabric.seats);
+void refuse_beside_schedule(const Words& words) {
+  const auto refuse_typed = [](bool typed, const char* option) {
+    if (typed)
+      throw UsageError(fmt::format("{} says nothing here: a schedule tells itself who sends what", option),
+                       "leave it out");
+  };
+  refuse_typed(!words.algorithms.empty(), "--algorithm");
+  refuse_typed(!words.sizes.empty(), "--size");
+  refuse_typed(!words.density.empty(), "--density");
+  refuse_typed(!words.segments.empty(), "--segments");
+  refuse_typed(words.best, "--best");
+  refuse_typed(words.options.typed("gpus"), "-p");
+}
+
+CollectiveResult run_schedule(const Schedule& schedule, const Fabric& fabric,
+                              const std::vector<Fabric>& slowed, NetworkFidelity fidelity) {
+  const Timing load = timing_of(schedule, fabric, NetworkFidelity::link_load);
   CollectiveResult out{.operation = "schedule",
                        .algorithm = "schedule",
                        .topology = fabric.topology->text(),
                        .gpus = schedule.ranks,
                        .bytes = schedule.largest_sent(),
                        .fidelity = fidelity};
-  out.cost = {.timing = fidelity == NetworkFidelity::flows
-                            ? simulate_flows(schedule, *fabric.topology, fabric.seats)
-                            : load,
+  out.cost = {.timing = fidelity == NetworkFidelity::flows ? timing_of(schedule, fabric, fidelity) : load,
               .closed_form = load.time,
               .steps = schedule.length(),
               .joules = {}};
+  out.congested = band_of(fabric, slowed, out.cost.timing.time,
+                          [&](const Fabric& other) { return timing_of(schedule, other, fidelity).time; });
   out.cost.joules = joules_of(schedule, fabric, out.cost.timing.time);
   out.bus_bandwidth = out.cost.timing.time > Seconds{} ? out.bytes / out.cost.timing.time : Bandwidth{};
   out.wire = wire_text(*fabric.topology, out.cost.timing);
   return out;
 }
 
-void show(const Session& session, const Words& words, const std::vector<CollectiveResult>& results) {
+void show(const Session& session, const Words& words, const std::vector<InputFile>& inputs,
+          const std::vector<CollectiveResult>& results) {
   std::vector<std::string> names;
   for (const CollectiveResult& r : results)
     if (std::ranges::find(names, r.algorithm) == names.end()) names.push_back(r.algorithm);
   deliver(session, words.options, [&](const std::string& format, Style style) -> std::string {
-    if (format == "json") return collective_json(words.best ? best_of(results) : results);
+    if (format == "json")
+      return collective_json(session.arguments, inputs, words.best ? best_of(results) : results);
     if (format == "jsonl") return collective_jsonl(words.best ? best_of(results) : results);
     Table table = words.best                             ? best_collectives(results)
                   : format == "csv" || names.size() == 1 ? collective_table(results)
                                                          : collective_comparison(results);
-    table = without_empty_columns(table, {"gpus", "time", "closed_form"});
+    std::vector<std::string_view> keep{"gpus", "time", "closed_form"};  // also where they are zero
+    keep.insert(keep.end(), names.begin(), names.end());
+    table = without_empty_columns(table, keep);
     if (format != "text") return render_table(format, table);
     const Printed printed = to_text(table, style);
     hint(session, printed.hint);
@@ -161,15 +217,18 @@ int run(const Session& session, Words& words) {
 
   std::vector<CollectiveResult> results;
   std::shared_ptr<const Topology> drawn;
+  const Network network(session.catalog, words.network, words.options);
+  std::vector<InputFile> inputs = network.inputs();
   if (from_file) {
-    const Schedule schedule = read_schedule(read_source(words.schedule));
-    const Fabric fabric = make_fabric(session.catalog, words.network, words.options, schedule.ranks);
+    refuse_beside_schedule(words);
+    const SourceText source = read_source(words.schedule);
+    const Schedule schedule = read_schedule(source);
+    inputs.push_back({"schedule", file_name(source), source});
+    const Fabric fabric = network.fabric(schedule.ranks);
     const NetworkFidelity fidelity = read_fidelity(words.fidelity.empty() ? "flows" : words.fidelity);
     if (fidelity == NetworkFidelity::closed_form)
       throw UsageError("a schedule from a file has no closed form", "use --fidelity link-load or flows");
-    if (!words.algorithms.empty() || words.options.typed("gpus"))
-      throw UsageError("a schedule says itself who sends what", "leave --algorithm and -p out");
-    results.push_back(run_schedule(schedule, fabric, fidelity));
+    results.push_back(run_schedule(schedule, fabric, network.slowed(fabric), fidelity));
     drawn = fabric.topology;
   } else {
     const Operation operation = read_operation(words.operation);
@@ -178,21 +237,24 @@ int run(const Session& session, Words& words) {
                                                    : words.best            ? "link-load"
                                                                            : "closed-form");
     Job job{.operation = operation};
-    if (!words.density.empty()) job.density = read_number("density", words.density, 1e-9, 1);
     if (!words.segments.empty()) job.segments = read_count("segments", words.segments, 1, 1'000'000);
-    for (const int p : ranks_asked_for(session.catalog, words.network, words.options)) {
-      const Fabric fabric = make_fabric(session.catalog, words.network, words.options, p);
+    for (const int p : network.ranks_asked_for(words.options)) {
+      const Fabric fabric = network.fabric(p);
+      const std::vector<Fabric> slowed = network.slowed(fabric);
       const auto chosen = read_algorithms(words, operation, fabric.per_node);
-      for (const Bytes size : read_byte_sizes(words.sizes)) {
+      for (const Bytes size : read_byte_sizes(words.sizes.empty() ? "100MB" : words.sizes)) {
         job.bytes = size;
-        for (const Algorithm* algorithm : chosen) results.push_back(one(*algorithm, job, fabric, fidelity));
+        for (const auto& [algorithm, density] : chosen) {
+          job.density = density;
+          results.push_back(one(*algorithm, job, fabric, slowed, fidelity));
+        }
       }
-      if (chosen.size() == 1 && !results.back().refused.empty()) throw UsageError(results.back().refused);
+      if (chosen.size() == 1 && !results.back().refused.empty()) refuse(results.back().refused);
       drawn = fabric.topology;
     }
   }
   if (!words.draw.empty()) write_file(words.draw, topology_svg(*drawn));
-  show(session, words, results);
+  show(session, words, inputs, results);
   return answered;
 }
 
@@ -208,12 +270,14 @@ void define_collectives(const Arguments& root, Session& session, Action& action)
                 .required = true});
   command.text("SCHEDULE", words->schedule, {.help = "with `run`: a file of steps and messages"});
   define_network(command, words->network);
-  command.text("--size", words->sizes,
-               {.help = "100MB; 1MB,32MiB; 1KB..1GB (doubling) or 1KB..1GB:x4", .meta = "RANGE"});
+  command.text(
+      "--size", words->sizes,
+      {.help = "100MB (the default); 1MB,32MiB; 1KB..1GB (doubling) or 1KB..1GB:x4", .meta = "RANGE"});
   command.text("--algorithm", words->algorithms,
                {.help = "ring,hd ...; `all`; default ring and tree; `paradl help collectives` lists them",
                 .meta = "LIST"});
-  command.text("--fidelity", words->fidelity, {.help = "closed-form, link-load or flows", .meta = "KIND"});
+  command.text("--fidelity", words->fidelity,
+               {.help = "closed-form (the default), link-load (that of --best) or flows", .meta = "KIND"});
   command.flag("--best", words->best, {.help = "only the best algorithm for each number of GPUs and size"});
   command.text("--density", words->density,
                {.help = "share of values that are not zero, for sparse ones", .meta = "D"});
@@ -224,7 +288,7 @@ void define_collectives(const Arguments& root, Session& session, Action& action)
   command.footer(R"(Examples:
   paradl collectives allreduce --on abci -p 4..1024:x4 --size 100MB
   paradl collectives allreduce --topology dln:4,2 -p 64 --size 100MiB --algorithm ring,hd,shd --fidelity flows
-  paradl collectives run ring.txt --topology torus:8,8)");
+  printf '2 1\n0 1 0 1 1000000\n' | paradl collectives run - --topology torus:8,8)");
   command.when_chosen(
       [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
 }

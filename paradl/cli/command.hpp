@@ -35,6 +35,7 @@ void define_models(const Arguments& root, Session& session, Action& action);
 void define_systems(const Arguments& root, Session& session, Action& action);
 void define_profiles(const Arguments& root, Session& session, Action& action);
 void define_strategies(const Arguments& root, Session& session, Action& action);
+void define_calibrate(const Arguments& root, Session& session, Action& action);
 void define_help(const Arguments& root, Session& session, Action& action);
 
 /// Exit codes.

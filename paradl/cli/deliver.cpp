@@ -30,14 +30,23 @@ std::string format_of(const std::string& path) {
                    "use .json, .jsonl, .csv, .md, .tex or .txt");
 }
 
+/// The file that a link leads to, also where it is yet to be made: the link stays.
+std::string behind_links(std::filesystem::path path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  constexpr int most = 40;  // as the kernel follows
+  for (int links = 0; links < most && fs::is_symlink(fs::symlink_status(path, failed)); ++links)
+    path = path.parent_path() / fs::read_symlink(path, failed);  // one that begins with `/` replaces all
+  return path.string();
+}
+
 /// A file that is written beside the old one first: a full disk must not cost the user what was there.
 class NewFile {
  public:
   NewFile(const std::string& path, const std::string& text) : path_(path) {
     namespace fs = std::filesystem;
     std::error_code failed;
-    if (const fs::path real = fs::canonical(path, failed); !failed)
-      path_ = real.string();  // not the link to it
+    path_ = behind_links(path);
     if (fs::exists(path_, failed) &&
         !fs::is_regular_file(path_, failed)) {  // devices are written as they are
       std::ofstream out(path_, std::ios::binary);
@@ -92,7 +101,8 @@ Style Session::style() const {
 
 void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
-  throw EnvironmentError(fmt::format("cannot write the answer: {}", std::strerror(errno)));
+  throw EnvironmentError(fmt::format("cannot write the answer: {}", std::strerror(errno)),
+                         "is the disk full, or the reader gone?");
 }
 
 void hint(const Session& session, const std::string& text) {
@@ -107,6 +117,8 @@ Answer start_answer(const Session& session, const Ask& ask) {
   for (const SourceText& source : ask.model_spec.sources)
     answer.inputs.push_back({"model", ask.model_spec.name, source});
   answer.inputs.push_back({"system", ask.machine.name, ask.system_spec.source});
+  if (ask.profile_spec)
+    answer.inputs.push_back({"profile", ask.profile_spec->name, ask.profile_spec->source});
   answer.model = ask.work.name;
   answer.system = ask.machine.name;
   answer.fidelity = ask.fidelity == Fidelity::paper ? "paper" : "detailed";

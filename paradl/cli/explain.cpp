@@ -40,6 +40,9 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
   out += symbols_text(ask.setting(), p, ask.fidelity == Fidelity::paper) + "\n";
   out += memory_text(ask.setting(), p, ask.fidelity == Fidelity::paper);
   out += limits_text(p, ask.work);
+  if (p.congested) out += fmt::format(" beside other jobs  {}\n", band_text(p));
+  if (const auto energy = network_joules(p, ask.machine))
+    out += fmt::format(" network energy  {} per epoch\n", joules(p.iterations * *energy));
   if (ask.fidelity == Fidelity::detailed) {
     Projection shown = ask.planner->project(*p.strategy, p.mesh, p.batch);
     shown.mesh = without_ones(p.mesh);
@@ -48,10 +51,8 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
                                          ask.planner->stages(layout, shown.mesh), ask.planner->pricer()),
                           style)
                       .text;
-    const std::string shared =
-        contention_text(exchange_lines(ask.setting(), shown, layout, ask.planner->stages(layout, shown.mesh),
-                                       ask.planner->pricer()),
-                        ask.machine);
+    const std::string shared = contention_text(exchange_lines(
+        ask.setting(), shown, layout, ask.planner->stages(layout, shown.mesh), ask.planner->pricer()));
     if (!shared.empty()) out += "\n" + shared;
     const std::string whole = whole_layers_text(layout.role, shown.mesh, ask.work);
     if (!whole.empty()) out += fmt::format("\n run whole on every GPU of an axis: {}\n", whole);
@@ -60,6 +61,8 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
   }
   out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", ask.times.source, ask.links_text(),
                      ask.fidelity == Fidelity::paper ? "paper (closed forms)" : "detailed");
+  if (const std::string allreduce = allreduce_basis(ask.training, {p}); !allreduce.empty())
+    out += fmt::format(" {}\n", allreduce);
   return style.unicode ? out : ascii(out);
 }
 
@@ -84,7 +87,9 @@ int run(const Session& session, Options& options, const std::string& strategy, c
     if (format == "text") return tell(style, *ask, p, layers);
     if (format == "json") return explanation_json(answer, paper, layers, *ask->planner);
     if (format == "jsonl") return result_lines(explanation_json(answer, paper, layers, *ask->planner));
-    if (!p.cost) throw UsageError(fmt::format("`{}` does not fit: {}", strategy, reasons(p, ask->work)));
+    if (!p.cost)
+      throw UsageError(fmt::format("`{}` does not fit: {}", strategy, reasons(p, ask->work)),
+                       "leave -f out: the text tells what is known of it");
     if (!layers) return render_table(format, term_table(*ask, p));
     Projection shown = ask->planner->project(*p.strategy, p.mesh, p.batch);
     shown.mesh = without_ones(p.mesh);

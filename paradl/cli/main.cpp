@@ -1,133 +1,8 @@
-// paradl: parse, dispatch, catch once, return the exit code.
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
-#include "paradl/cli/command.hpp"
-#include "paradl/cli/ranges.hpp"
-#include "paradl/report/json.hpp"
+// paradl: the oracle.
+#include "paradl/cli/program.hpp"
 
 namespace paradl {
 namespace {
-
-/// Folders that hold models/ and systems/: here, PARADL_PATH, the installation, the source tree of an
-/// uninstalled build.
-std::vector<std::string> roots() {
-  namespace fs = std::filesystem;
-  std::vector<std::string> out{"."};
-  if (const char* path = std::getenv("PARADL_PATH"))
-    for (std::string& item : split_list(path, ':')) out.push_back(std::move(item));
-  std::error_code failed;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
-  if (!failed) out.push_back((program.parent_path().parent_path() / "share" / "paradl").string());
-  out.emplace_back(PARADL_SOURCE_DIR);
-  return out;
-}
-
-/// CLI11 reports a misspelt word in several ways; the nearest known command or option is the same help for
-/// all.
-UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& error) {
-  const CLI::App* command = &root;
-  for (const CLI::App* sub : root.get_subcommands()) command = sub;
-  std::vector<std::string> left = command->remaining(true);
-  if (left.empty()) left = root.remaining(true);
-  const auto help = [&] {
-    return fmt::format("`paradl {}{}-h` shows how it is used", command == &root ? "" : command->get_name(),
-                       command == &root ? "" : " ");
-  };
-  if (!left.empty() && command == &root) {
-    std::vector<std::string> known;
-    for (const CLI::App* sub : root.get_subcommands({})) known.push_back(sub->get_name());
-    if (left.front().starts_with('-'))
-      return UsageError(fmt::format("`{}` is not an option of paradl", left.front()), help());
-    const std::string near = did_you_mean(left.front(), known);
-    return UsageError(fmt::format("`{}` is not a paradl command", left.front()),
-                      near.empty() ? "`paradl` alone lists them" : near);
-  }
-  if (!left.empty()) {
-    const std::string& word = left.front();
-    if (!word.starts_with('-')) return UsageError(fmt::format("`{}` is one word too many", word), help());
-    std::vector<std::string> known;
-    for (const CLI::Option* option : command->get_options())
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-    const std::string near = did_you_mean(word, known);
-    return UsageError(fmt::format("`{}` is not an option of `paradl {}`", word, command->get_name()),
-                      near.empty() ? help() : near);
-  }
-  return UsageError(error.what(), help());
-}
-
-/// Of a command's help what fits one screen: the options about training and output are left to --help.
-std::string one_screen(const std::string& help) {
-  std::string out;
-  bool hidden = false, any = false;
-  for (std::size_t start = 0; start < help.size();) {
-    const std::size_t end = std::min(help.find('\n', start), help.size());
-    const std::string_view line = std::string_view(help).substr(start, end - start);
-    if (!line.empty() && line.front() != ' ')
-      hidden = line == "How it is trained:" || line == "How to answer:";
-    any |= hidden;
-    if (!hidden) out.append(line) += '\n';
-    start = end + 1;
-  }
-  return any ? out + "\n`--help` shows the options about training and output, too.\n" : out;
-}
-
-/// Errors follow the format of the answer, and may come before the options have been read.
-bool wants_json(const std::vector<std::string>& arguments) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    if (word == "--json" || word == "--format=json" || word == "-fjson") return true;
-    if ((word == "-f" || word == "--format") && i + 1 < arguments.size() && arguments[i + 1] == "json")
-      return true;
-  }
-  return false;
-}
-
-void complain(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
-
-int report(bool json, const std::string& kind, const std::string& message, const std::string& help,
-           int code) {
-  complain(json ? error_json(kind, message, help)
-                : fmt::format("error: {}\n{}", message, help.empty() ? "" : "help: " + help + "\n"));
-  return code;
-}
-
-/// CLI11 takes an empty word for one that was not given; more likely a variable of the shell was not set.
-void refuse_empty(const std::vector<std::string>& arguments) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    if (!word.empty() && !(word.starts_with("--") && word.ends_with('='))) continue;
-    throw UsageError(i == 0 || !word.empty() ? fmt::format("`{}` has no value", word)
-                                             : fmt::format("an empty word follows `{}`", arguments[i - 1]),
-                     "is a variable of the shell not set?");
-  }
-}
-
-int guarded(bool json, const Action& action) {
-  try {
-    return action();
-  } catch (const UsageError& error) {
-    return report(json, "usage", shortened(error.what()), shortened(error.help()), usage);
-  } catch (const SpecError& error) {
-    complain(json ? error_json(error) : render(error));
-    return bad_spec;
-  } catch (const EnvironmentError& error) {
-    return report(json, "environment", error.what(), error.help(), bad_environment);
-  } catch (const std::bad_alloc&) {
-    return report(json, "environment", "out of memory", "", bad_environment);
-  } catch (const std::exception& error) {
-    std::fprintf(
-        stderr,
-        "paradl: this is a bug in paradl (%s)\nhelp: please report it with the command and the spec files\n",
-        error.what());
-    return bug;
-  }
-}
 
 constexpr const char* tree = R"(paradl: how long will training take, will it fit, and on how many GPUs?
 
@@ -138,6 +13,7 @@ constexpr const char* tree = R"(paradl: how long will training take, will it fit
   paradl collectives OP --on SYSTEM -p RANGE       cost of one collective: closed form, algorithms, simulation
   paradl topology  show SPEC                       hosts, switches, cables, diameter, bisection; a picture
 
+  paradl calibrate ...                             measure this machine, rehearse on it (paradl-calibrate)
   paradl import    FILE                            bring in a model or a system from another tool
   paradl check     FILE...                         are these spec files right?
   paradl models | systems | profiles | strategies  [list | show NAME]
@@ -146,65 +22,18 @@ constexpr const char* tree = R"(paradl: how long will training take, will it fit
 Try: paradl advise resnet50 --on abci -p 64
 )";
 
-int run(int argc, char** argv) {
-  Session session{.catalog = Catalog(roots()), .arguments = {argv + 1, argv + argc}};
-  Action action;
-  CLI::App root{"How long will training take, will it fit, and on how many GPUs?", "paradl"};
-  root.set_help_flag("-h,--help", "show how it is used");
-  root.fallthrough();
-  root.require_subcommand(0, 1);
-  bool version = false;
-  root.add_flag("--version", version, "show the version");
-  std::string colour = "auto";
-  root.add_option("--color", colour, "auto, always or never")->type_name("WHEN");
-  root.add_flag(
-      "-q,--quiet", [&](std::int64_t) { session.verbosity = -1; }, "no hints on stderr");
-  root.add_flag(
-      "-v,--verbose", [&](std::int64_t n) { session.verbosity = int(n); }, "where each setting came from");
-  for (const auto define : {define_advise, define_project, define_explain, define_compare, define_collectives,
-                            define_topology, define_import, define_check, define_models, define_systems,
-                            define_profiles, define_strategies, define_help})
-    define(Arguments(root), session, action);
-
-  const bool json = wants_json(session.arguments);
-  return guarded(json, [&] {
-    try {
-      refuse_empty(session.arguments);
-      root.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-      const CLI::App* chosen = &root;
-      for (const CLI::App* sub : root.get_subcommands()) chosen = sub;
-      if (const auto left = root.remaining(); chosen == &root && !left.empty())
-        throw explain_parse_error(root, CLI::ExtrasError("paradl", left));
-      const auto& words = session.arguments;
-      const bool all = std::ranges::find(words, "--help") != words.end();
-      print(chosen == &root ? tree : all ? chosen->help("paradl") : one_screen(chosen->help("paradl")));
-      return answered;
-    } catch (const CLI::ParseError& error) {
-      throw explain_parse_error(root, error);
-    }
-    if (colour == "always")
-      session.colour = ColourChoice::always;
-    else if (colour == "never")
-      session.colour = ColourChoice::never;
-    else if (colour != "auto")
-      throw UsageError(fmt::format("--color {}: not known", colour), "use auto, always or never");
-    if (version) {
-      print(fmt::format("paradl {}\n", PARADL_VERSION));
-      if (session.verbosity > 0)
-        print(fmt::format("commit {}\ncompiler {}\ncalibration: not part of this build\n", PARADL_COMMIT,
-                          __VERSION__));
-      return answered;
-    }
-    if (!action) {
-      print(tree);
-      return answered;
-    }
-    return action();
-  });
-}
-
 }  // namespace
 }  // namespace paradl
 
-int main(int argc, char** argv) { return paradl::run(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace paradl;
+  return run_program(
+      {.name = "paradl",
+       .about = "How long will training take, will it fit, and on how many GPUs?",
+       .tree = tree,
+       .parts = "calibration: `paradl-calibrate --version -v`\n",
+       .commands = {define_advise, define_project, define_explain, define_compare, define_collectives,
+                    define_topology, define_import, define_check, define_models, define_systems,
+                    define_profiles, define_strategies, define_calibrate, define_help}},
+      argc, argv);
+}

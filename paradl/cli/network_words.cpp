@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "paradl/cli/ranges.hpp"
+#include "paradl/core/text.hpp"
 #include "paradl/core/units.hpp"
 
 namespace paradl {
@@ -18,7 +20,8 @@ Q read_quantity(const std::string& option, const std::string& text) {
     throw UsageError(fmt::format("--{} {}: cannot read it", option, text),
                      fmt::format("write {}", wanted<Q>()));
   if (!plausible<Q>().holds(value->base()))
-    throw UsageError(fmt::format("--{} {}: must be {}", option, text, plausible<Q>().text));
+    throw UsageError(fmt::format("--{} {}: must be {}", option, text, plausible<Q>().text),
+                     fmt::format("write {}", wanted<Q>()));
   return *value;
 }
 
@@ -33,23 +36,60 @@ Link read_link(const std::string& latency, const std::string& bandwidth) {
           1.0 / read_quantity<Bandwidth>("bandwidth", bandwidth)};
 }
 
+std::string or_else(const std::string& text, const std::string& usual) { return text.empty() ? usual : text; }
+
 WireSpec read_wires(const NetworkWords& words) {
-  WireSpec wires{.link = read_link(words.latency, words.bandwidth)};
-  wires.half_duplex = read_choice("duplex", words.duplex, "full", "half");
-  wires.routing =
-      read_choice("routing", words.routing, "minimal", "simgrid") ? Routing::simgrid : Routing::minimal;
+  const std::string latency = or_else(words.latency, "500ns"),
+                    bandwidth = or_else(words.bandwidth, "12.5GB/s");
+  WireSpec wires{.link = read_link(latency, bandwidth)};
+  wires.half_duplex = read_choice("duplex", or_else(words.duplex, "full"), "full", "half");
+  wires.routing = read_choice("routing", or_else(words.routing, "minimal"), "minimal", "simgrid")
+                      ? Routing::simgrid
+                      : Routing::minimal;
   if (!words.inside_latency.empty() || !words.inside_bandwidth.empty())
-    wires.inside = read_link(words.inside_latency.empty() ? words.latency : words.inside_latency,
-                             words.inside_bandwidth.empty() ? words.bandwidth : words.inside_bandwidth);
+    wires.inside =
+        read_link(or_else(words.inside_latency, latency), or_else(words.inside_bandwidth, bandwidth));
   return wires;
 }
 
-/// What joins the GPUs of a system: the topology that it names, or its levels.
-std::shared_ptr<const Topology> system_network(const Catalog& catalog, const std::string& name,
-                                               const std::vector<std::string>& sets) {
-  const SystemSpec spec = catalog.system(name, read_overrides(sets));
-  const Machine machine = build_machine(spec);
-  if (auto topology = network_of(spec, machine)) return topology;
+std::optional<Watts> read_watts(const std::string& text) {
+  if (text.empty()) return {};
+  const std::size_t colon = text.find(':');
+  const auto number = [](std::string_view word) {
+    double value = -1;
+    const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
+    return failed == std::errc{} && end == word.data() + word.size() && value <= 1e6 ? value : -1;
+  };
+  const Watts watts{number(std::string_view(text).substr(0, colon)),
+                    colon == text.npos ? -1 : number(std::string_view(text).substr(colon + 1))};
+  if (!(watts.idle >= 0 && watts.peak >= 0))
+    throw UsageError(fmt::format("--watts {}: not IDLE:PEAK, two numbers", text), "write --watts 8.3:9.5");
+  if (watts.peak < watts.idle)
+    throw UsageError(fmt::format("--watts {}: the peak is less than idle", text), "write --watts 8.3:9.5");
+  return watts;
+}
+
+/// A system's wires are in its file: what else is said of them would not be heeded.
+void refuse_wires(const NetworkWords& words, const Machine& machine) {
+  const std::string level = machine.levels.back().name;
+  const auto refuse = [&](const char* option, const std::string& text, const std::string& key) {
+    if (!text.empty())
+      throw UsageError(fmt::format("--{} {}: {} has wires of its own", option, text, machine.name),
+                       fmt::format("write --set {}", key));
+  };
+  refuse("latency", words.latency, fmt::format("levels.{}.latency={}", level, words.latency));
+  refuse("bandwidth", words.bandwidth, fmt::format("levels.{}.bandwidth={}", level, words.bandwidth));
+  const std::string node = machine.levels.front().name;
+  refuse("inside-latency", words.inside_latency,
+         fmt::format("levels.{}.latency={}", node, words.inside_latency));
+  refuse("inside-bandwidth", words.inside_bandwidth,
+         fmt::format("levels.{}.bandwidth={}", node, words.inside_bandwidth));
+  refuse("duplex", words.duplex, fmt::format("duplex={}", words.duplex));
+}
+
+/// What joins the GPUs of a machine: the topology that it names, or its levels.
+std::shared_ptr<const Topology> network_of_machine(const Machine& machine) {
+  if (auto topology = topology_of(machine)) return topology;
   return levels_topology(machine);
 }
 
@@ -59,24 +99,38 @@ bool is_system(const Catalog& catalog, const std::string& word) {
   return word.ends_with(".yaml") || std::ranges::find(names, word) != names.end();
 }
 
+/// A crossbar without a number has as many hosts as are asked for, also behind circuits or under nodes.
+bool is_open(const std::string& word) {
+  const std::size_t plus = word.starts_with("optical:") ? word.find('+') : word.npos;
+  const std::string_view inner = std::string_view(word).substr(plus == word.npos ? 0 : plus + 1);
+  return inner.substr(0, inner.find('/')) == "crossbar";
+}
+
+bool is_topology(const std::string& word) {
+  try {
+    return bool(read_topology(word, read_wires({}), 1));
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
 /// Units as in files, `KB` besides, or plain bytes.
-Bytes read_bytes(std::string text) {
+Bytes read_bytes(const std::string& text) {
   double plain = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), plain);
-  if (failed == std::errc{} && end == text.data() + text.size() && plain >= 1 && plain <= 1e18)
-    return Bytes{plain};
-  if (text.ends_with("KB")) text[text.size() - 2] = 'k';
-  return read_quantity<Bytes>("size", text);
+  std::optional<Bytes> size;
+  if (failed == std::errc{} && end == text.data() + text.size())
+    size = Bytes{plain};
+  else
+    size = parse<Bytes>(text.ends_with("KB") ? text.substr(0, text.size() - 2) + "kB" : text);
+  if (size && *size >= Bytes{1} && *size <= Bytes{1e18}) return *size;
+  throw UsageError(fmt::format("--size {}: not a size from 1 B to 1000 PB", text),
+                   "write --size 100MB, or a range such as 1KB..1GB");
 }
 
 }  // namespace
 
-void define_network(const Arguments& command, NetworkWords& words) {
-  command.text("--topology", words.topology,
-               {.help = "torus:8,8, fattree:2;24,3;1,8;1,1, dln:4,2 ...; `paradl help topologies` lists them",
-                .meta = "SPEC"});
-  command.text("--watts", words.watts,
-               {.help = "of a cable, idle and at its peak: adds joules", .meta = "IDLE:PEAK"});
+void define_wires(const Arguments& command, NetworkWords& words) {
   command.text("--latency", words.latency, {.help = "of a wire; default 500ns", .meta = "TIME"});
   command.text("--bandwidth", words.bandwidth, {.help = "of a wire; default 12.5GB/s", .meta = "RATE"});
   command.text("--inside-latency", words.inside_latency, {.help = "of a wire inside a node", .meta = "TIME"});
@@ -85,67 +139,129 @@ void define_network(const Arguments& command, NetworkWords& words) {
   command.text("--duplex", words.duplex,
                {.help = "full, or half: both directions share a cable", .meta = "KIND"});
   command.text("--routing", words.routing, {.help = "of a dragonfly: minimal or simgrid", .meta = "KIND"});
+  command.text("--watts", words.watts,
+               {.help = "of a cable, idle and at its peak: adds joules", .meta = "IDLE:PEAK"});
+}
+
+void define_network(const Arguments& command, NetworkWords& words) {
+  command.text("--topology", words.topology,
+               {.help = "torus:8,8, fattree:2;24,3;1,8;1,1, dln:4,2 ...; `paradl help topologies` lists them",
+                .meta = "SPEC"});
   command.text("--placement", words.placement,
                {.help = "consecutive, round-robin:K, random:SEED or a file", .meta = "RULE"});
   command.text(
       "--per-node", words.per_node,
       {.help = "ranks of a node, for hierarchical algorithms; default: the topology's own", .meta = "G"});
+  define_wires(command, words);
 }
 
-std::shared_ptr<const Topology> make_topology(const Catalog& catalog, const NetworkWords& words,
-                                              const Options& options, int ranks) {
+Network::Network(const Catalog& catalog, const NetworkWords& words, const Options& options) : words_(words) {
   if (!words.topology.empty() && options.typed("on"))
     throw UsageError("--on and --topology both name a network", "leave one of them out");
-  if (!words.topology.empty() && is_system(catalog, words.topology))
-    return system_network(catalog, words.topology, options.sets());
   if (words.topology.empty() && !options.has("on"))
     throw UsageError("on which network?", "add --on abci, or --topology torus:8,8");
-  if (!words.topology.empty()) {
-    auto topology = read_topology(words.topology, read_wires(words), ranks);
-    if (!words.watts.empty()) {
-      const std::size_t colon = words.watts.find(':');
-      if (colon == words.watts.npos)
-        throw UsageError(fmt::format("--watts {}: not IDLE:PEAK", words.watts), "write --watts 8.3:9.5");
-      const double idle = read_number("watts", words.watts.substr(0, colon), 0, 1e6),
-                   peak = read_number("watts", words.watts.substr(colon + 1), 0, 1e6);
-      if (peak < idle)
-        throw UsageError(fmt::format("--watts {}: the peak is less than idle", words.watts),
-                         "write --watts 8.3:9.5");
-      topology->set_watts(idle, peak);
+  const std::string system = words.topology.empty() ? options.get("on") : words.topology;
+  if (words.topology.empty() || is_system(catalog, system)) {
+    try {
+      read_system(catalog.system(system, read_overrides(options.sets())));
+    } catch (const UsageError&) {
+      if (is_topology(system))
+        throw UsageError(fmt::format("`{}` is a topology, not a system", system),
+                         fmt::format("write --topology {}", shell_word(system)));
+      throw;
     }
-    return topology;
+  } else {
+    if (!options.sets().empty())
+      throw UsageError(fmt::format("--set {} changes a system file, and {} is none", options.sets().front(),
+                                   shortened(words.topology)),
+                       "use --latency, --bandwidth and their like");
+    read_word(words);
   }
-  return system_network(catalog, options.get("on"), options.sets());
+  if (is_seats_file(words.placement)) {
+    seats_ = read_source(words.placement);
+    inputs_.push_back({"placement", file_name(*seats_), *seats_});
+  }
 }
 
-Fabric make_fabric(const Catalog& catalog, const NetworkWords& words, const Options& options, int ranks) {
+void Network::read_system(const SystemSpec& spec) {
+  machine_ = build_machine(spec);
+  refuse_wires(words_, *machine_);
+  topology_ = network_of(spec, *machine_);
+  if (!topology_) topology_ = levels_topology(*machine_);
+  inputs_.push_back({"system", spec.name, spec.source});
+  if (topology_->source())
+    inputs_.push_back({"topology", file_name(*topology_->source()), *topology_->source()});
+  if (!machine_->congestion) return;
+  for (const double factor :
+       {machine_->congestion->low, machine_->congestion->typical, machine_->congestion->high})
+    slowed_.push_back(factor == 1 ? topology_ : network_of_machine(congested(*machine_, factor)));
+}
+
+void Network::read_word(const NetworkWords& words) {
+  wires_ = read_wires(words);
+  watts_ = read_watts(words.watts);
+  if (is_open(words.topology)) return;
+  topology_ = topology(1);
+  if (topology_->source())
+    inputs_.push_back({"topology", file_name(*topology_->source()), *topology_->source()});
+}
+
+std::shared_ptr<const Topology> Network::topology(int ranks) const {
+  if (topology_) return topology_;
+  auto topology = read_topology(words_.topology, wires_, ranks);
+  if (watts_) topology->set_watts(*watts_, *watts_);
+  return topology;
+}
+
+Fabric Network::fabric(int ranks) const {
   Fabric fabric;
-  fabric.topology = make_topology(catalog, words, options, ranks);
+  fabric.topology = topology(ranks);
   if (ranks > fabric.topology->hosts())
     throw UsageError(
         fmt::format("{} has {} hosts, not {}", fabric.topology->text(), fabric.topology->hosts(), ranks),
-        fmt::format("use -p {} or fewer", fabric.topology->hosts()));
-  fabric.seats = read_seats(words.placement, ranks, *fabric.topology);
-  fabric.per_node = words.per_node.empty() ? hosts_of_a_switch(*fabric.topology)
-                                           : read_count("per-node", words.per_node, 1, ranks);
+        fmt::format("seat {} ranks or fewer, or take a larger topology", fabric.topology->hosts()));
+  fabric.seats = seats_ ? read_seats(*seats_, ranks, *fabric.topology)
+                        : read_seats(words_.placement, ranks, *fabric.topology);
+  fabric.per_node = words_.per_node.empty() ? hosts_of_a_switch(*fabric.topology)
+                                            : read_count("per-node", words_.per_node, 1, ranks);
   return fabric;
 }
 
-std::vector<int> ranks_asked_for(const Catalog& catalog, const NetworkWords& words, const Options& options) {
-  if (!options.has("gpus") && words.topology.empty())
-    throw UsageError("how many GPUs?", "add -p 64, or a range such as -p 16..1024");
-  const bool open = words.topology == "crossbar";
-  if (!options.has("gpus") && open) throw UsageError("how many hosts?", "add -p 64, or write crossbar:64");
-  if (!options.has("gpus")) return {make_topology(catalog, words, options, 1)->hosts()};
+std::vector<Fabric> Network::slowed(const Fabric& fabric) const {
+  std::vector<Fabric> out;
+  for (const auto& topology : slowed_) {
+    out.push_back(fabric);
+    out.back().topology = topology;
+  }
+  return out;
+}
+
+std::vector<int> Network::ranks_asked_for(const Options& options) const {
+  if (!options.has("gpus")) {
+    if (machine_) throw UsageError("how many GPUs?", "add -p 64, or a range such as -p 16..1024");
+    if (!topology_) throw UsageError("how many hosts?", "add -p 64, or write crossbar:64");
+    return {topology_->hosts()};
+  }
   return options.read("gpus", "", [&](const std::string& text) {
-    if (words.topology.empty())
-      return read_gpus(text,
-                       build_machine(catalog.system(options.get("on"), read_overrides(options.sets()))));
-    const double hosts = open ? 1 << 20 : make_topology(catalog, words, options, 1)->hosts();
-    Machine flat{.name = words.topology};
-    flat.levels = {{.name = "node", .gpus = hosts}};
+    if (machine_) return read_gpus(text, *machine_);
+    // Read as of a machine: hosts, in nodes where the topology has them.
+    const double hosts = topology_ ? topology_->hosts() : 1 << 20;
+    const int node = topology(1)->node_size();
+    for (const std::string& item : split_list(text, ','))
+      if (const std::size_t x = item.find('x');
+          x != item.npos && item.find("..") == item.npos && item.substr(x + 1) != fmt::format("{}", node))
+        throw UsageError(
+            node == 1 ? fmt::format("-p {}: {} has no nodes", item, shortened(words_.topology))
+                      : fmt::format("-p {}: {} has nodes of {} GPUs", item, shortened(words_.topology), node),
+            node == 1 ? "write the number of GPUs: -p 64" : fmt::format("write -p 16x{}", node));
+    Machine flat{.name = words_.topology};
+    flat.levels = {{.name = "node", .gpus = double(node)}, {.name = "network", .gpus = hosts}};
     return read_gpus(text, flat);
   });
+}
+
+std::string file_name(const SourceText& source) {
+  return std::filesystem::path(source.file).filename().string();
 }
 
 std::vector<Bytes> read_byte_sizes(const std::string& text) {

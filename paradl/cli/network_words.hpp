@@ -1,27 +1,62 @@
 #pragma once
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "paradl/cli/ask.hpp"
 #include "paradl/network/fabric.hpp"
+#include "paradl/report/answer.hpp"
 
 namespace paradl {
 
-/// What commands about networks are told of one.
+/// What commands about networks are told of one. Empty: nothing was said.
 struct NetworkWords {
-  std::string topology, latency = "500ns", bandwidth = "12.5GB/s", inside_latency, inside_bandwidth,
-                        duplex = "full", routing = "minimal", placement = "consecutive", per_node, watts;
+  std::string topology, latency, bandwidth, inside_latency, inside_bandwidth, duplex, routing, watts,
+      per_node, placement = "consecutive";
 };
+/// What its wires are like.
+void define_wires(const Arguments& command, NetworkWords& words);
+/// Which one it is, and where ranks sit.
 void define_network(const Arguments& command, NetworkWords& words);
 
-/// The topology of `--topology`, or that of the system `--on`; with room for `ranks`.
-std::shared_ptr<const Topology> make_topology(const Catalog& catalog, const NetworkWords& words,
-                                              const Options& options, int ranks);
-/// The same with its ranks seated.
-Fabric make_fabric(const Catalog& catalog, const NetworkWords& words, const Options& options, int ranks);
+/// The network of a question, `--topology` or the system `--on`: its files are read once, and ranks are
+/// seated on it as often as asked for.
+class Network {
+ public:
+  Network(const Catalog& catalog, const NetworkWords& words, const Options& options);
 
-/// What `-p` asks for; without it, all hosts of the topology.
-std::vector<int> ranks_asked_for(const Catalog& catalog, const NetworkWords& words, const Options& options);
+  /// Whether it has hosts of its own: if not, as many as ranks are asked for.
+  bool topology_known() const { return bool(topology_); }
+  /// With room for `ranks` where its word leaves that open, as `crossbar` does.
+  std::shared_ptr<const Topology> topology(int ranks) const;
+  /// The same with its ranks seated.
+  Fabric fabric(int ranks) const;
+  /// The same ranks beside other jobs: low, typical, high. Nothing where no system says how these slow it.
+  /// What is not slowed at all shares its topology with `fabric`.
+  std::vector<Fabric> slowed(const Fabric& fabric) const;
+
+  /// What `-p` asks for; without it, all hosts of the topology.
+  std::vector<int> ranks_asked_for(const Options& options) const;
+  /// The files that it was read from.
+  const std::vector<InputFile>& inputs() const { return inputs_; }
+
+ private:
+  void read_system(const SystemSpec& spec);
+  void read_word(const NetworkWords& words);
+
+  NetworkWords words_;
+  std::optional<Machine> machine_;
+  WireSpec wires_;
+  std::optional<Watts> watts_;
+  std::shared_ptr<const Topology> topology_;  // none: as many hosts as there are ranks
+  std::vector<std::shared_ptr<const Topology>> slowed_;
+  std::optional<SourceText> seats_;
+  std::vector<InputFile> inputs_;
+};
+
+/// What a file is called in an answer: its name without the folder.
+std::string file_name(const SourceText& source);
 
 /// `100MB`, `1MB,32MiB`, `1KB..1GB`, `1KB..1GB:x4`; a number alone is in bytes.
 std::vector<Bytes> read_byte_sizes(const std::string& text);

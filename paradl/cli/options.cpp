@@ -34,6 +34,7 @@ constexpr Row rows[] = {
     {"--iterations", "iterations", "RULE", "I = D/B: exact, or rounded up (ceil) in exchanges and updates", question, true},
     {"--samples", "samples", "N", "samples per epoch; default: the model file's data set", question, true},
     {"--epochs", "epochs", "N", "adds the time and GPU-hours of N epochs", question},
+    {"--profile", "profile", "NAME", "measured layer times: name in profiles/, or a path; default: roofline", training, true},
     {"--precision", "precision", "NAME", "fp32, tf32, fp16, bf16 (mixed) or fp8; default fp32", training, true},
     {"--optimizer", "optimizer", "NAME", "sgd, momentum, adam or lamb; default momentum", training, true},
     {"--framework", "framework", "NAME", "pytorch, or megatron (fp16 and Adam unless said otherwise)", training, true},

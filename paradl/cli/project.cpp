@@ -41,7 +41,9 @@ int run(const Session& session, Options& options, const std::string& model) {
                          "network_energy", "total_time", "gpu_hours"})
     columns.emplace_back(id);
   deliver(session, options, answer, columns, [&](const Printed& table) {
-    return table.text + fmt::format("\nLayer times: {}. Links: {}.\n", ask->times.source, ask->links_text());
+    const std::string allreduce = allreduce_basis(ask->training, answer.results);
+    return table.text + fmt::format("\nLayer times: {}. Links: {}.{}{}\n", ask->times.source,
+                                    ask->links_text(), allreduce.empty() ? "" : " ", allreduce);
   });
   return answered;
 }

@@ -7,6 +7,8 @@
 #include "paradl/cli/command.hpp"
 #include "paradl/cli/listing.hpp"
 #include "paradl/cli/network_words.hpp"
+#include "paradl/core/format.hpp"
+#include "paradl/report/json.hpp"
 #include "paradl/report/topology_picture.hpp"
 
 namespace paradl {
@@ -19,6 +21,26 @@ struct Words {
   NetworkWords network;
   Options options;
 };
+
+/// What all cables draw together.
+Watts watts_of(const Topology& topology) {
+  Watts sum;
+  for (std::size_t w = 0; w < topology.wires().size(); w += topology.half_duplex() ? 1 : 2)
+    sum.idle += topology.wires()[w].idle, sum.peak += topology.wires()[w].peak;
+  return sum;
+}
+
+std::string watts_text(const Watts& watts) {
+  return watts.peak > 0
+             ? fmt::format("{} idle, {} at peak", three_digits(watts.idle), three_digits(watts.peak))
+             : "";
+}
+
+std::string bandwidth_text(const TopologyFacts& facts, const Topology& topology) {
+  if (!facts.bisection_bandwidth) return "too large to count";
+  return fmt::format("{} {}", text(*facts.bisection_bandwidth),
+                     topology.half_duplex() ? "for both ways together" : "each way");
+}
 
 int run(const Session& session, Words& words) {
   words.options.complete();
@@ -33,31 +55,38 @@ int run(const Session& session, Words& words) {
     words.options.set("on", words.spec);
   else
     words.network.topology = words.spec;
-  const int hosts =
-      words.spec == "crossbar" ? ranks_asked_for(session.catalog, words.network, words.options).front() : 1;
-  const auto topology = make_topology(session.catalog, words.network, words.options, hosts);
+  const Network network(session.catalog, words.network, words.options);
+  const bool open = !network.topology_known();
+  const auto topology = network.topology(open ? network.ranks_asked_for(words.options).front() : 1);
   const TopologyFacts facts = facts_of(*topology);
+  const Watts watts = watts_of(*topology);
   if (!words.draw.empty()) write_file(words.draw, topology_svg(*topology));
 
-  const auto text = [](const std::optional<int>& n) {
+  const auto number = [](const std::optional<int>& n) {
     return n ? fmt::format("{}", *n) : std::string("too large to count");
   };
   const Table table =
       facts_table({{"hosts", fmt::format("{}", facts.hosts)},
                    {"switches", fmt::format("{}", facts.switches)},
                    {"cables", fmt::format("{}", facts.cables)},
-                   {"diameter", text(facts.diameter)},
-                   {"bisection", facts.bisection ? text(facts.bisection) + " cables" : text({})}});
+                   {"diameter", number(facts.diameter)},
+                   {"bisection", facts.bisection ? number(facts.bisection) + " cables" : number({})},
+                   {"bisection bandwidth", bandwidth_text(facts, *topology)},
+                   {"watts", watts_text(watts)}});
   deliver(session, words.options, [&](const std::string& format, Style style) -> std::string {
-    if (format == "json") {
-      Json out{{"schema", "paradl.topology/1"},
-               {"topology", topology->text()},
-               {"hosts", facts.hosts},
-               {"switches", facts.switches},
-               {"cables", facts.cables}};
+    if (format == "json" || format == "jsonl") {
+      Json out = json_header("paradl.topology/1", session.arguments, network.inputs());
+      out["topology"] = topology->text();
+      out["hosts"] = facts.hosts;
+      out["switches"] = facts.switches;
+      out["cables"] = facts.cables;
       out["diameter"] = facts.diameter ? Json(*facts.diameter) : Json();
       out["bisection_cables"] = facts.bisection ? Json(*facts.bisection) : Json();
-      return json_text(out);
+      out["bisection_bandwidth_bytes_per_s"] =
+          facts.bisection_bandwidth ? Json(facts.bisection_bandwidth->base()) : Json();
+      if (watts.peak > 0) out["watts"] = {{"idle", watts.idle}, {"peak", watts.peak}};
+      out["duplex"] = topology->half_duplex() ? "half" : "full";
+      return format == "json" ? json_text(out) : out.dump() + "\n";
     }
     if (format != "text") return render_table(format, table);
     return topology->text() + "\n\n" + to_text(table, style).text;
@@ -74,7 +103,7 @@ void define_topology(const Arguments& root, Session& session, Action& action) {
   command.text("ACTION", words->verb, {.help = "show", .required = true});
   command.text("SPEC", words->spec,
                {.help = "torus:8,8, dln:4,2 ... or the name of a system", .required = true});
-  define_network(command, words->network);
+  define_wires(command, words->network);
   command.text("--draw", words->draw, {.help = "draw it there", .meta = "FILE.svg"});
   words->options.define_only(command, {"gpus", "format"});
   command.footer(R"(Examples:

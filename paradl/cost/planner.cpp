@@ -101,6 +101,9 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
     for (const Term t : {Term::forward, Term::backward, Term::recompute, Term::bubble})
       (*out.cost)[t] *= whole;
   }
+  for (const Pricer::GradientGroup& group : pricer_.gradient_groups())
+    if (group.asked)
+      out.allreduce = std::min(group.asked->fidelity, out.allreduce.value_or(group.asked->fidelity));
   finish(out, setting_);
   return out;
 }

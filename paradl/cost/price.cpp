@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "paradl/mesh/measured_cost.hpp"
 #include "paradl/mesh/routed.hpp"
 
 namespace paradl {
@@ -11,7 +12,7 @@ namespace {
 
 /// A cut of n parts: inner ones trade rows with two neighbours, one after the other; with two parts each has
 /// one.
-Seconds halo_time(int n, Halo rows, Bytes row, const Linear& message) {
+Seconds halo_time(int n, Halo rows, Bytes row, const MessageCost& message) {
   if (n < 2) return {};
   if (n == 2) {
     const double most = std::max(rows.before, rows.after);
@@ -36,7 +37,32 @@ std::array<int, 4 * most_axes + 3> key_of(const Mesh& mesh, AxisSet set, int dim
   return key;
 }
 
+/// How the groups of a set lie: so many neighbouring GPUs are in different groups, so many of these in one,
+/// and so on in turn. Zero ends it.
+std::array<int, most_axes + 1> spread_of(const Mesh& mesh, AxisSet set) {
+  std::array<int, most_axes + 1> out{};
+  std::size_t at = 0;
+  bool in = false;
+  out[0] = 1;
+  for (int a = mesh.axes - 1; a >= 0; --a) {
+    if (bool(set & axis_bit(a)) != in) {
+      in = !in;
+      out[++at] = 1;
+    }
+    out[at] *= mesh.axis[std::size_t(a)].parts.total;
+  }
+  return out;
+}
+
+constexpr double most_followed = 1 << 17;  // GPUs of a machine whose levels are followed as a tree
+
 }  // namespace
+
+Pricer::Pricer(const Setting& setting)
+    : setting_(setting), links_are_measured_(has_measured_links(setting.machine)) {
+  if (setting.training.allreduce && !setting.topology && setting.machine.gpus() <= most_followed)
+    levels_ = levels_topology(setting.machine);
+}
 
 int network_hop(const Setting& setting) {
   return setting.topology && setting.machine.levels.size() == 1 ? 0 : 1;
@@ -60,36 +86,35 @@ bool can_sum(const Path& path, const Setting& setting) {
 void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
   parts_[0] = 1;
   cut_ = {1, 1, 1};
-  halo_phi_ = 1;
   for (int a = 0; a < mesh.axes; ++a) {
     const auto i = std::size_t(a);
     const Axis& axis = mesh.axis[i];
     const AxisSet bit = axis_bit(a);
     for (std::size_t set = 0; set < bit; ++set) parts_[set | bit] = parts_[set] * axis.parts.total;
     axis_path_[i] = group(mesh, bit);
-    for (std::size_t op = 0; op < collectives; ++op) cost_[i][op] = cost(Collective(op), axis_path_[i]);
+    for (std::size_t op = 0; op < collectives; ++op) cost_[i][op] = cost_of(Collective(op), axis_path_[i]);
     if (axis.strategy->input == Placement::split_space) {
       cut_ = axis.parts.cut;
       for (int d = 0; d < 3; ++d) {
         if (cut_[std::size_t(d)] < 2) continue;
-        const Path path = neighbours(mesh, a, d);
-        halo_message_[std::size_t(d)] = cost(Collective::point_to_point, path);
-        halo_phi_ = std::max(halo_phi_, path.outermost().phi);
+        Path& path = halo_path_[std::size_t(d)];
+        path = neighbours(mesh, a, d);
+        halo_message_[std::size_t(d)] = cost_of(Collective::point_to_point, path);
       }
     }
     if (layout.role[i].front() == Role::stage) {
       stage_path_ = neighbours(mesh, a, -1);
-      stage_message_ = cost(Collective::point_to_point, stage_path_);
+      stage_message_ = cost_of(Collective::point_to_point, stage_path_);
     }
   }
   gradients_ = 0;
   for (const Layout::Gradients& kind : layout.gradients) {
     assert(gradients_ < gradient_.size());
     const auto group_of = [&](AxisSet set, const Path& path) -> GradientGroup {
-      return {kind, set, path, cost(Collective::allreduce, path), curve_of(path)};
+      return {kind, set, path, cost_of(Collective::allreduce, path), asked_sum(mesh, set, path)};
     };
     GradientGroup chosen = group_of(kind.summed, group(mesh, kind.summed));
-    if (parts_[kind.alike] > 1 && parts_[kind.summed] > 1) {
+    if (setting_.training.wide_sums && parts_[kind.alike] > 1 && parts_[kind.summed] > 1) {
       const auto wider = AxisSet(kind.summed | kind.alike);
       if (const Path path = group(mesh, wider); can_sum(path, setting_)) {
         const GradientGroup all = group_of(wider, path);
@@ -101,41 +126,62 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
   }
 }
 
+MessageCost Pricer::cost_of(Collective operation, const Path& path) {
+  const Linear specified = cost(operation, path);
+  if (!links_are_measured_) return {specified};
+  std::array<double, 17> key{double(operation)};
+  for (std::size_t k = 0; k < std::size_t(path.hops); ++k) {
+    key[1 + 2 * k] = path.hop[k].size;
+    key[2 + 2 * k] = path.hop[k].phi;
+  }
+  const auto known = measured_.find(key);
+  if (known != measured_.end()) return {specified, &known->second};
+  return {specified, &measured_.emplace(key, measured_cost(operation, path, setting_.machine)).first->second};
+}
+
 Path Pricer::group(const Mesh& mesh, AxisSet set) {
-  const Path counted = group_path(mesh, set, setting_.machine);
-  if (!setting_.topology) return counted;
+  if (!setting_.topology) return group_path(mesh, set, setting_.machine);
   const auto key = key_of(mesh, set, -2);
   const auto known = routed_.find(key);
   if (known != routed_.end()) return known->second;
+  const Path counted = group_path(mesh, set, setting_.machine);
   return routed_.emplace(key, route_groups(counted, mesh, set, *setting_.topology, network_hop(setting_)))
       .first->second;
 }
 
 Path Pricer::neighbours(const Mesh& mesh, int axis, int dim) {
-  const Path counted = neighbour_path(mesh, axis, dim, setting_.machine);
-  if (!setting_.topology) return counted;
+  if (!setting_.topology) return neighbour_path(mesh, axis, dim, setting_.machine);
   const auto key = key_of(mesh, axis_bit(axis), dim);
   const auto known = routed_.find(key);
   if (known != routed_.end()) return known->second;
+  const Path counted = neighbour_path(mesh, axis, dim, setting_.machine);
   return routed_
       .emplace(key, route_neighbours(counted, mesh, axis, dim, *setting_.topology, network_hop(setting_)))
       .first->second;
 }
 
-/// What the algorithm that was asked for costs a group: its nodes inside, and all beyond them as one level.
-const Curve* Pricer::curve_of(const Path& path) {
-  const Algorithm* algorithm = setting_.training.allreduce;
-  if (!algorithm || path.size() <= 1) return nullptr;
+/// What the algorithm that was asked for costs: found once for all meshes that spread its groups alike.
+const AskedSum* Pricer::asked_sum(const Mesh& mesh, AxisSet set, const Path& path) {
+  if (!setting_.training.allreduce || path.size() <= 1) return nullptr;
+  const auto key = spread_of(mesh, set);
+  if (const auto known = asked_.find(key); known != asked_.end()) return &known->second;
+  return &asked_.emplace(key, find_sum(mesh, set, path)).first->second;
+}
+
+/// Message by message if they can be followed. Else by its closed form: nodes inside, and all beyond them as
+/// one level.
+AskedSum Pricer::find_sum(const Mesh& mesh, AxisSet set, const Path& path) const {
+  const Algorithm& algorithm = *setting_.training.allreduce;
   const Job job = job_of(path, setting_);
+  if (const Topology* topology = wires())
+    if (auto routed = route_exchange(algorithm, job, mesh, set, *topology)) return {*std::move(routed)};
   Ways ways{.inner = path.hop[0], .outer = path.outermost()};
   if (network_hop(setting_) == 0) ways.inner = {.size = 1};
   ways.outer.size = path.size() / ways.inner.size;
   if (setting_.topology) ways.ports = ports_of(*setting_.topology);
-  const auto& [node, beyond, next, ports] = ways;
-  const std::array<double, 8> key{node.size, beyond.size, node.link.alpha.base(),   node.link.beta.base(),
-                                  node.phi,  beyond.phi,  beyond.link.alpha.base(), beyond.link.beta.base()};
-  if (const auto known = curves_.find(key); known != curves_.end()) return &known->second;
-  return &curves_.emplace(key, algorithm->closed_form(job, ways)).first->second;
+  return {
+      {.time = algorithm.closed_form(job, ways), .phi = path.outermost().phi, .wire = path.outermost().wire},
+      NetworkFidelity::closed_form};
 }
 
 Seconds Pricer::statistics_cost(const Cell& cell, Bytes m) const {
@@ -144,24 +190,36 @@ Seconds Pricer::statistics_cost(const Cell& cell, Bytes m) const {
   return {};
 }
 
-Seconds Pricer::price_halo(const Cell& cell, double samples, bool forward) const {
+/// Of x forward, of dy backward.
+Seconds Pricer::price_halo(const Cell& cell, double samples, bool of_x) const {
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
   const Bytes item = item_bytes(setting_.training.precision).activation;
-  const Shape& shape = forward ? layer.x : layer.y;
+  const Shape& shape = of_x ? layer.x : layer.y;
   Seconds time;
   for (int d = 0; d < shape.dims; ++d) {
     const auto i = std::size_t(d);
     if (cut_[i] < 2) continue;
     double row = shape.channels * samples /
-                 parts_[forward ? cell.halo_divided : cell.dy_divided];  // items of one row, one plane in 3-D
+                 parts_[of_x ? cell.halo_divided : cell.dy_divided];  // items of one row, one plane in 3-D
     for (std::size_t o = 0; o < 3; ++o)
       if (o != i) row *= shape.extent[o] / cut_[o];
-    time += halo_time(cut_[i], forward ? x_halo(layer, d) : dy_halo(layer, d), row * item, halo_message_[i]);
+    time += halo_time(cut_[i], of_x ? x_halo(layer, d) : dy_halo(layer, d), row * item, halo_message_[i]);
   }
   return time;
 }
 
-CellCost Pricer::price_cell(const Cell& cell, double samples) const {
+std::optional<PassTimes> Pricer::measured_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,
+                                                 double samples) {
+  if (!setting_.times.profile) return {};
+  const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
+  const CutLayer key{layer.shape_class, samples, cut_of(layout, cell, mesh)};
+  const auto known = passes_.find(key);
+  if (known != passes_.end()) return known->second;
+  return passes_.emplace(key, setting_.times.profile->find(local_layer(layer, key.cut, samples)))
+      .first->second;
+}
+
+CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& mesh, double samples) {
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
   const LayerTime& time = setting_.times.layer[std::size_t(cell.layer)];
   const ItemBytes bytes = item_bytes(setting_.training.precision);
@@ -171,12 +229,17 @@ CellCost Pricer::price_cell(const Cell& cell, double samples) const {
   out.forward = share * time.FW;
   out.backward = share * time.BW;
   out.update = time.WU / parts_[cell.weights];
+  if (const auto passes = measured_passes(layout, cell, mesh, samples)) {
+    out.forward = passes->forward;
+    out.backward = passes->backward();
+    out.update = passes->update;
+  }
   out.gradient = layer.weights / parts_[cell.weights] * bytes.sent_gradient;
   for (const Exchange& e : cell.forward) out.forward_exchange += time_of(e, samples);
   for (const Exchange& e : cell.backward) out.backward_exchange += time_of(e, samples);
   if (cell.halo_axis >= 0) {
     out.forward_halo = price_halo(cell, samples, true);
-    out.backward_halo = price_halo(cell, samples, false);
+    out.backward_halo = price_halo(cell, samples, setting_.training.halos_of_dx);
   }
   if (setting_.training.synchronised_batch_norm && cell.samples) {
     // Mean and variance forward, their gradients backward: two numbers a channel.
@@ -192,7 +255,8 @@ Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh&
   const double samples =
       batch / setting_.training.micro_batches;  // of one micro-batch, before any axis cuts it
   cells_.resize(layout.cells.size());
-  for (std::size_t i = 0; i < layout.cells.size(); ++i) cells_[i] = price_cell(layout.cells[i], samples);
+  for (std::size_t i = 0; i < layout.cells.size(); ++i)
+    cells_[i] = price_cell(layout, layout.cells[i], mesh, samples);
 
   Breakdown out;
   if (plan.stages == 1)

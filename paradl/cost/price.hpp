@@ -1,12 +1,15 @@
 #pragma once
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "paradl/cost/breakdown.hpp"
 #include "paradl/cost/setting.hpp"
 #include "paradl/cost/stages.hpp"
-#include "paradl/strategy/place.hpp"
+#include "paradl/mesh/routed_exchange.hpp"
+#include "paradl/network/fabric.hpp"
+#include "paradl/strategy/local.hpp"
 
 namespace paradl {
 
@@ -30,10 +33,23 @@ Job job_of(const Path& path, const Setting& setting);
 /// Whether the algorithm that was asked for can do it.
 bool can_sum(const Path& path, const Setting& setting);
 
+/// Time by bytes: linear, or as it was measured.
+struct MessageCost {
+  Linear specified;
+  const Curve* measured = nullptr;
+  Seconds operator()(Bytes m) const { return measured ? (*measured)(m) : specified(m); }
+};
+
+/// What the algorithm that was asked for takes to sum gradients, and how that was found.
+struct AskedSum {
+  RoutedExchange exchange;
+  NetworkFidelity fidelity = NetworkFidelity::link_load;  // closed form: too many messages to follow
+};
+
 /// Prices placed workloads. It owns the scratch memory, so that pricing allocates nothing; one per thread.
 class Pricer {
  public:
-  explicit Pricer(const Setting& setting) : setting_(setting) {}
+  explicit Pricer(const Setting& setting);
 
   /// One iteration over `batch` samples. `plan` has one stage where no axis is a pipeline.
   Breakdown price(const Layout& layout, const StagePlan& plan, const Mesh& mesh, double batch);
@@ -56,27 +72,29 @@ class Pricer {
     Layout::Gradients of;
     AxisSet set;
     Path path;
-    Linear rings;                  // a ring on every level
-    const Curve* curve = nullptr;  // of the algorithm that was asked for instead
-    Seconds allreduce(Bytes m) const { return curve ? (*curve)(m) : rings(m); }
+    MessageCost rings;                // a ring on every level
+    const AskedSum* asked = nullptr;  // by the algorithm that was asked for instead
+    Seconds allreduce(Bytes m) const { return asked ? asked->exchange.time(m) : rings(m); }
     bool has(const Cell& cell) const { return of.summed == cell.summed && of.alike == cell.alike; }
   };
-  /// Flows that share a port when halos are traded, along the extent where it is worst.
-  double halo_phi() const { return halo_phi_; }
+  /// Between neighbours along one extent of a cut.
+  const Path& halo_path(int dim) const { return halo_path_[std::size_t(dim)]; }
   /// What a stage passes on to the next for one micro-batch.
   struct Transfer {
     Bytes bytes;
     Seconds time;
-    double phi;
-    std::string_view level;
+    Hop hop;
   };
   Transfer transfer(const StageKind& kind, double samples) const;
+  /// The wires on which the algorithm that was asked for is followed; nullptr: none was, or they are too
+  /// many.
+  const Topology* wires() const { return setting_.topology ? setting_.topology : levels_.get(); }
   std::span<const GradientGroup> gradient_groups() const { return {gradient_.data(), gradients_}; }
 
  private:
   void price_mesh(const Layout& layout, const Mesh& mesh);
-  CellCost price_cell(const Cell& cell, double samples) const;
-  Seconds price_halo(const Cell& cell, double samples, bool forward) const;
+  CellCost price_cell(const Layout& layout, const Cell& cell, const Mesh& mesh, double samples);
+  Seconds price_halo(const Cell& cell, double samples, bool of_x) const;
   void price_single(const Layout& layout, Breakdown& out) const;
   void price_pipeline(const Layout& layout, const StagePlan& plan, double samples, Breakdown& out) const;
   bool fills_buckets(const Layout& layout, const Run& run, Bytes bucket) const;
@@ -90,21 +108,37 @@ class Pricer {
   // Of the mesh that is being priced:
   std::array<double, 1u << most_axes> parts_{};  // product of the sizes of a set of axes
   std::array<Path, most_axes> axis_path_{};
-  std::array<std::array<Linear, collectives>, most_axes> cost_{};  // by axis and collective
-  Path stage_path_;                                                // between neighbouring stages
-  Linear stage_message_;
-  std::array<Linear, 3> halo_message_{};  // between neighbours along each extent
-  double halo_phi_ = 1;
+  std::array<std::array<MessageCost, collectives>, most_axes> cost_{};  // by axis and collective
+  Path stage_path_;                                                     // between neighbouring stages
+  MessageCost stage_message_;
+  std::array<Path, 3> halo_path_{};  // between neighbours along each extent
+  std::array<MessageCost, 3> halo_message_{};
   static constexpr std::size_t most_gradient_groups = 16;
   std::array<GradientGroup, most_gradient_groups> gradient_{};
   std::size_t gradients_ = 0;
   Seconds statistics_cost(const Cell& cell, Bytes m) const;
   Path group(const Mesh& mesh, AxisSet set);
   Path neighbours(const Mesh& mesh, int axis, int dim);
-  const Curve* curve_of(const Path& path);
-  // What takes long to find out is kept: routes on a topology, and curves of algorithms.
+  MessageCost cost_of(Collective operation, const Path& path);
+  /// Measured times of a cell's passes, if there are any.
+  std::optional<PassTimes> measured_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,
+                                           double samples);
+  const AskedSum* asked_sum(const Mesh& mesh, AxisSet set, const Path& path);
+  AskedSum find_sum(const Mesh& mesh, AxisSet set, const Path& path) const;
+  std::shared_ptr<const Topology>
+      levels_;  // as a tree, where an algorithm was asked for and no network named
+  // What takes long to find out is kept: routes on a topology, and what algorithms take.
   std::map<std::array<int, 4 * most_axes + 3>, Path> routed_;
-  std::map<std::array<double, 8>, Curve> curves_;
+  std::map<std::array<int, most_axes + 1>, AskedSum> asked_;
+  std::map<std::array<double, 17>, Curve> measured_;  // by operation, and size and phi of each hop
+  bool links_are_measured_;
+  struct CutLayer {
+    int shape_class;
+    double samples;
+    Cut cut;
+    friend auto operator<=>(const CutLayer&, const CutLayer&) = default;
+  };
+  std::map<CutLayer, std::optional<PassTimes>> passes_;
   std::array<int, 3> cut_{1, 1, 1};
 };
 

@@ -50,7 +50,7 @@ Pricer::Transfer Pricer::transfer(const StageKind& kind, double samples) const {
     sent +=
         tensor.items * samples / parts_[tensor.divided] * item_bytes(setting_.training.precision).activation;
   const Hop& hop = stage_path_.outermost();
-  return {sent, stage_message_(sent), hop.phi, hop.level};
+  return {sent, stage_message_(sent), hop};
 }
 
 void Pricer::price_pipeline(const Layout& layout, const StagePlan& plan, double samples,

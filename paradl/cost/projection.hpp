@@ -5,6 +5,7 @@
 
 #include "paradl/cost/breakdown.hpp"
 #include "paradl/cost/setting.hpp"
+#include "paradl/network/fabric.hpp"
 #include "paradl/strategy/table.hpp"
 
 namespace paradl {
@@ -38,6 +39,9 @@ struct Projection {
   double iterations = 1;          // I: per epoch
   std::optional<Breakdown> cost;  // none where a grid breaks a bound and its cost has no meaning
   Limits limits;
+  /// How the exchange of gradients was found, where an algorithm was asked for: by following its messages, or
+  /// by its closed form if some group has too many of them.
+  std::optional<NetworkFidelity> allreduce = {};
   Seconds serial;  // one GPU, the same samples, memory set aside
   /// The iteration beside other jobs, where the system says how they slow its network. Never mixed with
   /// `cost`.

@@ -19,6 +19,12 @@ struct Training {
   bool overlap = true;                         // gradient exchange behind the backward pass
   Reduction reduction = Reduction::allreduce;  // what ends a sum over filters or channels
   bool synchronised_batch_norm = false;
+  /// Backward, the edges of dx are sent to their owners and added there, in place of edges of dy that are
+  /// fetched: the same work where a layer has as many filters as channels.
+  bool halos_of_dx = false;
+  /// PEs that have the same gradient take part in its sum where that is faster; otherwise only those do that
+  /// have addends.
+  bool wide_sums = true;
   bool ceil_iterations = false;          // rounds I = D/B up, as the authors' tool does
   std::optional<double> gamma;           // the paper's memory reuse factor instead of our own accounting
   Bytes bucket{25e6};                    // gradients are sent in pieces of this size (PyTorch's default)

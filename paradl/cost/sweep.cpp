@@ -25,23 +25,6 @@ void factor(int p, std::size_t axes, int least, std::vector<int>& prefix,
   }
 }
 
-/// A mesh for each way to cut space, if an axis does that and its cut is not settled.
-void add_meshes(const StrategyName& strategy, const std::vector<Parts>& sizes, int extents,
-                std::vector<Mesh>& out) {
-  Mesh mesh;
-  int open = -1;
-  for (std::size_t a = 0; a < strategy.axes.size(); ++a) {
-    const bool settled = sizes[a].cut != std::array{1, 1, 1};
-    if (cuts_space(*strategy.axes[a]) && !settled) open = int(a);
-    mesh.axis[std::size_t(mesh.axes++)] = {strategy.axes[a], sizes[a]};
-  }
-  if (open < 0) return out.push_back(mesh);
-  for (const auto& cut : cuts(sizes[std::size_t(open)].total, extents)) {
-    mesh.axis[std::size_t(open)].parts.cut = cut;
-    out.push_back(mesh);
-  }
-}
-
 /// How far a projection is from fitting: the worst ratio of what is asked to what there is.
 double excess(const Projection& p) {
   double worst = 1;
@@ -51,6 +34,23 @@ double excess(const Projection& p) {
 }
 
 }  // namespace
+
+std::vector<Mesh> meshes(const StrategyName& strategy, const std::vector<Parts>& sizes, int extents) {
+  Mesh mesh;
+  int open = -1;
+  for (std::size_t a = 0; a < strategy.axes.size(); ++a) {
+    const bool settled = sizes[a].cut != std::array{1, 1, 1};
+    if (cuts_space(*strategy.axes[a]) && !settled) open = int(a);
+    mesh.axis[std::size_t(mesh.axes++)] = {strategy.axes[a], sizes[a]};
+  }
+  if (open < 0) return {mesh};
+  std::vector<Mesh> out;
+  for (const auto& cut : cuts(sizes[std::size_t(open)].total, extents)) {
+    mesh.axis[std::size_t(open)].parts.cut = cut;
+    out.push_back(mesh);
+  }
+  return out;
+}
 
 std::vector<std::array<int, 3>> cuts(int parts, int extents) {
   std::vector<std::array<int, 3>> out;
@@ -76,7 +76,8 @@ std::vector<Mesh> meshes(const StrategyName& strategy, int p, int extents) {
   for (const std::vector<int>& size : sizes) {
     std::vector<Parts> parts;
     for (const int n : size) parts.push_back({.total = n});
-    add_meshes(strategy, parts, extents, out);
+    const auto cut = meshes(strategy, parts, extents);
+    out.insert(out.end(), cut.begin(), cut.end());
   }
   return out;
 }
@@ -97,11 +98,9 @@ std::vector<Projection> sweep(const Question& question, const Workload& work, co
       // one.
       const bool proper = strategy.axes.empty() ? p == 1 : p >= (1 << strategy.axes.size());
       if (!question.named && !proper) continue;
-      std::vector<Mesh> grids;
-      if (question.grid)
-        add_meshes(strategy, *question.grid, std::max(1, work.input.dims), grids);
-      else
-        grids = meshes(strategy, p, std::max(1, work.input.dims));
+      const int extents = std::max(1, work.input.dims);
+      const auto grids =
+          question.grid ? meshes(strategy, *question.grid, extents) : meshes(strategy, p, extents);
       if (!question.named && grids.front().axes > 1 && grids.front().axis[0].parts.total == 1)
         continue;  // p is prime
       const std::size_t start = out.size();

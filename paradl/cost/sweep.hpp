@@ -25,6 +25,9 @@ struct Question {
 /// where p allows that.
 std::vector<Mesh> meshes(const StrategyName& strategy, int p, int extents);
 
+/// The meshes of these sizes: one for each way to cut space, if an axis does that and its cut is not settled.
+std::vector<Mesh> meshes(const StrategyName& strategy, const std::vector<Parts>& sizes, int extents);
+
 /// The cuts of space into `parts` along up to `extents` extents.
 std::vector<std::array<int, 3>> cuts(int parts, int extents);
 

@@ -191,6 +191,8 @@ void rank(std::vector<Projection>& projections) { std::ranges::stable_sort(proje
 std::string reason(std::string_view rule, double value, double bound, std::string_view layer) {
   if (rule == memory_rule)
     return fmt::format("needs {}, the device has {}", text(Bytes{value}), text(Bytes{bound}));
+  if (rule == allreduce_rule && bound <= 1)
+    return fmt::format("the allreduce that was asked for cannot serve {} ranks, nor fewer", value);
   if (rule == allreduce_rule)
     return fmt::format(
         "the allreduce that was asked for cannot serve {} ranks; below them, {} is the most it can", value,

@@ -1,8 +1,10 @@
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "paradl/machine/machine.hpp"
+#include "paradl/machine/profile.hpp"
 #include "paradl/spec/precision.hpp"
 #include "paradl/workload/workload.hpp"
 
@@ -15,8 +17,9 @@ struct LayerTime {
 
 struct LayerTimes {
   std::vector<LayerTime> layer;
-  std::string source;        // "roofline", "model file": what the answer says it used
-  bool update_known = true;  // measured totals of the paper have no weight update in them
+  std::string source;                      // "roofline", "model file": what the answer says it used
+  std::shared_ptr<const Profile> profile;  // to be asked first, by local shape
+  bool update_known = true;                // measured totals of the paper have no weight update in them
 };
 
 /// Times of one unsplit layer on one device. Without measurements this is a roofline: the longer of

@@ -1,5 +1,6 @@
 #pragma once
 #include "paradl/core/quantity.hpp"
+#include "paradl/spec/measured_link.hpp"
 
 namespace paradl {
 
@@ -7,6 +8,14 @@ namespace paradl {
 struct Link {
   Seconds alpha;
   SecondsPerByte beta;
+};
+
+/// Alpha and beta of one message of an operation's ring, for buffers from `from` bytes up to, but not
+/// including, `below`.
+struct MeasuredLink {
+  LinkOperation operation = LinkOperation::point_to_point;
+  Bytes from, below;
+  Link link;
 };
 
 }  // namespace paradl

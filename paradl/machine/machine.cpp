@@ -28,7 +28,13 @@ Machine build_machine(const SystemSpec& spec) {
                               .inside = inside,
                               .link = {level.latency, 1.0 / level.bandwidth},
                               .ports = ports,
-                              .watts = level.watts});
+                              .watts = level.watts,
+                              .measured = {}});
+    for (const MeasuredLinkSpec& m : level.measured)
+      machine.levels.back().measured.push_back({.operation = m.operation,
+                                                .from = m.from,
+                                                .below = m.below,
+                                                .link = {m.latency, 1.0 / m.bandwidth}});
     inside *= level.size;
     ports_below = ports;
     size_below = level.size;
@@ -37,9 +43,13 @@ Machine build_machine(const SystemSpec& spec) {
 }
 
 Machine congested(Machine machine, double factor) {
+  const auto slow_down = [factor](Link& link) {
+    link.alpha *= factor;
+    link.beta *= factor;
+  };
   for (std::size_t k = machine.levels.size() > 1 ? 1 : 0; k < machine.levels.size(); ++k) {
-    machine.levels[k].link.alpha *= factor;
-    machine.levels[k].link.beta *= factor;
+    slow_down(machine.levels[k].link);
+    for (MeasuredLink& measured : machine.levels[k].measured) slow_down(measured.link);
   }
   return machine;
 }

@@ -16,6 +16,7 @@ struct Level {
   Link link;
   double ports = 1;  // through which one unit of the level below leaves
   std::optional<Watts> watts;
+  std::vector<MeasuredLink> measured;
 };
 
 /// What a network runs on.

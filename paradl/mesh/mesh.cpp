@@ -68,9 +68,13 @@ Path climb(const Lines& lines, double gpus, const Machine& machine, FlowsOut flo
         gpus <= level.gpus ? lines.product(fitting, gpus) : lines.product(shared_by_all, level.gpus);
     // What leaves a unit of this level has left the smaller units inside it, through their ports.
     double phi = 1;
-    for (std::size_t j = 0; j <= k; ++j)
-      phi = std::max(phi, flows_out(machine.levels[j].inside, below) / machine.levels[j].ports);
-    path.hop[k] = {.size = members / below, .link = level.link, .phi = phi, .level = level.name};
+    std::size_t narrow = k;
+    for (std::size_t j = 0; j <= k; ++j) {
+      const double flows = flows_out(machine.levels[j].inside, below) / machine.levels[j].ports;
+      if (flows > phi) phi = flows, narrow = j;
+    }
+    path.hop[k] = {
+        .size = members / below, .link = level.link, .phi = phi, .level = level.name, .narrow = int(narrow)};
     path.hops = int(k) + 1;
     below = members;
     if (gpus <= level.gpus) break;

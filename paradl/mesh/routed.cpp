@@ -22,22 +22,10 @@ Hop send_all(Hop hop, int gpus, const Topology& topology, Target target_of) {
   Reach reach;
   for (const Flow& flow : flows.flows) reach.add(topology, flow.source, flow.target);
   hop.link = reach.link();
-  hop.phi = link_load(flows, topology, seats).phi;
+  const Timing load = link_load(flows, topology, seats);
+  hop.phi = load.phi;
+  hop.wire = load.wire;
   return hop;
-}
-
-/// The members of a group in their order: how far each is from the first.
-std::vector<int> offsets(const Mesh& mesh, AxisSet set) {
-  std::vector<int> out{0};
-  for (int a = mesh.axes - 1; a >= 0; --a) {
-    if (!(set & axis_bit(a))) continue;
-    const int n = mesh.axis[std::size_t(a)].parts.total, stride = int(mesh.stride(a));
-    std::vector<int> more;
-    for (int k = 0; k < n; ++k)
-      for (const int offset : out) more.push_back(offset + k * stride);
-    out = std::move(more);
-  }
-  return out;
 }
 
 /// The place of GPU r in its group, along the same axes.
@@ -55,8 +43,21 @@ int place_in_group(int r, const Mesh& mesh, AxisSet set) {
 
 }  // namespace
 
+std::vector<int> member_offsets(const Mesh& mesh, AxisSet set) {
+  std::vector<int> out{0};
+  for (int a = mesh.axes - 1; a >= 0; --a) {
+    if (!(set & axis_bit(a))) continue;
+    const int n = mesh.axis[std::size_t(a)].parts.total, stride = int(mesh.stride(a));
+    std::vector<int> more;
+    for (int k = 0; k < n; ++k)
+      for (const int offset : out) more.push_back(offset + k * stride);
+    out = std::move(more);
+  }
+  return out;
+}
+
 Path route_groups(Path path, const Mesh& mesh, AxisSet set, const Topology& topology, int first) {
-  const std::vector<int> member = offsets(mesh, set);
+  const std::vector<int> member = member_offsets(mesh, set);
   int inside = 1;
   for (int k = 0; k < path.hops; ++k) {
     Hop& hop = path.hop[std::size_t(k)];

@@ -1,8 +1,13 @@
 #pragma once
+#include <vector>
+
 #include "paradl/mesh/mesh.hpp"
 #include "paradl/network/topology.hpp"
 
 namespace paradl {
+
+/// The members of a group along `set` in their order, innermost axis first: how far each is from the first.
+std::vector<int> member_offsets(const Mesh& mesh, AxisSet set);
 
 // group_path() and neighbour_path() count the flows that share a port, which is all there is to know of a
 // tree of levels. On another topology the way of each flow decides: these take a path, send the flows of all

@@ -64,9 +64,16 @@ struct Algorithm {
   Curve (*closed_form)(const Job&, const Ways&);
   /// What the reader of an answer should know: "" if nothing. nullptr: never anything.
   std::string (*remark)(const Job&) = nullptr;
+  /// Of a pipeline: steps until the farthest rank has its first segment. Its schedule heeds Job::segments.
+  int (*rounds)(const Job&) = nullptr;
+  /// Its times are those of a library's own tables, which no schedule gives.
+  bool tabulated = false;
 
   bool serves(Operation operation) const;
 };
+
+/// Into which a pipeline may cut a buffer: of 1 GiB these are 256 KiB each, and more do not pay.
+inline constexpr int most_segments = 1 << 12;
 
 /// All algorithms, in report order.
 std::span<const Algorithm* const> algorithms();

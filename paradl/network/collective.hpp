@@ -21,6 +21,8 @@ struct Hop {
   Link link;
   double phi = 1;
   std::string_view level;
+  int narrow = 0;  // the level whose ports they share, where flows were counted
+  int wire = -1;   // the wire that they share, where flows were routed
 };
 
 /// How a group of PEs is spread over the machine, innermost level first.

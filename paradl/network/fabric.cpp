@@ -1,6 +1,7 @@
 #include "paradl/network/fabric.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "paradl/network/reach.hpp"
 #include "paradl/network/topology/optical.hpp"
@@ -18,12 +19,12 @@ Schedule shift(int ranks, int distance) {
   return out;
 }
 
-Seconds setup_of(const Schedule& schedule, const Fabric& fabric) {
-  const auto* optical = dynamic_cast<const OpticalTopology*>(fabric.topology.get());
-  return optical ? reconfiguration_time(schedule, *optical, fabric.seats) : Seconds{};
-}
-
 }  // namespace
+
+Seconds setup_of(const Schedule& schedule, const Topology& topology, std::span<const int> seats) {
+  const auto* optical = dynamic_cast<const OpticalTopology*>(&topology);
+  return optical ? reconfiguration_time(schedule, *optical, seats) : Seconds{};
+}
 
 int hosts_of_a_switch(const Topology& topology) {
   if (topology.node_size() > 1) return topology.node_size();
@@ -59,6 +60,15 @@ Ways ways_of(const Fabric& fabric) {
   return ways;
 }
 
+Timing timing_of(const Schedule& schedule, const Fabric& fabric, NetworkFidelity fidelity) {
+  Timing timing = fidelity == NetworkFidelity::flows
+                      ? simulate_flows(schedule, *fabric.topology, fabric.seats)
+                      : link_load(schedule, *fabric.topology, fabric.seats);
+  if (const auto* optical = dynamic_cast<const OpticalTopology*>(fabric.topology.get()))
+    timing.time += reconfiguration_time(schedule, *optical, fabric.seats);
+  return timing;
+}
+
 bool is_small(const Algorithm& algorithm, const Job& job, NetworkFidelity fidelity) {
   // Everybody to everybody is the square of the ranks; the others grow with them, some times their logarithm.
   const bool square = job.operation == Operation::all_to_all || algorithm.name == "ps-sharded" ||
@@ -81,12 +91,10 @@ CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric&
   }
   const Schedule schedule = algorithm.schedule(job);
   out.steps = schedule.length();
-  out.timing = fidelity == NetworkFidelity::flows ? simulate_flows(schedule, *fabric.topology, fabric.seats)
-                                                  : link_load(schedule, *fabric.topology, fabric.seats);
+  out.timing = timing_of(schedule, fabric, fidelity);
+  out.timing.time += setup_of(schedule, *fabric.topology, fabric.seats);
   if (fidelity == NetworkFidelity::closed_form)
-    out.timing.time = out.closed_form;
-  else
-    out.timing.time += setup_of(schedule, fabric);
+    out.link_load = std::exchange(out.timing.time, out.closed_form);
   out.joules = joules_of(schedule, fabric, out.timing.time);
   return out;
 }

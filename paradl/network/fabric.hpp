@@ -35,13 +35,20 @@ Ways ways_of(const Fabric& fabric);
 struct CollectiveTime {
   Timing timing;        // phi, wire and step are those of the link loads, also beside a closed form
   Seconds closed_form;  // always
+  std::optional<Seconds> link_load = {};  // beside a closed form, where the schedule is small enough
   int steps = 0;
   std::optional<double> joules;  // of the cables in use, where it is known what they draw
 };
+/// A schedule's own time, by link loads or by flows; the set-up of circuits counts, too.
+Timing timing_of(const Schedule& schedule, const Fabric& fabric, NetworkFidelity fidelity);
+
 /// Whether a schedule has so few messages that it can be built and followed in seconds.
 bool is_small(const Algorithm& algorithm, const Job& job, NetworkFidelity fidelity);
 CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric& fabric,
                        NetworkFidelity fidelity);
+
+/// What has to be set up before a schedule can run: circuits, where there are some.
+Seconds setup_of(const Schedule& schedule, const Topology& topology, std::span<const int> seats);
 
 /// What the cables that a schedule uses draw while it runs: idle all the time, at their peak while something
 /// is on them. Nothing if no wire says.

@@ -2,18 +2,22 @@
 
 #include <algorithm>
 
+#include "paradl/network/contention.hpp"
+
 namespace paradl {
 
 FlowSimulation::FlowSimulation(const Schedule& schedule, const Topology& topology, const Routes& routes,
                                Effort effort)
     : schedule_(schedule),
-      routes_(routes),
-      rates_(topology, routes),
+      routes_(effort == Effort::least ? contended(schedule, topology, routes) : routes),
+      rates_(topology, routes_),
       events_(schedule.flows.size()),
       step_(schedule.flows.size()),
       rank_(static_cast<std::size_t>(schedule.ranks)),
       flow_(schedule.flows.size()),
-      effort_(effort) {}
+      effort_(effort) {
+  if (effort == Effort::least) latest_ = alike_ = find_alike(schedule, routes_);
+}
 
 double FlowSimulation::run(std::size_t first_step, double clock) {
   list_own_flows(first_step);
@@ -71,32 +75,60 @@ void FlowSimulation::post_flows(std::uint32_t r) {
   RankState& rank = rank_[r];
   rank.pending = std::uint32_t(rank.own_end - rank.own);
   for (std::size_t i = rank.own; i < rank.own_end; ++i) {
-    const std::uint32_t f = own_[i];
-    FlowState& flow = flow_[f];
-    if (flow.phase == Phase::idle) {
+    FlowState& flow = flow_[own_[i]];
+    if (flow.phase == Phase::idle)
       flow.phase = Phase::posted;
-    } else {  // the other end was first, so it starts now
-      flow.phase = Phase::waiting;
-      events_.set(f, rank.clock + routes_.route[f].latency);
-    }
+    else
+      start(own_[i], rank.clock);  // the other end was first
   }
+}
+
+void FlowSimulation::start(std::uint32_t f, double time) {
+  const Route& route = routes_.route[f];
+  const double bytes = schedule_.flows[f].bytes.base();
+  const bool alone = route.count == 0;
+  const double next_event = time + route.latency + (alone ? bytes * route.beta : 0);
+  if (!alike_.empty()) {
+    std::uint32_t& latest = latest_[alike_[f]];
+    FlowState& other = flow_[latest];
+    const bool begins = other.phase == Phase::waiting || other.phase == Phase::alone;
+    if (begins && together(events_.time_of(latest), next_event)) {
+      flow_[f] = {.phase = Phase::joined, .leader = latest, .next = other.next};
+      other.next = f;
+      ++other.many;
+      return;
+    }
+    latest = f;
+  }
+  flow_[f] = {.phase = alone ? Phase::alone : Phase::waiting, .leader = f, .next = f};
+  events_.set(f, next_event);
 }
 
 void FlowSimulation::handle(std::uint32_t f, double time) {
   FlowState& flow = flow_[f];
   const double bytes = schedule_.flows[f].bytes.base();
-  if (flow.phase == Phase::sending) {
-    rates_.leave(f);
-    finish(f, time);
-  } else if (bytes > 0 && routes_.route[f].beta > 0) {
-    flow = {.phase = Phase::sending, .left = bytes, .since = time, .rate = 0};
-    rates_.enter(f);
+  if (flow.phase == Phase::waiting && bytes > 0 && routes_.route[f].beta > 0) {
+    flow.phase = Phase::sending;
+    flow.left = bytes;
+    flow.since = time;
+    rates_.enter(f, flow.many);
   } else {
+    if (flow.phase == Phase::sending) rates_.leave(f);
     finish(f, time);
   }
 }
 
-void FlowSimulation::finish(std::uint32_t f, double time) {
+/// All for whom a flow stands.
+void FlowSimulation::finish(std::uint32_t leader, double time) {
+  std::uint32_t f = leader;
+  do {
+    const std::uint32_t next = flow_[f].next;
+    finish_one(f, time);
+    f = next;
+  } while (f != leader);
+}
+
+void FlowSimulation::finish_one(std::uint32_t f, double time) {
   flow_[f].phase = Phase::idle;
   for (const std::int32_t end : {schedule_.flows[f].source, schedule_.flows[f].target}) {
     RankState& rank = rank_[std::size_t(end)];
@@ -181,15 +213,24 @@ void FlowSimulation::write_state(const Step& step, int repetition, double now) {
   for (std::size_t f = step.first; f < step.first + step.count; ++f) {
     const Flow& message = schedule_.flows[f];
     const FlowState& flow = flow_[f];
-    double left = 0;
-    if (flow.phase == Phase::waiting)
-      left = (events_.time_of(std::uint32_t(f)) - now) / std::max(routes_.route[f].latency, instant);
-    if (flow.phase == Phase::sending)
-      left = (flow.left - flow.rate * (now - flow.since)) / message.bytes.base();
-    state_.push_back(2.0 * int(flow.phase) + left);
+    const std::uint32_t leader = flow.phase == Phase::joined ? flow.leader : std::uint32_t(f);
+    state_.push_back(2.0 * int(flow_[leader].phase) + part_left(leader, now));
     state_.push_back(rank_[std::size_t(message.source)].repetition - repetition);
     state_.push_back(rank_[std::size_t(message.target)].repetition - repetition);
   }
+}
+
+/// Of the phase that it is in, between 0 and 1.
+double FlowSimulation::part_left(std::uint32_t f, double now) const {
+  const FlowState& flow = flow_[f];
+  const Route& route = routes_.route[f];
+  const double bytes = schedule_.flows[f].bytes.base();
+  const auto until_event = [&] { return events_.time_of(f) - now; };
+  if (flow.phase == Phase::waiting) return until_event() / std::max(route.latency, instant);
+  if (flow.phase == Phase::alone)
+    return until_event() / std::max(route.latency + bytes * route.beta, instant);
+  if (flow.phase == Phase::sending) return (flow.left - flow.rate * (now - flow.since)) / bytes;
+  return 0;
 }
 
 }  // namespace paradl

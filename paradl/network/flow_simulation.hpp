@@ -22,19 +22,30 @@ class FlowSimulation {
     std::uint32_t pending = 0;  // flows until it may go on
     double clock = 0;           // when it began the present step
   };
-  enum class Phase : std::uint8_t { idle, posted, waiting, sending };  // posted: by one of its two ends
+  enum class Phase : std::uint8_t {
+    idle,
+    posted,   // by one of its two ends
+    joined,   // under way, and another flow that is alike stands for it
+    waiting,  // for its latency
+    alone,    // waiting and sending: it shares no wire
+    sending
+  };
   struct FlowState {
     Phase phase = Phase::idle;
-    double left = 0;   // B at `since`
-    double since = 0;  // s
-    double rate = 0;   // B/s from then on
+    std::uint32_t leader = 0;          // that stands for it: itself, or the one that it has joined
+    std::uint32_t next = 0, many = 1;  // of those for which it stands: the next one of the list; their number
+    double left = 0;                   // B at `since`
+    double since = 0;                  // s
+    double rate = 0;                   // B/s from then on
   };
 
   void list_own_flows(std::size_t first_step);
   void enter_step(std::uint32_t rank);
   void post_flows(std::uint32_t rank);
+  void start(std::uint32_t flow, double time);
   void handle(std::uint32_t flow, double time);
   void finish(std::uint32_t flow, double time);
+  void finish_one(std::uint32_t flow, double time);
   void go_on(std::uint32_t rank);
   void share_wires(double now);
 
@@ -42,15 +53,18 @@ class FlowSimulation {
   void skip_repetitions(double now);
   bool alone_under_way(const Step& step) const;
   void write_state(const Step& step, int repetition, double now);
+  double part_left(std::uint32_t flow, double now) const;
 
   const Schedule& schedule_;
-  const Routes& routes_;
+  Routes routes_;  // as far as flows meet
   MaxMin rates_;
   EventQueue events_;
   std::vector<std::uint32_t> own_;   // flows of rank 0 in the order of steps, then those of rank 1, ...
   std::vector<std::uint32_t> step_;  // of each flow
   std::vector<RankState> rank_;
   std::vector<FlowState> flow_;
+  std::vector<std::uint32_t> alike_;   // of each flow: the first one that is like it; none: all are followed
+  std::vector<std::uint32_t> latest_;  // of each such first one: the last leader
 
   // To find out that a repeated step only repeats.
   Effort effort_;

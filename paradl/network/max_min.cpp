@@ -24,13 +24,11 @@ MaxMin::MaxMin(const Topology& topology, const Routes& routes)
     wire_[w].bandwidth = 1 / topology.wires()[w].link.beta.base();
     fastest_ = std::max(fastest_, wire_[w].bandwidth);
   }
-  for (std::size_t f = 0; f < flow_.size(); ++f)
-    flow_[f].weight = 1 / std::max(routes.route[f].latency, least_latency);
 }
 
 // Steps that are twins share their crossings. No harm is done: the flows of a pair of twins have the same
 // ranks, and a rank is in one step at a time.
-void MaxMin::enter(std::uint32_t flow) {
+void MaxMin::enter(std::uint32_t flow, std::uint32_t count) {
   const Route& route = routes_.route[flow];
   for (std::uint32_t c = route.first; c < route.first + route.count; ++c) {
     const auto w = std::uint32_t(routes_.wires[c]);
@@ -38,11 +36,13 @@ void MaxMin::enter(std::uint32_t flow) {
     crossing_[c] = {.flow = flow, .before = none, .after = wire.head};
     if (wire.head != none) crossing_[wire.head].before = c;
     wire.head = c;
-    ++wire.flows;
+    wire.flows += count;
+    wire.gained = true;
     touch(w);
   }
-  flow_[flow].level = infinite;  // it would take all it can get
-  flow_[flow].binding = none;
+  flow_[flow] = {.weight = count / std::max(route.latency, least_latency),
+                 .level = infinite,  // it would take all it can get
+                 .count = count};
   entered_.push_back(flow);
 }
 
@@ -53,7 +53,7 @@ void MaxMin::leave(std::uint32_t flow) {
     const Crossing& gone = crossing_[c];
     (gone.before != none ? crossing_[gone.before].after : wire_[w].head) = gone.after;
     if (gone.after != none) crossing_[gone.after].before = gone.before;
-    --wire_[w].flows;
+    wire_[w].flows -= flow_[flow].count;
     touch(w);
   }
   if (flow_[flow].level == infinite) std::erase(entered_, flow);  // gone before it had a rate
@@ -68,13 +68,13 @@ void MaxMin::touch(std::uint32_t wire) {
 std::span<const std::uint32_t> MaxMin::settle() {
   for (const std::uint32_t flow : entered_) release(flow);
   for (const std::uint32_t w : touched_) {
-    wire_[w].touched = false;
-    if (wire_[w].flows == 0) continue;
-    if (can_bind(wire_[w])) {
+    const bool gained = wire_[w].gained && can_bind(wire_[w]);
+    wire_[w].touched = wire_[w].gained = false;
+    if (gained) {
       open(w);
       release_higher(w);
-    } else if (const std::uint32_t last = crossing_[wire_[w].head].flow; flow_[last].binding == w) {
-      release(last);
+    } else {
+      release_bound_by(w);  // who is bound by others does not care that there is more room
     }
   }
   entered_.clear();
@@ -143,9 +143,12 @@ double MaxMin::full_level(std::uint32_t wire) const {
 
 /// The flows that are bound by an open wire, and by the wires that open with them.
 void MaxMin::release_bound() {
-  for (; spread_ < open_.size(); ++spread_)
-    for (std::uint32_t c = wire_[open_[spread_]].head; c != none; c = crossing_[c].after)
-      if (flow_[crossing_[c].flow].binding == open_[spread_]) release(crossing_[c].flow);
+  for (; spread_ < open_.size(); ++spread_) release_bound_by(open_[spread_]);
+}
+
+void MaxMin::release_bound_by(std::uint32_t wire) {
+  for (std::uint32_t c = wire_[wire].head; c != none; c = crossing_[c].after)
+    if (flow_[crossing_[c].flow].binding == wire) release(crossing_[c].flow);
 }
 
 /// Progressive filling: the wire that is full at the lowest level binds all who wait for it; what they then

@@ -17,12 +17,16 @@ class MaxMin {
  public:
   MaxMin(const Topology& topology, const Routes& routes);
 
-  void enter(std::uint32_t flow);
+  /// So many flows that are alike and go together; `flow` stands for all of them.
+  void enter(std::uint32_t flow, std::uint32_t count = 1);
   void leave(std::uint32_t flow);
 
   /// Shares the wires again after flows came and went. Returns those that have another rate than before.
   std::span<const std::uint32_t> settle();
-  double rate(std::uint32_t flow) const { return flow_[flow].weight * flow_[flow].level; }  // B/s
+  /// Of each of those that go together.
+  double rate(std::uint32_t flow) const {  // B/s
+    return flow_[flow].weight * flow_[flow].level / flow_[flow].count;
+  }
 
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -32,14 +36,15 @@ class MaxMin {
     std::uint32_t flow = none, before = none, after = none;
   };
   struct WireState {
-    std::uint32_t head = none;             // of its crossings
-    std::uint32_t flows = 0, waiting = 0;  // on it; those of them that wait for a level
-    bool touched = false, open = false;
-    double bandwidth = 0;         // B/s
-    double left = 0, weight = 0;  // for those that wait; theirs
+    std::uint32_t head = none;                           // of its crossings
+    std::uint32_t flows = 0, waiting = 0;                // on it; those of them that wait for a level
+    bool touched = false, gained = false, open = false;  // gained: flows, since the wires were shared
+    double bandwidth = 0;                                // B/s
+    double left = 0, weight = 0;                         // for those that wait; theirs
   };
   struct FlowState {
-    double weight = 0, level = 0;
+    double weight = 0, level = 0;  // the weight of all that go together
+    std::uint32_t count = 1;
     std::uint32_t binding = none;            // wire
     bool released = false, waiting = false;  // those that wait are released
   };
@@ -58,6 +63,7 @@ class MaxMin {
   void touch(std::uint32_t wire);
   void open(std::uint32_t wire);
   void release(std::uint32_t flow);
+  void release_bound_by(std::uint32_t wire);
   void release_higher(std::uint32_t wire);
   void release_bound();
   double full_level(std::uint32_t wire) const;

@@ -24,6 +24,7 @@ struct Route {
 
 /// The way of every flow of a schedule. Steps that send the same between the same ranks are routed once.
 struct Routes {
+  Routes() = default;
   Routes(const Schedule& schedule, const Topology& topology, std::span<const int> seats);
 
   std::vector<int> wires;         // of all routes, one after the other

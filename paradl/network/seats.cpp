@@ -42,12 +42,9 @@ std::vector<int> round_robin(int unit, int ranks, int hosts) {
   return seats;
 }
 
-std::vector<int> from_file(const std::string& name, int ranks, int hosts) {
-  std::error_code failed;
-  if (!std::filesystem::exists(name, failed))
-    throw UsageError(fmt::format("no placement `{}`, and no file of that name", shortened(name)),
-                     std::string(forms));
-  std::istringstream in(read_source(name).text);
+std::vector<int> from_file(const SourceText& file, int ranks, int hosts) {
+  const std::string& name = file.file;
+  std::istringstream in(file.text);
   std::vector<int> seats;
   std::vector<bool> taken(std::size_t(hosts), false);
   std::string line;
@@ -58,7 +55,8 @@ std::vector<int> from_file(const std::string& name, int ranks, int hosts) {
     int host = -1;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), host);
     const auto refuse = [&](std::string_view why) {
-      throw UsageError(fmt::format("{}, line {}: `{}` {}", name, number, shortened(word), why));
+      throw UsageError(fmt::format("{}, line {}: `{}` {}", name, number, shortened(word), why),
+                       "write one host a line, each once");
     };
     if (error != std::errc{} || end != word.data() + word.size() || host < 0 || host >= hosts)
       refuse(fmt::format("is not a host from 0 to {}", hosts - 1));
@@ -72,22 +70,40 @@ std::vector<int> from_file(const std::string& name, int ranks, int hosts) {
   return seats;
 }
 
+void refuse_too_many(int ranks, const Topology& topology) {
+  if (ranks > topology.hosts())
+    throw UsageError(
+        fmt::format("{} ranks do not fit on the {} hosts of `{}`", ranks, topology.hosts(), topology.text()),
+        fmt::format("seat {} or fewer", topology.hosts()));
+}
+
 }  // namespace
 
+bool is_seats_file(std::string_view text) {
+  if (text == "consecutive" || text.starts_with("round-robin:") || text.starts_with("random:")) return false;
+  std::error_code failed;
+  if (std::filesystem::exists(text, failed)) return true;
+  const std::string near =
+      did_you_mean(text.substr(0, text.find(':')), {"consecutive", "round-robin", "random"});
+  throw UsageError(fmt::format("no placement `{}`, and no file of that name", shortened(std::string(text))),
+                   near.empty() ? std::string(forms) : near);
+}
+
+std::vector<int> read_seats(const SourceText& file, int ranks, const Topology& topology) {
+  refuse_too_many(ranks, topology);
+  return from_file(file, ranks, topology.hosts());
+}
+
 std::vector<int> read_seats(std::string_view text, int ranks, const Topology& topology) {
+  if (is_seats_file(text)) return read_seats(read_source(std::string(text)), ranks, topology);
+  refuse_too_many(ranks, topology);
   const int hosts = topology.hosts();
-  if (ranks > hosts)
-    throw UsageError(
-        fmt::format("{} ranks do not fit on the {} hosts of `{}`", ranks, hosts, topology.text()));
   if (text == "consecutive") return consecutive(ranks);
   if (text.starts_with("round-robin:"))
     return round_robin(number_after<int>(text, "round-robin:"), ranks, hosts);
-  if (text.starts_with("random:")) {
-    std::vector<int> seats = Dice(number_after<std::uint64_t>(text, "random:")).shuffled(hosts);
-    seats.resize(std::size_t(ranks));
-    return seats;
-  }
-  return from_file(std::string(text), ranks, hosts);
+  std::vector<int> seats = Dice(number_after<std::uint64_t>(text, "random:")).shuffled(hosts);
+  seats.resize(std::size_t(ranks));
+  return seats;
 }
 
 }  // namespace paradl

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "paradl/machine/link.hpp"
+#include "paradl/spec/document.hpp"
+#include "paradl/spec/system_spec.hpp"
 
 namespace paradl {
 
@@ -47,7 +49,8 @@ class Topology {
   /// inside.
   virtual std::vector<Place> places() const;
 
-  const std::string& text() const { return text_; }  // as it was asked for: "torus:8,8"
+  const std::string& text() const { return text_; }                    // as it was asked for: "torus:8,8"
+  const std::optional<SourceText>& source() const { return source_; }  // the file it was read from, if any
   int hosts() const { return hosts_; }
   int vertices() const { return vertices_; }  // hosts first, then switches
   int switches() const { return vertices_ - hosts_; }
@@ -56,9 +59,15 @@ class Topology {
   /// The wire the other way on the same cable; itself where both share one.
   int back(int wire) const { return half_duplex_ ? wire : wire ^ 1; }
 
-  /// What every cable draws.
-  void set_watts(double idle, double peak) {
-    for (Wire& wire : wires_) wire.idle = idle * wire.cables, wire.peak = peak * wire.cables;
+  /// How many of the wires join nodes: they come first, those inside nodes follow.
+  virtual std::size_t wires_outside() const { return wires_.size(); }
+
+  /// What one cable draws: between nodes, and inside them.
+  void set_watts(const Watts& outside, const Watts& inside) {
+    for (std::size_t w = 0; w < wires_.size(); ++w) {
+      const Watts& each = w < wires_outside() ? outside : inside;
+      wires_[w].idle = each.idle * wires_[w].cables, wires_[w].peak = each.peak * wires_[w].cables;
+    }
   }
 
  protected:
@@ -70,6 +79,7 @@ class Topology {
   int add_cable(int from, int to, const Link& link, int cables = 1);
 
   std::string text_;
+  std::optional<SourceText> source_;
   int hosts_ = 0, vertices_ = 0;
   std::vector<Wire> wires_;
   bool half_duplex_ = false;
@@ -124,6 +134,9 @@ struct TopologyFacts {
   int hosts = 0, switches = 0, cables = 0;
   std::optional<int> diameter;   // wires on the longest of the shortest ways between hosts
   std::optional<int> bisection;  // fewest cables between the first and the last half of the hosts
+  /// The least that all cables between these halves carry, each with its own bandwidth: in one direction, or
+  /// in both together where they share cables.
+  std::optional<Bandwidth> bisection_bandwidth;
 };
 TopologyFacts facts_of(const Topology& topology);
 
@@ -131,5 +144,8 @@ TopologyFacts facts_of(const Topology& topology);
 /// neighbouring hosts in turn; `random:SEED`: anywhere; or a file with one host a line (`#` starts a
 /// comment). UsageError if a host is out of range or taken twice.
 std::vector<int> read_seats(std::string_view text, int ranks, const Topology& topology);
+std::vector<int> read_seats(const SourceText& file, int ranks, const Topology& topology);
+/// Whether the word names a file. UsageError if it is neither a rule nor a file.
+bool is_seats_file(std::string_view text);
 
 }  // namespace paradl

@@ -1,11 +1,37 @@
 #include "paradl/report/answer.hpp"
 
+#include <fmt/format.h>
+
 namespace paradl {
 
 double model_flop(const Setting& setting, double batch) {
   constexpr double passes = 3;  // forward, and backward with respect to inputs and weights
   constexpr double flop_per_mac = 2;
   return passes * flop_per_mac * setting.work.train_macs() * batch;
+}
+
+std::string allreduce_text(const Training& training) {
+  if (!training.allreduce) return {};
+  const std::string_view name = training.allreduce->name;
+  return name.starts_with("sparse") ? fmt::format("{}:{}", name, training.density) : std::string(name);
+}
+
+std::string allreduce_basis(const Training& training, const std::vector<Projection>& results) {
+  if (!training.allreduce) return {};
+  int followed = 0, formula = 0;
+  for (const Projection& p : results)
+    if (p.allreduce) ++(*p.allreduce == NetworkFidelity::link_load ? followed : formula);
+  const std::string name = allreduce_text(training);
+  constexpr std::string_view on_wires = "message by message on the wires (link-load)";
+  if (formula == 0)
+    return followed == 0 ? fmt::format("Allreduce: {}.", name)
+                         : fmt::format("Allreduce: {}, {}.", name, on_wires);
+  if (training.allreduce->tabulated)
+    return fmt::format("Allreduce: {}, by NCCL's own model (closed form).", name);
+  const std::string_view why = "too many messages to follow";
+  if (followed == 0) return fmt::format("Allreduce: {}, by its closed form: {}.", name, why);
+  return fmt::format("Allreduce: {}, {}; {} of {} results by its closed form: {}.", name, on_wires, formula,
+                     formula + followed, why);
 }
 
 double tokens_per_sample(const Workload& work) { return work.tokens ? work.input.positions() : 0; }

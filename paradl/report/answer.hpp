@@ -27,6 +27,11 @@ struct Answer {
 /// Model flop of one iteration (forward and backward), for utilisation.
 double model_flop(const Setting& setting, double batch);
 
+/// The allreduce that was asked for, as it is typed: "sparse-ring:0.0078". Empty if none was.
+std::string allreduce_text(const Training& training);
+/// How it was priced: "Allreduce: hd, message by message on the wires." Empty if none was asked for.
+std::string allreduce_basis(const Training& training, const std::vector<Projection>& results);
+
 /// Tokens per sample, or 0 where samples are no sequences.
 double tokens_per_sample(const Workload& work);
 

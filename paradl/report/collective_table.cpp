@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "paradl/report/json.hpp"
+
 namespace paradl {
 namespace {
 
@@ -51,6 +53,29 @@ std::string name_of(const CollectiveResult& r) {
   return r.chosen.empty() ? r.algorithm : fmt::format("{} ({})", r.algorithm, r.chosen);
 }
 
+/// Not beside a closed form of a schedule that is too large to be made.
+bool knows_steps(const CollectiveResult& r) { return r.cost.steps > 0 || r.gpus == 1; }
+void add_steps(const CollectiveResult& r, Row& row) {
+  row.values.resize(row.values.size() + 2);
+  if (!knows_steps(r)) return;
+  row.values.end()[-2] = r.cost.timing.phi;
+  row.values.back() = double(r.cost.steps);
+}
+
+/// Beside other jobs, and what cables draw: of one result, at the end of its row.
+const std::vector<Column> last_columns{{"congested_low", "congested from", Holds::seconds, 6},
+                                       {"congested_typical", "typically", Holds::seconds, 6},
+                                       {"congested_high", "up to", Holds::seconds, 6},
+                                       {"energy", "energy", Holds::joules, 6}};
+void add_last(const CollectiveResult& r, Row& row) {
+  const std::size_t first = row.values.size();
+  row.values.resize(first + last_columns.size());  // none of them applies, unless ...
+  if (r.congested)
+    for (std::size_t i = 0; const Seconds time : {r.congested->low, r.congested->typical, r.congested->high})
+      row.values[first + i++] = time.base();
+  if (r.cost.joules) row.values.back() = *r.cost.joules;
+}
+
 Json result(const CollectiveResult& r) {
   Json out{{"operation", r.operation},
            {"algorithm", r.algorithm},
@@ -64,7 +89,12 @@ Json result(const CollectiveResult& r) {
   }
   out["time_s"] = r.cost.timing.time.base();
   out["closed_form_s"] = r.cost.closed_form.base();
-  if (r.cost.steps > 0 || r.gpus == 1) {
+  if (r.cost.link_load) out["link_load_s"] = r.cost.link_load->base();
+  if (r.congested) {
+    const auto& [low, typical, high] = *r.congested;
+    out["congested_time_s"] = {{"low", low.base()}, {"typical", typical.base()}, {"high", high.base()}};
+  }
+  if (knows_steps(r)) {
     out["phi"] = r.cost.timing.phi;
     out["steps"] = r.cost.steps;
   }
@@ -89,16 +119,17 @@ Table collective_table(const std::vector<CollectiveResult>& results) {
                           {"closed_form", "closed form", Holds::seconds, 6},
                           {"phi", "phi", Holds::count, 7},
                           {"steps", "steps", Holds::count, 7},
-                          {"bus_bandwidth", "bus bandwidth", Holds::bandwidth, 8},
-                          {"energy", "energy", Holds::joules, 6}}};
+                          {"bus_bandwidth", "bus bandwidth", Holds::bandwidth, 8}}};
+  table.columns.insert(table.columns.end(), last_columns.begin(), last_columns.end());
   for (const CollectiveResult& r : results) {
     Row row{.values = {r.operation, name_of(r), r.topology, double(r.gpus), r.bytes.base(),
                        std::string(fidelity_name(r.fidelity))}};
     if (r.refused.empty()) {
-      for (const double value : {r.cost.timing.time.base(), r.cost.closed_form.base(), r.cost.timing.phi,
-                                 double(r.cost.steps), r.bus_bandwidth.base()})
-        row.values.emplace_back(value);
-      if (r.cost.joules) row.values.emplace_back(*r.cost.joules);
+      row.values.emplace_back(r.cost.timing.time.base());
+      row.values.emplace_back(r.cost.closed_form.base());
+      add_steps(r, row);
+      row.values.emplace_back(r.bus_bandwidth.base());
+      add_last(r, row);
       if (!r.remark.empty())
         row.notes.push_back(note_of(table, fmt::format("{}: {}", r.algorithm, r.remark)));
     } else {
@@ -118,6 +149,7 @@ Table collective_comparison(const std::vector<CollectiveResult>& results) {
     table.columns.push_back({r->algorithm, r->algorithm, Holds::seconds, 5});
   table.columns.push_back({"best", "best", Holds::text, 9});
   table.columns.push_back({"bus_bandwidth", "bus bandwidth", Holds::bandwidth, 8});
+  table.columns.insert(table.columns.end(), last_columns.begin(), last_columns.end());
   for (const auto& [question, group] : groups) {
     Row row{.values = {double(question.first), question.second}};
     for (const CollectiveResult* r : group) {
@@ -133,6 +165,7 @@ Table collective_comparison(const std::vector<CollectiveResult>& results) {
     if (const auto order = ranked(group); !order.empty()) {
       row.values.emplace_back(name_of(*order.front()));
       row.values.emplace_back(order.front()->bus_bandwidth.base());
+      add_last(*order.front(), row);
     }
     table.rows.push_back(std::move(row));
   }
@@ -156,28 +189,35 @@ Table best_collectives(const std::vector<CollectiveResult>& results) {
                           {"bus_bandwidth", "bus bandwidth", Holds::bandwidth, 8},
                           {"next", "next best", Holds::text, 6},
                           {"behind", "behind", Holds::share, 6}}};
+  table.columns.insert(table.columns.end(), last_columns.begin(), last_columns.end());
   for (const auto& [question, group] : by_question(results)) {
     const auto order = ranked(group);
     Row row{.values = {double(question.first), question.second}};
     if (!order.empty()) {
       const CollectiveResult& best = *order.front();
       row.values.emplace_back(name_of(best));
-      for (const double value : {best.cost.timing.time.base(), best.cost.timing.phi, double(best.cost.steps),
-                                 best.bus_bandwidth.base()})
-        row.values.emplace_back(value);
+      row.values.emplace_back(best.cost.timing.time.base());
+      add_steps(best, row);
+      row.values.emplace_back(best.bus_bandwidth.base());
+      row.values.resize(row.values.size() + 2);  // the next one, if there is one
       if (order.size() > 1) {
-        row.values.emplace_back(name_of(*order[1]));
+        row.values.end()[-2] = name_of(*order[1]);
         if (best.cost.timing.time > Seconds{})
-          row.values.emplace_back(order[1]->cost.timing.time / best.cost.timing.time - 1);
+          row.values.back() = order[1]->cost.timing.time / best.cost.timing.time - 1;
       }
+      add_last(best, row);
+      if (!best.remark.empty())
+        row.notes.push_back(note_of(table, fmt::format("{}: {}", best.algorithm, best.remark)));
     }
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
-std::string collective_json(const std::vector<CollectiveResult>& results) {
-  Json out{{"schema", "paradl.collective/1"}, {"version", PARADL_VERSION}, {"results", Json::array()}};
+std::string collective_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
+                            const std::vector<CollectiveResult>& results) {
+  Json out = json_header("paradl.collective/1", command, inputs);
+  out["results"] = Json::array();
   for (const CollectiveResult& r : results) out["results"].push_back(result(r));
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "paradl/cost/projection.hpp"
 #include "paradl/network/fabric.hpp"
+#include "paradl/report/answer.hpp"
 #include "paradl/report/table.hpp"
 
 namespace paradl {
@@ -16,10 +18,11 @@ struct CollectiveResult {
   NetworkFidelity fidelity = NetworkFidelity::closed_form;
   CollectiveTime cost;
   Bandwidth bus_bandwidth;
-  std::string chosen;   // what `auto` would take
-  std::string remark;   // what else to know of it
-  std::string refused;  // why it cannot be done; then the rest says nothing
-  std::string wire;     // the busiest, where there is contention
+  std::optional<Projection::Band> congested;  // beside other jobs; never mixed with `cost`
+  std::string chosen;                         // what `auto` would take
+  std::string remark;                         // what else to know of it
+  std::string refused;                        // why it cannot be done; then the rest says nothing
+  std::string wire;                           // the busiest, where there is contention
 };
 
 /// One row a result: for spreadsheets, and for one algorithm.
@@ -33,7 +36,8 @@ Table best_collectives(const std::vector<CollectiveResult>& results);
 std::vector<CollectiveResult> best_of(const std::vector<CollectiveResult>& results);
 
 /// Schema paradl.collective/1.
-std::string collective_json(const std::vector<CollectiveResult>& results);
+std::string collective_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
+                            const std::vector<CollectiveResult>& results);
 std::string collective_jsonl(const std::vector<CollectiveResult>& results);
 
 }  // namespace paradl

@@ -80,6 +80,12 @@ std::vector<Line> lines_of(const std::vector<Json>& results) {
   add("congested", "epoch beside other jobs", Holds::seconds, [](const Json& r) {
     return number(r, {"congested_time_s", "epoch_typical"});
   });
+  add("congested_low", "  at best", Holds::seconds, [](const Json& r) {
+    return number(r, {"congested_time_s", "epoch_low"});
+  });
+  add("congested_high", "  at worst", Holds::seconds, [](const Json& r) {
+    return number(r, {"congested_time_s", "epoch_high"});
+  });
   add("network_energy", "network energy", Holds::joules, [](const Json& r) {
     return number(r, {"network_energy_j", "epoch"});
   });
@@ -309,7 +315,7 @@ std::string verdict(const std::vector<Contestant>& sides) {
 }
 
 std::string basis(const std::vector<Contestant>& sides) {
-  std::vector<std::string> times, systems;
+  std::vector<std::string> times, systems, sums;
   const auto add = [](std::vector<std::string>& list, const std::string& item) {
     if (!item.empty() && std::ranges::find(list, item) == list.end()) list.push_back(item);
   };
@@ -318,11 +324,14 @@ std::string basis(const std::vector<Contestant>& sides) {
     const Json result = parsed(side);
     add(times, word(result, {"parameters", "layers"}));
     add(systems, word(result, {"system"}));
+    if (const std::string sum = word(result, {"parameters", "allreduce"}); !sum.empty())
+      add(sums, fmt::format("{} ({})", sum, word(result, {"parameters", "allreduce_fidelity"})));
     if (const std::string kind = word(result, {"parameters", "links"}); kind != "specified") links = kind;
   }
   if (times.empty()) return {};
-  return fmt::format("Layer times: {}. Links: {} of {}.\n", fmt::join(times, ", "), links,
-                     fmt::join(systems, ", "));
+  return fmt::format("Layer times: {}. Links: {} of {}.{}{}{}\n", fmt::join(times, ", "), links,
+                     fmt::join(systems, ", "), sums.empty() ? "" : " Allreduce: ", fmt::join(sums, ", "),
+                     sums.empty() ? "" : ".");
 }
 
 std::string comparison_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,

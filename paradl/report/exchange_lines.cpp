@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace paradl {
 namespace {
@@ -24,6 +24,13 @@ double parts_of(AxisSet set, const Mesh& mesh) {
   return out;
 }
 
+/// Who is asked about links.
+struct Asked {
+  const Setting& setting;
+  const Pricer& pricer;
+  Binding binding(const Hop& hop) const { return binding_of(hop, setting, pricer); }
+};
+
 bool is_ring(Collective operation) {
   return operation == Collective::allgather || operation == Collective::reduce_scatter ||
          operation == Collective::allreduce;
@@ -31,11 +38,11 @@ bool is_ring(Collective operation) {
 
 /// A ring on every level, each with what the levels inside it have left; other collectives are paced by the
 /// outermost level.
-std::vector<ExchangeStep> steps_of(Collective operation, const Path& path, Bytes m) {
+std::vector<ExchangeStep> steps_of(Collective operation, const Path& path, Bytes m, const Asked& asked) {
   if (!is_ring(operation)) {
     const Hop& hop = path.outermost();
     const double p = operation == Collective::point_to_point ? 0 : path.size();
-    return {{hop.level, p, m, hop.phi, cost(operation, path)(m)}};
+    return {{hop.level, p, m, hop.phi, cost(operation, path)(m), asked.binding(hop)}};
   }
   std::vector<ExchangeStep> out;
   for (int k = 0; k < path.hops; ++k) {
@@ -44,17 +51,17 @@ std::vector<ExchangeStep> steps_of(Collective operation, const Path& path, Bytes
     Path level;
     level.hop[0] = hop;
     level.hops = 1;
-    out.push_back({hop.level, hop.size, m, hop.phi, cost(operation, level)(m)});
+    out.push_back({hop.level, hop.size, m, hop.phi, cost(operation, level)(m), asked.binding(hop)});
     m = m / hop.size;
   }
   return out;
 }
 
 ExchangeLine line_of(Collective operation, std::string what, std::string axis, std::string layer,
-                     double count, Bytes m, const Path& path) {
+                     double count, Bytes m, const Path& path, const Asked& asked) {
   ExchangeLine out{std::move(what), std::move(axis), std::move(layer), count, m, {}, {}, {}};
   out.formula = text_of(operation).formula;
-  out.steps = steps_of(operation, path, m);
+  out.steps = steps_of(operation, path, m, asked);
   for (const ExchangeStep& step : out.steps) out.each += step.time;
   return out;
 }
@@ -72,8 +79,9 @@ std::vector<double> messages(int parts, Halo rows) {
   return out;
 }
 
-void add_halos(std::vector<ExchangeLine>& out, const Setting& setting, const Projection& p, const Cell& cell,
+void add_halos(std::vector<ExchangeLine>& out, const Asked& asked, const Projection& p, const Cell& cell,
                const std::string& name, bool forward) {
+  const Setting& setting = asked.setting;
   const Layer& layer = setting.work.layers[std::size_t(cell.layer)];
   const Shape& shape = forward ? layer.x : layer.y;
   const auto& cut = p.mesh.axis[std::size_t(cell.halo_axis)].parts.cut;
@@ -96,7 +104,7 @@ void add_halos(std::vector<ExchangeLine>& out, const Setting& setting, const Pro
       out.push_back(line_of(Collective::point_to_point,
                             fmt::format("halo of {}, {}", forward ? "x" : "dy", extent_name(d, shape.dims)),
                             axes_text(axis_bit(cell.halo_axis), p.mesh), name, S, m,
-                            neighbour_path(p.mesh, cell.halo_axis, d, setting.machine)));
+                            asked.pricer.halo_path(d), asked));
     }
   }
 }
@@ -106,17 +114,18 @@ void add_halos(std::vector<ExchangeLine>& out, const Setting& setting, const Pro
 std::vector<ExchangeLine> layer_exchanges(const Setting& setting, const Projection& p, const Cell& cell,
                                           const std::string& layer, const Pricer& pricer) {
   const double S = setting.training.micro_batches;
+  const Asked asked{setting, pricer};
   std::vector<ExchangeLine> out;
   const auto add = [&](const ExchangeList& list, const char* tensor) {
     for (const Exchange& e : list)
       out.push_back(line_of(e.operation, fmt::format("{} {}", text_of(e.operation).name, tensor),
                             axes_text(axis_bit(e.axis), p.mesh), layer, S, pricer.bytes_of(e, p.batch / S),
-                            pricer.path(e.axis)));
+                            pricer.path(e.axis), asked));
   };
   add(cell.forward, "y");
   add(cell.backward, "dy");
   if (cell.halo_axis >= 0)
-    for (const bool forward : {true, false}) add_halos(out, setting, p, cell, layer, forward);
+    for (const bool forward : {true, false}) add_halos(out, asked, p, cell, layer, forward);
   return out;
 }
 
@@ -136,10 +145,11 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
       if (group.has(layout.cells[i])) whole += layout.cells[i].count * pricer.cells()[i].gradient;
     if (!(group.allreduce(whole) > Seconds{})) continue;
     const char* what = pricer.gradient_groups().size() == 1 ? "all weights" : "weights";
-    if (group.curve) {
+    if (group.asked) {
       const Algorithm& algorithm = *setting.training.allreduce;
       const Hop& hop = group.path.outermost();
       const Seconds each = group.allreduce(whole);
+      const double phi = group.asked->exchange.phi;
       out.push_back({fmt::format("{} dw", algorithm.name),
                      axes_text(group.set, p.mesh),
                      what,
@@ -147,16 +157,17 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
                      whole,
                      each,
                      algorithm.formula,
-                     {{hop.level, group.path.size(), whole, hop.phi, each}}});
+                     {{hop.level, group.path.size(), whole, phi, each, binding_of(group, setting, pricer)}},
+                     group.asked->fidelity});
       continue;
     }
     out.push_back(line_of(Collective::allreduce, "allreduce dw", axes_text(group.set, p.mesh), what, 1, whole,
-                          group.path));
+                          group.path, {setting, pricer}));
   }
   for (const StageKind& kind : plan.kinds) {
     if (kind.sent.empty()) continue;
     const std::size_t next = std::size_t(kind.first) + 1;
-    const auto [bytes, each, phi, level] = pricer.transfer(kind, p.batch / S);
+    const auto [bytes, each, hop] = pricer.transfer(kind, p.batch / S);
     // Forward and backward, once for each micro-batch.
     out.push_back({"stage transfer",
                    "layer",
@@ -165,7 +176,7 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
                    bytes,
                    each,
                    text_of(Collective::point_to_point).formula,
-                   {{level, 0, bytes, phi, each}}});
+                   {{hop.level, 0, bytes, hop.phi, each, binding_of(hop, setting, pricer)}}});
   }
   std::erase_if(out, [](const ExchangeLine& e) { return !(e.each > Seconds{}); });
   std::ranges::stable_sort(out, std::greater{},
@@ -173,32 +184,27 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
   return out;
 }
 
-std::string contention_text(const std::vector<ExchangeLine>& lines, const Machine& machine) {
-  std::string out;
-  for (std::size_t k = 0; k < machine.levels.size(); ++k) {
-    const Level& level = machine.levels[k];
-    double phi = 1;
-    for (const ExchangeLine& line : lines)
-      for (const ExchangeStep& step : line.steps)
-        if (step.level == level.name) phi = std::max(phi, step.phi);
-    if (!(phi > 1)) continue;
-    if (!machine.topology.empty()) {
-      out += fmt::format(" φ = {:.3g} on {}: flows of the job share a wire of {}\n", phi, level.name,
-                         machine.topology);
-      continue;
+std::string contention_text(const std::vector<ExchangeLine>& lines) {
+  struct Shared {
+    std::string where, tail;
+    std::vector<std::string> exchanges;
+  };
+  std::vector<Shared> all;
+  for (const ExchangeLine& line : lines)
+    for (const ExchangeStep& step : line.steps) {
+      const Binding& binding = step.binding;
+      if (binding.link.empty()) continue;
+      Shared one{fmt::format("φ = {:.3g} on {}", step.phi, step.level), text_of(binding, step.phi), {}};
+      if (binding.steps > 0) one.where += fmt::format(", step {} of {}", binding.step, binding.steps);
+      const std::string name = fmt::format("{} over {}", line.what, line.axis);
+      auto same = std::ranges::find_if(
+          all, [&](const Shared& s) { return s.where == one.where && s.tail == one.tail; });
+      if (same == all.end()) same = all.insert(all.end(), std::move(one));
+      if (std::ranges::find(same->exchanges, name) == same->exchanges.end()) same->exchanges.push_back(name);
     }
-    // The narrowest way out on the path up to this level is what they share.
-    std::size_t narrow = k;
-    for (std::size_t j = 0; j <= k; ++j)
-      if (machine.levels[j].inside / machine.levels[j].ports >
-          machine.levels[narrow].inside / machine.levels[narrow].ports)
-        narrow = j;
-    const double ports = machine.levels[narrow].ports;
-    const std::string unit = narrow == 0 ? "GPU" : machine.levels[narrow - 1].name;
-    out += fmt::format(
-        " φ = {:.3g} on {}: {:.3g} flows leave a {} through {:.3g} port{}; {:.3g} ports would make it 1\n",
-        phi, level.name, phi * ports, unit, ports, ports == 1 ? "" : "s", std::ceil(phi * ports));
-  }
+  std::string out;
+  for (const Shared& s : all)
+    out += fmt::format(" {}, {}: {}\n", s.where, fmt::join(s.exchanges, ", "), s.tail);
   return out;
 }
 

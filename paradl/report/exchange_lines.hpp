@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "paradl/cost/planner.hpp"
+#include "paradl/report/binding.hpp"
 
 namespace paradl {
 
@@ -14,6 +15,7 @@ struct ExchangeStep {
   Bytes bytes;  // what the levels inside have left of the buffer
   double phi;
   Seconds time;
+  Binding binding = {};
 };
 
 /// One kind of collective or message of an iteration.
@@ -24,15 +26,16 @@ struct ExchangeLine {
   Seconds each;
   std::string_view formula;         // of each step
   std::vector<ExchangeStep> steps;  // innermost level first; they sum to `each`
+  NetworkFidelity fidelity = NetworkFidelity::closed_form;
 };
 
 /// All of the last projection that the pricer made, the most expensive first.
 std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projection& projection,
                                          const Layout& layout, const StagePlan& plan, const Pricer& pricer);
 
-/// Where flows of the job share a wire: "φ = 2 on rack: 4 flows leave a node through 2 ports; 4 ports would
-/// make it 1". One line for each level; empty if none do.
-std::string contention_text(const std::vector<ExchangeLine>& lines, const Machine& machine);
+/// Where flows of the job share a wire: "φ = 2 on rack for allreduce dw over data: 4 flows leave a node
+/// through 2 ports; 4 ports would make it 1". One line for each link; empty if none do.
+std::string contention_text(const std::vector<ExchangeLine>& lines);
 
 /// Those of one layer; `count` is of that layer alone.
 std::vector<ExchangeLine> layer_exchanges(const Setting& setting, const Projection& projection,

@@ -218,6 +218,12 @@ Json exchanges_json(const std::vector<ExchangeLine>& lines) {
     for (const ExchangeStep& s : e.steps) {
       Json step{{"level", s.level}, {"bytes", s.bytes.base()}, {"phi", s.phi}, {"time_s", s.time.base()}};
       if (s.p > 0) step["p"] = s.p;
+      if (const Binding& binding = s.binding; !binding.link.empty()) {
+        step["link"] = binding.link;
+        step["ports"] = binding.ports;
+        step["ports_for_phi_1"] = binding.enough;
+        if (binding.steps > 0) step["worst_step"] = binding.step, step["step_count"] = binding.steps;
+      }
       steps.push_back(std::move(step));
     }
     out.push_back({{"exchange", e.what},
@@ -227,6 +233,7 @@ Json exchanges_json(const std::vector<ExchangeLine>& lines) {
                    {"bytes", e.bytes.base()},
                    {"each_s", e.each.base()},
                    {"phi", e.steps.back().phi},
+                   {"fidelity", network_fidelities[std::size_t(e.fidelity)]},
                    {"formula", e.formula},
                    {"steps", std::move(steps)}});
   }

@@ -25,6 +25,8 @@ Table layer_table(const Setting& setting, const Projection& projection, const La
 /// D, B, I, p; sums over layers; alpha and beta of the links in use.
 std::string symbols_text(const Setting& setting, const Projection& projection, bool paper);
 std::string memory_text(const Setting& setting, const Projection& projection, bool paper);
+/// "80.1 s to 120 s per epoch, typically 95.0 s": beside other jobs. Only where `p.congested` is.
+std::string band_text(const Projection& p);
 std::string limits_text(const Projection& projection, const Workload& work);
 
 /// The projection's JSON with `explanation`, `exchanges` and, if asked for, `layers` in each result.

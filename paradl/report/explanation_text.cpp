@@ -88,6 +88,12 @@ std::string memory_text(const Setting& setting, const Projection& p, bool paper)
   return out;
 }
 
+std::string band_text(const Projection& p) {
+  const auto& [low, typical, high] = *p.congested;
+  return fmt::format("{} to {} per epoch, typically {}", text(p.iterations * low), text(p.iterations * high),
+                     text(p.iterations * typical));
+}
+
 std::string limits_text(const Projection& p, const Workload& work) {
   std::string out;
   for (const Limit& limit : p.limits.all()) {

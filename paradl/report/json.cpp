@@ -7,6 +7,7 @@
 #include <sha2.h>
 
 #include "paradl/feasibility/advice.hpp"
+#include "paradl/mesh/measured_cost.hpp"
 
 namespace paradl {
 namespace {
@@ -113,11 +114,14 @@ Json result(const Projection& p, const Answer& answer) {
   out["feasible"] = p.feasible();
   out["limits"] = limits(p, work);
   out["bottlenecks"] = found_bottlenecks(p, setting);
-  out["parameters"] = {{"layers", setting.times.source},
-                       {"links", "specified"},
+  const auto& profile = setting.times.profile;
+  out["parameters"] = {{"layers", profile ? "profile:" + profile->name() : setting.times.source},
+                       {"links", has_measured_links(setting.machine) ? "measured" : "specified"},
                        {"fidelity", answer.fidelity},
                        {"precision", precision_names[std::size_t(setting.training.precision)]},
                        {"optimizer", optimizer_names[std::size_t(setting.training.optimizer)]}};
+  if (setting.training.allreduce) out["parameters"]["allreduce"] = allreduce_text(setting.training);
+  if (p.allreduce) out["parameters"]["allreduce_fidelity"] = network_fidelities[std::size_t(*p.allreduce)];
   return out;
 }
 
@@ -129,11 +133,9 @@ std::string sha256(const std::string& text) {
   return digest.data();
 }
 
-namespace {
-
-std::string whole_answer(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
-                         Json results) {
-  Json out{{"schema", "paradl.projection/1"}, {"version", PARADL_VERSION}, {"command", command}};
+Json json_header(std::string_view schema, const std::vector<std::string>& command,
+                 const std::vector<InputFile>& inputs) {
+  Json out{{"schema", schema}, {"version", PARADL_VERSION}, {"command", command}};
   out["inputs"] = Json::array();
   for (const InputFile& input : inputs) {
     Json one{{"kind", input.kind},
@@ -142,6 +144,14 @@ std::string whole_answer(const std::vector<std::string>& command, const std::vec
              {"sha256", sha256(input.source.text)}};
     if (std::ranges::find(out["inputs"], one) == out["inputs"].end()) out["inputs"].push_back(std::move(one));
   }
+  return out;
+}
+
+namespace {
+
+std::string whole_answer(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
+                         Json results) {
+  Json out = json_header("paradl.projection/1", command, inputs);
   out["results"] = std::move(results);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

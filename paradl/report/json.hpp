@@ -1,9 +1,16 @@
 #pragma once
 #include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "paradl/report/answer.hpp"
 
 namespace paradl {
+
+/// What every answer begins with: schema, version, the words that were typed, and the files that it rests on.
+nlohmann::ordered_json json_header(std::string_view schema, const std::vector<std::string>& command,
+                                   const std::vector<InputFile>& inputs);
 
 /// The whole answer as one object, schema paradl.projection/1.
 std::string to_json(const Answer& answer);

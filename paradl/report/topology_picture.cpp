@@ -105,7 +105,7 @@ std::string topology_svg(const Topology& topology) {
                                        topology.hosts(), topology.switches(), count);
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" width=\"{:.0f}\" "
-      "role=\"img\">\n"
+      "style=\"max-width:100%;height:auto\" role=\"img\">\n"
       "<title>{}</title>\n{}<text class=\"said\" x=\"12\" y=\"{:.0f}\" "
       "style=\"font-size:{:.0f}px\">{}</text>\n",
       width, height, std::min(width, 1600.0), said, style, height - letters, letters, said);

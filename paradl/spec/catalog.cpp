@@ -40,7 +40,10 @@ Parameters read_overrides(std::string_view text, const std::string& whole) {
       throw UsageError(fmt::format("cannot read `{}` in `{}`", item, whole),
                        "write name=number, such as layers=24");
     if (!values.emplace(item.substr(0, equals), value).second)
-      throw UsageError(fmt::format("`{}` is given twice in `{}`", item.substr(0, equals), whole));
+      throw UsageError(fmt::format("`{}` is given twice in `{}`", item.substr(0, equals), whole),
+                       "keep one of them");
+    if (value == 0 && item.substr(0, equals) == "layers")
+      throw UsageError(fmt::format("`{}` in `{}` leaves no layers", item, whole), "write layers=1 or more");
     if (item.size() == text.size()) return values;
     text.remove_prefix(item.size() + 1);
   }

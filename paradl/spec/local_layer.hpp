@@ -32,6 +32,8 @@ struct LocalLayer {
     return samples * x_positions() * x_channels * (op == Op::add ? inputs : 1);
   }
   std::int64_t y_items() const { return samples * y_positions() * y_channels; }
+  /// Of its first and second array, tied or not: a table, filters or factors; biases or addends.
+  std::array<std::int64_t, 2> arrays() const;
   friend auto operator<=>(const LocalLayer&, const LocalLayer&) = default;
 };
 

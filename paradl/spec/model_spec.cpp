@@ -78,7 +78,7 @@ Parameters as_named(const Parameters& given, const std::vector<std::string>& kno
     const auto same = [&](const std::string& other) { return normal(other) == normal(name); };
     const auto found = std::ranges::find_if(known, same);
     if (!named.emplace(found == known.end() ? name : *found, value).second)
-      throw UsageError(fmt::format("`{}` is given twice", name));
+      throw UsageError(fmt::format("`{}` is given twice", name), "keep one of them");
   }
   return named;
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "paradl/spec/reader.hpp"
 
@@ -57,6 +58,39 @@ DeviceSpec read_device(Reader& system, Problems& problems) {
   return device;
 }
 
+std::vector<MeasuredLinkSpec> read_measured(Reader& level, Problems& problems) {
+  if (!level.has("measured")) return {};
+  const YAML::Node list = level.node("measured");
+  if (!list.IsSequence()) {
+    level.wrong("measured", "`measured` must be a list", "write one `- {operation: allreduce, ...}` a range");
+    return {};
+  }
+  std::vector<MeasuredLinkSpec> all;
+  for (const YAML::Node& item : list) {
+    Reader map(item, problems, "a measured link");
+    MeasuredLinkSpec link{.from = map.quantity_or_zero<Bytes>("from"),
+                          .latency = map.quantity_or_zero<Seconds>("latency"),
+                          .bandwidth = map.quantity<Bandwidth>("bandwidth")};
+    link.below = map.optional<Bytes>("below").value_or(link.below);
+    const std::string word = map.text("operation");
+    const auto operation = find_name<LinkOperation>(link_operation_names, word);
+    if (operation)
+      link.operation = *operation;
+    else if (!word.empty())
+      map.wrong("operation", fmt::format("no operation is called `{}`", word),
+                fmt::format("write {}", fmt::join(link_operation_names, ", ")));
+    if (link.below <= link.from) map.wrong("below", "`below` must be more than `from`", "");
+    for (const MeasuredLinkSpec& other : all)
+      if (operation && other.operation == link.operation && link.from < other.below &&
+          other.from < link.below)
+        map.wrong("from", fmt::format("two ranges of {} overlap", word),
+                  "end one with `below` where the next begins");
+    map.finish();
+    all.push_back(link);
+  }
+  return all;
+}
+
 std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
   if (!system.require("levels")) return {};
   constexpr double most_gpus = 1 << 24;
@@ -75,7 +109,8 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
                     .bandwidth = map.quantity<Bandwidth>("bandwidth"),
                     .ports = {},
                     .oversubscription = map.number("oversubscription", 1, 1e6, 1.0),
-                    .watts = {}};
+                    .watts = {},
+                    .measured = read_measured(map, problems)};
     if (double size = map.number("size", 1, most_gpus); size != std::floor(size))
       map.wrong("size", "`size` must be a whole number", "");
     if (map.has("watts")) {

@@ -6,6 +6,7 @@
 
 #include "paradl/core/quantity.hpp"
 #include "paradl/spec/document.hpp"
+#include "paradl/spec/measured_link.hpp"
 #include "paradl/spec/precision.hpp"
 
 namespace paradl {
@@ -31,6 +32,7 @@ struct LevelSpec {
   std::optional<double> ports;  // through which one unit of the level below leaves
   double oversubscription = 1;
   std::optional<Watts> watts;
+  std::vector<MeasuredLinkSpec> measured;
 };
 
 /// How much longer exchanges between nodes take beside other jobs, from measurements such as GPCNeT's:

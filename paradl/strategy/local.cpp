@@ -10,26 +10,6 @@ std::int64_t part(double whole, double parts) { return std::int64_t(std::ceil(wh
 /// A table that is dealt out: an embedding's rows where its role is `channel`.
 bool deals_out_rows(const Layer& layer) { return layer.op == Op::embedding; }
 
-/// Items of the weights that such a layer has.
-std::int64_t weights_of(const LocalLayer& l, const Layer& layer) {
-  const std::int64_t taps = l.kernel[0] * l.kernel[1] * l.kernel[2];
-  switch (l.op) {
-    case Op::conv:
-    case Op::fc:
-      return (layer.tied < 0 ? l.y_channels * (l.x_channels / l.groups) * taps : 0) +
-             (l.bias ? l.y_channels : 0);
-    case Op::embedding:
-      return l.rows * l.y_channels;
-    case Op::position:
-    case Op::tokens:
-      return l.rows * l.x_channels;
-    case Op::rms_norm:
-      return l.bias ? l.x_channels : 0;
-    default:
-      return is_norm(l.op) && l.bias ? 2 * l.x_channels : 0;
-  }
-}
-
 }  // namespace
 
 Cut cut_of(const Layout& layout, const Cell& cell, const Mesh& mesh) {
@@ -75,7 +55,7 @@ LocalLayer local_layer(const Layer& layer, const Cut& cut, double samples) {
       l.padding[d] = 0;
     }
   }
-  l.weights = weights_of(l, layer);
+  l.weights = (layer.tied < 0 ? l.arrays()[0] : 0) + l.arrays()[1];
   return l;
 }
 

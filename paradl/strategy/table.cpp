@@ -100,7 +100,8 @@ Parts read_parts(std::string_view text, const Strategy& axis, std::string_view g
     total *= *n;
     if (numbers.size() > 1) parts.cut[d] = *n;
   }
-  if (total > 1e9) throw UsageError(fmt::format("the grid `{}` is larger than any machine", grid));
+  if (total > 1e9)
+    throw UsageError(fmt::format("the grid `{}` is larger than any machine", grid), "choose smaller sizes");
   parts.total = int(total);
   return parts;
 }
@@ -129,7 +130,8 @@ std::vector<Parts> read_grid(std::string_view text, const StrategyName& strategy
     const auto axis = std::ranges::find(strategy.axes, name, &Strategy::name);
     if (axis == strategy.axes.end() || item.find('=') == item.npos) throw mismatch();
     const auto a = std::size_t(axis - strategy.axes.begin());
-    if (given[a]) throw UsageError(fmt::format("`{}` is given twice in the grid `{}`", name, text));
+    if (given[a])
+      throw UsageError(fmt::format("`{}` is given twice in the grid `{}`", name, text), "keep one of them");
     given[a] = true;
     grid[a] = read_parts(item.substr(name.size() + 1), **axis, text);
   }

@@ -1,8 +1,11 @@
 // A strategy's gradient exchange carried by an algorithm of choice.
+#include <numeric>
+
 #include <doctest/doctest.h>
 
 #include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
+#include "tests/support/spec_text.hpp"
 
 using namespace paradl;
 using namespace paradl::test;
@@ -63,6 +66,97 @@ TEST_CASE("an algorithm that cannot serve the group is a limit, not a guess") {
   CHECK(p.limits.all().back().rule == "ranks <= what the allreduce serves");
   CHECK(p.limits.all().back().value == 12);
   CHECK(p.limits.all().back().bound == 8);
+}
+
+namespace {
+
+/// 4 x 4 GPUs, wires of 10 us and 10 GB/s.
+Machine small_torus() {
+  Machine machine = flat_machine(16);
+  machine.topology = "torus:4,4";
+  return machine;
+}
+
+NetworkFidelity fidelity(Bench& bench, const std::string& grid) {
+  const Projection p = bench.engine("data", grid, 1024);
+  REQUIRE(p.allreduce);
+  return *p.allreduce;
+}
+
+}  // namespace
+
+TEST_CASE("on a topology every step of every group has its own contention") {
+  // The arithmetic is in tests/mesh/routed_exchange_test.cpp.
+  Bench hd(chain(2), small_torus(), with("hd"));
+  CHECK(exchange(hd, "data", "16") == paradl::test::approx(12 * alpha + 2.5 * W * beta));
+  CHECK(exchange(hd, "data+filter", "4x4") == paradl::test::approx(6 * alpha + 2 * W / 4 * beta));
+  CHECK(exchange(hd, "data+filter", "8x2") == paradl::test::approx(10 * alpha + 3 * W / 2 * beta));
+  CHECK(exchange(hd, "data", "16") == paradl::test::approx(12 * alpha + 2.5 * W * beta));  // from memory
+}
+
+TEST_CASE("on a topology of GPUs a ring by name is the default") {
+  Bench by_default(chain(2), small_torus(), without_overlap());
+  Bench ring(chain(2), small_torus(), with("ring"));
+  CHECK(exchange(ring, "data", "16") == paradl::test::approx(exchange(by_default, "data", "16")));
+  for (const char* grid : {"4x4", "8x2", "2x8"})
+    CHECK(exchange(ring, "data+filter", grid) ==
+          paradl::test::approx(exchange(by_default, "data+filter", grid)));
+}
+
+TEST_CASE("on a tree of levels too, an algorithm costs what its messages cost on the wires") {
+  // ABCI, nodes of four GPUs with two ports: 2, 16 and 64 nodes (beyond 34 of them, over two racks).
+  const Machine abci = build_machine(shipped().system("abci"));
+  const auto tree = levels_topology(abci);
+  for (const char* name :
+       {"ring", "hd", "hd-far", "doubling", "tree", "leader", "ring+ring", "ring+hd", "shd", "ps"})
+    for (const char* grid : {"8x1", "64x1", "16x4", "64x4", "32x2"}) {
+      CAPTURE(name);
+      CAPTURE(grid);
+      Bench bench(chain(2), abci, with(name));
+      const Projection p = bench.engine("data+filter", grid, 256);
+      REQUIRE(p.cost);
+      CHECK(p.allreduce == NetworkFidelity::link_load);
+      const Mesh mesh = without_ones(p.mesh);
+      const auto& group = bench.planner->pricer().gradient_groups()[0];
+      Job job = job_of(group.path, bench.setting());
+      job.bytes = Bytes{W} * double(job.ranks) / p.gpus;
+      std::vector<int> seats(std::size_t(p.gpus), 0);
+      std::iota(seats.begin(), seats.end(), 0);
+      const Schedule all = in_all_groups(find_algorithm(name)->schedule(job), mesh, group.set);
+      CHECK((*p.cost)[Term::gradient_exchange].base() ==
+            paradl::test::approx(link_load(all, *tree, seats).time.base()));
+    }
+}
+
+TEST_CASE("an answer says whether messages were followed or a closed form was used") {
+  Bench hd(chain(2), flat_machine(), with("hd"));
+  Bench sparse(chain(2), flat_machine(), with("sparse-ring", 0.01));
+  Bench nccl(chain(2), flat_machine(), with("auto"));
+  Bench by_default(chain(2), flat_machine(), without_overlap());
+  CHECK(fidelity(hd, "1024") == NetworkFidelity::link_load);
+  CHECK(fidelity(sparse, "256") == NetworkFidelity::link_load);
+  CHECK(fidelity(sparse, "1024") == NetworkFidelity::closed_form);  // a million messages
+  CHECK(fidelity(nccl, "16") == NetworkFidelity::closed_form);
+  CHECK_FALSE(by_default.engine("data", "16", 64).allreduce);
+  CHECK_FALSE(hd.engine("data", "1", 64).allreduce);  // nothing to sum
+}
+
+TEST_CASE("every algorithm carries an exchange, or says which number of ranks it can serve") {
+  for (const Algorithm* algorithm : algorithms()) {
+    if (!algorithm->serves(Operation::allreduce)) continue;
+    CAPTURE(algorithm->name);
+    for (const Machine& machine : {small_torus(), two_level_machine()}) {
+      Bench bench(chain(2), machine, with(algorithm->name.data(), 0.01));
+      for (const char* grid : {"16", "12", "7"}) {
+        CAPTURE(grid);
+        const Projection p = bench.engine("data", grid, 336);
+        if (p.cost)
+          CHECK((*p.cost)[Term::gradient_exchange] > Seconds{});
+        else
+          CHECK(p.limits.all().back().rule == allreduce_rule);
+      }
+    }
+  }
 }
 
 TEST_CASE("a slower network lengthens exchanges between nodes and nothing else") {

@@ -133,15 +133,9 @@ double seconds_seen_by_smpi(const Topology& network, const Schedule& schedule) {
   return simulate_flows(schedule, SeenBySmpi(network, schedule), in_order(schedule.ranks)).time.base();
 }
 
-/// The authors' watts, idle and peak, of all their links for the time of a schedule: what is above idle goes
-/// with the use of a link.
+/// The joules of all links, also of those that are not used, for the time of a schedule: what is above idle
+/// goes with the use of a link.
 double joules_of_links(const Topology& network, const Schedule& schedule, double seconds) {
-  static const std::map<int, std::pair<double, double>> watts{// by GB/s
-                                                              {50, {19.04, 22.4}},
-                                                              {100, {38.08, 44.8}},
-                                                              {16, {10.37, 12.2}},
-                                                              {12, {8.3, 9.5}},
-                                                              {225, {19.4, 23.5}}};
   std::vector<double> busy(network.wires().size());
   std::vector<int> wires;
   for (const Step& step : schedule.steps)
@@ -153,9 +147,8 @@ double joules_of_links(const Topology& network, const Schedule& schedule, double
     }
   double joules = 0;
   for (std::size_t w = 0; w < busy.size(); ++w) {
-    const double bandwidth = (1.0 / network.wires()[w].link.beta).base();
-    const auto [idle, peak] = watts.at(int(bandwidth / 1e9 + 1e-6));
-    joules += idle * seconds + (peak - idle) * busy[w];
+    const Wire& wire = network.wires()[w];
+    joules += wire.idle * seconds + (wire.peak - wire.idle) * busy[w];
   }
   return joules;
 }

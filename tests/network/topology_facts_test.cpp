@@ -49,6 +49,49 @@ TEST_CASE("facts: textbook values") {
   CHECK(facts("bigraph:4,8").cables == 32 + 16);
 }
 
+TEST_CASE("facts: the bisection in bytes a second, by hand") {
+  const auto GBps = [](std::string_view text, const WireSpec& wires = edr) {
+    return facts_of(*read_topology(text, wires, 8)).bisection_bandwidth->base() / 1e9;
+  };
+  using paradl::test::approx;
+  CHECK(GBps("crossbar:8") == approx(4 * 12.5));                // four hosts on either side, a cable each
+  CHECK(GBps("torus:8,8") == approx(16 * 12.5));                // two borders of 8
+  CHECK(GBps("torus:4,4,4") == approx(32 * 12.5));              // two borders of 16
+  CHECK(GBps("mesh:8,8") == approx(8 * 12.5));                  // one border of 8
+  CHECK(GBps("fattree:2;16,4;1,16;1,1") == approx(32 * 12.5));  // all that 32 hosts can send
+  CHECK(GBps("fattree:2;24,4;1,8;1,1") == approx(16 * 12.5));   // a third: 8 uplinks of each of two leaves
+  CHECK(GBps("fattree:2;24,4;1,8;1,2") == approx(32 * 12.5));   // two cables an uplink
+  CHECK(GBps("dragonfly:4,2;2,1;4,1;2") == approx(8 * 12.5));   // 2 by 2 pairs of groups, two cables each
+  CHECK(GBps("bigraph:4,8") == approx(16 * 12.5));              // 4 by 4 switches
+  // Loop of 16 switches cut in two: 2 of the cables to the next switch cross, 4 of those two further, 8 of
+  // those four further, and all 8 that go across.
+  CHECK(GBps("dln:4,2") == approx((2 + 4 + 8 + 8) * 12.5));
+
+  // 4 x 4 ports, two a node: nodes 0 to 3 have the first two rows, and two borders of 4 part them from the
+  // others.
+  WireSpec nodes = edr;
+  nodes.inside = Link{Seconds{}, 1.0 / Bandwidth{50e9}};
+  CHECK(GBps("torus:4,4/nvlink:4,2", nodes) == approx(8 * 12.5));
+  // With slow wires to the ports these are the narrowest place: 16 GPUs with one each. There are more of
+  // them.
+  nodes.inside = Link{Seconds{}, 1.0 / Bandwidth{1e9}};
+  CHECK(GBps("torus:4,4/nvlink:4,2", nodes) == approx(16 * 1));
+  CHECK(facts_of(*read_topology("torus:4,4/nvlink:4,2", nodes, 8)).bisection == 8);
+
+  WireSpec half = edr;
+  half.half_duplex = true;
+  CHECK(GBps("torus:8,8", half) == approx(16 * 12.5));  // of both directions together
+  CHECK(GBps("crossbar:1") == 0);
+  CHECK_FALSE(facts("torus:300,300").bisection_bandwidth);
+
+  // Cables count by their own: the one between the leaves has 100 GB/s, their hosts less.
+  const test::TemporaryFolder folder;
+  const std::string leaves = "hosts 4\nswitches 2\n0 4\n1 4\n2 5\n3 5\n";
+  CHECK(GBps("graph:" + folder.write("fast.txt", leaves + "4 5 100GB/s 1us\n")) == approx(2 * 12.5));
+  CHECK(GBps("graph:" + folder.write("slow.txt", leaves + "4 5 3GB/s 1us\n4 5 4GB/s 1us\n")) ==
+        approx(3 + 4));
+}
+
 TEST_CASE("facts: what would take too long is left out") {
   const TopologyFacts large = facts("torus:300,300");
   CHECK(large.cables == 180000);

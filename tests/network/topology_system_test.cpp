@@ -68,6 +68,34 @@ TEST_CASE("levels: a message takes the latency of the level at which it turns") 
   CHECK(wires.size() == 6);
 }
 
+TEST_CASE("levels: where both directions share a cable there is one wire for them") {
+  Machine machine = two_racks();
+  machine.half_duplex = true;
+  const auto network = levels_topology(machine), full = levels_topology(two_racks());
+  CHECK(2 * network->wires().size() == full->wires().size());
+  CHECK(latency(*network, 0, 47).base() == paradl::test::approx(41e-6));
+  // There and back at once: twice what one of them takes.
+  CHECK(phi(*full, {{0, 47}, {47, 0}}) == paradl::test::approx(1.0));
+  CHECK(phi(*network, {{0, 47}, {47, 0}}) == paradl::test::approx(2.0));
+}
+
+TEST_CASE("a machine on a topology: cables inside and between nodes draw what their levels say") {
+  Machine machine = two_racks();
+  machine.topology = "torus:4,3";
+  machine.levels.pop_back();
+  machine.levels[1] = {
+      .name = "network", .gpus = 48, .inside = 4, .link = machine.levels[1].link, .ports = 1};
+  machine.levels[0].watts = Watts{1, 2};
+  machine.levels[1].watts = Watts{8, 9.5};
+  const auto network = topology_of(machine);
+  const std::size_t between = network->wires_outside();
+  CHECK(between == 2 * 2 * 12);  // a torus of 12 has 24 cables of two wires
+  CHECK(network->wires()[0].idle == 8);
+  CHECK(network->wires()[between - 1].peak == 9.5);
+  CHECK(network->wires()[between].idle == 1);
+  CHECK(network->wires().back().peak == 2);
+}
+
 TEST_CASE("levels: four rings between nodes share two ports") {
   const auto network = levels_topology(two_racks());
   std::vector<std::pair<int, int>> one_ring, four_rings;

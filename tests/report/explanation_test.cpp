@@ -6,6 +6,7 @@
 #include "paradl/report/exchange_lines.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
+#include "tests/support/spec_text.hpp"
 
 using namespace paradl;
 using namespace paradl::test;
@@ -19,9 +20,9 @@ bool contains(const std::string& text, const std::string& part) {
 struct Explained {
   Bench bench;
   Projection projection;
-  Explained(Workload work, Machine machine, const char* name, const char* grid, double batch)
-      : bench(std::move(work), std::move(machine), without_overlap()),
-        projection(bench.engine(name, grid, batch)) {
+  Explained(Workload work, Machine machine, const char* name, const char* grid, double batch,
+            const Training& training = without_overlap())
+      : bench(std::move(work), std::move(machine), training), projection(bench.engine(name, grid, batch)) {
     projection.mesh = without_ones(projection.mesh);
   }
   const Layout& layout() { return bench.planner->layout(projection.mesh); }
@@ -130,6 +131,70 @@ TEST_CASE("explain: JSON has the layers when they are asked for") {
     exchanged += exchange["count"].get<double>() * exchange["each_s"].get<double>();
   CHECK(exchanged > 0);
   CHECK(exchanged == paradl::test::approx(first["exchange_s"].get<double>()));
+}
+
+TEST_CASE("explain: where flows queue, and how many ports would end it") {
+  // The talk's example on ABCI: four filter groups leave each node at once, through two ports.
+  const Machine abci = build_machine(shipped().system("abci"));
+  Explained hybrid(chain(2), abci, "data+filter", "16x4", 64);
+  CHECK(contention_text(hybrid.lines()) ==
+        " φ = 2 on rack, allreduce dw over data: 4 flows leave a node through 2 ports; 4 ports would make it "
+        "1\n");
+  Explained inside(chain(2), abci, "filter", "4", 64);
+  CHECK(contention_text(inside.lines()).empty());
+  Training hd = without_overlap();
+  hd.allreduce = find_algorithm("hd");
+  Explained asked(chain(2), abci, "data+filter", "16x4", 64, hd);
+  const std::string text = contention_text(asked.lines());
+  CAPTURE(text);
+  CHECK(contains(text,
+                 " φ = 2 on rack, hd dw over data: flows share the port from node 0 to rack 0; 4 ports of "
+                 "a node would make it 1\n"));
+}
+
+TEST_CASE("explain: on a topology the step and the wire that bind") {
+  Machine torus = flat_machine(16);
+  torus.topology = "torus:4,4";
+  Training hd = without_overlap();
+  hd.allreduce = find_algorithm("hd");
+  Explained e(chain(2), torus, "data", "16", 64, hd);
+  const std::string text = contention_text(e.lines());
+  CAPTURE(text);
+  CHECK(contains(text, " φ = 2 on all, step 2 of 8, hd dw over data: flows share the wire from host "));
+  CHECK(contains(text, "; 2 such wires would make it 1\n"));
+
+  const Setting setting = e.bench.setting();
+  Answer answer;
+  answer.setting = &setting;
+  answer.results = {e.projection};
+  using Json = nlohmann::json;
+  const Json result = Json::parse(explanation_json(answer, false, false, *e.bench.planner))["results"][0];
+  CHECK(result["parameters"]["allreduce"] == "hd");
+  CHECK(result["parameters"]["allreduce_fidelity"] == "link-load");
+  const Json& exchange = result["exchanges"][0];
+  CHECK(exchange["fidelity"] == "link-load");
+  const Json& step = exchange["steps"][0];
+  CHECK(step["phi"] == paradl::test::approx(2));
+  CHECK(step["worst_step"] == 2);
+  CHECK(step["step_count"] == 8);
+  CHECK(step["ports"] == 1);
+  CHECK(step["ports_for_phi_1"] == 2);
+  CHECK(step["link"].get<std::string>().starts_with("host "));
+}
+
+TEST_CASE("explain: nodes on a topology queue at their ports") {
+  // Four nodes of four GPUs on a crossbar, a port each: rings between the nodes share it. A flow alone would
+  // have the 10 GB/s of its GPU; four of them on a port of 12.5 GB/s make phi = 4 * 10/12.5.
+  Machine machine = two_level_machine();
+  machine.levels[1].gpus = 16;
+  machine.levels[1].ports = 1;
+  machine.topology = "crossbar:4";
+  Explained e(chain(2), machine, "data", "16", 64);
+  const std::string text = contention_text(e.lines());
+  CAPTURE(text);
+  CHECK(
+      contains(text, " φ = 3.2 on nodes, allreduce dw over data: flows share the port from port 0 of node "));
+  CHECK(contains(text, "; 4 ports of a node would make it 1\n"));
 }
 
 TEST_CASE("explain: the paper's letters are those of its formulas") {

@@ -113,8 +113,10 @@ TEST_CASE("numbers that cannot be read are mistakes of the command line") {
   refused("layers=99999999999999999999", "gpt:layers=99999999999999999999");
   refused("", "gpt:layers=2,");
   refused("", "gpt:,layers=2");
+  CHECK(refusal("gpt:layers=0") ==
+        "usage: `layers=0` in `gpt:layers=0` leaves no layers\nhelp: write layers=1 or more\n");
   CHECK(refusal("gpt:layers=2,layers=3") ==
-        "usage: `layers` is given twice in `gpt:layers=2,layers=3`\nhelp: \n");
+        "usage: `layers` is given twice in `gpt:layers=2,layers=3`\nhelp: keep one of them\n");
   CHECK(refusal("gpt:kv-heads=2,kv_heads=3").starts_with("usage: `kv_heads` is given twice"));
 }
 

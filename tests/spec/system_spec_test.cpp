@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 #include <doctest/doctest.h>
 
@@ -62,6 +63,61 @@ TEST_CASE("a system is read as it is written") {
   CHECK(spec.shared_storage->capacity == Bytes{22e15});
   CHECK_FALSE(spec.shared_storage->read);
   CHECK(spec.source.file == "test.yaml");
+}
+
+/// `small` with a list of measured links on its first level.
+std::string measured(const std::string& entries) {
+  return with(
+      "  - {name: node, size: 4, latency: 9 us, bandwidth: 50 GB/s}\n",
+      "  - name: node\n    size: 4\n    latency: 9 us\n    bandwidth: 50 GB/s\n    measured:\n" + entries);
+}
+
+TEST_CASE("measured links are read range by range") {
+  const SystemSpec spec = system_of(measured(
+      "      - {operation: allreduce, from: 8 B, below: 64 kB, latency: 1.2 us, bandwidth: 3.1 GB/s}\n"
+      "      - {operation: allreduce, from: 64 kB, latency: 9 us, bandwidth: 5.6 GB/s}\n"
+      "      - {operation: all-to-all, from: 0 B, latency: 0 us, bandwidth: 2 GB/s}\n"));
+  const auto& links = spec.levels[0].measured;
+  REQUIRE(links.size() == 3);
+  CHECK(spec.levels[1].measured.empty());
+  CHECK(links[0].operation == LinkOperation::allreduce);
+  CHECK(links[0].from == Bytes{8});
+  CHECK(links[0].below == Bytes{64e3});
+  CHECK(links[0].latency.base() == approx(1.2e-6));
+  CHECK(links[0].bandwidth.base() == approx(3.1e9));
+  CHECK(links[1].below.base() == std::numeric_limits<double>::infinity());
+  CHECK(links[2].operation == LinkOperation::all_to_all);
+  CHECK(links[2].latency == Seconds{});
+
+  const Machine machine = build_machine(spec);
+  REQUIRE(machine.levels[0].measured.size() == 3);
+  CHECK(machine.levels[0].measured[1].from == Bytes{64e3});
+  CHECK(machine.levels[0].measured[1].link.alpha.base() == approx(9e-6));
+  CHECK(machine.levels[0].measured[1].link.beta.base() == approx(1 / 5.6e9));
+}
+
+TEST_CASE("mistakes in measured links are told where they stand") {
+  const std::string good =
+      "      - {operation: allreduce, from: 8 B, below: 64 kB, latency: 1 us, bandwidth: 3 GB/s}\n";
+  CHECK(complaint_about_system(measured(good)).empty());
+  const auto second = [&](const std::string& entry) {
+    return complaint_about_system(measured(good + "      - {" + entry + "}\n"));
+  };
+  CHECK(says(second("operation: allreduce, from: 32 kB, latency: 1 us, bandwidth: 3 GB/s"),
+             "error: two ranges of allreduce overlap\n"));
+  CHECK(second("operation: allgather, from: 32 kB, latency: 1 us, bandwidth: 3 GB/s").empty());
+  CHECK(second("operation: allreduce, from: 1 MB, latency: 1 us, bandwidth: 3 GB/s").empty());  // a gap
+  CHECK(says(second("operation: allreduce, from: 1 MB, below: 1 MB, latency: 1 us, bandwidth: 3 GB/s"),
+             "error: `below` must be more than `from`\n"));
+  const std::string unknown = second("operation: all-reduce, from: 1 MB, latency: 1 us, bandwidth: 3 GB/s");
+  CHECK(mistakes(unknown) == 1);
+  CHECK(says(unknown, "error: no operation is called `all-reduce`\n"));
+  CHECK(says(unknown, "write allreduce, allgather, reduce-scatter, all-to-all, point-to-point"));
+  CHECK(says(second("operation: allreduce, from: 1 MB, bandwidth: 3 GB/s"),
+             "a measured link has no `latency`"));
+  CHECK(says(second("operation: allreduce, from: 1 MB, latency: 1 us, bandwidth: 0 GB/s"),
+             "error: `bandwidth` must be more than zero\n"));
+  CHECK(says(complaint_about_system(measured("      allreduce\n")), "error: `measured` must be a list\n"));
 }
 
 TEST_CASE("host and storage may be left out") {

@@ -58,15 +58,17 @@ inline Training without_overlap() {
 struct Bench {
   Workload work;
   Machine machine;
+  std::unique_ptr<Topology> topology;  // if the machine names one
   LayerTimes times;
   Training training;
   std::unique_ptr<Planner> planner;
 
   Bench(Workload w, Machine m, Training t = {}) : work(std::move(w)), machine(std::move(m)), training(t) {
+    topology = topology_of(machine);
     times = layer_times(work, machine, training.precision, training.optimizer);
     planner = std::make_unique<Planner>(setting());
   }
-  Setting setting() const { return {work, machine, times, training}; }
+  Setting setting() const { return {work, machine, times, training, topology.get()}; }
 
   static Mesh mesh(const StrategyName& strategy, const std::string& grid) {
     Mesh out;

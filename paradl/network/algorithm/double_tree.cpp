@@ -33,8 +33,10 @@ int height(int p) {
   return h;
 }
 
+int rounds_of(const Job& job) { return height(job.ranks); }
+
 Schedule schedule(const Job& job) {
-  const int p = job.ranks, h = height(p), S = segments_of(job, h);
+  const int p = job.ranks, h = rounds_of(job), S = segments_of(job, h);
   Schedule out = empty_schedule(job, 2 * S);
   if (p < 2) return out;
   const Teams teams = everyone(job, 2 * S);
@@ -57,7 +59,7 @@ Schedule schedule(const Job& job) {
 
 /// Never less than the steps take: at the roots, where a single child sends, a step has half of the bytes.
 Curve closed_form(const Job& job, const Ways& ways) {
-  return pipeline(job, height(job.ranks), 2, slowest(ways));
+  return pipeline(job, rounds_of(job), 2, slowest(ways));
 }
 
 constexpr std::array served{Operation::allreduce};
@@ -70,6 +72,8 @@ extern const Algorithm double_tree_algorithm{"double-tree",
                                              served,
                                              nullptr,
                                              schedule,
-                                             closed_form};
+                                             closed_form,
+                                             nullptr,
+                                             rounds_of};
 
 }  // namespace paradl

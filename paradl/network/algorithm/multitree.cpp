@@ -160,7 +160,8 @@ std::vector<Branch> Forest::grow() {
       for (std::size_t root = 0; root < hosts; ++root) grown |= add_branch(int(root), step);
     }
     if (branches_.size() == before)
-      throw UsageError(fmt::format("not all hosts of `{}` can reach each other", topology_.text()));
+      throw UsageError(fmt::format("not all hosts of `{}` can reach each other", topology_.text()),
+                       "add the cables that are missing");
   }
   return std::move(branches_);
 }
@@ -193,8 +194,9 @@ Curve closed_form(const Job& job, const Ways& ways) {
 std::string limit(const Job& job) {
   if (!job.topology) return "grows its trees on the wires of a topology; name one";
   if (job.topology->hosts() > 512)
-    return fmt::format("grows a tree from each of {} hosts, which takes minutes beyond 512",
-                       job.topology->hosts());
+    return fmt::format(
+        "grows a tree from each of {} hosts, which takes minutes beyond 512; `ring` takes any number",
+        job.topology->hosts());
   if (job.ranks == job.topology->hosts()) return "";
   return fmt::format("spans all {} hosts of `{}`, not {} of them; `ring` takes any number",
                      job.topology->hosts(), job.topology->text(), job.ranks);

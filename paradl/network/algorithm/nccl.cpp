@@ -210,6 +210,9 @@ extern const Algorithm auto_algorithm{
     served,
     nullptr,
     schedule,
-    closed_form};
+    closed_form,
+    nullptr,
+    nullptr,
+    true};
 
 }  // namespace paradl

@@ -9,8 +9,6 @@
 namespace paradl {
 namespace {
 
-constexpr int most_segments = 1 << 12;  // of 1 GiB that is 256 KiB a segment: more do not pay
-
 Linear pipelined(int rounds, int S, Link link) { return (rounds + S - 1) * message(link, 1.0 / S); }
 
 }  // namespace

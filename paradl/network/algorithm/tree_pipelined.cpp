@@ -60,8 +60,10 @@ void aside(Schedule& schedule, const Teams& teams, Arrival arrival) {
                                          : teams.flow(0, m - core, m, 0, teams.pieces, arrival));
 }
 
+int rounds_of(const Job& job) { return floor_log2(job.ranks); }
+
 Schedule schedule(const Job& job) {
-  const int n = floor_log2(job.ranks), S = segments_of(job, n);
+  const int n = rounds_of(job), S = segments_of(job, n);
   const Teams teams = everyone(job, S);
   const auto rounds = broadcast_rounds(n, S);
   Schedule out = empty_schedule(job, S);
@@ -96,7 +98,7 @@ Link mean_way(int n, const Ways& ways) {
 }
 
 Curve closed_form(const Job& job, const Ways& ways) {
-  const int n = floor_log2(job.ranks);
+  const int n = rounds_of(job);
   const double runs = job.operation == Operation::allreduce ? 2 : 1;
   const Curve pipelined = pipeline(job, n, runs, mean_way(n, ways));
   const Linear surplus = runs / 2 * folding(job.ranks, farthest(ways));
@@ -116,6 +118,8 @@ extern const Algorithm tree_pipelined_algorithm{
     served,
     nullptr,
     schedule,
-    closed_form};
+    closed_form,
+    nullptr,
+    rounds_of};
 
 }  // namespace paradl

@@ -1,8 +1,10 @@
 // What can be counted on a topology's cables, whatever its routes. The bisection is the least cut between the
 // first and the last half of the hosts, found as the largest flow between them (Dinic); for a torus or a fat
-// tree with consecutive hosts that is the bisection of the textbooks.
+// tree with consecutive hosts that is the bisection of the textbooks. It is counted twice, each cable as one
+// and each cable as its bandwidth: where bandwidths differ, these may be two different cuts.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -14,16 +16,22 @@
 namespace paradl {
 namespace {
 
+/// What a wire counts in a cut.
+double cables_of(const Wire& wire) { return wire.cables; }
+/// In whole bytes a second, so that sums and differences are exact.
+double bandwidth_of(const Wire& wire) { return std::round((1.0 / wire.link.beta).base()); }
+
 /// Cables as edges that can be crossed either way: edge e and its twin e ^ 1.
 class Cables {
  public:
-  explicit Cables(const Topology& topology) : first_(std::size_t(topology.vertices()) + 2, -1) {
+  Cables(const Topology& topology, double (*room)(const Wire&))
+      : first_(std::size_t(topology.vertices()) + 2, -1) {
     const auto& wires = topology.wires();
     for (std::size_t w = 0; w < wires.size(); w += topology.half_duplex() ? 1 : 2)
-      add(wires[w].from, wires[w].to, wires[w].cables, wires[w].cables);
+      add(wires[w].from, wires[w].to, room(wires[w]), room(wires[w]));
   }
 
-  void add(int a, int b, int forth, int back) {
+  void add(int a, int b, double forth, double back) {
     for (const auto& [from, to, room] : {Edge{a, b, forth}, Edge{b, a, back}}) {
       next_.push_back(std::exchange(first_[std::size_t(from)], int(ends_.size())));
       ends_.push_back({from, to, room});
@@ -44,22 +52,23 @@ class Cables {
     return distance_;
   }
 
-  int largest_flow(int source, int target) {
-    int flow = 0;
+  double largest_flow(int source, int target) {
+    double flow = 0;
     while (distances(source)[std::size_t(target)] >= 0) {
       at_ = first_;
-      while (const int more = push(source, target)) flow += more;
+      while (const double more = push(source, target)) flow += more;
     }
     return flow;
   }
 
  private:
   struct Edge {
-    int from, to, room;
+    int from, to;
+    double room;
   };
 
   /// One more way from source to target on which every edge leads further away; what it can take, or 0.
-  int push(int source, int target) {
+  double push(int source, int target) {
     std::vector<int> way;
     int here = source;
     while (here != target) {
@@ -75,7 +84,7 @@ class Cables {
         way.pop_back();
       }
     }
-    int room = std::numeric_limits<int>::max();
+    double room = std::numeric_limits<double>::infinity();
     for (const int e : way) room = std::min(room, ends_[std::size_t(e)].room);
     for (const int e : way) ends_[std::size_t(e)].room -= room, ends_[std::size_t(e ^ 1)].room += room;
     return room;
@@ -94,6 +103,18 @@ int cable_count(const Topology& topology) {
   return topology.half_duplex() ? wires : wires / 2;
 }
 
+/// The least cut between the first and the last half of the hosts.
+double least_cut(const Topology& topology, double (*room)(const Wire&)) {
+  Cables cables(topology, room);
+  const int source = topology.vertices(), target = source + 1;
+  constexpr double plenty = std::numeric_limits<double>::max();
+  for (int i = 0; i < topology.hosts() / 2; ++i) {
+    cables.add(source, i, plenty, 0);
+    cables.add(topology.hosts() - 1 - i, target, plenty, 0);
+  }
+  return cables.largest_flow(source, target);
+}
+
 }  // namespace
 
 TopologyFacts facts_of(const Topology& topology) {
@@ -101,13 +122,15 @@ TopologyFacts facts_of(const Topology& topology) {
                       .switches = topology.switches(),
                       .cables = cable_count(topology),
                       .diameter = {},
-                      .bisection = {}};
-  Cables cables(topology);
+                      .bisection = {},
+                      .bisection_bandwidth = {}};
+  Cables cables(topology, cables_of);
   const std::vector<int>& reached = cables.distances(0);
   for (int v = 0; v < topology.vertices(); ++v)
     if (reached[std::size_t(v)] < 0)
       throw UsageError(fmt::format("topology `{}` is not in one piece: no way from host 0 to {} {}",
-                                   topology.text(), v < topology.hosts() ? "host" : "switch", v));
+                                   topology.text(), v < topology.hosts() ? "host" : "switch", v),
+                       "add the cables that are missing");
 
   // About a second each.
   constexpr double patience = 2e8;
@@ -121,13 +144,8 @@ TopologyFacts facts_of(const Topology& topology) {
     facts.diameter = longest;
   }
   if (size <= 2e5) {
-    const int source = topology.vertices(), target = source + 1, half = topology.hosts() / 2;
-    constexpr int plenty = std::numeric_limits<int>::max() / 2;
-    for (int i = 0; i < half; ++i) {
-      cables.add(source, i, plenty, 0);
-      cables.add(topology.hosts() - 1 - i, target, plenty, 0);
-    }
-    facts.bisection = cables.largest_flow(source, target);
+    facts.bisection = int(least_cut(topology, cables_of));
+    facts.bisection_bandwidth = Bandwidth{least_cut(topology, bandwidth_of)};
   }
   return facts;
 }

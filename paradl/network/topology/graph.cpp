@@ -14,9 +14,12 @@ Graph::Graph(std::string text, int hosts, int switches, const std::vector<Cable>
     throw UsageError(
         fmt::format("topology `{}` has {} hosts and switches; {} are the most for one without regular "
                     "routes",
-                    text_, vertices_, most_vertices));
-  for (const auto& [from, to, link, count] : cables) {
+                    text_, vertices_, most_vertices),
+        "take a smaller part of it, or a regular topology: `paradl help topologies`");
+  for (const auto& [from, to, link, count, watts] : cables) {
     const int wire = add_cable(from, to, link, count);
+    for (const int w : {wire, back(wire)})
+      wires_[std::size_t(w)].idle = watts.idle * count, wires_[std::size_t(w)].peak = watts.peak * count;
     out_[std::size_t(from)].push_back(wire);
     out_[std::size_t(to)].push_back(back(wire));
   }

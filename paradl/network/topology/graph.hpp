@@ -13,6 +13,7 @@ class Graph : public Topology {
     int from = 0, to = 0;
     Link link;
     int cables = 1;  // as one
+    Watts watts;     // of each of them; zero: not known
   };
   /// UsageError if it is not in one piece, or larger than a table of all ways should be.
   Graph(std::string text, int hosts, int switches, const std::vector<Cable>& cables, bool half_duplex);
@@ -23,6 +24,9 @@ class Graph : public Topology {
   /// GPUs of a node, where its hosts belong to one.
   void set_node_size(int gpus) { node_size_ = gpus; }
   int node_size() const override { return node_size_; }
+
+  /// The file that says what it is made of.
+  void set_source(SourceText source) { source_ = std::move(source); }
 
   /// To draw it other than in two circles.
   void set_places(std::vector<Place> places) { places_ = std::move(places); }

@@ -13,16 +13,25 @@ namespace {
 /// One line of the file, read word by word; mistakes are shown where they are.
 class Line {
  public:
-  Line(const std::string& file, const std::string& source, const std::string& text, int number)
-      : file_(file), source_(source), words_(text.substr(0, text.find('#'))), number_(number) {}
+  Line(const SourceText& source, const std::string& text, int number)
+      : source_(source), words_(text.substr(0, text.find('#'))), spot_{number, 1, 1} {}
 
-  bool next(std::string& word) { return bool(words_ >> word); }
-
-  [[noreturn]] void refuse(const std::string& message, const std::string& help) const {
-    throw SpecError(file_, source_, {{.where = {number_, 1, 1}, .message = message, .help = help}});
+  bool next(std::string& word) {
+    const auto start = (words_ >> std::ws).tellg();
+    if (!(words_ >> word)) return false;
+    spot_.column = int(start) + 1;
+    spot_.width = int(word.size());
+    return true;
   }
 
-  int number(const std::string& word, int least, int most) const {
+  [[noreturn]] void refuse(const std::string& message, const std::string& help) const {
+    throw SpecError(source_.file, source_.text, {{.where = spot_, .message = message, .help = help}});
+  }
+
+  /// The next word, which must be a number; there is one.
+  int number(int least, int most) {
+    std::string word;
+    next(word);
     int value = -1;
     std::istringstream in(word);
     if (!(in >> value) || in.peek() != EOF || value < least || value > most)
@@ -31,10 +40,16 @@ class Line {
     return value;
   }
 
+  /// As if nothing had been read of it.
+  void again() {
+    words_.clear();
+    words_.seekg(0);
+  }
+
  private:
-  const std::string &file_, &source_;
+  const SourceText& source_;
   std::istringstream words_;
-  int number_;
+  Spot spot_;  // of the word that was read last
 };
 
 struct Content {
@@ -46,19 +61,21 @@ struct Content {
     if (!line.next(first)) return;
     if (!line.next(second))
       line.refuse("a line needs two words or more", "write `hosts 4`, `switches 2` or a cable: `0 4`");
-    if (first == "hosts") {
-      hosts = line.number(second, 1, Graph::most_vertices);
-    } else if (first == "switches") {
-      switches = line.number(second, 0, Graph::most_vertices);
+    line.again();
+    if (first == "hosts" || first == "switches") {
+      line.next(first);
+      const bool of_hosts = first == "hosts";
+      (of_hosts ? hosts : switches) = line.number(of_hosts ? 1 : 0, Graph::most_vertices);
     } else {
       const int last = hosts + switches - 1;
       if (last < 0) line.refuse("a cable before the hosts", "write `hosts 4` and `switches 2` first");
-      cables.push_back({line.number(first, 0, last), line.number(second, 0, last), link(line, wires.link)});
-      if (cables.back().from == cables.back().to)
-        line.refuse("a cable from a vertex to itself", "leave it out");
+      const int from = line.number(0, last), to = line.number(0, last);
+      if (from == to) line.refuse("a cable from a vertex to itself", "leave it out");
+      cables.push_back({from, to, link(line, wires.link), 1, {}});
     }
     if (line.next(first))
-      line.refuse(fmt::format("`{}` is more than the line should have", shortened(first)), "");
+      line.refuse(fmt::format("`{}` is more than the line should have", shortened(first)),
+                  "write `A B`, or `A B 12.5GB/s 500ns`");
   }
 
  private:
@@ -78,19 +95,21 @@ struct Content {
 }  // namespace
 
 std::unique_ptr<Topology> read_graph(const std::string& file, const WireSpec& wires) {
-  const std::string source = read_source(file).text;
+  SourceText source = read_source(file);
   Content content;
-  std::istringstream lines(source);
+  std::istringstream lines(source.text);
   std::string text;
   for (int number = 1; std::getline(lines, text); ++number) {
-    Line line(file, source, text, number);
+    Line line(source, text, number);
     content.read(line, wires);
   }
   if (content.hosts == 0)
     throw UsageError(fmt::format("the topology file `{}` has no hosts", shortened(file)),
                      "write `hosts 4` on its first line");
-  return std::make_unique<Graph>("graph:" + file, content.hosts, content.switches, content.cables,
-                                 wires.half_duplex);
+  auto graph = std::make_unique<Graph>("graph:" + file, content.hosts, content.switches, content.cables,
+                                       wires.half_duplex);
+  graph->set_source(std::move(source));
+  return graph;
 }
 
 }  // namespace paradl

@@ -20,7 +20,8 @@ namespace {
 
 class Levels : public Topology {
  public:
-  explicit Levels(const Machine& machine) : Topology(machine.name, int(machine.gpus()), 0, false) {
+  explicit Levels(const Machine& machine)
+      : Topology(machine.name, int(machine.gpus()), 0, machine.half_duplex) {
     Seconds below;
     int first_below = 0;  // vertex of the first unit of the level below
     for (const Level& level : machine.levels) {
@@ -84,7 +85,7 @@ class Levels : public Topology {
       // In a node neighbours share a port, as cabled; switches spread their lanes over the ports, as routed.
       const int port =
           k == 1 ? int(std::int64_t(gpu % tier.inside) * tier.ports / tier.inside) : lane % tier.ports;
-      wires.push_back(tier.first_wire + 2 * (unit * tier.ports + port));
+      wires.push_back(tier.first_wire + (half_duplex_ ? 1 : 2) * (unit * tier.ports + port));
       const int units = tier.gpus / tier.inside;
       lane = unit % units * tier.ports + port;
     }
@@ -120,6 +121,7 @@ std::unique_ptr<Topology> topology_of(const Machine& machine) {
     throw UsageError(fmt::format("{}: the topology {} has room for {} GPUs, and the levels have {}",
                                  machine.name, machine.topology, topology->hosts(), gpus),
                      "make the sizes of the levels and the topology agree");
+  topology->set_watts(network.watts.value_or(Watts{}), node.watts.value_or(Watts{}));
   return topology;
 }
 

@@ -1,5 +1,6 @@
 #include "paradl/network/topology/node.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -16,6 +17,7 @@ class Nodes : public Topology {
       : Topology(word.text, outside->hosts() / node.ports * node.gpus, 0, outside->half_duplex()),
         outside_(std::move(outside)),
         node_(node) {
+    source_ = outside_->source();
     wires_ = outside_->wires();
     for (Wire& wire : wires_) wire.from += hosts_, wire.to += hosts_;
     vertices_ = hosts_ + outside_->vertices();
@@ -36,11 +38,13 @@ class Nodes : public Topology {
   }
 
   int node_size() const override { return node_.gpus; }
+  std::size_t wires_outside() const override { return outside_->wires().size(); }
 
   std::vector<Place> places() const override {
     std::vector<Place> outer = outside_->places(), places(std::size_t(hosts_), Place{});
     const double spread = node_.gpus * 0.8 / node_.ports + 0.8;
-    for (Place& place : outer) place.x *= spread, place.y *= spread;
+    constexpr double depth = 3.2;  // a node hangs below its ports, and above those of the next row
+    for (Place& place : outer) place.x *= spread, place.y *= std::max(spread, depth);
     places.insert(places.end(), outer.begin(), outer.end());
     places.resize(std::size_t(vertices_));
     for (int first = 0; first < hosts_; first += node_.gpus) {

@@ -18,7 +18,10 @@ OpticalTopology::OpticalTopology(std::unique_ptr<Topology> electrical, const Opt
       electrical_(std::move(electrical)),
       optics_(optics) {
   if (optics.hosts < 1 || optics.ports < 1)
-    throw UsageError("a rack with circuits needs a host and a port at least");
+    throw UsageError(
+        "a rack with circuits needs a host and a port at least",
+        "write optical:1MB,100GB/s,8,4,20us+SPEC: threshold, rate, hosts and circuits of a rack, set-up");
+  source_ = electrical_->source();
   wires_ = electrical_->wires();
   const int racks = (hosts_ + optics.hosts - 1) / optics.hosts, first_port = vertices_;
   const int core = vertices_ + racks * optics.ports;
@@ -48,9 +51,10 @@ std::vector<Place> OpticalTopology::places() const {
   for (const Place& place : places)
     left = std::min(left, place.x), right = std::max(right, place.x), top = std::min(top, place.y);
   const auto ports = circuit_.size();
+  const double floor = 1 + (right - left) / 16;  // as in a tree of that width
   for (std::size_t port = 0; port < ports; ++port)
-    places.push_back({left + (double(port) + 0.5) * (right - left) / double(ports), top - 2});
-  places.push_back({(left + right) / 2, top - 4});
+    places.push_back({left + (double(port) + 0.5) * (right - left) / double(ports), top - floor});
+  places.push_back({(left + right) / 2, top - 2 * floor});
   return places;
 }
 

@@ -20,22 +20,27 @@ std::unique_ptr<Topology> tsubame3_of_the_authors(int nodes) {
   const Link pcie{crossing, 1.0 / 16.0_GBps};
   const Link port{cable + crossing, 1.0 / 12.5_GBps}, uplink{cable + crossing, 1.0 / 225.0_GBps};
 
+  constexpr int uplinks = 2 * racked;  // of a leaf, bundled: their watts are those of the bundle
+  constexpr Watts nvlink_watts{19.04, 22.4}, pcie_watts{10.37, 12.2}, port_watts{8.3, 9.5},
+      uplink_watts{19.4 / uplinks, 23.5 / uplinks};
+
   const int hosts = gpus * nodes, racks = (nodes + racked - 1) / racked;
   const int first_leaf = hosts + 2 * nodes, root = first_leaf + 2 * racks;
   std::vector<Graph::Cable> cables;
   for (int node = 0; node < nodes; ++node) {
     for (int a = 0; a < gpus; ++a)
       for (int b = a + 1; b < gpus; ++b)
-        cables.push_back(
-            {gpus * node + a, gpus * node + b, b - a == 2 ? two_nvlinks : nvlink, b - a == 2 ? 2 : 1});
+        cables.push_back({gpus * node + a, gpus * node + b, b - a == 2 ? two_nvlinks : nvlink,
+                          b - a == 2 ? 2 : 1, nvlink_watts});
     // GPUs 0 and 1 share a PLX switch, 2 and 3 the other. Each PLX has its port, to another leaf of the rack.
     for (int side = 0; side < 2; ++side) {
       const int plx = hosts + 2 * node + side;
-      for (int i = 0; i < 2; ++i) cables.push_back({gpus * node + 2 * side + i, plx, pcie});
-      cables.push_back({plx, first_leaf + 2 * (node / racked) + side, port});
+      for (int i = 0; i < 2; ++i) cables.push_back({gpus * node + 2 * side + i, plx, pcie, 1, pcie_watts});
+      cables.push_back({plx, first_leaf + 2 * (node / racked) + side, port, 1, port_watts});
     }
   }
-  for (int leaf = first_leaf; leaf < root; ++leaf) cables.push_back({leaf, root, uplink, 2 * racked});
+  for (int leaf = first_leaf; leaf < root; ++leaf)
+    cables.push_back({leaf, root, uplink, uplinks, uplink_watts});
 
   auto tree = std::make_unique<Graph>(fmt::format("tsubame3-authors:{}", nodes), hosts, root + 1 - hosts,
                                       cables, true);

@@ -1,0 +1,34 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "calibrate/communicator.hpp"
+#include "calibrate/device.hpp"
+
+namespace paradl::calibrate {
+
+/// What measurements are made with: the ranks that take part, and this one's device.
+struct Bench {
+  std::unique_ptr<Communicator> ranks;  // of host memory
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Communicator> links;  // of the device's memory; nullptr: that is the host's
+
+  Communicator& between_devices() const { return links ? *links : *ranks; }
+  bool speaks() const { return ranks->rank() == 0; }  // the others print nothing
+};
+
+/// Opens a back end by its name: `cpu`, `cuda`, `plain`; "" is the best that this machine has. UsageError for
+/// one that is not known, EnvironmentError for one that is not part of this build or has no device.
+Bench open_bench(const std::string& backend, Precision precision);
+
+/// The rank of this process by what its launcher says, before anything is opened; 0 without one.
+int launched_rank();
+
+/// What `--version -v` says: which back ends are part of this build, and with which libraries.
+std::string parts_of_this_build();
+
+/// The way out after an error: other ranks must not wait for this one.
+int leave(int exit_code);
+
+}  // namespace paradl::calibrate

@@ -1,0 +1,26 @@
+#pragma once
+#include <chrono>
+#include <string>
+
+#include "paradl/cli/command.hpp"
+
+namespace paradl::calibrate {
+
+/// One line on stderr that says what is being done and how far it is: after half a second, if stderr is a
+/// terminal, and gone when all is done.
+class Progress {
+ public:
+  Progress(const Session& session, bool speaks);
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(const std::string& what, double share);
+  void clear();
+
+ private:
+  bool shows_, visible_ = false;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace paradl::calibrate

@@ -1,0 +1,218 @@
+#include "calibrate/commands/rehearsal_table.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "calibrate/layers.hpp"
+#include "paradl/core/format.hpp"
+#include "paradl/report/json.hpp"
+
+namespace paradl::calibrate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A term as it was spent and as it was projected. What a stage waits for and what it is sent cannot be told
+/// apart by a clock: both are one figure on either side.
+struct TermPair {
+  Term term;
+  Seconds measured, projected;
+};
+
+std::vector<TermPair> terms_of(const Rehearsed& r) {
+  std::vector<TermPair> out;
+  for (std::size_t t = 0; t < terms; ++t) {
+    const Term term = Term(t);
+    if (term == Term::stage_transfer) continue;
+    TermPair pair{term, r.spent[t], (*r.projection->cost)[term]};
+    if (term == Term::bubble) {
+      pair.measured += r.spent[std::size_t(Term::stage_transfer)];
+      pair.projected += (*r.projection->cost)[Term::stage_transfer];
+    }
+    // What takes no time in the projection and hardly any in reality is not worth a line.
+    if (pair.projected > Seconds{} || pair.measured > 1e-3 * r.measured) out.push_back(pair);
+  }
+  return out;
+}
+
+std::vector<const Rehearsed*> timed(const Rehearsal& rehearsal) {
+  std::vector<const Rehearsed*> out;
+  for (const Rehearsed& r : rehearsal.results)
+    if (r.projection && r.projection->cost) out.push_back(&r);
+  return out;
+}
+
+struct Summary {
+  double mean = 0, worst = 1;
+  const Rehearsed *worst_of = nullptr, *fastest = nullptr, *projected_fastest = nullptr;
+};
+
+Summary summary_of(const Rehearsal& rehearsal) {
+  Summary out;
+  const auto results = timed(rehearsal);
+  for (const Rehearsed* r : results) {
+    out.mean += r->accuracy() / double(results.size());
+    if (!out.worst_of || r->accuracy() < out.worst) out.worst = r->accuracy(), out.worst_of = r;
+    if (!out.fastest || r->measured < out.fastest->measured) out.fastest = r;
+    if (!out.projected_fastest || r->projection->iteration() < out.projected_fastest->projection->iteration())
+      out.projected_fastest = r;
+  }
+  return out;
+}
+
+Table results_table(const Rehearsal& rehearsal) {
+  Table table{.columns = {{"strategy", "strategy", Holds::text, 9},
+                          {"grid", "grid", Holds::shape, 8},
+                          {"measured", "measured", Holds::seconds, 9},
+                          {"projected", "projected", Holds::seconds, 9},
+                          {"accuracy", "accuracy", Holds::share, 9},
+                          {"result", "result", Holds::text, 9},
+                          {"difference", "difference", Holds::text, 5}}};
+  for (const Rehearsed& r : rehearsal.results) {
+    Row row{.values = {r.candidate.strategy.text, grid_text(r.candidate.mesh, true)}};
+    if (!r.refused.empty()) {
+      row.emphasis = Emphasis::infeasible;
+      table.notes.push_back(r.refused);
+      row.notes.push_back(int(table.notes.size()));
+      table.rows.push_back(std::move(row));
+      continue;
+    }
+    if (r.projection && r.projection->cost)
+      row.values.insert(row.values.end(),
+                        {r.measured.base(), r.projection->iteration().base(), r.accuracy()});
+    else
+      row.values.resize(5);
+    row.values.emplace_back(std::string(r.correct ? "right" : "WRONG"));
+    row.values.emplace_back(fmt::format("{:.1e}", r.difference.largest));
+    if (!r.correct) {
+      row.emphasis = Emphasis::infeasible;
+      table.notes.push_back(fmt::format("differs from one PE's run most in the {}", r.difference.where));
+      row.notes.push_back(int(table.notes.size()));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table terms_table(const Rehearsal& rehearsal) {
+  Table table{.columns = {{"strategy", "strategy", Holds::text, 9},
+                          {"term", "term", Holds::text, 9},
+                          {"measured", "measured", Holds::seconds, 9},
+                          {"projected", "projected", Holds::seconds, 9}}};
+  for (const Rehearsed* r : timed(rehearsal)) {
+    std::string name = r->candidate.strategy.text;
+    for (const TermPair& pair : terms_of(*r)) {
+      table.rows.push_back({.values = {name, std::string(term_names[std::size_t(pair.term)].title),
+                                       pair.measured.base(), pair.projected.base()}});
+      name.clear();
+    }
+  }
+  return table;
+}
+
+std::string first_line(const Rehearsal& rehearsal) {
+  const auto wrong = std::ranges::count_if(
+      rehearsal.results, [](const Rehearsed& r) { return r.refused.empty() && !r.correct; });
+  const auto run =
+      std::ranges::count_if(rehearsal.results, [](const Rehearsed& r) { return r.refused.empty(); });
+  if (wrong > 0) return fmt::format("{} of {} strategies gave a wrong result.\n", wrong, run);
+  const Summary s = summary_of(rehearsal);
+  if (!s.fastest) return fmt::format("All {} strategies gave the result of one PE.\n", run);
+  std::string out =
+      fmt::format("{} is fastest: {} per iteration, {} projected", s.fastest->candidate.strategy.text,
+                  text(s.fastest->measured), text(s.fastest->projection->iteration()));
+  if (timed(rehearsal).size() > 1)
+    out += s.fastest == s.projected_fastest
+               ? ", as projected"
+               : fmt::format("; projected to be fastest: {}", s.projected_fastest->candidate.strategy.text);
+  return out + ".\n";
+}
+
+std::string last_lines(const Rehearsal& rehearsal) {
+  const Summary s = summary_of(rehearsal);
+  if (!s.worst_of) return "";
+  return fmt::format(
+      "\nAccuracy (1 - |projected - measured| / measured): mean {}, worst {} ({}). The ranking {}.\n"
+      "Layer times: {}. Links: {}.\n",
+      percent(s.mean), percent(s.worst), s.worst_of->candidate.strategy.text,
+      ranking_agrees(rehearsal.results) ? "agrees" : "does NOT agree", rehearsal.times.source,
+      rehearsal.machine && rehearsal.machine->name != "here" ? rehearsal.machine->name
+                                                             : "measured beside the runs");
+}
+
+Json result_json(const Rehearsed& r, const Workload& work, const RehearsalOptions& how, int ranks) {
+  Json out{{"model", work.name}, {"strategy", r.candidate.strategy.text}, {"grid", Json::object()}};
+  const Mesh& mesh = r.candidate.mesh;
+  for (int a = 0; a < mesh.axes; ++a)
+    out["grid"][std::string(mesh.axis[std::size_t(a)].strategy->name)] =
+        mesh.axis[std::size_t(a)].parts.total;
+  out["ranks"] = ranks;
+  out["batch"] = how.batch;
+  if (!r.refused.empty()) {
+    out["refused"] = r.refused;
+    return out;
+  }
+  if (r.projection && r.projection->cost) {
+    out["measured_s"] = r.measured.base();
+    out["projected_s"] = r.projection->iteration().base();
+    out["accuracy"] = r.accuracy();
+  }
+  out["correct"] = r.correct;
+  out["max_relative_difference"] = r.difference.largest;
+  if (!r.correct) out["differs_in"] = r.difference.where;
+  if (r.projection && r.projection->cost)
+    for (const TermPair& pair : terms_of(r))
+      out["terms"][std::string(term_names[std::size_t(pair.term)].json)] = {
+          {"measured_s", pair.measured.base()}, {"projected_s", pair.projected.base()}};
+  return out;
+}
+
+}  // namespace
+
+std::string rehearsal_text(const std::string& format, Style style, const Session& session,
+                           const Workload& work, const RehearsalOptions& how, const Rehearsal& rehearsal,
+                           int ranks) {
+  const Table results = without_empty_columns(results_table(rehearsal));
+  if (format == "json" || format == "jsonl") {
+    Json out = json_header("paradl.rehearsal/1", session.arguments, {});
+    out["results"] = Json::array();
+    for (const Rehearsed& r : rehearsal.results) out["results"].push_back(result_json(r, work, how, ranks));
+    const Summary s = summary_of(rehearsal);
+    out["summary"] = Json::object();
+    if (s.worst_of)
+      out["summary"] = {
+          {"mean", s.mean}, {"worst", s.worst}, {"ranking_agrees", ranking_agrees(rehearsal.results)}};
+    if (format == "json") return out.dump(2) + "\n";
+    std::string lines;
+    for (const Json& result : out["results"]) lines += result.dump() + "\n";
+    return lines;
+  }
+  if (format != "text") return render_table(format, results);
+  std::string out = first_line(rehearsal);
+  out += fmt::format("\n{}, {} rank{}, mini-batch {}\n\n{}", work.name, ranks, ranks == 1 ? "" : "s",
+                     how.batch, to_text(results, style).text);
+  if (summary_of(rehearsal).worst_of) out += "\n" + to_text(terms_table(rehearsal), style).text;
+  return out + last_lines(rehearsal);
+}
+
+std::string rehearsal_plan(const Workload& work, const std::vector<Candidate>& candidates,
+                           const RehearsalOptions& how, Device& device, int ranks) {
+  const DeviceFacts facts = device.facts();
+  std::vector<Mesh> meshes{{}};
+  for (const Candidate& c : candidates) meshes.push_back(without_ones(c.mesh));
+  const auto shapes = shapes_on(work, meshes, how.training, double(how.batch));
+  double flop = 0;
+  for (const Layer& layer : work.layers) flop += 6 * layer.macs * double(how.batch);
+  std::string out = fmt::format("Would rehearse {} on {} ({}), {} rank{}, mini-batch {}:\n", work.name,
+                                facts.name, facts.libraries, ranks, ranks == 1 ? "" : "s", how.batch);
+  for (const Candidate& c : candidates)
+    out += fmt::format("  {:14} {}\n", c.strategy.text, grid_text(c.mesh, false));
+  out += fmt::format(
+      "in {} round{} of {} iterations each ({} flop an iteration), beside {} layer shapes and the links.\n",
+      how.rounds, how.rounds == 1 ? "" : "s", how.iterations, count(flop), shapes.size());
+  return out;
+}
+
+}  // namespace paradl::calibrate

@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "calibrate/rehearse/rehearsal.hpp"
+#include "paradl/cli/command.hpp"
+
+namespace paradl::calibrate {
+
+/// A rehearsal in one of the formats.
+std::string rehearsal_text(const std::string& format, Style style, const Session& session,
+                           const Workload& work, const RehearsalOptions& how, const Rehearsal& rehearsal,
+                           int ranks);
+
+/// What would be run.
+std::string rehearsal_plan(const Workload& work, const std::vector<Candidate>& candidates,
+                           const RehearsalOptions& how, Device& device, int ranks);
+
+}  // namespace paradl::calibrate

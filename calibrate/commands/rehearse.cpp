@@ -1,0 +1,177 @@
+// paradl-calibrate rehearse: runs strategies for real, and puts the oracle's projection beside them.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "calibrate/commands/commands.hpp"
+#include "calibrate/commands/progress.hpp"
+#include "calibrate/commands/rehearsal_table.hpp"
+#include "calibrate/rehearse/rehearsal.hpp"
+#include "paradl/cli/ranges.hpp"
+#include "paradl/cost/sweep.hpp"
+
+namespace paradl::calibrate {
+namespace {
+
+struct Words {
+  std::string model, backend, iterations = "3", rounds = "3", spoil;
+  bool all = false, check = false, dry_run = false;
+  Options options;
+};
+
+Fault read_fault(const std::string& word) {
+  if (word.empty()) return Fault::none;
+  if (word == "halo") return Fault::halo;
+  if (word == "gradient") return Fault::gradient;
+  throw UsageError(fmt::format("--break {}: not known", word), "use halo or gradient");
+}
+
+/// `16` samples of all ranks together, `8/gpu`, `16/node`; the model file's batch, per rank, by default.
+std::int64_t read_samples(const Options& options, const Workload& work, int ranks, int nodes) {
+  BatchRule rule{.per = BatchRule::Per::gpu, .value = work.batch};
+  if (options.has("batch")) rule = options.read("batch", "", read_batch);
+  const double each = rule.per == BatchRule::Per::gpu ? ranks : rule.per == BatchRule::Per::node ? nodes : 1;
+  const double samples = rule.value * each;
+  if (samples < 1 || samples != std::floor(samples) || samples > 1e6)
+    throw UsageError(fmt::format("a mini-batch of {} samples cannot be rehearsed", samples), "add -b 16");
+  return std::int64_t(samples);
+}
+
+/// What --all tries: single strategies, and their usual hybrids where there are ranks enough.
+std::vector<StrategyName> all_strategies() {
+  std::vector<StrategyName> out;
+  for (const char* name : {"data", "spatial", "filter", "channel", "tensor", "layer", "data+filter",
+                           "data+spatial", "data+tensor", "data+layer"})
+    out.push_back(read_strategy(name));
+  return out;
+}
+
+/// The reason why a strategy cannot have this mesh; "" if it can.
+std::string broken_limit(const Workload& work, const Mesh& mesh, double samples) {
+  for (int a = 0; a < mesh.axes; ++a) {
+    const Axis& axis = mesh.axis[std::size_t(a)];
+    const Limit limit = axis.strategy->limit(work, axis.parts, samples);
+    if (!limit.holds()) return fmt::format("{} = {} breaks {}", axis.strategy->name, limit.value, limit.rule);
+    if (axis.strategy->input == Placement::split_sample) samples /= axis.parts.total;
+  }
+  return "";
+}
+
+std::vector<Candidate> read_candidates(const Words& words, const Workload& work, int ranks, double samples) {
+  const Options& options = words.options;
+  if (!words.all && !options.has("strategy"))
+    throw UsageError("which strategy?", "add -s data, or --all for every one that fits");
+  std::vector<StrategyName> strategies;
+  if (options.has("strategy"))
+    for (const std::string& name : split_list(options.get("strategy"), ','))
+      strategies.push_back(read_strategy(name));
+  else
+    strategies = all_strategies();
+  std::vector<Candidate> out;
+  std::string reason;
+  for (const StrategyName& strategy : strategies) {
+    const int extents = std::max(1, work.input.dims);
+    std::vector<Mesh> grids = meshes(strategy, ranks, extents);
+    if (options.has("grid")) {
+      if (strategies.size() != 1)
+        throw UsageError("--grid goes with one strategy", "name it: -s data+filter");
+      grids = meshes(strategy, read_grid(options.get("grid"), strategy), extents);
+      if (grids[0].gpus() != ranks)
+        throw UsageError(fmt::format("the grid {} has {} PEs, but there are {} ranks", options.get("grid"),
+                                     grids[0].gpus(), ranks),
+                         fmt::format("start it with mpirun -np {}", grids[0].gpus()));
+    }
+    // A hybrid with one PE on an axis is another strategy's name for the same.
+    std::erase_if(grids, [&](const Mesh& mesh) {
+      return mesh.gpus() != ranks || (words.all && without_ones(mesh).axes < mesh.axes);
+    });
+    for (const Mesh& mesh : grids) {
+      const std::string limit = broken_limit(work, mesh, samples);
+      if (!limit.empty()) {
+        reason = limit;
+        continue;
+      }
+      out.push_back({strategy, mesh});
+      break;
+    }
+  }
+  if (out.empty())
+    throw UsageError(fmt::format("no strategy fits {} on {} rank{}{}", work.name, ranks,
+                                 ranks == 1 ? "" : "s", reason.empty() ? "" : ": " + reason),
+                     ranks == 1 ? "start it with mpirun -np 2" : "use a larger -b, or another strategy");
+  return out;
+}
+
+int run(const Session& session, Words& words) {
+  words.options.complete();
+  const Options& options = words.options;
+  const auto [spec, work] = load_model(session.catalog, words.model);
+  const Fault fault = read_fault(words.spoil);
+  const Training training = read_training(options);
+  const Bench bench = open_bench(words.backend, training.precision);
+  Communicator& ranks = bench.between_devices();
+  const int nodes = 1 + std::ranges::max(ranks.nodes());
+
+  RehearsalOptions how;
+  how.training = training;
+  how.batch = read_samples(options, work, ranks.size(), nodes);
+  how.rounds = read_count("rounds", words.rounds, 1, 1000);
+  how.iterations = read_count("iterations", words.iterations, 1, 10'000);
+  how.timed = !words.check;
+  how.fault = fault;
+  std::optional<Machine> machine;
+  if (options.has("on")) machine = build_machine(session.catalog.system(options.get("on")));
+  if (machine) how.machine = &*machine;
+  if (options.has("profile"))
+    how.profile =
+        std::make_shared<Profile>(read_profile(session.catalog.find("profiles", options.get("profile"))));
+  const auto candidates = read_candidates(words, work, ranks.size(), double(how.batch));
+  if (words.dry_run) {
+    if (bench.speaks()) print(rehearsal_plan(work, candidates, how, *bench.device, ranks.size()));
+    return answered;
+  }
+  Progress progress(session, bench.speaks());
+  how.progress = [&](const std::string& what, double share) { progress.show(what, share); };
+  const Rehearsal rehearsal = rehearse(work, candidates, how, *bench.device, ranks);
+  progress.clear();
+  const bool right = std::ranges::all_of(rehearsal.results,
+                                         [](const Rehearsed& r) { return r.correct || !r.refused.empty(); });
+  if (bench.speaks()) {
+    for (const std::string& warning : rehearsal.warnings) hint(session, "warning: " + warning);
+    deliver(session, options, [&](const std::string& format, Style style) {
+      return rehearsal_text(format, style, session, work, how, rehearsal, ranks.size());
+    });
+  }
+  return right ? answered : answered_no;
+}
+
+}  // namespace
+
+void define_rehearse(const Arguments& root, Session& session, Action& action) {
+  auto words = std::make_shared<Words>();
+  const Arguments command =
+      root.add_command("rehearse", "run strategies for real, beside the oracle's projection");
+  command.text("MODEL", words->model,
+               {.help = "name in models/, a path, or gpt:layers=2,hidden=...", .required = true});
+  command.flag("--all", words->all, {.help = "every strategy that fits the ranks"});
+  command.text("--backend", words->backend, {.help = "cpu, cuda or plain; default cpu", .meta = "NAME"});
+  command.text("--iterations", words->iterations,
+               {.help = "timed iterations of each strategy in a round; default 3", .meta = "N"});
+  command.text("--rounds", words->rounds,
+               {.help = "of measuring and running in turn; default 3", .meta = "N"});
+  command.flag("--check", words->check, {.help = "only whether the result is that of one PE; no timing"});
+  command.text("--break", words->spoil,
+               {.help = "do something wrong on purpose, to see it reported: halo, gradient", .meta = "WHAT"});
+  command.flag("--dry-run", words->dry_run, {.help = "what would be run, and about how long it takes"});
+  words->options.define_only(command, {"on", "batch", "strategy", "grid", "profile", "optimizer", "precision",
+                                       "micro-batches", "schedule", "reduction", "format"});
+  command.footer(R"(Examples:
+  mpirun -np 2 paradl-calibrate rehearse models/cifar-cnn.yaml --all -b 16
+  mpirun -np 4 paradl-calibrate rehearse resnet18 -s data+filter --grid data=2,filter=2 -b 8
+  mpirun -np 2 paradl-calibrate rehearse gpt:layers=2,hidden=64,heads=4,seq=32,vocab=100,tied=0 -s tensor --check)");
+  command.when_chosen(
+      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+}
+
+}  // namespace paradl::calibrate

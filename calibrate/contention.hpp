@@ -1,0 +1,52 @@
+#pragma once
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "calibrate/communicator.hpp"
+#include "calibrate/fit/sharing.hpp"
+#include "calibrate/links.hpp"
+#include "calibrate/stopping.hpp"
+
+namespace paradl::calibrate {
+
+/// Two ranks that send to each other at the same time.
+using Pair = std::pair<int, int>;
+
+/// Pairs whose ways share a link: each rank of the first node with one of the second; on other layouts each
+/// rank of the first half with one of the second.
+std::vector<Pair> crossing_pairs(const std::vector<int>& nodes);
+
+struct ContentionOptions {
+  /// Sizes of messages. Links that are limited by a bucket let the first bytes pass freely: stay well above.
+  Bytes least{64e3}, most{4e6};
+  double factor = 4;
+  Seconds time{30};  // for all of it; what does not fit any more is left with the samples that it has
+  StoppingRule rule{.warm_up = 1, .least = 6, .most = 60, .noise = 0.02, .time = Seconds{5}};
+  std::function<Buffer(std::size_t items)> allocate = host_memory;
+};
+
+struct Contention {
+  std::vector<SharedObservation> points;  // the median of each size and number of flows
+  SharingFit fit;
+};
+
+/// Lets the first 1, 2, ... pairs exchange at the same time: how much longer the bytes of one flow take
+/// beside others. All ranks call it, and all get the same.
+Contention measure_contention(Communicator& ranks, const std::vector<Pair>& pairs,
+                              const ContentionOptions& options = {});
+
+/// What a piece of work takes while `active` ranks of a node do it at the same time.
+struct Slowdown {
+  int active = 1;
+  Measured time;
+  double factor = 1;  // over one rank alone
+};
+
+/// Runs `work` (a layer's pass, say) on 1, 2, ... ranks of the first node at once: what cores that share
+/// memory and caches cost each other. `work` must not communicate; all ranks call this, and all get the
+/// same.
+std::vector<Slowdown> measure_shared_memory(Communicator& ranks, const std::function<void()>& work,
+                                            const StoppingRule& rule = {});
+
+}  // namespace paradl::calibrate

@@ -1,0 +1,45 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "calibrate/fit/line.hpp"
+#include "paradl/core/quantity.hpp"
+#include "paradl/spec/measured_link.hpp"
+
+namespace paradl::calibrate {
+
+/// Names of the levels that calibration knows; a group that spans nodes with several ranks on each is `all`.
+inline constexpr std::string_view level_node = "node", level_between = "cluster", level_all = "all";
+
+/// What one operation took on `ranks` ranks.
+struct LinkPoint {
+  LinkOperation operation = LinkOperation::point_to_point;
+  std::string level;  // within a node, between nodes, or across both
+  int ranks = 2;
+  Bytes bytes;  // of the whole buffer; all-to-all: of what one rank sends and keeps; point-to-point: of the
+                // message
+  Seconds seconds;
+  double noise = 0;  // relative half-width of the 95 % confidence interval; zero: not known
+};
+
+/// The same in the terms of the operation's ring: T = messages alpha + bytes beta.
+///
+///     allreduce                  2(p-1)(alpha + m/p beta)
+///     allgather, reduce-scatter   (p-1)(alpha + m/p beta)
+///     all-to-all                  (p-1) alpha + m (p-1)/p beta
+///     point-to-point              alpha + m beta
+Observation observation(const LinkPoint& point);
+
+/// Alpha and beta of one message of an operation's ring on one level, by ranges of the buffer's size.
+struct LinkFit {
+  LinkOperation operation = LinkOperation::point_to_point;
+  std::string level;
+  std::vector<int> ranks;  // of the groups that it was fitted to
+  std::vector<RangeFit> ranges;
+  double mean_error = 0;  // |fitted - measured| / measured
+};
+
+/// One fit for each operation and level, in the order in which they first appear.
+std::vector<LinkFit> fit_links(const std::vector<LinkPoint>& points, const RangeOptions& options = {});
+
+}  // namespace paradl::calibrate

@@ -1,0 +1,35 @@
+// paradl-calibrate: measures a machine, and rehearses strategies on it.
+#include <cstdio>
+
+#include "calibrate/commands/commands.hpp"
+#include "paradl/cli/program.hpp"
+
+namespace {
+
+constexpr const char* tree =
+    R"(paradl-calibrate: measures this machine for paradl, and rehearses strategies on it.
+
+  paradl-calibrate all        NAME --model MODEL   all of the below for one machine         (start here)
+  paradl-calibrate layers     MODEL -b N           times of each layer's passes, whole and cut -> profiles/
+  paradl-calibrate links      NAME                 latency and bandwidth of every level -> systems/
+  paradl-calibrate contention                      what flows that share a link or a memory cost each other
+  paradl-calibrate rehearse   MODEL --all          run strategies for real, beside the projection
+
+Under mpirun or srun all ranks take part and one prints. Without a GPU: --backend cpu, which is the default.
+Try: mpirun -np 2 paradl-calibrate rehearse models/tiny-cnn.yaml --all -b 16
+)";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace paradl;
+  using namespace paradl::calibrate;
+  if (launched_rank() > 0 && !std::freopen("/dev/null", "w", stdout))
+    return bad_environment;  // one rank speaks
+  return leave(run_program({.name = "paradl-calibrate",
+                            .about = "Measures this machine, and rehearses strategies on it.",
+                            .tree = tree,
+                            .parts = parts_of_this_build(),
+                            .commands = {define_rehearse}},
+                           argc, argv));
+}

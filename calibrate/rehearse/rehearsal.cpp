@@ -1,0 +1,252 @@
+#include "calibrate/rehearse/rehearsal.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "calibrate/fit/robust.hpp"
+#include "calibrate/rehearse/survey.hpp"
+#include "calibrate/stopping.hpp"
+#include "paradl/core/error.hpp"
+#include "paradl/cost/planner.hpp"
+#include "paradl/cost/profiled_times.hpp"
+
+namespace paradl::calibrate {
+namespace {
+
+bool cuts_space(const Mesh& mesh) {
+  for (int a = 0; a < mesh.axes; ++a)
+    if (mesh.axis[std::size_t(a)].strategy->input == Placement::split_space) return true;
+  return false;
+}
+
+/// Halos go both ways at once, which an all-to-all of two ranks does as well: each sends half of its buffer.
+/// Point to point is one way.
+void use_two_way_messages(Machine& machine) {
+  for (Level& level : machine.levels) {
+    std::vector<MeasuredLink> messages;
+    for (MeasuredLink link : level.measured)
+      if (link.operation == LinkOperation::all_to_all) {
+        link.operation = LinkOperation::point_to_point;
+        link.from = 0.5 * link.from;
+        link.below = 0.5 * link.below;
+        messages.push_back(link);
+      }
+    if (messages.empty()) continue;
+    std::erase_if(level.measured,
+                  [](const MeasuredLink& l) { return l.operation == LinkOperation::point_to_point; });
+    level.measured.insert(level.measured.end(), messages.begin(), messages.end());
+  }
+}
+
+/// The largest buffer that is ever sent: all gradients, or the largest activation.
+Bytes largest_buffer(const Workload& work, std::int64_t batch) {
+  double items = work.parameters();
+  for (const Layer& layer : work.layers) items = std::max(items, layer.y.items() * double(batch));
+  return items * Bytes{4};
+}
+
+class Stage {  // where rehearsals take place
+ public:
+  Stage(const Workload& work, const std::vector<Candidate>& candidates, const RehearsalOptions& options,
+        Device& device, Communicator& ranks)
+      : work_(work),
+        options_(options),
+        training_(rehearsal_training(options.training)),
+        device_(device),
+        ranks_(ranks),
+        survey_(device, ranks, options.training.optimizer) {
+    for (const Candidate& c : candidates) out_.results.push_back({.candidate = c});
+    pieces_ = double(candidates.size() * (options.timed ? 1 + std::size_t(options.rounds) : 1) +
+                     (options.timed ? 2 * std::size_t(options.rounds) + 1 : 0));
+  }
+
+  Rehearsal run() {
+    find_balance();
+    for (Rehearsed& r : out_.results) check(r);
+    if (options_.timed) {
+      LoadWatch watch;
+      for (int round = 0; round < options_.rounds; ++round) {
+        watch.look();
+        measure();
+        for (Rehearsed& r : out_.results)
+          if (r.refused.empty()) time(r);
+      }
+      watch.look();
+      out_.warnings = watch.warnings();
+      project();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void tell(const std::string& what) {
+    if (options_.progress && ranks_.rank() == 0) options_.progress(what, done_ / pieces_);
+    ++done_;
+  }
+
+  std::set<LocalLayer> shapes() const {
+    std::vector<Mesh> meshes{{}};
+    for (const Rehearsed& r : out_.results)
+      if (r.refused.empty()) meshes.push_back(without_ones(r.candidate.mesh));
+    return shapes_on(work_, meshes, training_, double(options_.batch));
+  }
+
+  /// Stages are balanced once, by the times of whole layers: what is run and what is projected have the same
+  /// borders.
+  void find_balance() {
+    balance_.layer.resize(work_.layers.size(), {Seconds{1}, Seconds{1}, Seconds{1}});
+    if (!options_.timed) return;
+    if (options_.profile) {
+      balance_ = profiled_times(std::move(balance_), work_, options_.profile, double(options_.batch));
+      return;
+    }
+    tell("whole layers");
+    Survey first(device_, ranks_, training_.optimizer);
+    first.measure_layers(shapes_on(work_, std::vector<Mesh>{{}}, training_, double(options_.batch)), 2);
+    balance_ = profiled_times(std::move(balance_), work_, std::make_shared<Profile>(first.profile()),
+                              double(options_.batch) / training_.micro_batches);
+  }
+
+  Script script(const Mesh& mesh) const {
+    Script script{.work = work_, .mesh = mesh, .training = training_, .batch = options_.batch};
+    const Layout layout = place(work_, mesh, training_.reduction);
+    for (const Layout::Gradients& kind : layout.gradients) script.gradient_sets.push_back(kind.summed);
+    for (int a = 0; a < mesh.axes; ++a)
+      if (layout.role[std::size_t(a)].front() == Role::stage)
+        script.first_layer = plan_stages(layout, balance_, mesh.axis[std::size_t(a)].parts.total).first_layer;
+    return script;
+  }
+
+  const std::vector<Outcome>& serial() {
+    if (serial_.empty()) {
+      alone_ = ranks_.split(ranks_.rank(), 0);
+      Worker worker(script({}), device_, *alone_);
+      Stopwatch watch(device_);
+      worker.iterate(watch);
+      serial_ = worker.outcomes();
+    }
+    return serial_;
+  }
+
+  /// Every rank compares its part with a run of its own; the worst of them counts.
+  void check(Rehearsed& r) {
+    tell(r.candidate.strategy.text);
+    std::optional<Worker> worker;
+    try {
+      Script run = script(without_ones(r.candidate.mesh));
+      run.fault = options_.fault;
+      worker.emplace(run, device_, ranks_);
+    } catch (const UsageError& error) {
+      r.refused = error.what();
+    }
+    // All ranks run it, or none: the others would wait.
+    if (std::ranges::max(ranks_.gather(worker ? 0 : 1)) > 0) {
+      if (r.refused.empty()) r.refused = "another rank cannot run its part";
+      return;
+    }
+    Stopwatch watch(device_);
+    worker->iterate(watch);
+    r.difference = compare(worker->outcomes(), serial());
+    r.difference.largest = std::ranges::max(ranks_.gather(r.difference.largest));
+    r.correct = r.difference.largest <= rounding;
+  }
+
+  void measure() {
+    tell("layers");
+    if (!options_.profile) survey_.measure_layers(shapes(), options_.turns);
+    tell("links");
+    if (!options_.machine) survey_.measure_links(largest_buffer(work_, options_.batch), options_.link_time);
+  }
+
+  void time(Rehearsed& r) {
+    tell(r.candidate.strategy.text);
+    Worker worker(script(without_ones(r.candidate.mesh)), device_, ranks_);
+    Stopwatch warm_up(device_);
+    worker.iterate(warm_up);
+    std::vector<double> slowest;
+    Stopwatch watch(device_);
+    for (int i = 0; i < options_.iterations; ++i) {
+      ranks_.barrier();
+      const Seconds took = device_.time([&] { worker.iterate(watch); });
+      slowest.push_back(std::ranges::max(ranks_.gather(took.base())));
+    }
+    const double share = 1.0 / options_.rounds;
+    r.measured += share * Seconds{median(slowest)};
+    for (std::size_t t = 0; t < terms; ++t) {
+      const auto all = ranks_.gather(watch.spent()[t].base() / options_.iterations);
+      r.spent[t] += share * Seconds{std::accumulate(all.begin(), all.end(), 0.0) / double(all.size())};
+    }
+  }
+
+  Machine measured_machine() {
+    const auto levels = survey_.levels();
+    const int nodes = 1 + std::ranges::max(ranks_.nodes());
+    const MeasuredSystem system{.name = "here",
+                                .summary = "",
+                                .device = measure_device(device_, ranks_.size() / nodes),
+                                .levels = levels};
+    return build_machine(read_system({"measured.yaml", system_text(system, {"rehearsal", today()})}));
+  }
+
+  void project() {
+    out_.machine = options_.machine ? *options_.machine : measured_machine();
+    LayerTimes times = balance_;
+    times.profile = options_.profile ? options_.profile : std::make_shared<Profile>(survey_.profile());
+    times.source = options_.profile ? "profile " + options_.profile->name() : "measured beside the runs";
+    for (Rehearsed& r : out_.results) {
+      if (!r.refused.empty()) continue;
+      Machine machine = *out_.machine;
+      if (!options_.machine && cuts_space(r.candidate.mesh)) use_two_way_messages(machine);
+      const Setting setting{work_, machine, times, training_};
+      r.projection = Planner(setting).project(r.candidate.strategy, r.candidate.mesh, double(options_.batch));
+      r.projection->strategy = nullptr;  // it is r.candidate's
+    }
+    out_.times = std::move(times);
+  }
+
+  const Workload& work_;
+  const RehearsalOptions& options_;
+  Training training_;
+  Device& device_;
+  Communicator& ranks_;
+  Survey survey_;
+  LayerTimes balance_;
+  std::unique_ptr<Communicator> alone_;
+  std::vector<Outcome> serial_;
+  Rehearsal out_;
+  double done_ = 0, pieces_ = 1;
+};
+
+}  // namespace
+
+double Rehearsed::accuracy() const {
+  if (!projection || !projection->cost) return 0;
+  return std::max(0.0, 1 - std::abs(projection->iteration() / measured - 1));
+}
+
+Training rehearsal_training(Training training) {
+  training.overlap = false;
+  training.synchronised_batch_norm = true;
+  training.halos_of_dx = true;
+  training.wide_sums = false;
+  return training;
+}
+
+Rehearsal rehearse(const Workload& work, const std::vector<Candidate>& candidates,
+                   const RehearsalOptions& options, Device& device, Communicator& ranks) {
+  return Stage(work, candidates, options, device, ranks).run();
+}
+
+bool ranking_agrees(const std::vector<Rehearsed>& results, double tie) {
+  for (const Rehearsed& a : results)
+    for (const Rehearsed& b : results) {
+      if (!a.projection || !b.projection || !a.projection->cost || !b.projection->cost) continue;
+      const bool clearly_faster = a.measured < (1 - tie) * b.measured;
+      const bool clearly_projected_slower = (1 - tie) * a.projection->iteration() > b.projection->iteration();
+      if (clearly_faster && clearly_projected_slower) return false;
+    }
+  return true;
+}
+
+}  // namespace paradl::calibrate

@@ -1,0 +1,68 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibrate/rehearse/check.hpp"
+#include "calibrate/system_file.hpp"
+#include "paradl/cost/projection.hpp"
+#include "paradl/machine/profile.hpp"
+
+namespace paradl::calibrate {
+
+/// A strategy on a grid of all ranks.
+struct Candidate {
+  StrategyName strategy;
+  Mesh mesh;
+};
+
+/// What to rehearse, and how thoroughly.
+struct RehearsalOptions {
+  Training training;
+  std::int64_t batch = 1;
+  int rounds = 3;        // of measuring and running in turn: a shared machine changes its speed
+  int iterations = 3;    // of each strategy in a round
+  int turns = 5;         // of each layer in a round
+  Seconds link_time{5};  // for the links in a round
+  bool timed = true;     // no: only whether the result is right
+  Fault fault = Fault::none;
+  /// What the projection uses; where they are not given, they are measured in every round.
+  const Machine* machine = nullptr;
+  std::shared_ptr<const Profile> profile;
+  /// Called on rank 0 before each piece of work.
+  std::function<void(const std::string& what, double share)> progress;
+};
+
+/// What came of one candidate.
+struct Rehearsed {
+  Candidate candidate;
+  std::string refused;  // why it was not run; empty if it was
+  Difference difference;
+  bool correct = false;
+  Seconds measured;                      // an iteration, on the slowest rank
+  std::array<Seconds, terms> spent{};    // of it, on average over ranks
+  std::optional<Projection> projection;  // none if not timed
+  double accuracy() const;               // 1 - |projected - measured| / measured, not below zero
+};
+
+struct Rehearsal {
+  std::vector<Rehearsed> results;
+  LayerTimes times;                   // what the projections rest on
+  std::optional<Machine> machine;     // likewise; with the links that were measured
+  std::vector<std::string> warnings;  // other load on the machine
+};
+
+/// Runs every candidate, checks it against a run on one PE, and projects it. All ranks call it, and all get
+/// the same answer.
+Rehearsal rehearse(const Workload& work, const std::vector<Candidate>& candidates,
+                   const RehearsalOptions& options, Device& device, Communicator& ranks);
+
+/// Whether the candidates come in the same order by what was measured and by what was projected; those that
+/// took the same time within `tie` may come either way.
+bool ranking_agrees(const std::vector<Rehearsed>& results, double tie = 0.05);
+
+/// How a rehearsal trains: nothing overlaps, batch norm sees all samples, and the edges of dx are sent back.
+Training rehearsal_training(Training training);
+
+}  // namespace paradl::calibrate

@@ -1,0 +1,115 @@
+#include "calibrate/rehearse/survey.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "calibrate/fit/robust.hpp"
+
+namespace paradl::calibrate {
+namespace {
+
+constexpr std::array passes{&PassTimes::forward, &PassTimes::backward_data, &PassTimes::backward_weights,
+                            &PassTimes::update};
+
+PassTimes mean_of(const std::vector<PassTimes>& rounds) {
+  PassTimes out;
+  for (const PassTimes& round : rounds) {
+    for (const auto pass : passes) out.*pass += 1.0 / double(rounds.size()) * (round.*pass);
+    out.noise = std::max(out.noise, round.noise);
+  }
+  return out;
+}
+
+/// The mean over ranks of what each has measured: they take turns in waiting for each other.
+PassTimes mean_over(Communicator& ranks, PassTimes mine) {
+  for (const auto pass : passes) {
+    const auto all = ranks.gather((mine.*pass).base());
+    mine.*pass = Seconds{std::accumulate(all.begin(), all.end(), 0.0) / double(all.size())};
+  }
+  const auto noises = ranks.gather(mine.noise);
+  mine.noise = *std::ranges::max_element(noises);
+  return mine;
+}
+
+}  // namespace
+
+void Survey::measure_layers(const std::set<LocalLayer>& layers, int turns) {
+  for (const LocalLayer& layer : layers) {
+    const auto timer = LayerTimer::make(device_, layer, optimizer_);
+    if (!timer) continue;
+    ranks_.barrier();
+    timer->turn();  // first touches
+    std::vector<PassTimes> times;
+    for (int t = 0; t < turns; ++t) times.push_back(timer->turn());
+    layers_[layer].push_back(mean_over(ranks_, median_of(times)));
+  }
+}
+
+void Survey::measure_links(Bytes most, Seconds time) {
+  if (ranks_.size() < 2) return;
+  LinkOptions options;
+  options.least = Bytes{64};
+  options.most = most;
+  options.factor = 4;
+  options.time = time;
+  options.allocate = [this](std::size_t items) { return device_.allocate(items); };
+  options.rule = {.warm_up = 1, .least = 3, .most = 30, .noise = 0.05, .time = time};
+  const auto round = calibrate::measure_links(ranks_, options);
+  ++link_rounds_;
+  for (const LinkPoint& point : round) {
+    const auto same = [&](const LinkPoint& p) {
+      return p.operation == point.operation && p.level == point.level && p.bytes == point.bytes;
+    };
+    const auto known = std::ranges::find_if(points_, same);
+    if (known == points_.end())
+      points_.push_back(point);
+    else
+      known->seconds += 1.0 / link_rounds_ * (point.seconds - known->seconds);
+  }
+}
+
+ProfileSpec Survey::profile() const {
+  const DeviceFacts facts = device_.facts();
+  ProfileSpec out{.name = "measured", .device = facts.name, .libraries = facts.libraries, .date = today()};
+  out.optimizer = optimizer_;
+  for (const auto& [layer, rounds] : layers_) out.entries.push_back({layer, mean_of(rounds)});
+  return out;
+}
+
+std::vector<MeasuredLevel> Survey::levels() const {
+  const std::vector<int> nodes = ranks_.nodes();
+  const int count = 1 + *std::ranges::max_element(nodes);
+  std::vector<MeasuredLevel> out;
+  if (ranks_.size() / count > 1 || count == 1)
+    out.push_back({.name = std::string(level_node), .size = ranks_.size() / count});
+  if (count > 1) out.push_back({.name = std::string(level_between), .size = count});
+  for (const LinkFit& fit : fit_links(points_))
+    for (MeasuredLevel& level : out)
+      if (fit.level == level.name) level.fits.push_back(fit);
+  return out;
+}
+
+DeviceSpec measure_device(Device& device, int ranks_per_node) {
+  const DeviceFacts facts = device.facts();
+  DeviceSpec spec{.name = facts.name, .memory = 1.0 / ranks_per_node * facts.memory};
+  Box box;
+  box.end[4] = 8 << 20;
+  const Buffer a = device.allocate(box.items()), b = device.allocate(box.items());
+  const auto best = [&](const std::function<void()>& work) {
+    Seconds least = device.time(work);
+    for (int k = 0; k < 4; ++k) least = std::min(least, device.time(work));
+    return least;
+  };
+  const Seconds copied = best([&] { device.copy({a.get(), box}, {b.get(), box}, box, Combine::replace); });
+  spec.memory_bandwidth = 2 * double(box.items()) * Bytes{4} / copied;  // read and written
+  LocalLayer product{.op = Op::fc, .samples = 512, .x_channels = 1024, .y_channels = 1024};
+  product.weights = product.arrays()[0];
+  if (const auto timer = LayerTimer::make(device, product, Optimizer::sgd)) {
+    Seconds least = timer->turn().forward;
+    for (int k = 0; k < 4; ++k) least = std::min(least, timer->turn().forward);
+    spec.peak[std::size_t(Precision::fp32)] = Flop{2.0 * 512 * 1024 * 1024} / least;
+  }
+  return spec;
+}
+
+}  // namespace paradl::calibrate

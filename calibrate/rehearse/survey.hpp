@@ -1,0 +1,41 @@
+#pragma once
+#include <map>
+#include <set>
+#include <vector>
+
+#include "calibrate/communicator.hpp"
+#include "calibrate/layers.hpp"
+#include "calibrate/links.hpp"
+#include "calibrate/system_file.hpp"
+
+namespace paradl::calibrate {
+
+/// Times of layers and links, measured in several rounds and averaged over them: each round has its say,
+/// whatever speed the machine had in it. All ranks measure at the same time, as they work at the same time.
+class Survey {
+ public:
+  Survey(Device& device, Communicator& ranks, Optimizer optimizer)
+      : device_(device), ranks_(ranks), optimizer_(optimizer) {}
+
+  /// One round over these layers: some turns of each.
+  void measure_layers(const std::set<LocalLayer>& layers, int turns);
+  /// One round over the links, up to so many bytes.
+  void measure_links(Bytes most, Seconds time);
+
+  ProfileSpec profile() const;
+  /// Alpha and beta of each level, innermost first, with its size.
+  std::vector<MeasuredLevel> levels() const;
+
+ private:
+  Device& device_;
+  Communicator& ranks_;
+  Optimizer optimizer_;
+  std::map<LocalLayer, std::vector<PassTimes>> layers_;  // by round
+  std::vector<LinkPoint> points_;                        // averaged over rounds
+  int link_rounds_ = 0;
+};
+
+/// Rates of a device, from one copy and one product: what a roofline starts from where nothing was measured.
+DeviceSpec measure_device(Device& device, int ranks_per_node);
+
+}  // namespace paradl::calibrate

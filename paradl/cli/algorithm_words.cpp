@@ -1,0 +1,46 @@
+#include "paradl/cli/algorithm_words.hpp"
+
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "paradl/cli/ranges.hpp"
+#include "paradl/core/error.hpp"
+
+namespace paradl {
+
+bool is_sparse(const Algorithm& algorithm) { return algorithm.name.starts_with("sparse"); }
+
+AlgorithmWord read_algorithm(std::string_view option, const std::string& text, Operation operation,
+                             std::optional<double> density) {
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  const Algorithm* algorithm = find_algorithm(name);
+  if (!algorithm) {
+    std::vector<std::string> known;
+    for (const Algorithm* a : algorithms())
+      if (a->serves(operation)) known.emplace_back(a->name);
+    const std::string near = did_you_mean(name, known);
+    throw UsageError(fmt::format("no algorithm is called `{}`", shortened(name)),
+                     near.empty()
+                         ? fmt::format("for {} there are: {}", text_of(operation), fmt::join(known, ", "))
+                         : near);
+  }
+  if (colon != text.npos && !is_sparse(*algorithm))
+    throw UsageError(fmt::format("--{} {}: only sparse ones have a density", option, text),
+                     fmt::format("write {}", name));
+  if (colon != text.npos) density = read_number(option, text.substr(colon + 1), 1e-9, 1);
+  if (is_sparse(*algorithm) && !density)
+    throw UsageError(fmt::format("--{} {}: how dense?", option, name),
+                     fmt::format("write {}:0.01, with the share of values that are not zero", name));
+  return {algorithm, is_sparse(*algorithm) ? *density : 1};
+}
+
+void refuse(const std::string& refusal) {
+  const std::size_t cure = refusal.rfind("; ");
+  if (cure == refusal.npos) throw UsageError(refusal);
+  throw UsageError(refusal.substr(0, cure), refusal.substr(cure + 2));
+}
+
+}  // namespace paradl

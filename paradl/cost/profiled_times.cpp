@@ -1,0 +1,34 @@
+#include "paradl/cost/profiled_times.hpp"
+
+#include <fmt/format.h>
+
+#include "paradl/core/error.hpp"
+#include "paradl/strategy/local.hpp"
+
+namespace paradl {
+
+LayerTimes profiled_times(LayerTimes times, const Workload& work, std::shared_ptr<const Profile> profile,
+                          double samples) {
+  int missing = 0, found = 0;
+  for (std::size_t i = 0; i < work.layers.size(); ++i) {
+    const LocalLayer layer = local_layer(work.layers[i], {}, samples);
+    const auto measured = profile->find(layer);
+    if (measured) {
+      const auto each = 1.0 / double(layer.samples);
+      times.layer[i] = {each * measured->forward, each * measured->backward(), measured->update};
+    }
+    ++(measured ? found : is_view(layer.op) ? found : missing);
+  }
+  if (found == 0)
+    throw UsageError(fmt::format("the profile `{}` has no layer of {}", profile->name(), work.name),
+                     fmt::format("measure it: paradl-calibrate layers {}", work.name));
+  times.source = fmt::format("profile {}", profile->name());
+  if (missing > 0)
+    times.source +=
+        fmt::format(", {} for {} layer{} that it lacks", "roofline", missing, missing == 1 ? "" : "s");
+  times.update_known = true;
+  times.profile = std::move(profile);
+  return times;
+}
+
+}  // namespace paradl

@@ -1,0 +1,327 @@
+// A ring in which a few flows meet: those few pace it, and all others only pass delays on.
+//
+// Let T be the time of a flow that meets nobody: its latency and its bytes. With k repetitions done,
+//
+//   clock(rank, k) = max of end(flow, k) over its flows,   end(flow, k) = max of clock(its ranks, k-1) + T,
+//
+// whatever the order in which that is worked out. So events are needed only for flows that meet, and of the
+// others only those ends that such a flow waits for. The next event among those that meet is safe to take:
+// what is not known yet follows from a later one.
+//
+// Why the pace stays, until one of them has done its last repetition. Let the ends of all flows that meet
+// grow by the same L every `period` repetitions, and let no T be longer than L / period. What the others pass
+// on then grows by no more than L, so it never comes to delay a flow that it does not delay already. And no
+// end can be later than
+//
+//   max(clock + K T, end(flow that meets, j) + (K - j) T)   of the longest T and any j.
+//
+// Where that is the last end of a flow that meets, all is over with it.
+#include "paradl/network/pace.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "paradl/network/event_queue.hpp"
+#include "paradl/network/max_min.hpp"
+
+namespace paradl {
+namespace {
+
+constexpr double unknown = -1;
+constexpr std::size_t stride = 64, last_look = 1024;  // repetitions after which a pace is looked for
+constexpr std::size_t few = 8;                        // one of so many flows may meet others
+
+struct Pace {
+  std::size_t period;  // repetitions
+  double time;         // s, of a period
+};
+
+/// When the flows end that meet nobody, as far as it follows from the ends of the others.
+class Relays {
+ public:
+  Relays(const Schedule& schedule, const Routes& routes, const Step& step, double clock)
+      : flows_(schedule.of(step)),
+        rows_{std::vector<double>(std::size_t(schedule.ranks), clock)},
+        first_(std::size_t(schedule.ranks) + 1),
+        time_(step.count),
+        told_(step.count) {
+    for (std::size_t i = 0; i < flows_.size(); ++i) {
+      const Route& route = routes.route[step.first + i];
+      time_[i] = route.latency + flows_[i].bytes.base() * route.beta;
+      each_end(i, [&](std::int32_t rank) { ++first_[std::size_t(rank) + 1]; });
+    }
+    for (std::size_t r = 1; r < first_.size(); ++r) first_[r] += first_[r - 1];
+    own_.resize(first_.back());
+    std::vector<std::uint32_t> at(first_.begin(), first_.end() - 1);
+    for (std::size_t i = 0; i < flows_.size(); ++i)
+      each_end(i, [&](std::int32_t rank) { own_[at[std::size_t(rank)]++] = std::uint32_t(i); });
+  }
+
+  /// A flow that meets others: its ends are told.
+  void expect(std::size_t flow) { time_[flow] = unknown; }
+  void tell(std::size_t flow, double end) { told_[flow].push_back(end); }
+  const std::vector<double>& ends(std::size_t flow) const { return told_[flow]; }
+
+  double longest_time() const { return time_.empty() ? 0 : *std::ranges::max_element(time_); }
+
+  /// When both ends of a flow have done so many repetitions.
+  double ready(std::size_t flow, std::size_t done) {
+    while (rows_.size() <= done - complete_) rows_.emplace_back(ranks(), unknown);
+    return both_done(flow, done);
+  }
+
+  /// All ends of so many repetitions are told: with them all clocks are known, and those before are not
+  /// needed any more.
+  void complete(std::size_t done) {
+    for (; complete_ < done; ++complete_, rows_.pop_front()) {
+      if (rows_.size() == 1) rows_.emplace_back(ranks());
+      advance(rows_[0], rows_[1]);
+    }
+  }
+
+ private:
+  std::size_t ranks() const { return first_.size() - 1; }
+
+  /// All clocks by one repetition.
+  void advance(const std::vector<double>& before, std::vector<double>& after) const {
+    after = before;
+    for (std::size_t i = 0; i < flows_.size(); ++i) {
+      const auto source = std::size_t(flows_[i].source), target = std::size_t(flows_[i].target);
+      const double start = std::max(before[source], before[target]);
+      const double end = time_[i] == unknown ? told_[i][complete_] : start + time_[i];
+      after[source] = std::max(after[source], end);
+      after[target] = std::max(after[target], end);
+    }
+  }
+
+  template <class Visit>
+  void each_end(std::size_t flow, Visit visit) const {
+    if (flows_[flow].source == flows_[flow].target) return;  // takes no time
+    visit(flows_[flow].source);
+    visit(flows_[flow].target);
+  }
+
+  double both_done(std::size_t flow, std::size_t done) {
+    const double one = clock(std::size_t(flows_[flow].source), done);
+    if (one == unknown) return unknown;
+    const double other = clock(std::size_t(flows_[flow].target), done);
+    return other == unknown ? unknown : std::max(one, other);
+  }
+
+  double clock(std::size_t rank, std::size_t done) {
+    double& known = rows_[done - complete_][rank];
+    if (known != unknown) return known;
+    double last = 0;
+    for (std::size_t i = first_[rank]; i < first_[rank + 1]; ++i) {
+      const double end = end_of(own_[i], done);
+      if (end == unknown) return unknown;
+      last = std::max(last, end);
+    }
+    return known = last;
+  }
+
+  double end_of(std::size_t flow, std::size_t repetition) {
+    if (time_[flow] == unknown)
+      return told_[flow].size() < repetition ? unknown : told_[flow][repetition - 1];
+    const double start = both_done(flow, repetition - 1);
+    return start == unknown ? unknown : start + time_[flow];
+  }
+
+  std::span<const Flow> flows_;
+  std::size_t complete_ = 0;                // repetitions
+  std::deque<std::vector<double>> rows_;    // clocks of all ranks after those; after one more; ...
+  std::vector<std::uint32_t> first_, own_;  // flows of rank r: from first_[r] on in own_
+  std::vector<double> time_;                // s, of each flow that meets nobody
+  std::vector<std::vector<double>> told_;   // ends of each flow that meets others
+};
+
+/// The flows that meet, event by event. They are numbered anew, from 0.
+class Meeting {
+ public:
+  Meeting(const Schedule& schedule, const Topology& topology, const Routes& ways, const Step& step,
+          std::vector<std::size_t> places, std::size_t repeat, Relays& relays)
+      : flows_(schedule.of(step)),
+        ways_(ways),
+        place_(std::move(places)),
+        repeat_(repeat),
+        relays_(relays),
+        rates_(topology, ways),
+        events_(place_.size()),
+        flow_(place_.size()) {
+    for (std::uint32_t i = 0; i < place_.size(); ++i) blocked_.push_back(i);
+  }
+
+  /// Until all have ended so often.
+  void run(std::size_t repetitions) {
+    start_those_ready();
+    while (!events_.empty() && done() < repetitions) {
+      const double now = events_.time();
+      while (!events_.empty() && together(events_.time(), now)) {
+        const double time = events_.time();
+        handle(events_.pop(), time);
+      }
+      share_wires(now);
+      if (!has_told_) continue;
+      has_told_ = false;
+      relays_.complete(done());
+      start_those_ready();
+    }
+  }
+
+  /// Takes out whole periods, as many as are left before the first flow comes to its last repetition: others
+  /// may be behind, and go on without it in the end. Returns their number.
+  std::size_t skip(std::size_t period) {
+    std::size_t most = 0;
+    for (const std::size_t place : place_) most = std::max(most, relays_.ends(place).size());
+    const std::size_t periods = most < repeat_ ? (repeat_ - most - 1) / period : 0;
+    repeat_ -= periods * period;
+    return periods;
+  }
+
+  /// Repetitions that are over for all.
+  std::size_t done() const {
+    std::size_t least = repeat_;
+    for (const std::size_t place : place_) least = std::min(least, relays_.ends(place).size());
+    return least;
+  }
+
+ private:
+  struct FlowState {
+    bool sending = false;
+    double left = 0;   // B at `since`
+    double since = 0;  // s
+    double rate = 0;   // B/s from then on
+  };
+
+  void start_those_ready() {
+    std::erase_if(blocked_, [this](std::uint32_t i) {
+      const double start = relays_.ready(place_[i], relays_.ends(place_[i]).size());
+      if (start != unknown) events_.set(i, start + ways_.route[i].latency);
+      return start != unknown;
+    });
+  }
+
+  void handle(std::uint32_t i, double time) {
+    FlowState& flow = flow_[i];
+    const double bytes = flows_[place_[i]].bytes.base();
+    if (!flow.sending && bytes > 0 && ways_.route[i].beta > 0) {
+      flow = {.sending = true, .left = bytes, .since = time, .rate = 0};
+      return rates_.enter(i);
+    }
+    if (flow.sending) rates_.leave(i);
+    flow.sending = false;
+    relays_.tell(place_[i], time);
+    has_told_ = true;
+    if (relays_.ends(place_[i]).size() < repeat_) blocked_.push_back(i);
+  }
+
+  void share_wires(double now) {
+    for (const std::uint32_t i : rates_.settle()) {
+      FlowState& flow = flow_[i];
+      flow.left = std::max(0.0, flow.left - flow.rate * (now - flow.since));
+      flow.since = std::max(now, flow.since);
+      flow.rate = rates_.rate(i);
+      events_.set(i, flow.since + flow.left / flow.rate);
+    }
+  }
+
+  std::span<const Flow> flows_;
+  const Routes& ways_;
+  std::vector<std::size_t> place_;  // of each one among the flows of the step
+  std::size_t repeat_;
+  Relays& relays_;
+  MaxMin rates_;
+  EventQueue events_;
+  std::vector<FlowState> flow_;
+  bool has_told_ = false;               // since those that are ready were started
+  std::vector<std::uint32_t> blocked_;  // those that wait for another flow to end
+};
+
+/// The flows of a step that share a wire, by their place in it.
+std::vector<std::size_t> those_that_meet(const Topology& topology, const Routes& routes, const Step& step) {
+  std::vector<std::uint32_t> flows(topology.wires().size());
+  for (std::size_t f = step.first; f < step.first + step.count; ++f)
+    for (const int w : routes.of(f)) ++flows[std::size_t(w)];
+  std::vector<std::size_t> out;
+  for (std::size_t f = step.first; f < step.first + step.count; ++f)
+    if (std::ranges::any_of(routes.of(f), [&](int w) { return flows[std::size_t(w)] > 1; }))
+      out.push_back(f - step.first);
+  return out;
+}
+
+Routes routes_of(const Routes& routes, const Step& step, const std::vector<std::size_t>& places) {
+  Routes out;
+  for (const std::size_t place : places) {
+    const auto wires = routes.of(step.first + place);
+    Route& route = out.route.emplace_back(routes.route[step.first + place]);
+    route.first = std::uint32_t(out.wires.size());
+    out.wires.insert(out.wires.end(), wires.begin(), wires.end());
+  }
+  return out;
+}
+
+/// That all have kept for the last quarter of what is done, and for four periods at least.
+std::optional<Pace> find_pace(const Relays& relays, const std::vector<std::size_t>& places,
+                              std::size_t done) {
+  const std::size_t since = done - done / 4;
+  for (std::size_t period = 1; period <= done / 16; ++period) {
+    const auto gain = [&](std::size_t place, std::size_t end) {
+      return relays.ends(place)[end - 1] - relays.ends(place)[end - 1 - period];
+    };
+    const double time = gain(places[0], done);
+    const auto keeps_it = [&](std::size_t place) {
+      for (std::size_t end = relays.ends(place).size(); end > since + period; --end)
+        if (std::abs(gain(place, end) - time) > 1e-10 * time) return false;
+      return true;
+    };
+    if (std::ranges::all_of(places, keeps_it) && double(period) * relays.longest_time() <= time * (1 + 1e-12))
+      return Pace{period, time};
+  }
+  return std::nullopt;
+}
+
+/// The last end of all, if it is that of a flow that meets others.
+std::optional<double> last_end(const Relays& relays, const std::vector<std::size_t>& places,
+                               std::size_t repeat, double clock) {
+  const double T = relays.longest_time();
+  double last = clock, bound = clock + double(repeat) * T;
+  for (const std::size_t place : places) {
+    const std::vector<double>& ends = relays.ends(place);
+    for (std::size_t j = 1; j <= repeat; ++j) bound = std::max(bound, ends[j - 1] + double(repeat - j) * T);
+    last = std::max(last, ends.back());
+  }
+  if (bound > last * (1 + 1e-12)) return std::nullopt;
+  return last;
+}
+
+}  // namespace
+
+std::optional<double> run_at_pace(const Schedule& schedule, const Topology& topology, const Routes& routes,
+                                  std::size_t first_step, double clock) {
+  const Step& step = schedule.steps[first_step];
+  std::size_t repeat = 0;
+  for (std::size_t s = first_step; s < schedule.steps.size(); ++s) {
+    if (routes.twin[s] != routes.twin[first_step]) return std::nullopt;
+    repeat += std::size_t(schedule.steps[s].repeat);
+  }
+  const std::vector<std::size_t> places = those_that_meet(topology, routes, step);
+  if (places.empty() || places.size() > step.count / few) return std::nullopt;
+
+  Relays relays(schedule, routes, step, clock);
+  for (const std::size_t place : places) relays.expect(place);
+  const Routes ways = routes_of(routes, step, places);
+  Meeting meeting(schedule, topology, ways, step, places, repeat, relays);
+  double skipped = 0;
+  for (std::size_t look = 2 * stride; skipped == 0 && look < repeat; look += stride) {
+    if (look > last_look) return std::nullopt;
+    meeting.run(look);
+    const auto pace = find_pace(relays, places, meeting.done());
+    if (pace) skipped = pace->time * double(meeting.skip(pace->period));
+  }
+  meeting.run(repeat);
+  const auto last = last_end(relays, places, meeting.done(), clock);
+  return last ? std::optional(*last + skipped) : std::nullopt;
+}
+
+}  // namespace paradl

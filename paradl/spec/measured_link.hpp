@@ -1,0 +1,25 @@
+#pragma once
+#include <array>
+#include <limits>
+#include <string_view>
+
+#include "paradl/core/quantity.hpp"
+
+namespace paradl {
+
+/// What can be measured on a link, under the names that files use.
+enum class LinkOperation { allreduce, allgather, reduce_scatter, all_to_all, point_to_point };
+
+inline constexpr std::array<std::string_view, 5> link_operation_names{
+    "allreduce", "allgather", "reduce-scatter", "all-to-all", "point-to-point"};
+
+/// Alpha and 1/beta of one message of an operation's ring (of `network/collective.cpp`'s formula), as
+/// measured for buffers from `from` bytes up to, but not including, `below`.
+struct MeasuredLinkSpec {
+  LinkOperation operation = LinkOperation::point_to_point;
+  Bytes from, below{std::numeric_limits<double>::infinity()};
+  Seconds latency;
+  Bandwidth bandwidth;
+};
+
+}  // namespace paradl

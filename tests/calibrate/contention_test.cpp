@@ -1,0 +1,93 @@
+#include "calibrate/contention.hpp"
+
+#include <doctest/doctest.h>
+
+#include "calibrate/threads.hpp"
+#include "tests/support/approx.hpp"
+#include "tests/support/spec_text.hpp"
+
+namespace paradl::calibrate {
+namespace {
+
+/// Two nodes of `pairs` ranks; a host's link has 30 us and 31 MB/s, the trunk `wider` times as much.
+Contention on_trunk(int pairs, double wider, double noise = 0) {
+  const FakeNetwork network{.ranks_per_node = pairs,
+                            .inside = {Seconds{1e-6}, SecondsPerByte{1e-9}},
+                            .between = {Seconds{30e-6}, SecondsPerByte{1 / 31e6}},
+                            .trunk = SecondsPerByte{1 / 31e6 / wider},
+                            .noise = noise};
+  Contention found;
+  run_threads(network, 2 * pairs, [&](Communicator& c) {
+    const Contention own = measure_contention(c, crossing_pairs(c.nodes()), {.most = Bytes{1e6}});
+    if (c.rank() == 2 * pairs - 1) found = own;  // any rank knows
+  });
+  return found;
+}
+
+TEST_CASE("contention: a trunk as wide as one link doubles the time of two flows") {
+  const Contention found = on_trunk(2, 1);
+  REQUIRE(found.fit.phi.size() == 2);
+  CHECK(found.fit.phi[1].flows == 2);
+  CHECK(found.fit.phi[1].phi.value == test::approx(2).epsilon(0.01));
+  CHECK(found.fit.alpha.value == test::approx(30e-6).epsilon(0.02));
+  CHECK(found.fit.beta.value == test::approx(1 / 31e6).epsilon(0.01));
+  CHECK(found.fit.slope.value == test::approx(1).epsilon(0.01));
+}
+
+TEST_CASE("contention: a wide trunk costs nothing, and one of two lanes begins to at three flows") {
+  CHECK(on_trunk(2, 4).fit.phi[1].phi.value == test::approx(1).epsilon(0.01));
+  const Contention lanes = on_trunk(4, 2);
+  REQUIRE(lanes.fit.phi.size() == 4);
+  CHECK(lanes.fit.phi[1].phi.value == test::approx(1).epsilon(0.01));
+  CHECK(lanes.fit.phi[2].phi.value == test::approx(1.5).epsilon(0.01));
+  CHECK(lanes.fit.phi[3].phi.value == test::approx(2).epsilon(0.01));
+}
+
+TEST_CASE("contention: noise leaves phi within 10 %") {
+  CHECK(on_trunk(2, 1, 0.1).fit.phi[1].phi.value == test::approx(2).epsilon(0.1));
+  CHECK(on_trunk(2, 4, 0.1).fit.phi[1].phi.value == test::approx(1).epsilon(0.1));
+}
+
+TEST_CASE("contention: pairs cross from one node to the other, or from one half to the other") {
+  CHECK(crossing_pairs({0, 0, 1, 1}) == std::vector<Pair>{{0, 2}, {1, 3}});
+  CHECK(crossing_pairs({0, 1, 0, 1, 2}) == std::vector<Pair>{{0, 1}, {2, 3}});
+  CHECK(crossing_pairs({0, 1, 2, 3}) == std::vector<Pair>{{0, 2}, {1, 3}});
+  CHECK(crossing_pairs({0, 0, 0, 0, 0}) == std::vector<Pair>{{0, 2}, {1, 3}});
+  CHECK(crossing_pairs({0}).empty());
+}
+
+TEST_CASE("contention: pairs must be there, and be of different ranks") {
+  const auto refused = [](const std::vector<Pair>& pairs) {
+    return test::complaint([&] { run_threads(2, [&](Communicator& c) { measure_contention(c, pairs); }); });
+  };
+  CHECK(test::says(refused({}), "usage: contention needs pairs of ranks\n"));
+  CHECK(test::says(refused({{0, 0}}), "usage: contention needs pairs of different ranks\n"));
+  CHECK(test::says(refused({{0, 2}}), "usage: contention needs pairs of different ranks\n"));
+}
+
+TEST_CASE("contention: work on memory that the ranks of a node share") {
+  // A rank alone reads 1 MB at 10 GB/s; three together have 15 GB/s. The fourth rank is another node's.
+  const FakeNetwork network{
+      .ranks_per_node = 3, .own = {Seconds{0}, SecondsPerByte{1 / 10e9}}, .memory = SecondsPerByte{1 / 15e9}};
+  std::vector<std::vector<Slowdown>> found(4);
+  run_threads(network, 4, [&](Communicator& c) {
+    std::vector<float> from(250'000), to(250'000);
+    const Message out{c.rank(), from.data(), from.size()}, in{c.rank(), to.data(), to.size()};
+    found[std::size_t(c.rank())] = measure_shared_memory(c,
+                                                         [&] {
+                                                           c.exchange({&out, 1}, {&in, 1});
+                                                         },
+                                                         {.most = 10});
+  });
+  for (const auto& slowdown : found) {
+    REQUIRE(slowdown.size() == 3);
+    CHECK(slowdown[0].time.median.base() == test::approx(100e-6));
+    CHECK(slowdown[0].factor == 1);
+    CHECK(slowdown[1].factor == test::approx(4.0 / 3));
+    CHECK(slowdown[2].factor == test::approx(2));
+    CHECK(slowdown[2].active == 3);
+  }
+}
+
+}  // namespace
+}  // namespace paradl::calibrate

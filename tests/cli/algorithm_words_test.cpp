@@ -1,0 +1,40 @@
+#include "paradl/cli/algorithm_words.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/spec_text.hpp"
+
+using namespace paradl;
+using paradl::test::complaint;
+
+TEST_CASE("an algorithm is read the same way behind every option") {
+  for (const char* option : {"algorithm", "allreduce"}) {
+    CAPTURE(option);
+    const auto read = [&](const char* text, std::optional<double> density = {}) {
+      return read_algorithm(option, text, Operation::allreduce, density);
+    };
+    CHECK(read("shd").algorithm->name == "shd");
+    CHECK(read("shd").density == 1);
+    CHECK(read("sparse-ring:0.0078").density == 0.0078);
+    CHECK(read("sparse-ring", 0.5).density == 0.5);
+    CHECK(read("sparse-ring:0.25", 0.5).density == 0.25);  // its own counts
+    CHECK(read("ring", 0.5).density == 1);                 // that of others does not
+
+    CHECK(complaint([&] { read("rign"); }) ==
+          "usage: no algorithm is called `rign`\nhelp: did you mean `ring`?\n");
+    CHECK(complaint([&] { read("ring:0.5"); }).find("only sparse ones have a density") != std::string::npos);
+    CHECK(complaint([&] { read("sparse-ring:2"); }).find("not a number from") != std::string::npos);
+  }
+  CHECK(complaint([] { read_algorithm("allreduce", "sparse-ring", Operation::allreduce); }) ==
+        "usage: --allreduce sparse-ring: how dense?\n"
+        "help: write sparse-ring:0.01, with the share of values that are not zero\n");
+  // Only those that do the operation are named.
+  CHECK(complaint([] { read_algorithm("algorithm", "zzz", Operation::all_to_all); }) ==
+        "usage: no algorithm is called `zzz`\nhelp: for all-to-all there are: pairwise\n");
+}
+
+TEST_CASE("a refusal is what is wrong, and then what to do") {
+  CHECK(complaint([] { refuse("hd: needs a power of two; `ring` takes any number"); }) ==
+        "usage: hd: needs a power of two\nhelp: `ring` takes any number\n");
+  CHECK(complaint([] { refuse("cannot be"); }) == "usage: cannot be\nhelp: \n");
+}
