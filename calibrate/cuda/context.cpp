@@ -16,7 +16,7 @@ void require_device(int ordinal) {
   const cudaError_t asked = cudaDriverGetVersion(&driver);
   if (asked != cudaSuccess || driver == 0)
     throw EnvironmentError("no CUDA driver is loaded",
-                           "run this on a machine with an NVIDIA GPU and its driver, or use `--device cpu`; "
+                           "run this on a machine with an NVIDIA GPU and its driver, or use `--backend cpu`; "
                            "`nvidia-smi` shows what is there");
   const cudaError_t counted = cudaGetDeviceCount(&devices);
   if (counted == cudaErrorNoDevice || (counted == cudaSuccess && devices == 0))

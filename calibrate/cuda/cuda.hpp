@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <string>
 
 #include "calibrate/device.hpp"
 
@@ -11,6 +12,6 @@ namespace paradl::calibrate {
 std::unique_ptr<Device> make_cuda_device(int ordinal, Precision precision);
 
 /// For `--dry-run` and `--version`: "CUDA 13.0, cuDNN 9.19.0, NCCL 2.28.9"; needs no driver.
-std::string cuda_libraries();
+std::string cuda_versions();
 
 }  // namespace paradl::calibrate

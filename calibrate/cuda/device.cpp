@@ -45,7 +45,7 @@ DeviceFacts CudaDevice::facts() const {
   check(cudaGetDeviceProperties(&properties, context_->ordinal()), "cudaGetDeviceProperties");
   return {.backend = "cuda",
           .name = properties.name,
-          .libraries = cuda_libraries(),
+          .libraries = cuda_versions(),
           .memory = Bytes{double(properties.totalGlobalMem)}};
 }
 
@@ -183,7 +183,7 @@ std::unique_ptr<Device> make_cuda_device(int ordinal, Precision precision) {
   return std::make_unique<cuda::CudaDevice>(ordinal, precision);
 }
 
-std::string cuda_libraries() {
+std::string cuda_versions() {
   int runtime = 0, nccl = 0;
   cuda::check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
   cuda::check(ncclGetVersion(&nccl), "ncclGetVersion");

@@ -24,7 +24,7 @@ TEST_SUITE("driver") {
   }
 
   TEST_CASE("versions are known without a driver") {
-    const std::string text = cuda_libraries();
+    const std::string text = cuda_versions();
     CAPTURE(text);
     CHECK(text.starts_with("CUDA 1"));
     CHECK(text.find(", cuDNN 9.") != std::string::npos);

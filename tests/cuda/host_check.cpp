@@ -17,5 +17,5 @@ int main(int argc, char** argv) {
   const bool narrow = argc == 2 && std::strcmp(argv[1], "bf16") == 0;
   test::use_kernels(narrow ? test::kernels_in_bf16() : test::kernels_in_fp32());
   const auto device = calibrate::make_cuda_device(0, narrow ? Precision::bf16 : Precision::fp32);
-  return test::Comparison(*device, narrow ? 3e-2 : 2e-5).run() == 0 ? 0 : 1;
+  return test::Comparison(*device, narrow ? 3e-2 : 2e-5, narrow ? 256 : 1 << 24).run() == 0 ? 0 : 1;
 }
