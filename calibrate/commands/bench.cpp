@@ -16,6 +16,7 @@
 #endif
 #ifdef PARADL_HAS_CUDA
 #include "calibrate/cuda/cuda.hpp"
+#include "calibrate/cuda/nccl.hpp"
 #endif
 
 namespace paradl::calibrate {

@@ -1,0 +1,37 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+
+#include "calibrate/cuda/context.hpp"
+
+namespace paradl::calibrate::cuda {
+
+/// What cuDNN runs by its graph API, and the tensors each takes in this order. `w` is filter, taps, channel
+/// of its group. Attention's q, k and v are where they lie in x if each head of queries has its own of keys,
+/// and otherwise packed head by head; `statistics` are 32 bits for each query of each head.
+enum class GraphKind {
+  conv_forward,        // x, w, y
+  conv_data,           // dy, w, dx
+  conv_weights,        // dy, x, dw
+  attention_forward,   // q, k, v, y, statistics
+  attention_backward,  // q, k, v, y, dy, statistics, dq, dk, dv
+};
+
+/// What the library has against the graph on GPUs of that architecture (80 is sm_80), or "". Says nothing
+/// about whether there is an engine for it, and needs no GPU. A convolution must be padded by the same on
+/// both sides (see conv.hpp).
+std::string problem_with(GraphKind kind, const LocalLayer& layer, Precision precision, int architecture);
+
+/// A graph with the plan that runs it: the fastest in trials of those that the heuristics name.
+class Graph {
+ public:
+  virtual ~Graph() = default;
+  /// Tensors in the order of GraphKind, at multiples of 16 bytes.
+  virtual void run(std::span<const void* const> tensors) = 0;
+};
+
+/// nullptr if cuDNN has no engine for it on this GPU.
+std::unique_ptr<Graph> make_graph(Context& context, GraphKind kind, const LocalLayer& layer);
+
+}  // namespace paradl::calibrate::cuda

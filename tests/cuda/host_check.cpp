@@ -1,0 +1,21 @@
+// cuda_on_host PRECISION: the CUDA back end against the plain one, with its kernels compiled for the CPU and
+// a fake CUDA runtime. Everything but the calls to cuDNN, cuBLASLt and NCCL is the code that runs on a GPU.
+#include <cstring>
+
+#include "calibrate/cuda/cuda.hpp"
+#include "tests/cuda/compare.hpp"
+#include "tests/cuda/host_kernels.hpp"
+
+namespace paradl::test {
+
+void use_kernels(HostKernels with);
+
+}  // namespace paradl::test
+
+int main(int argc, char** argv) {
+  using namespace paradl;
+  const bool narrow = argc == 2 && std::strcmp(argv[1], "bf16") == 0;
+  test::use_kernels(narrow ? test::kernels_in_bf16() : test::kernels_in_fp32());
+  const auto device = calibrate::make_cuda_device(0, narrow ? Precision::bf16 : Precision::fp32);
+  return test::Comparison(*device, narrow ? 3e-2 : 2e-5, narrow ? 256 : 1 << 24).run() == 0 ? 0 : 1;
+}
