@@ -30,6 +30,6 @@ int main(int argc, char** argv) {
                             .about = "Measures this machine, and rehearses strategies on it.",
                             .tree = tree,
                             .parts = parts_of_this_build(),
-                            .commands = {define_rehearse}},
+                            .commands = {define_layers, define_rehearse}},
                            argc, argv));
 }

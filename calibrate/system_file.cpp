@@ -298,4 +298,12 @@ void replace_file(const std::string& path, const std::string& text) {
   }
 }
 
+void make_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code failed;
+  if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+  if (failed)
+    throw EnvironmentError(fmt::format("cannot make the folder {}: {}", folder.string(), failed.message()));
+}
+
 }  // namespace paradl::calibrate

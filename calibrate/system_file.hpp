@@ -45,4 +45,7 @@ std::string updated_system(const SourceText& existing, const std::vector<Measure
 /// cannot be done.
 void replace_file(const std::string& path, const std::string& text);
 
+/// Makes the folder that a file is to be in, if there is none.
+void make_folder_of(const std::string& path);
+
 }  // namespace paradl::calibrate

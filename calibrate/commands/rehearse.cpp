@@ -7,6 +7,7 @@
 #include "calibrate/commands/commands.hpp"
 #include "calibrate/commands/progress.hpp"
 #include "calibrate/commands/rehearsal_table.hpp"
+#include "calibrate/layer_plan.hpp"
 #include "calibrate/rehearse/rehearsal.hpp"
 #include "paradl/cli/ranges.hpp"
 #include "paradl/cost/sweep.hpp"
@@ -45,17 +46,6 @@ std::vector<StrategyName> all_strategies() {
                            "data+spatial", "data+tensor", "data+layer"})
     out.push_back(read_strategy(name));
   return out;
-}
-
-/// The reason why a strategy cannot have this mesh; "" if it can.
-std::string broken_limit(const Workload& work, const Mesh& mesh, double samples) {
-  for (int a = 0; a < mesh.axes; ++a) {
-    const Axis& axis = mesh.axis[std::size_t(a)];
-    const Limit limit = axis.strategy->limit(work, axis.parts, samples);
-    if (!limit.holds()) return fmt::format("{} = {} breaks {}", axis.strategy->name, limit.value, limit.rule);
-    if (axis.strategy->input == Placement::split_sample) samples /= axis.parts.total;
-  }
-  return "";
 }
 
 std::vector<Candidate> read_candidates(const Words& words, const Workload& work, int ranks, double samples) {

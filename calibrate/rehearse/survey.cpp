@@ -1,7 +1,6 @@
 #include "calibrate/rehearse/survey.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "calibrate/fit/robust.hpp"
 
@@ -18,17 +17,6 @@ PassTimes mean_of(const std::vector<PassTimes>& rounds) {
     out.noise = std::max(out.noise, round.noise);
   }
   return out;
-}
-
-/// The mean over ranks of what each has measured: they take turns in waiting for each other.
-PassTimes mean_over(Communicator& ranks, PassTimes mine) {
-  for (const auto pass : passes) {
-    const auto all = ranks.gather((mine.*pass).base());
-    mine.*pass = Seconds{std::accumulate(all.begin(), all.end(), 0.0) / double(all.size())};
-  }
-  const auto noises = ranks.gather(mine.noise);
-  mine.noise = *std::ranges::max_element(noises);
-  return mine;
 }
 
 }  // namespace
