@@ -9,10 +9,10 @@
 namespace paradl::calibrate {
 namespace {
 
-constexpr std::size_t least_turns = 6;  // of fewer no interval of 95 % is known
-constexpr int least_rounds = 2;         // a machine has more than one speed
-constexpr std::size_t most_turns = 25;  // in one round
-constexpr Seconds short_turns{10e-3};   // quick layers take more turns, up to this together
+constexpr std::size_t least_turns = 6;   // of fewer no interval of 95 % is known
+constexpr int least_rounds = 2;          // a machine has more than one speed
+constexpr std::size_t most_turns = 300;  // in one round
+constexpr Seconds short_turns{10e-3};    // quick layers take more turns, up to this together
 constexpr Seconds between_keeps{10};
 
 Seconds all_of(const PassTimes& t) { return t.forward + t.backward() + t.update; }
@@ -95,7 +95,8 @@ class Rounds {
     state.time = mean_over(ranks_, median_of(state.turns));
     if (!std::isfinite(state.time.noise)) state.time.noise = 1;
     const bool enough = state.turns.size() >= least_turns && state.rounds >= least_rounds &&
-                        state.spent >= options_.rule.least && state.time.noise <= options_.rule.noise;
+                        (state.spent >= options_.rule.least || state.turns.size() >= most_turns) &&
+                        state.time.noise <= options_.rule.noise;
     state.settled = !agreed(!enough);
   }
 

@@ -67,7 +67,10 @@ std::vector<ProfileSpec::Entry> merged(const std::vector<ProfileSpec::Entry>& ke
                                        const std::vector<ProfileSpec::Entry>& measured) {
   std::map<LocalLayer, PassTimes> all;
   for (const ProfileSpec::Entry& entry : kept) all[entry.layer] = entry.time;
-  for (const ProfileSpec::Entry& entry : measured) all[entry.layer] = entry.time;
+  for (const ProfileSpec::Entry& entry : measured) {
+    const auto [at, fresh] = all.try_emplace(entry.layer, entry.time);
+    if (!fresh && entry.time.noise <= at->second.noise) at->second = entry.time;
+  }
   std::vector<ProfileSpec::Entry> out;
   for (const auto& [layer, time] : all) out.push_back({layer, time});
   return out;

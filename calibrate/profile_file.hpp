@@ -26,7 +26,7 @@ struct Resumed {
 Resumed resume(const std::optional<ProfileSpec>& old, const ProfileSpec& now,
                const std::vector<LocalLayer>& shapes, double noise);
 
-/// `measured` in the place of what `kept` has of the same shapes; in the order of shapes.
+/// Both together, in the order of shapes; of a shape that both have the steadier times.
 std::vector<ProfileSpec::Entry> merged(const std::vector<ProfileSpec::Entry>& kept,
                                        const std::vector<ProfileSpec::Entry>& measured);
 

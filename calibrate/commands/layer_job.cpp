@@ -86,11 +86,7 @@ void LayerRuleWords::define(const Arguments& command) {
 }
 
 Seconds read_seconds(const std::string& name, const std::string& text) {
-  // `60s` as well as `60 s`, as one word is easier to type.
-  const std::size_t unit = text.find_first_not_of("0123456789.");
-  std::string spaced = text;
-  if (unit != text.npos && unit > 0 && text[unit] != ' ') spaced.insert(unit, " ");
-  if (const auto time = parse<Seconds>(spaced); time && *time > Seconds{}) return *time;
+  if (const auto time = parse<Seconds>(text); time && *time > Seconds{}) return *time;
   throw UsageError(fmt::format("--{} {}: not a time", name, text), fmt::format("write --{} 60s", name));
 }
 

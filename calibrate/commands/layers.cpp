@@ -49,7 +49,7 @@ void settle_name(LayerJob& job, const Words& words, const DeviceFacts& facts) {
 
 /// A dry run needs no device: one that is not there is described as it would be.
 int dry_run(const Words& words, LayerJob job) {
-  DeviceFacts facts{.backend = words.backend, .name = fmt::format("the {} device", words.backend)};
+  DeviceFacts facts{.backend = words.backend, .name = fmt::format("{} (not here)", words.backend)};
   Rates rates = nominal_rates(words.backend);
   bool speaks = launched_rank() == 0;
   try {
@@ -59,6 +59,7 @@ int dry_run(const Words& words, LayerJob job) {
     speaks = bench.speaks();
   } catch (const EnvironmentError&) {
   }
+  if (facts.memory == Bytes{} && job.name.empty()) job.name = "DEVICE-" + job.model;
   settle_name(job, words, facts);
   if (speaks) print(layer_plan_text(job, facts, rates));
   return answered;

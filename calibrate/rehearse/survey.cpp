@@ -64,18 +64,7 @@ ProfileSpec Survey::profile() const {
   return out;
 }
 
-std::vector<MeasuredLevel> Survey::levels() const {
-  const std::vector<int> nodes = ranks_.nodes();
-  const int count = 1 + *std::ranges::max_element(nodes);
-  std::vector<MeasuredLevel> out;
-  if (ranks_.size() / count > 1 || count == 1)
-    out.push_back({.name = std::string(level_node), .size = ranks_.size() / count});
-  if (count > 1) out.push_back({.name = std::string(level_between), .size = count});
-  for (const LinkFit& fit : fit_links(points_))
-    for (MeasuredLevel& level : out)
-      if (fit.level == level.name) level.fits.push_back(fit);
-  return out;
-}
+std::vector<MeasuredLevel> Survey::levels() const { return measured_levels(points_, ranks_.nodes()); }
 
 DeviceSpec measure_device(Device& device, int ranks_per_node) {
   const DeviceFacts facts = device.facts();
