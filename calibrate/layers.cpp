@@ -1,6 +1,8 @@
 #include "calibrate/layers.hpp"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
 #include "calibrate/fit/robust.hpp"
 #include "calibrate/rehearse/synthetic.hpp"
@@ -8,6 +10,12 @@
 #include "paradl/strategy/local.hpp"
 
 namespace paradl::calibrate {
+namespace {
+
+constexpr std::array passes{&PassTimes::forward, &PassTimes::backward_data, &PassTimes::backward_weights,
+                            &PassTimes::update};
+
+}  // namespace
 
 std::set<LocalLayer> shapes_on(const Workload& work, std::span<const Mesh> meshes, const Training& training,
                                double batch) {
@@ -115,21 +123,28 @@ PassTimes median_of(const std::vector<PassTimes>& turns) {
   constexpr double matters = 0.05;  // of the whole: the noise of a pass below it does not
   PassTimes out;
   Seconds all;
-  for (const auto pass :
-       {&PassTimes::forward, &PassTimes::backward_data, &PassTimes::backward_weights, &PassTimes::update}) {
+  for (const auto pass : passes) {
     std::vector<double> times;
     for (const PassTimes& turn : turns) times.push_back((turn.*pass).base());
     out.*pass = Seconds{median(times)};
     all += out.*pass;
   }
-  for (const auto pass :
-       {&PassTimes::forward, &PassTimes::backward_data, &PassTimes::backward_weights, &PassTimes::update}) {
+  for (const auto pass : passes) {
     if (out.*pass < matters * all) continue;
     std::vector<double> times;
     for (const PassTimes& turn : turns) times.push_back((turn.*pass).base());
     out.noise = std::max(out.noise, median_noise(std::move(times)));
   }
   return out;
+}
+
+PassTimes mean_over(Communicator& ranks, PassTimes mine) {
+  for (const auto pass : passes) {
+    const auto all = ranks.gather((mine.*pass).base());
+    mine.*pass = Seconds{std::accumulate(all.begin(), all.end(), 0.0) / double(all.size())};
+  }
+  mine.noise = std::ranges::max(ranks.gather(mine.noise));
+  return mine;
 }
 
 }  // namespace paradl::calibrate

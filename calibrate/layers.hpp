@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "calibrate/communicator.hpp"
 #include "calibrate/device.hpp"
 #include "paradl/cost/setting.hpp"
 #include "paradl/mesh/mesh.hpp"
@@ -44,5 +45,9 @@ void time_layers(Device& device, std::span<const LocalLayer> layers, Optimizer o
 
 /// The medians of some turns, pass by pass, and the noise of the least steady pass that matters.
 PassTimes median_of(const std::vector<PassTimes>& turns);
+
+/// The mean over ranks of what each has measured, as they take turns in waiting for each other; the largest
+/// noise. All ranks call it, and all get the same.
+PassTimes mean_over(Communicator& ranks, PassTimes mine);
 
 }  // namespace paradl::calibrate

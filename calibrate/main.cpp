@@ -26,10 +26,11 @@ int main(int argc, char** argv) {
   using namespace paradl::calibrate;
   if (launched_rank() > 0 && !std::freopen("/dev/null", "w", stdout))
     return bad_environment;  // one rank speaks
-  return leave(run_program({.name = "paradl-calibrate",
-                            .about = "Measures this machine, and rehearses strategies on it.",
-                            .tree = tree,
-                            .parts = parts_of_this_build(),
-                            .commands = {define_rehearse}},
-                           argc, argv));
+  return leave(
+      run_program({.name = "paradl-calibrate",
+                   .about = "Measures this machine, and rehearses strategies on it.",
+                   .tree = tree,
+                   .parts = parts_of_this_build(),
+                   .commands = {define_all, define_layers, define_links, define_contention, define_rehearse}},
+                  argc, argv));
 }

@@ -201,6 +201,34 @@ std::string today() {
   return fmt::format("{:%Y-%m-%d}", fmt::gmtime(now));
 }
 
+std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points,
+                                           const std::vector<int>& nodes) {
+  const int count = 1 + *std::ranges::max_element(nodes), ranks = int(nodes.size());
+  std::vector<MeasuredLevel> out;
+  if (ranks / count > 1 || count == 1)
+    out.push_back({.name = std::string(level_node), .size = ranks / count, .fits = {}});
+  if (count > 1) out.push_back({.name = std::string(level_between), .size = count, .fits = {}});
+  for (const LinkFit& fit : fit_links(points))
+    for (MeasuredLevel& level : out)
+      if (fit.level == level.name) level.fits.push_back(fit);
+  return out;
+}
+
+std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points) {
+  std::vector<MeasuredLevel> out;
+  const auto fits = fit_links(points);
+  for (const std::string_view name : {level_node, level_between}) {
+    MeasuredLevel level{.name = std::string(name), .size = 1, .fits = {}};
+    for (const LinkFit& fit : fits)
+      if (fit.level == name) {
+        level.fits.push_back(fit);
+        level.size = std::max(level.size, std::ranges::max(fit.ranks));
+      }
+    if (!level.fits.empty()) out.push_back(std::move(level));
+  }
+  return out;
+}
+
 LineFit summary_line(const MeasuredLevel& level) {
   if (level.fits.empty()) throw UsageError(fmt::format("nothing was measured on level `{}`", level.name));
   for (const LinkFit& fit : level.fits)
@@ -229,6 +257,11 @@ std::string system_text(const MeasuredSystem& system, const Provenance& provenan
                fmt::format("  peak: {{{}}}", fmt::join(peaks, ", ")), "levels:"});
   for (const MeasuredLevel& level : system.levels) {
     append(out, {fmt::format("  - name: {}", level.name), fmt::format("    size: {}", level.size)});
+    if (level.fits.empty()) {
+      append(out,
+             {"    latency: 1 us  # not measured: there was one rank", "    bandwidth: 10 GB/s  # likewise"});
+      continue;
+    }
     append(out, summary_lines(level, provenance, "    "));
     append(out, measured_lines(level, provenance, "    "));
   }
@@ -249,6 +282,7 @@ std::string updated_system(const SourceText& existing, const std::vector<Measure
   if (list.Style() == YAML::EmitterStyle::Flow) refuse(existing, before.levels.front().name);
   // From the last to the first: lines above keep their numbers.
   for (std::size_t k = levels.size(); k-- > 0;) {
+    if (levels[k].fits.empty()) continue;
     const YAML::Node level = list[k];
     const std::string& name = before.levels[k].name;
     Extent at = extent_of(lines, level, name, existing);
@@ -296,6 +330,14 @@ void replace_file(const std::string& path, const std::string& text) {
     std::filesystem::remove(beside, failed);
     throw EnvironmentError(fmt::format("cannot write {}: {}", path, why));
   }
+}
+
+void make_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code failed;
+  if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+  if (failed)
+    throw EnvironmentError(fmt::format("cannot make the folder {}: {}", folder.string(), failed.message()));
 }
 
 }  // namespace paradl::calibrate

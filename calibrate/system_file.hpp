@@ -14,6 +14,14 @@ struct MeasuredLevel {
   std::vector<LinkFit> fits;  // of this level
 };
 
+/// What was measured, by level, innermost first; `nodes` says where each rank sat. A level within nodes is
+/// left out where each has one rank, unless there is but one.
+std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points,
+                                           const std::vector<int>& nodes);
+/// The same from logs, which name the ranks of each point only. Groups that span nodes with several ranks on
+/// each belong to no level.
+std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points);
+
 /// Where numbers come from, for the comments beside them.
 struct Provenance {
   std::string tool;  // "paradl-calibrate 0.1.0, Open MPI 4.1.4, 2 ranks on 1 node"
@@ -33,16 +41,21 @@ struct MeasuredSystem {
   DeviceSpec device;
   std::vector<MeasuredLevel> levels;  // innermost first
 };
+/// A level of which nothing was measured (one rank has no links) gets a placeholder, and a comment that says
+/// so.
 std::string system_text(const MeasuredSystem& system, const Provenance& provenance);
 
 /// An existing system file with the latency, bandwidth and `measured` of its levels replaced, innermost
-/// first; all else stays as it is, comments too. UsageError if it has fewer levels or writes them in a way
-/// that cannot be changed line by line.
+/// first; levels without fits and all else stay as they are, comments too. UsageError if it has fewer levels
+/// or writes them in a way that cannot be changed line by line.
 std::string updated_system(const SourceText& existing, const std::vector<MeasuredLevel>& levels,
                            const Provenance& provenance);
 
 /// Writes beside the file, then puts it in its place: nobody ever reads half of it. EnvironmentError if that
 /// cannot be done.
 void replace_file(const std::string& path, const std::string& text);
+
+/// Makes the folder that a file is to be in, if there is none.
+void make_folder_of(const std::string& path);
 
 }  // namespace paradl::calibrate

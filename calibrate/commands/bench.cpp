@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "calibrate/commands/interrupt.hpp"
 #include "calibrate/plain/plain.hpp"
 #include "calibrate/threads.hpp"
 #include "paradl/core/error.hpp"
@@ -110,7 +111,8 @@ std::string parts_of_this_build() {
 
 int leave(int exit_code) {
 #ifdef PARADL_HAS_MPI
-  if (exit_code > 1 && started_ranks) end_all_ranks(exit_code);
+  // All ranks agree on an interruption; an error may be of one alone.
+  if (exit_code > 1 && exit_code != exit_interrupted && started_ranks) end_all_ranks(exit_code);
 #endif
   return exit_code;
 }

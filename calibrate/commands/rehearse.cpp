@@ -1,15 +1,14 @@
 // paradl-calibrate rehearse: runs strategies for real, and puts the oracle's projection beside them.
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
 #include "calibrate/commands/commands.hpp"
 #include "calibrate/commands/progress.hpp"
 #include "calibrate/commands/rehearsal_table.hpp"
+#include "calibrate/commands/rehearse_job.hpp"
 #include "calibrate/rehearse/rehearsal.hpp"
 #include "paradl/cli/ranges.hpp"
-#include "paradl/cost/sweep.hpp"
 
 namespace paradl::calibrate {
 namespace {
@@ -27,80 +26,16 @@ Fault read_fault(const std::string& word) {
   throw UsageError(fmt::format("--break {}: not known", word), "use halo or gradient");
 }
 
-/// `16` samples of all ranks together, `8/gpu`, `16/node`; the model file's batch, per rank, by default.
-std::int64_t read_samples(const Options& options, const Workload& work, int ranks, int nodes) {
-  BatchRule rule{.per = BatchRule::Per::gpu, .value = work.batch};
-  if (options.has("batch")) rule = options.read("batch", "", read_batch);
-  const double each = rule.per == BatchRule::Per::gpu ? ranks : rule.per == BatchRule::Per::node ? nodes : 1;
-  const double samples = rule.value * each;
-  if (samples < 1 || samples != std::floor(samples) || samples > 1e6)
-    throw UsageError(fmt::format("a mini-batch of {} samples cannot be rehearsed", samples), "add -b 16");
-  return std::int64_t(samples);
-}
-
-/// What --all tries: single strategies, and their usual hybrids where there are ranks enough.
-std::vector<StrategyName> all_strategies() {
-  std::vector<StrategyName> out;
-  for (const char* name : {"data", "spatial", "filter", "channel", "tensor", "layer", "data+filter",
-                           "data+spatial", "data+tensor", "data+layer"})
-    out.push_back(read_strategy(name));
-  return out;
-}
-
-/// The reason why a strategy cannot have this mesh; "" if it can.
-std::string broken_limit(const Workload& work, const Mesh& mesh, double samples) {
-  for (int a = 0; a < mesh.axes; ++a) {
-    const Axis& axis = mesh.axis[std::size_t(a)];
-    const Limit limit = axis.strategy->limit(work, axis.parts, samples);
-    if (!limit.holds()) return fmt::format("{} = {} breaks {}", axis.strategy->name, limit.value, limit.rule);
-    if (axis.strategy->input == Placement::split_sample) samples /= axis.parts.total;
-  }
-  return "";
-}
-
 std::vector<Candidate> read_candidates(const Words& words, const Workload& work, int ranks, double samples) {
   const Options& options = words.options;
   if (!words.all && !options.has("strategy"))
     throw UsageError("which strategy?", "add -s data, or --all for every one that fits");
   std::vector<StrategyName> strategies;
-  if (options.has("strategy"))
-    for (const std::string& name : split_list(options.get("strategy"), ','))
-      strategies.push_back(read_strategy(name));
-  else
-    strategies = all_strategies();
-  std::vector<Candidate> out;
-  std::string reason;
-  for (const StrategyName& strategy : strategies) {
-    const int extents = std::max(1, work.input.dims);
-    std::vector<Mesh> grids = meshes(strategy, ranks, extents);
-    if (options.has("grid")) {
-      if (strategies.size() != 1)
-        throw UsageError("--grid goes with one strategy", "name it: -s data+filter");
-      grids = meshes(strategy, read_grid(options.get("grid"), strategy), extents);
-      if (grids[0].gpus() != ranks)
-        throw UsageError(fmt::format("the grid {} has {} PEs, but there are {} ranks", options.get("grid"),
-                                     grids[0].gpus(), ranks),
-                         fmt::format("start it with mpirun -np {}", grids[0].gpus()));
-    }
-    // A hybrid with one PE on an axis is another strategy's name for the same.
-    std::erase_if(grids, [&](const Mesh& mesh) {
-      return mesh.gpus() != ranks || (words.all && without_ones(mesh).axes < mesh.axes);
-    });
-    for (const Mesh& mesh : grids) {
-      const std::string limit = broken_limit(work, mesh, samples);
-      if (!limit.empty()) {
-        reason = limit;
-        continue;
-      }
-      out.push_back({strategy, mesh});
-      break;
-    }
-  }
-  if (out.empty())
-    throw UsageError(fmt::format("no strategy fits {} on {} rank{}{}", work.name, ranks,
-                                 ranks == 1 ? "" : "s", reason.empty() ? "" : ": " + reason),
-                     ranks == 1 ? "start it with mpirun -np 2" : "use a larger -b, or another strategy");
-  return out;
+  for (const std::string& name : split_list(options.get("strategy"), ','))
+    strategies.push_back(read_strategy(name));
+  if (strategies.empty()) strategies = all_strategies();
+  return find_candidates(strategies, options.get("grid"), words.all ? Ones::refused : Ones::allowed, work,
+                         ranks, samples);
 }
 
 int run(const Session& session, Words& words) {

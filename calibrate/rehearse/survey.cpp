@@ -1,7 +1,6 @@
 #include "calibrate/rehearse/survey.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "calibrate/fit/robust.hpp"
 
@@ -18,17 +17,6 @@ PassTimes mean_of(const std::vector<PassTimes>& rounds) {
     out.noise = std::max(out.noise, round.noise);
   }
   return out;
-}
-
-/// The mean over ranks of what each has measured: they take turns in waiting for each other.
-PassTimes mean_over(Communicator& ranks, PassTimes mine) {
-  for (const auto pass : passes) {
-    const auto all = ranks.gather((mine.*pass).base());
-    mine.*pass = Seconds{std::accumulate(all.begin(), all.end(), 0.0) / double(all.size())};
-  }
-  const auto noises = ranks.gather(mine.noise);
-  mine.noise = *std::ranges::max_element(noises);
-  return mine;
 }
 
 }  // namespace
@@ -74,18 +62,7 @@ ProfileSpec Survey::profile() const {
   return out;
 }
 
-std::vector<MeasuredLevel> Survey::levels() const {
-  const std::vector<int> nodes = ranks_.nodes();
-  const int count = 1 + *std::ranges::max_element(nodes);
-  std::vector<MeasuredLevel> out;
-  if (ranks_.size() / count > 1 || count == 1)
-    out.push_back({.name = std::string(level_node), .size = ranks_.size() / count});
-  if (count > 1) out.push_back({.name = std::string(level_between), .size = count});
-  for (const LinkFit& fit : fit_links(points_))
-    for (MeasuredLevel& level : out)
-      if (fit.level == level.name) level.fits.push_back(fit);
-  return out;
-}
+std::vector<MeasuredLevel> Survey::levels() const { return measured_levels(points_, ranks_.nodes()); }
 
 DeviceSpec measure_device(Device& device, int ranks_per_node) {
   const DeviceFacts facts = device.facts();

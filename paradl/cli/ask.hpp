@@ -18,8 +18,10 @@ class Options {
  public:
   /// Adds the shared options to a command, but for those it would not heed.
   void define(const Arguments& command, const std::vector<std::string_view>& without = {});
-  /// Only these of them, and how to answer.
-  void define_only(const Arguments& command, const std::vector<std::string_view>& keys);
+  /// Only these of them, and how to answer; --set only with `on`.
+  void define_only(
+      const Arguments& command, const std::vector<std::string_view>& keys,
+      const std::string& output_help = "also write there; format from the extension; repeatable");
 
   /// Fills what the command line left open: PARADL_* variables, then paradl.yaml here or above, then the
   /// user's own.

@@ -8,6 +8,7 @@
 
 #include "paradl/cli/command.hpp"
 #include "paradl/cli/ranges.hpp"
+#include "paradl/spec/profile_spec.hpp"
 #include "paradl/spec/reader.hpp"
 
 namespace paradl {
@@ -49,11 +50,13 @@ std::string kind_by_path(const std::string& file) {
     return "configuration";
   if (folder == "models") return "model";
   if (folder == "systems") return "system";
+  if (folder == "profiles") return "profile";
   return "unknown";
 }
 
 /// Content decides; the path only where a file has nothing that tells.
 std::string kind_of(const SourceText& source) {
+  if (has_any(source, {"layers"}) && has_any(source, {"device"})) return "profile";
   if (has_any(source, {"layers", "base"})) return "model";
   if (has_any(source, {"device", "levels"})) return "system";
   const std::string kind = kind_by_path(source.file);
@@ -101,6 +104,20 @@ void check_system(const SourceText& source, Checked& out) {
   }
 }
 
+void check_profile(const SourceText& source, Checked& out) {
+  const ProfileSpec spec = read_profile(source);
+  warn_of_name(source, "profile", spec.name, out);
+  if (spec.entries.empty())
+    out.warnings.push_back({"it has no layers", "`paradl-calibrate layers` measures them"});
+  constexpr double much = 0.2;
+  const auto noisy =
+      std::ranges::count_if(spec.entries, [](const auto& entry) { return entry.time.noise > much; });
+  if (noisy > 0)
+    out.warnings.push_back(
+        {fmt::format("{} of {} layers have a noise above 20 %", noisy, spec.entries.size()),
+         "run `paradl-calibrate layers` again: it measures those that are noisy"});
+}
+
 /// Every value of a configuration is read as a command would, so far as that needs no model.
 void check_configuration(const Session& session, const SourceText& source) {
   Options options;
@@ -114,10 +131,11 @@ void check_configuration(const Session& session, const SourceText& source) {
 }
 
 [[noreturn]] void refuse(const SourceText& source) {
-  throw SpecError(source.file, source.text,
-                  {{{1, 1, 1},
-                    "this is neither a model nor a system nor a configuration",
-                    "a model has `layers` or `base`, a system `device` and `levels`"}});
+  throw SpecError(
+      source.file, source.text,
+      {{{1, 1, 1},
+        "this is neither a model nor a system nor a profile nor a configuration",
+        "a model has `layers` or `base`, a system `device` and `levels`, a profile `device` and `layers`"}});
 }
 
 Checked check(const Session& session, const SourceText& source) {
@@ -128,6 +146,8 @@ Checked check(const Session& session, const SourceText& source) {
       check_model(session, source, out);
     else if (out.kind == "system")
       check_system(source, out);
+    else if (out.kind == "profile")
+      check_profile(source, out);
     else if (out.kind == "configuration")
       check_configuration(session, source);
     else
@@ -217,9 +237,9 @@ void define_check(const Arguments& root, Session& session, Action& action) {
   };
   auto words = std::make_shared<Words>();
   const Arguments command = root.add_command("check", "are these spec files right?");
-  command.texts(
-      "FILE", words->files,
-      {.help = "models, systems and configurations; what a file is its content tells", .required = true});
+  command.texts("FILE", words->files,
+                {.help = "models, systems, profiles and configurations; what a file is its content tells",
+                 .required = true});
   command.flag("--json", words->json, {.help = "the findings as JSON"});
   command.footer(R"(Exit code: 0 if all files are good, 1 if not, 2 if there is no such file.
 

@@ -90,19 +90,19 @@ void Options::define(const Arguments& command, const std::vector<std::string_vie
   define_only(command, keys);
 }
 
-void Options::define_only(const Arguments& command, const std::vector<std::string_view>& keys) {
+void Options::define_only(const Arguments& command, const std::vector<std::string_view>& keys,
+                          const std::string& output_help) {
   for (const Row& row : rows)
     if (std::ranges::find(keys, row.key) != keys.end())
       command.text(row.flags, values_[row.key].text,
                    {.help = row.help, .meta = row.meta, .group = row.group});
-  command.texts("--set", sets_,
-                {.help = "override one value of the system file: device.memory=32GiB",
-                 .meta = "KEY=VALUE",
-                 .group = question});
+  if (std::ranges::find(keys, "on") != keys.end())
+    command.texts("--set", sets_,
+                  {.help = "override one value of the system file: device.memory=32GiB",
+                   .meta = "KEY=VALUE",
+                   .group = question});
   command.flag("--json", json_, {.help = "short for -f json", .group = output});
-  command.texts(
-      "-o", outputs_,
-      {.help = "also write there; format from the extension; repeatable", .meta = "FILE", .group = output});
+  command.texts("-o", outputs_, {.help = output_help, .meta = "FILE", .group = output});
 }
 
 void Options::read_configuration(const SourceText& source) {

@@ -1,7 +1,9 @@
-// paradl profiles: the measured profiles, and the text of one.
+// paradl profiles: the measured profiles, and what one says.
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "paradl/cli/listing.hpp"
+#include "paradl/report/profile_table.hpp"
 
 namespace paradl {
 namespace {
@@ -9,13 +11,33 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Listing list_profiles(const Session& session) {
-  Table table{.columns = {{"name", "name", Holds::text, 9}, {"file", "file", Holds::text, 5}}};
+  Table table{.columns = {{"name", "name", Holds::text, 9},
+                          {"model", "model", Holds::text, 8},
+                          {"device", "device", Holds::text, 8},
+                          {"precision", "precision", Holds::text, 6},
+                          {"optimizer", "optimizer", Holds::text, 5},
+                          {"shapes", "shapes", Holds::count, 7},
+                          {"date", "date", Holds::text, 4},
+                          {"file", "file", Holds::text, 3}}};
   Json json{{"schema", "paradl.profiles/1"}, {"profiles", Json::array()}};
-  for (const std::string& name : session.catalog.names("profiles")) {
-    const std::string file = session.catalog.find("profiles", name).file;
-    table.rows.push_back({.values = {name, file}});
-    json["profiles"].push_back({{"name", name}, {"file", file}});
-  }
+  for (const std::string& name : session.catalog.names("profiles"))
+    add_or_explain(table, name, [&] {
+      const SourceText source = session.catalog.find("profiles", name);
+      Json item{{"name", name}, {"file", source.file}};
+      json["profiles"].push_back(item);
+      const ProfileSpec p = read_profile(source);
+      const std::string precision(precision_names[std::size_t(p.precision)]);
+      const std::string optimizer(optimizer_names[std::size_t(p.optimizer)]);
+      table.rows.push_back({.values = {name, p.model, p.device, precision, optimizer,
+                                       double(p.entries.size()), p.date, source.file}});
+      item.update({{"model", p.model},
+                   {"device", p.device},
+                   {"precision", precision},
+                   {"optimizer", optimizer},
+                   {"date", p.date},
+                   {"shapes", p.entries.size()}});
+      json["profiles"].back() = item;
+    });
   const bool none = table.rows.empty();
   return {.sections = {{"", std::move(table)}},
           .after = none ? "No profiles yet: `paradl-calibrate` measures them into profiles/; until then "
@@ -25,10 +47,21 @@ Listing list_profiles(const Session& session) {
 }
 
 Listing show_profile(const Session& session, const std::string& name) {
-  const SourceText source = session.catalog.find("profiles", name);
-  const Json json{
-      {"schema", "paradl.profile/1"}, {"name", name}, {"file", source.file}, {"text", source.text}};
-  return {.sections = {}, .after = source.text, .json = json_text(json)};
+  const ProfileSpec p = read_profile(session.catalog.find("profiles", name));
+  Json json{{"schema", "paradl.profile/1"}, {"file", p.source.file}};
+  json.update(profile_json(p));
+  json["text"] = p.source.text;
+  const Table facts = facts_table({{"model", p.model},
+                                   {"device", p.device},
+                                   {"libraries", p.libraries},
+                                   {"precision", std::string(precision_names[std::size_t(p.precision)])},
+                                   {"optimizer", std::string(optimizer_names[std::size_t(p.optimizer)])},
+                                   {"date", p.date},
+                                   {"file", p.source.file}});
+  return {.sections = {{title_line(p.name, fmt::format("{} shapes", p.entries.size())), facts},
+                       {"The slowest first:\n", slowest_shapes(p.entries, p.entries.size())}},
+          .main = 1,
+          .json = json_text(json)};
 }
 
 }  // namespace

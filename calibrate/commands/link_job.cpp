@@ -1,0 +1,152 @@
+#include "calibrate/commands/link_job.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "calibrate/commands/progress.hpp"
+#include "paradl/core/format.hpp"
+#include "paradl/core/units.hpp"
+
+namespace paradl::calibrate {
+namespace {
+
+constexpr double sigmas = 1.96;  // of a 95 % interval
+
+}  // namespace
+
+LinkTarget find_target(const Session& session, const std::string& name, const std::string& path) {
+  std::error_code failed;
+  const bool is_path = name.find('/') != name.npos || name.ends_with(".yaml");
+  LinkTarget out{.name = is_path ? std::filesystem::path(name).stem().string() : name,
+                 .path = !path.empty() ? path
+                         : is_path     ? name
+                                       : fmt::format("systems/{}.yaml", name)};
+  if (std::filesystem::exists(out.path, failed))
+    out.existing = read_source(out.path);
+  else if (const auto known = session.catalog.names("systems");
+           path.empty() && std::ranges::find(known, name) != known.end())
+    out.existing = session.catalog.find("systems", name);
+  return out;
+}
+
+std::vector<LinkPoint> run_links(const Session& session, const Bench& bench, LinkOptions options) {
+  Communicator& ranks = bench.between_devices();
+  if (ranks.size() < 2)
+    throw UsageError("links are measured between ranks, and there is one",
+                     "start it with mpirun -np 2 (or srun -n 2); logs of other tools go with --from");
+  Progress progress(session, bench.speaks());
+  options.progress = [&](double share) { progress.show("links", share); };
+  if (bench.links) options.allocate = [&](std::size_t items) { return bench.device->allocate(items); };
+  LoadWatch watch;
+  watch.look();
+  auto points = measure_links(ranks, options);
+  watch.look();
+  progress.clear();
+  if (bench.speaks()) {
+    for (const std::string& warning : watch.warnings()) hint(session, "warning: " + warning);
+    warn_of_links(session, fit_links(points));
+  }
+  return points;
+}
+
+std::string target_text(const LinkTarget& target, std::vector<MeasuredLevel> levels,
+                        const std::optional<DeviceSpec>& device, const Provenance& provenance) {
+  if (target.existing) {
+    // One rank a node says nothing about the links within.
+    const SystemSpec spec = read_system(*target.existing);
+    if (levels.size() < spec.levels.size() && !levels.empty() && levels.front().name == level_between)
+      levels.insert(levels.begin(), MeasuredLevel{.name = std::string(level_node), .size = 1, .fits = {}});
+    return updated_system(*target.existing, levels, provenance);
+  }
+  if (!device)
+    throw UsageError(fmt::format("there is no {} yet, and logs say nothing about the device", target.path),
+                     "write its `device` and `levels` first (`paradl help systems`), then run this again");
+  return system_text({.name = target.name, .summary = "", .device = *device, .levels = levels}, provenance);
+}
+
+std::string ranks_text(const std::vector<int>& nodes) {
+  const auto count = std::size_t(1 + *std::ranges::max_element(nodes));
+  return fmt::format("{} rank{} on {} node{}", nodes.size(), nodes.size() == 1 ? "" : "s", count,
+                     count == 1 ? "" : "s");
+}
+
+Provenance provenance_of(const Bench& bench) {
+  return {fmt::format("paradl-calibrate {}, {}, {}", PARADL_VERSION, bench.device->facts().libraries,
+                      ranks_text(bench.ranks->nodes())),
+          today()};
+}
+
+Table links_table(const std::vector<LinkFit>& fits) {
+  Table table{.columns = {{"level", "level", Holds::text, 9},
+                          {"operation", "operation", Holds::text, 9},
+                          {"ranks", "ranks", Holds::count, 5},
+                          {"from", "from", Holds::message, 8},
+                          {"below", "below", Holds::message, 8},
+                          {"alpha", "alpha", Holds::seconds, 9},
+                          {"alpha_interval", "±", Holds::seconds, 7},
+                          {"bandwidth", "1/beta", Holds::bandwidth, 9},
+                          {"beta_interval", "±", Holds::share, 7},
+                          {"mean_error", "off", Holds::share, 6},
+                          {"worst_error", "at most", Holds::share, 6},
+                          {"r2", "r2", Holds::text, 5}}};
+  for (const LinkFit& fit : fits)
+    for (const RangeFit& range : fit.ranges) {
+      const LineFit& line = range.line;
+      const bool has_beta = line.beta.value > 0;
+      table.rows.push_back(
+          {.values = {fit.level, std::string(link_operation_names[std::size_t(fit.operation)]),
+                      double(std::ranges::max(fit.ranks)), range.from,
+                      std::isfinite(range.below) ? Value{range.below} : Value{}, line.alpha.value,
+                      sigmas * line.alpha.error, has_beta ? Value{1 / line.beta.value} : Value{},
+                      has_beta ? Value{sigmas * line.beta.error / line.beta.value} : Value{}, line.mean_error,
+                      line.worst_error, fmt::format("{:.4f}", line.r2)}});
+    }
+  return table;
+}
+
+std::string links_summary(const std::vector<MeasuredLevel>& levels) {
+  std::string out;
+  for (const MeasuredLevel& level : levels) {
+    if (level.fits.empty()) continue;
+    const LineFit line = summary_line(level);
+    const double beta = std::max(line.beta.value, 1e-30);
+    out += fmt::format(" {:8} alpha = {} +- {}, 1/beta = {} +- {}   (r2 = {:.3f})\n", level.name,
+                       text(Seconds{line.alpha.value}), text(Seconds{sigmas * line.alpha.error}),
+                       text(Bandwidth{1 / beta}), percent(sigmas * line.beta.error / beta), line.r2);
+  }
+  return out;
+}
+
+void warn_of_links(const Session& session, const std::vector<LinkFit>& fits) {
+  constexpr double far_off = 0.2;
+  constexpr std::size_t few = 6;
+  std::vector<std::string> off, short_of;
+  for (const LinkFit& fit : fits) {
+    std::size_t points = 0;
+    for (const RangeFit& range : fit.ranges) points += range.line.points;
+    const std::string name =
+        fmt::format("{} ({})", link_operation_names[std::size_t(fit.operation)], fit.level);
+    if (points < few) short_of.push_back(name);
+    if (points >= few && fit.mean_error > far_off) off.push_back(name);
+  }
+  if (!off.empty())
+    hint(session,
+         fmt::format("warning: measured times scatter by more than 20 % around the fit of {}; another "
+                     "process may be using the machine",
+                     fmt::join(off, ", ")));
+  if (!short_of.empty())
+    hint(session, fmt::format("warning: there was time for few sizes of {}. Give it more: --time 120s, or "
+                              "fewer --operations",
+                              fmt::join(short_of, ", ")));
+}
+
+Bytes read_bytes(const std::string& name, const std::string& text) {
+  if (const auto size = parse<Bytes>(text); size && *size >= Bytes{8}) return *size;
+  throw UsageError(fmt::format("--{} {}: not a size", name, text), fmt::format("write --{} 16MB", name));
+}
+
+}  // namespace paradl::calibrate

@@ -1,0 +1,69 @@
+// Measured times are looked up by shape; other numbers of samples lie on the line through the nearest.
+#include "paradl/machine/profile.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/approx.hpp"
+#include "tests/support/layers.hpp"
+
+namespace paradl::test {
+namespace {
+
+LocalLayer layer(std::int64_t samples) { return conv(samples, 8, {16, 16}, 8, {.kernel = 3, .padding = 1}); }
+
+PassTimes times(double forward) {
+  return {.forward = Seconds{forward},
+          .backward_data = Seconds{2 * forward},
+          .backward_weights = Seconds{3 * forward},
+          .update = Seconds{5}};
+}
+
+Profile profile_of(const std::vector<std::pair<std::int64_t, double>>& points) {
+  ProfileSpec spec{.name = "p"};
+  for (const auto& [samples, forward] : points) spec.entries.push_back({layer(samples), times(forward)});
+  return Profile(spec);
+}
+
+double forward_at(const Profile& profile, std::int64_t samples) {
+  const auto found = profile.find(layer(samples));
+  return found ? found->forward.base() : -1;
+}
+
+TEST_CASE("the very shape gives the very times") {
+  const auto found = profile_of({{4, 1}, {16, 3}}).find(layer(16));
+  REQUIRE(found);
+  CHECK(found->forward == Seconds{3});
+  CHECK(found->backward_data == Seconds{6});
+  CHECK(found->backward_weights == Seconds{9});
+  CHECK(found->backward() == Seconds{15});
+}
+
+TEST_CASE("between two numbers of samples times lie on their line") {
+  const Profile profile = profile_of({{16, 3}, {4, 1}});  // in any order
+  CHECK(forward_at(profile, 10) == approx(2));            // half of the way from 4 to 16
+  CHECK(forward_at(profile, 8) == approx(1 + 2.0 / 3));
+}
+
+TEST_CASE("beyond them on the line through the two nearest, but never next to nothing") {
+  const Profile profile = profile_of({{4, 1}, {16, 3}, {32, 7}});
+  CHECK(forward_at(profile, 40) == approx(9));       // 7 + 8 (7 - 3) / 16
+  CHECK(forward_at(profile, 2) == approx(2.0 / 3));  // 1 - 2 (3 - 1) / 12
+  const Profile steep = profile_of({{8, 1}, {16, 10}});
+  CHECK(forward_at(steep, 1) == approx(0.1));  // a tenth of the nearer one
+}
+
+TEST_CASE("one number of samples says what a sample costs; an update does not depend on samples") {
+  const auto found = profile_of({{4, 1}}).find(layer(12));
+  REQUIRE(found);
+  CHECK(found->forward == Seconds{3});
+  CHECK(found->update == Seconds{5});
+}
+
+TEST_CASE("a layer that was not measured is not found") {
+  const Profile profile = profile_of({{4, 1}});
+  CHECK_FALSE(profile.find(conv(4, 8, {16, 16}, 9, {.kernel = 3, .padding = 1})));
+  CHECK_FALSE(profile.find(conv(4, 8, {16, 16}, 8, {.kernel = 3})));
+}
+
+}  // namespace
+}  // namespace paradl::test
