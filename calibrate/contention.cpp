@@ -101,7 +101,8 @@ Contention measure_contention(Communicator& ranks, const std::vector<Pair>& pair
 
   Contention out;
   for (const Cell& cell : cells)
-    out.points.push_back({cell.flows, 4.0 * double(cell.items), cell.stopping.result().median.base()});
+    out.points.push_back(
+        {cell.flows, 4.0 * double(cell.items), cell.stopping.result().lower_quartile.base()});
   out.fit = fit_sharing(out.points);
   return out;
 }

@@ -65,6 +65,12 @@ LayerTimer::LayerTimer(Device& device, const LocalLayer& layer, Optimizer optimi
   if (second > 0) data_.w[1] = weights_ + first, data_.dw[1] = gradients_ + first;
 }
 
+Bytes LayerTimer::memory() const {
+  std::size_t items = 0;
+  for (const Buffer& buffer : memory_) items += buffer.items;
+  return double(items) * Bytes{4};
+}
+
 PassTimes LayerTimer::turn() {
   PassTimes out;
   out.forward = device_.time([&] {
@@ -80,6 +86,29 @@ PassTimes LayerTimer::turn() {
     out.update = device_.time(
         [&] { device_.update(optimizer_, std::size_t(layer_.weights), weights_, gradients_, state_); });
   return out;
+}
+
+void time_layers(Device& device, std::span<const LocalLayer> layers, Optimizer optimizer, int turns,
+                 const std::function<void(const LocalLayer&, const std::vector<PassTimes>&)>& measured) {
+  constexpr Bytes most{1e9};  // so many at once: a large network does not fit whole, in all its cuts
+  struct Entry {
+    LocalLayer layer;
+    std::unique_ptr<LayerTimer> timer;
+    std::vector<PassTimes> times;
+  };
+  for (std::size_t next = 0; next < layers.size();) {
+    std::vector<Entry> set;
+    for (Bytes used; next < layers.size() && (set.empty() || used < most); ++next) {
+      auto timer = LayerTimer::make(device, layers[next], optimizer);
+      if (!timer) continue;
+      used += timer->memory();
+      timer->turn();  // first touches
+      set.push_back({layers[next], std::move(timer), {}});
+    }
+    for (int t = 0; t < turns; ++t)
+      for (Entry& entry : set) entry.times.push_back(entry.timer->turn());
+    for (const Entry& entry : set) measured(entry.layer, entry.times);
+  }
 }
 
 PassTimes median_of(const std::vector<PassTimes>& turns) {

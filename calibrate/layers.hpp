@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <set>
 #include <span>
 #include <vector>
@@ -14,14 +15,14 @@ namespace paradl::calibrate {
 std::set<LocalLayer> shapes_on(const Workload& work, std::span<const Mesh> meshes, const Training& training,
                                double batch);
 
-/// A layer that is ready to be timed: one turn runs all its passes as an iteration would, so that each finds
-/// in the caches what it would find there, not what it has left there itself.
+/// A layer that is ready to be timed: one turn runs all its passes once, as an iteration does.
 class LayerTimer {
  public:
   /// nullptr where the back end cannot run the layer.
   static std::unique_ptr<LayerTimer> make(Device& device, const LocalLayer& layer, Optimizer optimizer);
 
   PassTimes turn();
+  Bytes memory() const;
 
  private:
   LayerTimer(Device& device, const LocalLayer& layer, Optimizer optimizer, std::unique_ptr<LayerWork> work);
@@ -34,6 +35,12 @@ class LayerTimer {
   std::vector<Buffer> memory_;
   float *weights_ = nullptr, *gradients_ = nullptr, *state_ = nullptr;
 };
+
+/// Times layers in turns, one after the other as in an iteration, so that each finds the caches as others
+/// have left them and not as it did itself. `measured` gets the turns of each layer that the back end can
+/// run.
+void time_layers(Device& device, std::span<const LocalLayer> layers, Optimizer optimizer, int turns,
+                 const std::function<void(const LocalLayer&, const std::vector<PassTimes>&)>& measured);
 
 /// The medians of some turns, pass by pass, and the noise of the least steady pass that matters.
 PassTimes median_of(const std::vector<PassTimes>& turns);

@@ -48,8 +48,13 @@ void Stopping::add(Seconds sample) {
   spent_ += sample.base();
   if (taken_++ < rule_.warm_up && spent_ < rule_.time.base()) return;
   samples_.push_back(sample.base());
-  state_ = {
-      .median = Seconds{median(samples_)}, .noise = median_noise(samples_), .samples = int(samples_.size())};
+  std::vector<double> sorted = samples_;
+  const auto quarter = sorted.begin() + std::ptrdiff_t((sorted.size() - 1) / 4);
+  std::nth_element(sorted.begin(), quarter, sorted.end());
+  state_ = {.median = Seconds{median(samples_)},
+            .lower_quartile = Seconds{*quarter},
+            .noise = median_noise(samples_),
+            .samples = int(samples_.size())};
   state_.settled = state_.noise <= rule_.noise;
 }
 

@@ -19,9 +19,10 @@ struct StoppingRule {
 /// What a list of samples says.
 struct Measured {
   Seconds median;
-  double noise = 0;      // infinite below six samples: no interval of 95 % is known of fewer
-  int samples = 0;       // without warm-up
-  bool settled = false;  // the noise is within its limit
+  Seconds lower_quartile;  // what other load adds to some samples is not in it
+  double noise = 0;        // infinite below six samples: no interval of 95 % is known of fewer
+  int samples = 0;         // without warm-up
+  bool settled = false;    // the noise is within its limit
 };
 
 /// Collects samples until the rule is content. The same samples give the same answer, on every rank.

@@ -40,12 +40,11 @@ std::vector<TermPair> terms_of(const Rehearsed& r) {
 std::vector<const Rehearsed*> timed(const Rehearsal& rehearsal) {
   std::vector<const Rehearsed*> out;
   for (const Rehearsed& r : rehearsal.results)
-    if (r.projection && r.projection->cost) out.push_back(&r);
+    if (r.timed()) out.push_back(&r);
   return out;
 }
 
 struct Summary {
-  double mean = 0, worst = 1;
   const Rehearsed *worst_of = nullptr, *fastest = nullptr, *projected_fastest = nullptr;
 };
 
@@ -53,8 +52,7 @@ Summary summary_of(const Rehearsal& rehearsal) {
   Summary out;
   const auto results = timed(rehearsal);
   for (const Rehearsed* r : results) {
-    out.mean += r->accuracy() / double(results.size());
-    if (!out.worst_of || r->accuracy() < out.worst) out.worst = r->accuracy(), out.worst_of = r;
+    if (!out.worst_of || r->accuracy() < out.worst_of->accuracy()) out.worst_of = r;
     if (!out.fastest || r->measured < out.fastest->measured) out.fastest = r;
     if (!out.projected_fastest || r->projection->iteration() < out.projected_fastest->projection->iteration())
       out.projected_fastest = r;
@@ -79,7 +77,7 @@ Table results_table(const Rehearsal& rehearsal) {
       table.rows.push_back(std::move(row));
       continue;
     }
-    if (r.projection && r.projection->cost)
+    if (r.timed())
       row.values.insert(row.values.end(),
                         {r.measured.base(), r.projection->iteration().base(), r.accuracy()});
     else
@@ -136,7 +134,7 @@ std::string last_lines(const Rehearsal& rehearsal) {
   return fmt::format(
       "\nAccuracy (1 - |projected - measured| / measured): mean {}, worst {} ({}). The ranking {}.\n"
       "Layer times: {}. Links: {}.\n",
-      percent(s.mean), percent(s.worst), s.worst_of->candidate.strategy.text,
+      percent(mean_accuracy(rehearsal)), percent(s.worst_of->accuracy()), s.worst_of->candidate.strategy.text,
       ranking_agrees(rehearsal.results) ? "agrees" : "does NOT agree", rehearsal.times.source,
       rehearsal.machine && rehearsal.machine->name != "here" ? rehearsal.machine->name
                                                              : "measured beside the runs");
@@ -154,7 +152,7 @@ Json result_json(const Rehearsed& r, const Workload& work, const RehearsalOption
     out["refused"] = r.refused;
     return out;
   }
-  if (r.projection && r.projection->cost) {
+  if (r.timed()) {
     out["measured_s"] = r.measured.base();
     out["projected_s"] = r.projection->iteration().base();
     out["accuracy"] = r.accuracy();
@@ -162,7 +160,7 @@ Json result_json(const Rehearsed& r, const Workload& work, const RehearsalOption
   out["correct"] = r.correct;
   out["max_relative_difference"] = r.difference.largest;
   if (!r.correct) out["differs_in"] = r.difference.where;
-  if (r.projection && r.projection->cost)
+  if (r.timed())
     for (const TermPair& pair : terms_of(r))
       out["terms"][std::string(term_names[std::size_t(pair.term)].json)] = {
           {"measured_s", pair.measured.base()}, {"projected_s", pair.projected.base()}};
@@ -182,8 +180,9 @@ std::string rehearsal_text(const std::string& format, Style style, const Session
     const Summary s = summary_of(rehearsal);
     out["summary"] = Json::object();
     if (s.worst_of)
-      out["summary"] = {
-          {"mean", s.mean}, {"worst", s.worst}, {"ranking_agrees", ranking_agrees(rehearsal.results)}};
+      out["summary"] = {{"mean", mean_accuracy(rehearsal)},
+                        {"worst", worst_accuracy(rehearsal)},
+                        {"ranking_agrees", ranking_agrees(rehearsal.results)}};
     if (format == "json") return out.dump(2) + "\n";
     std::string lines;
     for (const Json& result : out["results"]) lines += result.dump() + "\n";

@@ -15,7 +15,7 @@ namespace paradl::calibrate {
 namespace {
 
 struct Words {
-  std::string model, backend, iterations = "3", rounds = "3", spoil;
+  std::string model, backend, require, require_each, iterations = "3", rounds = "5", spoil;
   bool all = false, check = false, dry_run = false;
   Options options;
 };
@@ -108,6 +108,9 @@ int run(const Session& session, Words& words) {
   const Options& options = words.options;
   const auto [spec, work] = load_model(session.catalog, words.model);
   const Fault fault = read_fault(words.spoil);
+  const double require = words.require.empty() ? 0 : read_number("require", words.require, 0, 100);
+  const double require_each =
+      words.require_each.empty() ? 0 : read_number("require-each", words.require_each, 0, 100);
   const Training training = read_training(options);
   const Bench bench = open_bench(words.backend, training.precision);
   Communicator& ranks = bench.between_devices();
@@ -143,7 +146,10 @@ int run(const Session& session, Words& words) {
       return rehearsal_text(format, style, session, work, how, rehearsal, ranks.size());
     });
   }
-  return right ? answered : answered_no;
+  const bool close = (words.require.empty() || mean_accuracy(rehearsal) >= 0.01 * require) &&
+                     (words.require_each.empty() || worst_accuracy(rehearsal) >= 0.01 * require_each) &&
+                     (words.require.empty() || winner_agrees(rehearsal.results));
+  return right && close ? answered : answered_no;
 }
 
 }  // namespace
@@ -159,10 +165,15 @@ void define_rehearse(const Arguments& root, Session& session, Action& action) {
   command.text("--iterations", words->iterations,
                {.help = "timed iterations of each strategy in a round; default 3", .meta = "N"});
   command.text("--rounds", words->rounds,
-               {.help = "of measuring and running in turn; default 3", .meta = "N"});
+               {.help = "of measuring and running in turn; default 5", .meta = "N"});
   command.flag("--check", words->check, {.help = "only whether the result is that of one PE; no timing"});
   command.text("--break", words->spoil,
                {.help = "do something wrong on purpose, to see it reported: halo, gradient", .meta = "WHAT"});
+  command.text("--require", words->require,
+               {.help = "exit 1 if the mean accuracy is below N %, or another strategy wins than projected",
+                .meta = "N"});
+  command.text("--require-each", words->require_each,
+               {.help = "exit 1 if the accuracy of any strategy is below N %", .meta = "N"});
   command.flag("--dry-run", words->dry_run, {.help = "what would be run, and about how long it takes"});
   words->options.define_only(command, {"on", "batch", "strategy", "grid", "profile", "optimizer", "precision",
                                        "micro-batches", "schedule", "reduction", "format"});

@@ -221,7 +221,7 @@ class Stage {  // where rehearsals take place
 }  // namespace
 
 double Rehearsed::accuracy() const {
-  if (!projection || !projection->cost) return 0;
+  if (!timed()) return 0;
   return std::max(0.0, 1 - std::abs(projection->iteration() / measured - 1));
 }
 
@@ -241,12 +241,36 @@ Rehearsal rehearse(const Workload& work, const std::vector<Candidate>& candidate
 bool ranking_agrees(const std::vector<Rehearsed>& results, double tie) {
   for (const Rehearsed& a : results)
     for (const Rehearsed& b : results) {
-      if (!a.projection || !b.projection || !a.projection->cost || !b.projection->cost) continue;
+      if (!a.timed() || !b.timed()) continue;
       const bool clearly_faster = a.measured < (1 - tie) * b.measured;
       const bool clearly_projected_slower = (1 - tie) * a.projection->iteration() > b.projection->iteration();
       if (clearly_faster && clearly_projected_slower) return false;
     }
   return true;
+}
+
+bool winner_agrees(const std::vector<Rehearsed>& results, double tie) {
+  const Rehearsed *fastest = nullptr, *projected = nullptr;
+  for (const Rehearsed& r : results) {
+    if (!r.timed()) continue;
+    if (!fastest || r.measured < fastest->measured) fastest = &r;
+    if (!projected || r.projection->iteration() < projected->projection->iteration()) projected = &r;
+  }
+  return !fastest || (1 - tie) * projected->measured <= fastest->measured;
+}
+
+double mean_accuracy(const Rehearsal& rehearsal) {
+  double sum = 0, n = 0;
+  for (const Rehearsed& r : rehearsal.results)
+    if (r.timed()) sum += r.accuracy(), ++n;
+  return n > 0 ? sum / n : 1;
+}
+
+double worst_accuracy(const Rehearsal& rehearsal) {
+  double worst = 1;
+  for (const Rehearsed& r : rehearsal.results)
+    if (r.timed()) worst = std::min(worst, r.accuracy());
+  return worst;
 }
 
 }  // namespace paradl::calibrate

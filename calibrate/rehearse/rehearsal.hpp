@@ -21,9 +21,9 @@ struct Candidate {
 struct RehearsalOptions {
   Training training;
   std::int64_t batch = 1;
-  int rounds = 3;        // of measuring and running in turn: a shared machine changes its speed
+  int rounds = 5;        // of measuring and running in turn: a shared machine changes its speed
   int iterations = 3;    // of each strategy in a round
-  int turns = 5;         // of each layer in a round
+  int turns = 3;         // of each layer in a round
   Seconds link_time{5};  // for the links in a round
   bool timed = true;     // no: only whether the result is right
   Fault fault = Fault::none;
@@ -43,7 +43,8 @@ struct Rehearsed {
   Seconds measured;                      // an iteration, on the slowest rank
   std::array<Seconds, terms> spent{};    // of it, on average over ranks
   std::optional<Projection> projection;  // none if not timed
-  double accuracy() const;               // 1 - |projected - measured| / measured, not below zero
+  bool timed() const { return projection && projection->cost; }
+  double accuracy() const;  // 1 - |projected - measured| / measured, not below zero
 };
 
 struct Rehearsal {
@@ -61,6 +62,13 @@ Rehearsal rehearse(const Workload& work, const std::vector<Candidate>& candidate
 /// Whether the candidates come in the same order by what was measured and by what was projected; those that
 /// took the same time within `tie` may come either way.
 bool ranking_agrees(const std::vector<Rehearsed>& results, double tie = 0.05);
+
+/// Whether what was projected to be fastest is, or is within `tie` of what is.
+bool winner_agrees(const std::vector<Rehearsed>& results, double tie = 0.05);
+
+/// Over the candidates that were timed; 1 if none was.
+double mean_accuracy(const Rehearsal& rehearsal);
+double worst_accuracy(const Rehearsal& rehearsal);
 
 /// How a rehearsal trains: nothing overlaps, batch norm sees all samples, and the edges of dx are sent back.
 Training rehearsal_training(Training training);

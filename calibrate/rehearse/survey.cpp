@@ -34,15 +34,13 @@ PassTimes mean_over(Communicator& ranks, PassTimes mine) {
 }  // namespace
 
 void Survey::measure_layers(const std::set<LocalLayer>& layers, int turns) {
-  for (const LocalLayer& layer : layers) {
-    const auto timer = LayerTimer::make(device_, layer, optimizer_);
-    if (!timer) continue;
-    ranks_.barrier();
-    timer->turn();  // first touches
-    std::vector<PassTimes> times;
-    for (int t = 0; t < turns; ++t) times.push_back(timer->turn());
-    layers_[layer].push_back(mean_over(ranks_, median_of(times)));
-  }
+  const std::vector<LocalLayer> list(layers.begin(), layers.end());
+  std::vector<std::pair<LocalLayer, PassTimes>> round;
+  ranks_.barrier();
+  time_layers(device_, list, optimizer_, turns, [&](const LocalLayer& layer, const auto& times) {
+    round.emplace_back(layer, median_of(times));
+  });
+  for (const auto& [layer, time] : round) layers_[layer].push_back(mean_over(ranks_, time));
 }
 
 void Survey::measure_links(Bytes most, Seconds time) {

@@ -38,6 +38,11 @@ std::vector<MeasuredLink> links_for(Collective operation, const Level& level) {
   return {};
 }
 
+/// What a level sees of a ring's buffer is cut by the levels inside it; a message crosses them whole.
+bool is_cut(Collective operation) {
+  return operation != Collective::all_to_all && operation != Collective::point_to_point;
+}
+
 /// The last range that begins at or below a size; the first for what is smaller than all of them.
 const Link& link_at(const std::vector<MeasuredLink>& links, Bytes size) {
   const auto next = std::ranges::upper_bound(links, size, {}, &MeasuredLink::from);
@@ -50,33 +55,33 @@ bool has_measured_links(const Machine& machine) {
   return std::ranges::any_of(machine.levels, [](const Level& level) { return !level.measured.empty(); });
 }
 
+Path measured_path(Collective operation, Path path, const Machine& machine, Bytes m) {
+  for (int k = 0; k < path.hops; ++k) {
+    Hop& hop = path.hop[std::size_t(k)];
+    if (hop.size <= 1 || hop.wire >= 0) continue;  // routed: not what was measured
+    const auto links = links_for(operation, machine.levels[std::size_t(k)]);
+    if (!links.empty()) hop.link = link_at(links, m);
+    if (is_cut(operation)) m = m / hop.size;
+  }
+  return path;
+}
+
 Curve measured_cost(Collective operation, const Path& path, const Machine& machine) {
-  // What level k sees of a buffer is cut by the levels inside it, except where one message crosses them all.
-  const bool rings = operation != Collective::all_to_all && operation != Collective::point_to_point;
-  std::array<std::vector<MeasuredLink>, 8> links;
   std::vector<Bytes> borders{Bytes{}};
   double inside = 1;
   for (int k = 0; k < path.hops; ++k) {
-    const auto i = std::size_t(k);
-    if (path.hop[i].size <= 1 || path.hop[i].wire >= 0) continue;  // routed: not what was measured
-    links[i] = links_for(operation, machine.levels[i]);
-    for (std::size_t r = 1; r < links[i].size(); ++r)
-      borders.push_back((rings ? inside : 1) * links[i][r].from);
-    inside *= path.hop[i].size;
+    const auto links = links_for(operation, machine.levels[std::size_t(k)]);
+    for (std::size_t r = 1; r < links.size(); ++r)
+      borders.push_back((is_cut(operation) ? inside : 1) * links[r].from);
+    inside *= path.hop[std::size_t(k)].size;
   }
   std::ranges::sort(borders);
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
 
   Curve curve;
   for (std::size_t b = 0; b < borders.size(); ++b) {
-    Path here = path;
-    double parts = 1;
-    for (int k = 0; k < path.hops; ++k) {
-      const auto i = std::size_t(k);
-      if (!links[i].empty()) here.hop[i].link = link_at(links[i], borders[b] / (rings ? parts : 1));
-      parts *= path.hop[i].size;
-    }
-    Curve::Choice choice{.time = cost(operation, here), .from = borders[b]};
+    Curve::Choice choice{.time = cost(operation, measured_path(operation, path, machine, borders[b])),
+                         .from = borders[b]};
     if (b + 1 < borders.size()) choice.below = borders[b + 1];
     curve.add(choice);
   }

@@ -5,9 +5,14 @@
 #include "paradl/network/contention.hpp"
 
 namespace paradl {
+namespace {
+
+constexpr std::size_t thousands = 4000;  // of flows: so many are worth a moment
+
+}  // namespace
 
 FlowSimulation::FlowSimulation(const Schedule& schedule, const Topology& topology, const Routes& routes,
-                               Effort effort)
+                               Effort effort, double moment)
     : schedule_(schedule),
       routes_(effort == Effort::least ? contended(schedule, topology, routes) : routes),
       rates_(topology, routes_),
@@ -15,7 +20,8 @@ FlowSimulation::FlowSimulation(const Schedule& schedule, const Topology& topolog
       step_(schedule.flows.size()),
       rank_(static_cast<std::size_t>(schedule.ranks)),
       flow_(schedule.flows.size()),
-      effort_(effort) {
+      effort_(effort),
+      moment_(moment) {
   if (effort == Effort::least) latest_ = alike_ = find_alike(schedule, routes_);
 }
 
@@ -26,11 +32,13 @@ double FlowSimulation::run(std::size_t first_step, double clock) {
     enter_step(r);
   }
   while (!events_.empty()) {
-    const double now = events_.time();
-    while (!events_.empty() && together(events_.time(), now)) {
-      const double time = events_.time();
-      handle(events_.pop(), time);
+    const double first = events_.time(), end = first + (rates_.size() > thousands ? moment_ : 0);
+    double last = first;
+    while (!events_.empty() && (events_.time() < end || together(events_.time(), first))) {
+      last = events_.time();
+      handle(events_.pop(), last);
     }
+    const double now = last < end ? (first + last) / 2 : first;
     share_wires(now);
     if (begun_again_) skip_repetitions(now);
   }

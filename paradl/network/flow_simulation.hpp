@@ -9,7 +9,11 @@ namespace paradl {
 /// A schedule under way: ranks that enter their steps, flows that wait and send.
 class FlowSimulation {
  public:
-  FlowSimulation(const Schedule& schedule, const Topology& topology, const Routes& routes, Effort effort);
+  /// With thousands of flows on shared wires the end of each changes the rates of most others. Then what ends
+  /// within a `moment`, in seconds, is taken together: each end keeps its own time, and the wires are shared
+  /// again in the middle of them, which is too late for the first ones and too early for the last.
+  FlowSimulation(const Schedule& schedule, const Topology& topology, const Routes& routes, Effort effort,
+                 double moment);
 
   /// From a step on that all ranks begin at `clock`; returns when the last rank is done, in seconds.
   double run(std::size_t first_step, double clock);
@@ -68,6 +72,7 @@ class FlowSimulation {
 
   // To find out that a repeated step only repeats.
   Effort effort_;
+  double moment_;  // s
   Recurrence recurrence_;
   std::uint32_t watched_ = 0;  // step: the last that was begun again
   bool begun_again_ = false;   // by the rank that sends its first flow

@@ -44,6 +44,7 @@ void MaxMin::enter(std::uint32_t flow, std::uint32_t count) {
                  .level = infinite,  // it would take all it can get
                  .count = count};
   entered_.push_back(flow);
+  ++size_;
 }
 
 void MaxMin::leave(std::uint32_t flow) {
@@ -56,6 +57,7 @@ void MaxMin::leave(std::uint32_t flow) {
     wire_[w].flows -= flow_[flow].count;
     touch(w);
   }
+  --size_;
   if (flow_[flow].level == infinite) std::erase(entered_, flow);  // gone before it had a rate
 }
 

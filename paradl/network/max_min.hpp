@@ -20,6 +20,7 @@ class MaxMin {
   /// So many flows that are alike and go together; `flow` stands for all of them.
   void enter(std::uint32_t flow, std::uint32_t count = 1);
   void leave(std::uint32_t flow);
+  std::size_t size() const { return size_; }  // flows under way; those that go together count as one
 
   /// Shares the wires again after flows came and went. Returns those that have another rate than before.
   std::span<const std::uint32_t> settle();
@@ -74,6 +75,7 @@ class MaxMin {
   void give(std::uint32_t flow, double level, std::uint32_t wire);
 
   const Routes& routes_;
+  std::size_t size_ = 0;
   double fastest_ = 0;  // B/s, of any wire
   std::vector<WireState> wire_;
   std::vector<FlowState> flow_;

@@ -20,120 +20,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 
 #include "paradl/network/event_queue.hpp"
 #include "paradl/network/max_min.hpp"
+#include "paradl/network/relays.hpp"
 
 namespace paradl {
 namespace {
 
-constexpr double unknown = -1;
 constexpr std::size_t stride = 64, last_look = 1024;  // repetitions after which a pace is looked for
+constexpr std::size_t farthest = 256;                 // repetitions; their clocks have to be kept
 constexpr std::size_t few = 8;                        // one of so many flows may meet others
 
 struct Pace {
   std::size_t period;  // repetitions
   double time;         // s, of a period
-};
-
-/// When the flows end that meet nobody, as far as it follows from the ends of the others.
-class Relays {
- public:
-  Relays(const Schedule& schedule, const Routes& routes, const Step& step, double clock)
-      : flows_(schedule.of(step)),
-        rows_{std::vector<double>(std::size_t(schedule.ranks), clock)},
-        first_(std::size_t(schedule.ranks) + 1),
-        time_(step.count),
-        told_(step.count) {
-    for (std::size_t i = 0; i < flows_.size(); ++i) {
-      const Route& route = routes.route[step.first + i];
-      time_[i] = route.latency + flows_[i].bytes.base() * route.beta;
-      each_end(i, [&](std::int32_t rank) { ++first_[std::size_t(rank) + 1]; });
-    }
-    for (std::size_t r = 1; r < first_.size(); ++r) first_[r] += first_[r - 1];
-    own_.resize(first_.back());
-    std::vector<std::uint32_t> at(first_.begin(), first_.end() - 1);
-    for (std::size_t i = 0; i < flows_.size(); ++i)
-      each_end(i, [&](std::int32_t rank) { own_[at[std::size_t(rank)]++] = std::uint32_t(i); });
-  }
-
-  /// A flow that meets others: its ends are told.
-  void expect(std::size_t flow) { time_[flow] = unknown; }
-  void tell(std::size_t flow, double end) { told_[flow].push_back(end); }
-  const std::vector<double>& ends(std::size_t flow) const { return told_[flow]; }
-
-  double longest_time() const { return time_.empty() ? 0 : *std::ranges::max_element(time_); }
-
-  /// When both ends of a flow have done so many repetitions.
-  double ready(std::size_t flow, std::size_t done) {
-    while (rows_.size() <= done - complete_) rows_.emplace_back(ranks(), unknown);
-    return both_done(flow, done);
-  }
-
-  /// All ends of so many repetitions are told: with them all clocks are known, and those before are not
-  /// needed any more.
-  void complete(std::size_t done) {
-    for (; complete_ < done; ++complete_, rows_.pop_front()) {
-      if (rows_.size() == 1) rows_.emplace_back(ranks());
-      advance(rows_[0], rows_[1]);
-    }
-  }
-
- private:
-  std::size_t ranks() const { return first_.size() - 1; }
-
-  /// All clocks by one repetition.
-  void advance(const std::vector<double>& before, std::vector<double>& after) const {
-    after = before;
-    for (std::size_t i = 0; i < flows_.size(); ++i) {
-      const auto source = std::size_t(flows_[i].source), target = std::size_t(flows_[i].target);
-      const double start = std::max(before[source], before[target]);
-      const double end = time_[i] == unknown ? told_[i][complete_] : start + time_[i];
-      after[source] = std::max(after[source], end);
-      after[target] = std::max(after[target], end);
-    }
-  }
-
-  template <class Visit>
-  void each_end(std::size_t flow, Visit visit) const {
-    if (flows_[flow].source == flows_[flow].target) return;  // takes no time
-    visit(flows_[flow].source);
-    visit(flows_[flow].target);
-  }
-
-  double both_done(std::size_t flow, std::size_t done) {
-    const double one = clock(std::size_t(flows_[flow].source), done);
-    if (one == unknown) return unknown;
-    const double other = clock(std::size_t(flows_[flow].target), done);
-    return other == unknown ? unknown : std::max(one, other);
-  }
-
-  double clock(std::size_t rank, std::size_t done) {
-    double& known = rows_[done - complete_][rank];
-    if (known != unknown) return known;
-    double last = 0;
-    for (std::size_t i = first_[rank]; i < first_[rank + 1]; ++i) {
-      const double end = end_of(own_[i], done);
-      if (end == unknown) return unknown;
-      last = std::max(last, end);
-    }
-    return known = last;
-  }
-
-  double end_of(std::size_t flow, std::size_t repetition) {
-    if (time_[flow] == unknown)
-      return told_[flow].size() < repetition ? unknown : told_[flow][repetition - 1];
-    const double start = both_done(flow, repetition - 1);
-    return start == unknown ? unknown : start + time_[flow];
-  }
-
-  std::span<const Flow> flows_;
-  std::size_t complete_ = 0;                // repetitions
-  std::deque<std::vector<double>> rows_;    // clocks of all ranks after those; after one more; ...
-  std::vector<std::uint32_t> first_, own_;  // flows of rank r: from first_[r] on in own_
-  std::vector<double> time_;                // s, of each flow that meets nobody
-  std::vector<std::vector<double>> told_;   // ends of each flow that meets others
 };
 
 /// The flows that meet, event by event. They are numbered anew, from 0.
@@ -152,10 +53,11 @@ class Meeting {
     for (std::uint32_t i = 0; i < place_.size(); ++i) blocked_.push_back(i);
   }
 
-  /// Until all have ended so often.
-  void run(std::size_t repetitions) {
+  /// Until all have ended so often. False if some get too far ahead of others for that.
+  bool run(std::size_t repetitions) {
     start_those_ready();
     while (!events_.empty() && done() < repetitions) {
+      if (relays_.ahead() > farthest) return false;
       const double now = events_.time();
       while (!events_.empty() && together(events_.time(), now)) {
         const double time = events_.time();
@@ -167,6 +69,7 @@ class Meeting {
       relays_.complete(done());
       start_those_ready();
     }
+    return true;
   }
 
   /// Takes out whole periods, as many as are left before the first flow comes to its last repetition: others
@@ -197,8 +100,8 @@ class Meeting {
   void start_those_ready() {
     std::erase_if(blocked_, [this](std::uint32_t i) {
       const double start = relays_.ready(place_[i], relays_.ends(place_[i]).size());
-      if (start != unknown) events_.set(i, start + ways_.route[i].latency);
-      return start != unknown;
+      if (start != Relays::unknown) events_.set(i, start + ways_.route[i].latency);
+      return start != Relays::unknown;
     });
   }
 
@@ -315,11 +218,11 @@ std::optional<double> run_at_pace(const Schedule& schedule, const Topology& topo
   double skipped = 0;
   for (std::size_t look = 2 * stride; skipped == 0 && look < repeat; look += stride) {
     if (look > last_look) return std::nullopt;
-    meeting.run(look);
+    if (!meeting.run(look)) return std::nullopt;
     const auto pace = find_pace(relays, places, meeting.done());
     if (pace) skipped = pace->time * double(meeting.skip(pace->period));
   }
-  meeting.run(repeat);
+  if (!meeting.run(repeat)) return std::nullopt;
   const auto last = last_end(relays, places, meeting.done(), clock);
   return last ? std::optional(*last + skipped) : std::nullopt;
 }

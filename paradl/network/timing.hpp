@@ -18,9 +18,10 @@ struct Timing {
 /// to carry. `seats` is the host of each rank.
 Timing link_load(const Schedule& schedule, const Topology& topology, std::span<const int> seats);
 
-/// How a simulation may go about it. The answer is the same.
+/// How a simulation may go about it. The answer is the same, but for some ten-thousandths where thousands of
+/// flows share wires at once.
 enum class Effort {
-  least,       // regular steps are added up, and repetitions that only repeat are counted
+  least,       // regular steps are added up, flows that are alike go together, repetitions are counted
   every_event  // every message is followed
 };
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "paradl/mesh/measured_cost.hpp"
+
 namespace paradl {
 namespace {
 
@@ -61,7 +63,7 @@ ExchangeLine line_of(Collective operation, std::string what, std::string axis, s
                      double count, Bytes m, const Path& path, const Asked& asked) {
   ExchangeLine out{std::move(what), std::move(axis), std::move(layer), count, m, {}, {}, {}};
   out.formula = text_of(operation).formula;
-  out.steps = steps_of(operation, path, m, asked);
+  out.steps = steps_of(operation, measured_path(operation, path, asked.setting.machine, m), m, asked);
   for (const ExchangeStep& step : out.steps) out.each += step.time;
   return out;
 }

@@ -48,7 +48,10 @@ std::string engine_links(const Setting& setting, const Projection& p) {
     const Path path = group_path(p.mesh, axis_bit(a), setting.machine);
     for (int k = 0; k < path.hops; ++k) {
       const Hop& hop = path.hop[std::size_t(k)];
-      if (hop.size > 1 && told.insert(hop.level).second) out += link_text("", hop.link, hop.level) + "\n";
+      if (hop.size <= 1 || !told.insert(hop.level).second) continue;
+      const bool measured = !setting.machine.levels[std::size_t(k)].measured.empty();
+      out += measured ? fmt::format(" α, β as measured for each operation and size (level {})\n", hop.level)
+                      : link_text("", hop.link, hop.level) + "\n";
     }
   }
   return out;

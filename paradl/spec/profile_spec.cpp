@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -79,7 +81,9 @@ LocalLayer read_layer(Reader& map) {
   if (!op && !word.empty())
     map.wrong("op", fmt::format("no op is called `{}`", word), did_you_mean(word, op_names()));
   layer.op = op.value_or(Op::relu);
-  layer.samples = std::int64_t(map.number("samples", 1, 1e9));
+  const double samples = map.number("samples", 1, 1e9);
+  if (samples != std::floor(samples)) map.wrong("samples", "`samples` must be a whole number", "");
+  layer.samples = std::int64_t(samples);
   int y_dims = 0;
   read_shape(map, "x", layer.x_channels, layer.x_extent, layer.dims);
   read_shape(map, "y", layer.y_channels, layer.y_extent, y_dims);
@@ -158,6 +162,7 @@ ProfileSpec read_profile(SourceText source) {
   const YAML::Node root = parse_yaml(source);
   Problems problems(source);
   ProfileSpec profile;
+  std::set<LocalLayer> seen;
   Reader map(root, problems, "a profile");
   profile.name = map.text("name");
   profile.model = map.text("model", "");
@@ -177,6 +182,11 @@ ProfileSpec read_profile(SourceText source) {
         for (const Pass& pass : passes)
           if (entry.has(pass.key)) read.time.*pass.member = entry.quantity_or_zero<Seconds>(pass.key);
         read.time.noise = entry.number("noise", 0, 1e3, 0.0);
+        if (!(read.time.forward + read.time.backward() > Seconds{}))
+          problems.add(entry.spot(), "this layer has no times", "write forward: 1.5 ms");
+        if (!seen.insert(read.layer).second)
+          problems.add(entry.spot(), "this layer stands here twice, with the same samples",
+                       "remove one of them");
         entry.finish();
         profile.entries.push_back(read);
       }
@@ -198,8 +208,9 @@ std::string profile_text(const ProfileSpec& p) {
       p.name, p.name);
   if (!p.model.empty()) out += fmt::format("model: {}\n", p.model);
   out += fmt::format("device: {}\nlibraries: {}\nprecision: {}\noptimizer: {}\ndate: {}\nlayers:\n",
-                     foreign::scalar(p.device), foreign::scalar(p.libraries), precision_names[std::size_t(p.precision)],
-                     optimizer_names[std::size_t(p.optimizer)], foreign::scalar(p.date));
+                     foreign::scalar(p.device), foreign::scalar(p.libraries),
+                     precision_names[std::size_t(p.precision)], optimizer_names[std::size_t(p.optimizer)],
+                     foreign::scalar(p.date));
   for (const ProfileSpec::Entry& entry : p.entries) out += entry_text(entry);
   return out;
 }

@@ -33,6 +33,8 @@ void apply(const Override& change, const YAML::Node& root) {
   if (!here.IsMap())
     throw UsageError(fmt::format("--set {}: there is nothing to set there", change.path),
                      "write a path such as device.memory or levels.node.bandwidth");
+  // What is set on purpose must not be overruled by what was measured before.
+  if ((rest == "latency" || rest == "bandwidth") && here["measured"].IsDefined()) here.remove("measured");
   here.remove(std::string(rest));
   here[std::string(rest)] = YAML::Node(change.value);
 }

@@ -57,6 +57,7 @@ void compare(benchmark::State& state, double ours, const std::string& topology, 
   const double live = is_ring && smpi > 0 ? 0 : s4u_seconds(topology, is_ring ? "ring" : "hd");
   const double s4u = live > 0 ? live : typed.s4u;
   std::string label;
+  state.counters["ours_s"] = ours;
   if (smpi > 0) {
     state.counters["smpi_s"] = smpi;
     state.counters["times_faster_than_smpi"] = smpi / ours;

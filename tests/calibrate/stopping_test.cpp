@@ -64,6 +64,14 @@ TEST_CASE("stopping: the first sample is warm-up, outliers do not move the media
         test::approx(10e-3));
 }
 
+TEST_CASE("stopping: the lower quartile is not moved by what adds to half of the samples") {
+  const Measured loaded =
+      measure({.warm_up = 0, .most = 8, .noise = 0}, series({10, 30, 10.1, 50, 10.2, 20, 9.9, 40}));
+  CHECK(loaded.lower_quartile.base() == test::approx(10e-3));  // the second of eight
+  CHECK(loaded.median.base() > 15e-3);
+  CHECK(measure({.time = Seconds{1e-3}}, series({10})).lower_quartile.base() == test::approx(10e-3));
+}
+
 TEST_CASE("stopping: the interval holds the true median 19 times in 20") {
   std::mt19937 random(1);
   std::exponential_distribution<double> skewed;  // its median is ln 2
