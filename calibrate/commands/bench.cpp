@@ -40,7 +40,7 @@ std::unique_ptr<Communicator> open_ranks() {
 #endif
 }
 
-[[noreturn]] void refuse_missing(std::string_view backend, std::string_view packages) {
+[[noreturn, maybe_unused]] void refuse_missing(std::string_view backend, std::string_view packages) {
   throw EnvironmentError(fmt::format("the back end {} is not part of this build", backend),
                          fmt::format("install {}, and build again", packages));
 }

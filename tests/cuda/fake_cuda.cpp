@@ -65,11 +65,13 @@ void run_block(unsigned threads, bool backwards) {
 constexpr std::size_t guard_bytes = 4096;
 std::unordered_map<void*, std::size_t> rooms;
 HostKernels kernels;
+std::unordered_map<const void*, bool> waits;  // which kernels have threads that wait for each other
 
 }  // namespace
 
 void next_thread() {
   const unsigned self = threadIdx.x;
+  waits[running] = true;
   swapcontext(&fibers[self], &home);
 }
 
@@ -146,10 +148,16 @@ cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** a
   paradl::test::its_arguments = arguments;
   paradl::test::gridDim.x = grid.x;
   paradl::test::blockDim.x = block.x;
+  const bool alone = paradl::test::waits.contains(kernel) && !paradl::test::waits[kernel];
   for (unsigned b = 0; b < grid.x; ++b) {
     paradl::test::blockIdx.x = backwards ? grid.x - 1 - b : b;
-    paradl::test::run_block(block.x, backwards);
+    if (alone)  // fibers would only cost time
+      for (paradl::test::threadIdx.x = 0; paradl::test::threadIdx.x < block.x; ++paradl::test::threadIdx.x)
+        (*paradl::test::running)(arguments);
+    else
+      paradl::test::run_block(block.x, backwards);
   }
+  paradl::test::waits.try_emplace(kernel, false);
   return cudaSuccess;
 }
 
