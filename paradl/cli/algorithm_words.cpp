@@ -1,11 +1,11 @@
 #include "paradl/cli/algorithm_words.hpp"
 
+#include <charconv>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "paradl/cli/ranges.hpp"
 #include "paradl/core/error.hpp"
 
 namespace paradl {
@@ -30,7 +30,16 @@ AlgorithmWord read_algorithm(std::string_view option, const std::string& text, O
   if (colon != text.npos && !is_sparse(*algorithm))
     throw UsageError(fmt::format("--{} {}: only sparse ones have a density", option, text),
                      fmt::format("write {}", name));
-  if (colon != text.npos) density = read_number(option, text.substr(colon + 1), 1e-9, 1);
+  if (colon != text.npos) {
+    double share = 0;
+    const char *const first = text.data() + colon + 1, *const last = text.data() + text.size();
+    const auto [end, failed] = std::from_chars(first, last, share);
+    if (failed != std::errc{} || end != last || !(share >= least_density && share <= 1))
+      throw UsageError(
+          fmt::format("--{} {}: the density is no number from {} to 1", option, text, least_density),
+          fmt::format("write {}:0.01, with the share of values that are not zero", name));
+    density = share;
+  }
   if (is_sparse(*algorithm) && !density)
     throw UsageError(fmt::format("--{} {}: how dense?", option, name),
                      fmt::format("write {}:0.01, with the share of values that are not zero", name));

@@ -13,6 +13,9 @@ struct AlgorithmWord {
   double density = 1;
 };
 
+/// The least share of values that are not zero.
+inline constexpr double least_density = 1e-9;
+
 /// `shd`, or `sparse-ring:0.0078`, as typed behind --`option`. `density` is what was said elsewhere.
 /// UsageError if nothing is called so, or if a density is missing or means nothing.
 AlgorithmWord read_algorithm(std::string_view option, const std::string& text, Operation operation,

@@ -43,7 +43,7 @@ Operation read_operation(const std::string& word) {
 /// `ring,hd`, `all`, or by default the two that everybody knows (and the one for nodes).
 std::vector<AlgorithmWord> read_algorithms(const Words& words, Operation operation, int per_node) {
   std::optional<double> density;
-  if (!words.density.empty()) density = read_number("density", words.density, 1e-9, 1);
+  if (!words.density.empty()) density = read_number("density", words.density, least_density, 1);
   std::vector<AlgorithmWord> out;
   const auto add = [&](const AlgorithmWord& word) {
     if (std::ranges::find(out, word.algorithm, &AlgorithmWord::algorithm) == out.end()) out.push_back(word);
@@ -58,8 +58,12 @@ std::vector<AlgorithmWord> read_algorithms(const Words& words, Operation operati
     const std::string names = !words.algorithms.empty() ? words.algorithms
                               : per_node > 1            ? "ring,tree,ring+ring"
                                                         : "ring,tree";
-    for (const std::string& name : split_list(names, ','))
+    for (const std::string& name : split_list(names, ',')) {
+      if (name == "all")
+        throw UsageError(fmt::format("--algorithm {}: `all` stands alone", words.algorithms),
+                         "write --algorithm all, or name some");
       add(read_algorithm("algorithm", name, operation, density));
+    }
   }
   if (out.empty()) throw UsageError("--algorithm names none", "write --algorithm ring,hd");
   if (density && std::ranges::none_of(out, [](const AlgorithmWord& w) { return is_sparse(*w.algorithm); }))
@@ -148,6 +152,16 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric,
   return out;
 }
 
+/// Each answer takes a schedule to be followed, and nobody reads that many.
+void refuse_too_many(std::size_t ranks, std::size_t sizes, std::size_t chosen) {
+  constexpr std::size_t most = 10'000;
+  if (ranks * sizes * chosen > most)
+    throw UsageError(fmt::format("{} numbers of GPUs, {} sizes and {} algorithms are {} answers; {} are the "
+                                 "most",
+                                 ranks, sizes, chosen, ranks * sizes * chosen, most),
+                     "take larger steps: -p 4..1024:x4, --size 1KB..1GB:x16");
+}
+
 void refuse_beside_schedule(const Words& words) {
   const auto refuse_typed = [](bool typed, const char* option) {
     if (typed)
@@ -215,6 +229,9 @@ int run(const Session& session, Words& words) {
     throw UsageError(fmt::format("`{}` is one word too many", words.schedule),
                      "`paradl collectives run FILE` runs a schedule");
 
+  const Operation operation = from_file ? Operation::allreduce : read_operation(words.operation);
+  demand_svg(words.draw);
+
   std::vector<CollectiveResult> results;
   std::shared_ptr<const Topology> drawn;
   const Network network(session.catalog, words.network, words.options);
@@ -224,25 +241,27 @@ int run(const Session& session, Words& words) {
     const SourceText source = read_source(words.schedule);
     const Schedule schedule = read_schedule(source);
     inputs.push_back({"schedule", file_name(source), source});
-    const Fabric fabric = network.fabric(schedule.ranks);
+    const Fabric fabric = network.fabric(schedule.ranks, schedule.ranks);
     const NetworkFidelity fidelity = read_fidelity(words.fidelity.empty() ? "flows" : words.fidelity);
     if (fidelity == NetworkFidelity::closed_form)
       throw UsageError("a schedule from a file has no closed form", "use --fidelity link-load or flows");
     results.push_back(run_schedule(schedule, fabric, network.slowed(fabric), fidelity));
     drawn = fabric.topology;
   } else {
-    const Operation operation = read_operation(words.operation);
     // The best is told by what the wires really carry: a closed form does not know routes.
     const NetworkFidelity fidelity = read_fidelity(!words.fidelity.empty() ? words.fidelity
                                                    : words.best            ? "link-load"
                                                                            : "closed-form");
     Job job{.operation = operation};
     if (!words.segments.empty()) job.segments = read_count("segments", words.segments, 1, 1'000'000);
-    for (const int p : network.ranks_asked_for(words.options)) {
-      const Fabric fabric = network.fabric(p);
+    const std::vector<int> ranks = network.ranks_asked_for(words.options);
+    const std::vector<Bytes> sizes = read_byte_sizes(words.sizes.empty() ? "100MB" : words.sizes);
+    refuse_too_many(ranks.size(), sizes.size(), read_algorithms(words, operation, 1).size());
+    for (const int p : ranks) {
+      const Fabric fabric = network.fabric(p, std::ranges::max(ranks));
       const std::vector<Fabric> slowed = network.slowed(fabric);
       const auto chosen = read_algorithms(words, operation, fabric.per_node);
-      for (const Bytes size : read_byte_sizes(words.sizes.empty() ? "100MB" : words.sizes)) {
+      for (const Bytes size : sizes) {
         job.bytes = size;
         for (const auto& [algorithm, density] : chosen) {
           job.density = density;

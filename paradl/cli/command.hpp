@@ -47,6 +47,8 @@ void print(const std::string& text);
 void hint(const Session& session, const std::string& text);
 /// Writes a whole file; EnvironmentError if it cannot.
 void write_file(const std::string& path, const std::string& text);
+/// Refuses a drawing of another kind; an empty path is none.
+void demand_svg(const std::string& path);
 
 /// An answer with everything but its results filled in.
 Answer start_answer(const Session& session, const Ask& ask);

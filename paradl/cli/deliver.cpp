@@ -5,6 +5,7 @@
 #include <fstream>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -47,6 +48,7 @@ class NewFile {
     namespace fs = std::filesystem;
     std::error_code failed;
     path_ = behind_links(path);
+    if (fs::is_fifo(path_, failed)) demand_reader();
     if (fs::exists(path_, failed) &&
         !fs::is_regular_file(path_, failed)) {  // devices are written as they are
       std::ofstream out(path_, std::ios::binary);
@@ -79,6 +81,16 @@ class NewFile {
   }
 
  private:
+  /// Opening a pipe that nobody reads would wait for ever.
+  void demand_reader() const {
+    const int pipe = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (pipe >= 0) {
+      ::close(pipe);
+    } else if (errno == ENXIO) {
+      throw UsageError(fmt::format("`{}` is a pipe that nobody reads", path_),
+                       "name a file, or start its reader");
+    }
+  }
   void forget() {
     if (!beside_.empty()) ::unlink(beside_.c_str());
     beside_.clear();
@@ -110,6 +122,13 @@ void hint(const Session& session, const std::string& text) {
 }
 
 void write_file(const std::string& path, const std::string& text) { NewFile(path, text).keep(); }
+
+void demand_svg(const std::string& path) {
+  if (path.empty() || path.ends_with(".svg")) return;
+  throw UsageError(
+      fmt::format("--draw {}: drawings are SVG", path),
+      fmt::format("write --draw {}", std::filesystem::path(path).replace_extension(".svg").string()));
+}
 
 Answer start_answer(const Session& session, const Ask& ask) {
   Answer answer;

@@ -213,14 +213,14 @@ std::shared_ptr<const Topology> Network::topology(int ranks) const {
   return topology;
 }
 
-Fabric Network::fabric(int ranks) const {
+Fabric Network::fabric(int ranks, int most_ranks) const {
   Fabric fabric;
   fabric.topology = topology(ranks);
   if (ranks > fabric.topology->hosts())
     throw UsageError(
         fmt::format("{} has {} hosts, not {}", fabric.topology->text(), fabric.topology->hosts(), ranks),
         fmt::format("seat {} ranks or fewer, or take a larger topology", fabric.topology->hosts()));
-  fabric.seats = seats_ ? read_seats(*seats_, ranks, *fabric.topology)
+  fabric.seats = seats_ ? read_seats(*seats_, ranks, *fabric.topology, most_ranks)
                         : read_seats(words_.placement, ranks, *fabric.topology);
   fabric.per_node = words_.per_node.empty() ? hosts_of_a_switch(*fabric.topology)
                                             : read_count("per-node", words_.per_node, 1, ranks);
@@ -245,7 +245,8 @@ std::vector<int> Network::ranks_asked_for(const Options& options) const {
   return options.read("gpus", "", [&](const std::string& text) {
     if (machine_) return read_gpus(text, *machine_);
     // Read as of a machine: hosts, in nodes where the topology has them.
-    const double hosts = topology_ ? topology_->hosts() : 1 << 20;
+    constexpr double most_of_a_crossbar = 999'999;  // with its switch a million, as any topology may have
+    const double hosts = topology_ ? topology_->hosts() : most_of_a_crossbar;
     const int node = topology(1)->node_size();
     for (const std::string& item : split_list(text, ','))
       if (const std::size_t x = item.find('x');
@@ -266,22 +267,31 @@ std::string file_name(const SourceText& source) {
 
 std::vector<Bytes> read_byte_sizes(const std::string& text) {
   std::vector<Bytes> out;
+  const auto add = [&](Bytes size) {
+    if (std::ranges::find(out, size) == out.end()) out.push_back(size);
+  };
   for (const std::string& item : split_list(text, ',')) {
     const std::size_t dots = item.find("..");
     if (dots == item.npos) {
-      out.push_back(read_bytes(item));
+      add(read_bytes(item));
       continue;
     }
     const std::size_t colon = item.find(':', dots);
-    const Bytes first = read_bytes(item.substr(0, dots));
-    const Bytes last = read_bytes(item.substr(dots + 2, colon == item.npos ? item.npos : colon - dots - 2));
+    const std::string low = item.substr(0, dots);
+    const std::string high = item.substr(dots + 2, colon == item.npos ? item.npos : colon - dots - 2);
+    if (low.empty() || high.empty())
+      throw UsageError(fmt::format("--size {}: the range has no {}", item, low.empty() ? "start" : "end"),
+                       "write --size 1KB..1GB");
+    const Bytes first = read_bytes(low), last = read_bytes(high);
     const std::string step = colon == item.npos ? "x2" : item.substr(colon + 1);
-    if (!step.starts_with('x'))
-      throw UsageError(fmt::format("--size {}: cannot read the step", item), "write 1KB..1GB:x4");
-    const double by = read_count("size", step.substr(1), 2, 1'000'000);
+    int by = 0;
+    const auto [end, failed] = std::from_chars(step.data() + 1, step.data() + step.size(), by);
+    if (!step.starts_with('x') || failed != std::errc{} || end != step.data() + step.size() || by < 2)
+      throw UsageError(fmt::format("--size {}: `{}` is no step from x2 up", item, step),
+                       "write --size 1KB..1GB:x4");
     if (first > last)
       throw UsageError(fmt::format("the range {} is empty", item), "write the smaller size first");
-    for (Bytes size = first; size <= last; size *= by) out.push_back(size);
+    for (Bytes size = first; size <= last; size *= by) add(size);
   }
   if (out.empty()) throw UsageError("--size names none", "write --size 100MB");
   return out;

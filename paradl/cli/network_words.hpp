@@ -30,8 +30,8 @@ class Network {
   bool topology_known() const { return bool(topology_); }
   /// With room for `ranks` where its word leaves that open, as `crossbar` does.
   std::shared_ptr<const Topology> topology(int ranks) const;
-  /// The same with its ranks seated.
-  Fabric fabric(int ranks) const;
+  /// The same with its ranks seated; a file has seats for `most_ranks`, those of the largest job.
+  Fabric fabric(int ranks, int most_ranks) const;
   /// The same ranks beside other jobs: low, typical, high. Nothing where no system says how these slow it.
   /// What is not slowed at all shares its topology with `fabric`.
   std::vector<Fabric> slowed(const Fabric& fabric) const;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "paradl/cli/ranges.hpp"
+#include "paradl/core/text.hpp"
 #include "paradl/report/json.hpp"
 
 namespace paradl {
@@ -27,6 +28,16 @@ std::vector<std::string> roots() {
   if (!failed) out.push_back((program.parent_path().parent_path() / "share" / "paradl").string());
   out.emplace_back(PARADL_SOURCE_DIR);
   return out;
+}
+
+/// CLI11's own words are kept only where we have none: "--size: At Most 1 required but received 2".
+std::string sentence_of(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const std::string name = text.substr(0, text.find_first_of(": "));
+  if (text.find("At Most 1 required") != text.npos || text.find("received 2") != text.npos)
+    return fmt::format("`{}` is given more than once", name);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return fmt::format("`{}` has no value", name);
+  return text;
 }
 
 /// CLI11 reports a misspelt word in several ways; the nearest known command or option is the same help for
@@ -60,7 +71,7 @@ UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& erro
     return UsageError(fmt::format("`{}` is not an option of `{} {}`", word, program, command->get_name()),
                       near.empty() ? help() : near);
   }
-  return UsageError(error.what(), help());
+  return UsageError(sentence_of(error), help());
 }
 
 /// Of a command's help what fits one screen: the options about training and output are left to --help.
@@ -95,7 +106,7 @@ void complain(const std::string& text) { std::fwrite(text.data(), 1, text.size()
 int report(bool json, const std::string& kind, const std::string& message, const std::string& help,
            int code) {
   complain(json ? error_json(kind, message, help)
-                : fmt::format("error: {}\n{}", message, help.empty() ? "" : "help: " + help + "\n"));
+                : visible(fmt::format("error: {}\n{}", message, help.empty() ? "" : "help: " + help + "\n")));
   return code;
 }
 

@@ -47,6 +47,8 @@ int run(const Session& session, Words& words) {
   if (words.verb != "show")
     throw UsageError(fmt::format("`{}` is not known here", words.verb),
                      "write paradl topology show torus:8,8");
+  if (words.spec.empty()) throw UsageError("which topology?", "write paradl topology show torus:8,8");
+  demand_svg(words.draw);
   // A name without numbers may be a system: its levels are a topology, too.
   const auto systems = session.catalog.names("systems");
   const bool system =
@@ -101,8 +103,7 @@ void define_topology(const Arguments& root, Session& session, Action& action) {
   const Arguments command =
       root.add_command("topology", "show SPEC: hosts, switches, cables, diameter, bisection");
   command.text("ACTION", words->verb, {.help = "show", .required = true});
-  command.text("SPEC", words->spec,
-               {.help = "torus:8,8, dln:4,2 ... or the name of a system", .required = true});
+  command.text("SPEC", words->spec, {.help = "torus:8,8, dln:4,2 ... or the name of a system"});
   define_wires(command, words->network);
   command.text("--draw", words->draw, {.help = "draw it there", .meta = "FILE.svg"});
   words->options.define_only(command, {"gpus", "format"});

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "paradl/core/text.hpp"
+
 namespace paradl {
 namespace {
 
@@ -54,7 +56,7 @@ constexpr std::size_t widest_line = 160;
 
 std::string picture(const std::string& file, std::string_view source, const Problem& problem) {
   const auto& [line, column, width] = problem.where;
-  std::string out = fmt::format("error: {}\n", problem.message);
+  std::string out = fmt::format("error: {}\n", visible(problem.message));
   if (line <= 0)
     return out + fmt::format(" --> {}\n{}", file, problem.help.empty() ? "" : "help: " + problem.help + "\n");
 

@@ -47,7 +47,10 @@ struct Job {
 struct Ways {
   Hop inner, outer;  // inner.size ranks a node, outer.size nodes
   std::optional<Seconds> next =
-      {};            // the longest latency between neighbouring ranks, where it is known: a ring's
+      {};  // the longest latency between neighbouring ranks, where it is known: a ring's
+  /// How many times less outer.phi is in steps whose messages all go one way: up to 2 where the directions of
+  /// a cable share it.
+  double both_ways = 1;
   double ports = 1;  // wires by which a rank can send at once: 2d of them on a torus of d dimensions
 };
 

@@ -19,6 +19,28 @@ Schedule shift(int ranks, int distance) {
   return out;
 }
 
+/// The phi of a step if each direction of a cable had its own bandwidth.
+double phi_of_directions(const Schedule& schedule, const Fabric& fabric) {
+  const auto& wires = fabric.topology->wires();
+  std::vector<SecondsPerByte> load(2 * wires.size());
+  SecondsPerByte slowest, busiest;
+  std::vector<int> route;
+  for (const Flow& flow : schedule.of(schedule.steps.front())) {
+    route.clear();
+    int here = fabric.seats[std::size_t(flow.source)];
+    fabric.topology->route(here, fabric.seats[std::size_t(flow.target)], flow.bytes, route);
+    for (const int w : route) {
+      const Wire& wire = wires[std::size_t(w)];
+      const bool forward = wire.from == here;
+      here = forward ? wire.to : wire.from;
+      SecondsPerByte& sum = load[2 * std::size_t(w) + (forward ? 0 : 1)];
+      sum += wire.link.beta;
+      slowest = std::max(slowest, wire.link.beta), busiest = std::max(busiest, sum);
+    }
+  }
+  return slowest > SecondsPerByte{} ? busiest / slowest : 1;
+}
+
 }  // namespace
 
 Seconds setup_of(const Schedule& schedule, const Topology& topology, std::span<const int> seats) {
@@ -55,7 +77,11 @@ Ways ways_of(const Fabric& fabric) {
   if (P > 1) ways.next = around.link().alpha;
   ways.inner = {.size = double(g), .link = inside.link(), .phi = 1, .level = "node"};
   ways.outer = {.size = double(P) / g, .link = outside.link(), .phi = 1, .level = "network"};
-  if (P > g) ways.outer.phi = link_load(shift(P, g), *fabric.topology, fabric.seats).phi;
+  if (P > g) {
+    const Schedule all = shift(P, g);
+    ways.outer.phi = link_load(all, *fabric.topology, fabric.seats).phi;
+    if (fabric.topology->half_duplex()) ways.both_ways = ways.outer.phi / phi_of_directions(all, fabric);
+  }
   ways.ports = ports_of(*fabric.topology);
   return ways;
 }
@@ -70,13 +96,14 @@ Timing timing_of(const Schedule& schedule, const Fabric& fabric, NetworkFidelity
 }
 
 bool is_small(const Algorithm& algorithm, const Job& job, NetworkFidelity fidelity) {
+  const bool pipelined = algorithm.name == "tree-pipelined" || algorithm.name == "double-tree" ||
+                         (algorithm.name == "ring" && job.operation == Operation::broadcast);
   // Everybody to everybody is the square of the ranks; the others grow with them, some times their logarithm.
   const bool square = job.operation == Operation::all_to_all || algorithm.name == "ps-sharded" ||
                       algorithm.name == "sparse-pairwise" || algorithm.name == "sparse-ring" ||
-                      algorithm.name == "sparse-ring+ring" || algorithm.name == "multitree" ||
-                      algorithm.name == "tree-pipelined" || algorithm.name == "double-tree" ||
-                      (algorithm.name == "ring" && job.operation == Operation::broadcast);
+                      algorithm.name == "sparse-ring+ring" || algorithm.name == "multitree" || pipelined;
   const int most = fidelity == NetworkFidelity::flows ? 128 : 512;
+  if (pipelined && double(job.segments) * job.ranks > double(most) * most_segments) return false;
   return job.ranks <= (square ? most : 65536);
 }
 

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "paradl/core/text.hpp"
+
 namespace paradl {
 namespace {
 
@@ -26,6 +28,8 @@ class ScheduleReader {
   explicit ScheduleReader(const SourceText& source) : rest_(source.text), problems_(source) {}
 
   Schedule read() {
+    if (const auto spot = not_text(rest_)) problems_.add(*spot, "this is not text", header_form);
+    problems_.raise();
     if (!next_line()) problems_.add({1, 1, 1}, "this schedule is empty", header_form);
     problems_.raise();
     read_header();

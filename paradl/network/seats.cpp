@@ -1,11 +1,12 @@
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <numeric>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "paradl/core/error.hpp"
+#include "paradl/core/text.hpp"
 #include "paradl/network/topology.hpp"
 #include "paradl/network/topology/dice.hpp"
 #include "paradl/spec/document.hpp"
@@ -42,31 +43,47 @@ std::vector<int> round_robin(int unit, int ranks, int hosts) {
   return seats;
 }
 
-std::vector<int> from_file(const SourceText& file, int ranks, int hosts) {
-  const std::string& name = file.file;
-  std::istringstream in(file.text);
+/// All hosts that a file names, one a line.
+std::vector<int> hosts_in(const SourceText& file, int hosts) {
+  Problems problems(file);
+  if (const auto spot = not_text(file.text)) problems.add(*spot, "this is not text", "write one host a line");
+  problems.raise();
   std::vector<int> seats;
   std::vector<bool> taken(std::size_t(hosts), false);
-  std::string line;
-  for (int number = 1; std::getline(in, line) && int(seats.size()) < ranks; ++number) {
-    std::istringstream words(line.substr(0, line.find('#')));
-    std::string word;
-    if (!(words >> word)) continue;
+  int number = 0;
+  for (std::string_view line : split(file.text, '\n')) {
+    ++number;
+    line = line.substr(0, line.find('#'));
+    constexpr std::string_view blanks = " \t\r";
+    const std::size_t start = std::min(line.find_first_not_of(blanks), line.size());
+    const std::string_view word = line.substr(start, line.find_last_not_of(blanks) + 1 - start);
+    if (word.empty()) continue;
+    const Spot spot{number, int(start) + 1, int(word.size())};
     int host = -1;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), host);
-    const auto refuse = [&](std::string_view why) {
-      throw UsageError(fmt::format("{}, line {}: `{}` {}", name, number, shortened(word), why),
-                       "write one host a line, each once");
-    };
     if (error != std::errc{} || end != word.data() + word.size() || host < 0 || host >= hosts)
-      refuse(fmt::format("is not a host from 0 to {}", hosts - 1));
-    if (taken[std::size_t(host)]) refuse("is taken by an earlier rank");
-    taken[std::size_t(host)] = true;
+      problems.add(spot, fmt::format("`{}` is not a host from 0 to {}", word, hosts - 1),
+                   "write one host a line, each once");
+    else if (taken[std::size_t(host)])
+      problems.add(spot, fmt::format("`{}` is taken by an earlier rank", word),
+                   "write one host a line, each once");
+    else
+      taken[std::size_t(host)] = true;
     seats.push_back(host);
   }
-  if (int(seats.size()) < ranks)
-    throw UsageError(fmt::format("{} seats {} ranks, not {}", name, seats.size(), ranks),
-                     "write one host a line");
+  problems.raise();
+  return seats;
+}
+
+std::vector<int> from_file(const SourceText& file, int ranks, int most_ranks, int hosts) {
+  std::vector<int> seats = hosts_in(file, hosts);
+  if (int(seats.size()) != most_ranks)
+    throw SpecError(file.file, file.text,
+                    {{.where = {},
+                      .message = fmt::format("this seats {} rank{}, not {}", seats.size(),
+                                             seats.size() == 1 ? "" : "s", most_ranks),
+                      .help = "write one host a line, as many as there are ranks"}});
+  seats.resize(std::size_t(ranks));
   return seats;
 }
 
@@ -83,19 +100,20 @@ bool is_seats_file(std::string_view text) {
   if (text == "consecutive" || text.starts_with("round-robin:") || text.starts_with("random:")) return false;
   std::error_code failed;
   if (std::filesystem::exists(text, failed)) return true;
+  if (text == "random") throw UsageError("placement `random` lacks its seed", "write random:1");
   const std::string near =
       did_you_mean(text.substr(0, text.find(':')), {"consecutive", "round-robin", "random"});
   throw UsageError(fmt::format("no placement `{}`, and no file of that name", shortened(std::string(text))),
                    near.empty() ? std::string(forms) : near);
 }
 
-std::vector<int> read_seats(const SourceText& file, int ranks, const Topology& topology) {
+std::vector<int> read_seats(const SourceText& file, int ranks, const Topology& topology, int most_ranks) {
   refuse_too_many(ranks, topology);
-  return from_file(file, ranks, topology.hosts());
+  return from_file(file, ranks, most_ranks, topology.hosts());
 }
 
 std::vector<int> read_seats(std::string_view text, int ranks, const Topology& topology) {
-  if (is_seats_file(text)) return read_seats(read_source(std::string(text)), ranks, topology);
+  if (is_seats_file(text)) return read_seats(read_source(std::string(text)), ranks, topology, ranks);
   refuse_too_many(ranks, topology);
   const int hosts = topology.hosts();
   if (text == "consecutive") return consecutive(ranks);

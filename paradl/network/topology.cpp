@@ -51,10 +51,13 @@ void TopologyWord::refuse(const std::string& reason) const {
 }
 
 void TopologyWord::limit(double vertices, double cables) const {
+  const auto count = [](double number) {
+    return number < 1e15 ? fmt::format("{:.0f}", number) : std::string("far too many");
+  };
   if (vertices > most_vertices)
-    refuse(fmt::format("has {:.3g} hosts and switches; {:.0f} are the most", vertices, most_vertices));
+    refuse(fmt::format("has {} hosts and switches; {:.0f} are the most", count(vertices), most_vertices));
   if (cables > most_cables)
-    refuse(fmt::format("has {:.3g} cables; {:.0f} are the most", cables, most_cables));
+    refuse(fmt::format("has {} cables; {:.0f} are the most", count(cables), most_cables));
 }
 
 namespace {
@@ -154,12 +157,19 @@ std::unique_ptr<Topology> read_topology(std::string_view text, const WireSpec& w
       .form = "write `/nvlink:4,2`, `/nvswitch:8,8` or `/pcie:4`: GPUs of a node, ports of a node"};
   if (!kind || node.find(':') == node.npos)
     word.refuse(fmt::format("has unknown nodes `{}`", shortened(std::string(node))));
+  if (const std::size_t before = text.rfind('/', slash - 1); slash > 0 && before != text.npos) {
+    const std::string_view other = text.substr(before + 1, slash - before - 1);
+    if (node_kind(other.substr(0, other.find(':'))))
+      word.refuse("has nodes within nodes: one `/` is allowed");
+  }
   for (const std::string_view number : split(node.substr(node.find(':') + 1), ','))
     word.groups[0].push_back(whole_number(word, number, 1));
   std::vector<int>& numbers = word.groups[0];
   if (numbers.size() == 1) numbers.push_back(1);
   word.demand({2});
   const int gpus = numbers[0], ports = numbers[1];
+  constexpr int most_gpus = 256;  // more than any node has, and its GPUs are joined each to each
+  if (gpus > most_gpus) word.refuse(fmt::format("has nodes of {} GPUs; {} are the most", gpus, most_gpus));
   if (ports > gpus) word.refuse(fmt::format("has more ports ({}) than GPUs ({}) in a node", ports, gpus));
 
   // A bare crossbar has as many hosts as the ports of the nodes that hold `hosts` GPUs.

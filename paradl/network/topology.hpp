@@ -144,7 +144,8 @@ TopologyFacts facts_of(const Topology& topology);
 /// neighbouring hosts in turn; `random:SEED`: anywhere; or a file with one host a line (`#` starts a
 /// comment). UsageError if a host is out of range or taken twice.
 std::vector<int> read_seats(std::string_view text, int ranks, const Topology& topology);
-std::vector<int> read_seats(const SourceText& file, int ranks, const Topology& topology);
+/// From a file of `most_ranks` hosts the first ones. SpecError showing the line that is wrong.
+std::vector<int> read_seats(const SourceText& file, int ranks, const Topology& topology, int most_ranks);
 /// Whether the word names a file. UsageError if it is neither a rule nor a file.
 bool is_seats_file(std::string_view text);
 

@@ -12,6 +12,8 @@
 #include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 
+#include "paradl/core/text.hpp"
+
 namespace paradl {
 namespace {
 
@@ -47,25 +49,6 @@ bool too_many_words(std::string_view text) {
   return std::ranges::count_if(text, [](char c) {
            return c == ',' || c == '\n' || c == '[' || c == '{' || c == ':' || c == '?' || c == '-';
          }) > most_words;
-}
-
-/// Where text stops being UTF-8, or has a control character that would reach somebody's terminal.
-std::optional<Spot> not_text(std::string_view text) {
-  Spot here{1, 0, 1};
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    here = c == '\n' ? Spot{here.line + 1, 0, 1} : Spot{here.line, here.column + 1, 1};
-    if ((c < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7f) return here;
-    const std::size_t more = c < 0x80                ? 0
-                             : c >= 0xc2 && c < 0xe0 ? 1
-                             : c >= 0xe0 && c < 0xf0 ? 2
-                             : c >= 0xf0 && c < 0xf5 ? 3
-                                                     : 4;
-    if (more == 4) return here;
-    for (std::size_t k = 0; k < more; ++k)
-      if (++i >= text.size() || (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return here;
-  }
-  return {};
 }
 
 /// Takes no notice of what it is told.
@@ -168,7 +151,12 @@ bool Reader::has(const std::string& key) { return node(key).IsDefined(); }
 
 Spot Reader::spot(const std::string& key) {
   const YAML::Node value = node(key);
-  return value.IsDefined() ? spot_of(value) : spot();
+  if (!value.IsDefined()) return spot();
+  if (!value.IsNull()) return spot_of(value);
+  // YAML finds what is not there behind it, maybe on the next line.
+  for (const auto& entry : map_)
+    if (entry.first.IsScalar() && entry.first.Scalar() == key) return spot_of(entry.first);
+  return spot_of(value);
 }
 
 bool Reader::require(const std::string& key) {

@@ -118,7 +118,7 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
     if (map.has("watts")) {
       Reader watts(map.node("watts"), problems, "`watts`");
       level.watts = Watts{watts.number("idle", 0, 1e6), watts.number("peak", 0, 1e6)};
-      if (level.watts->peak < level.watts->idle)
+      if (watts.has("idle") && watts.has("peak") && level.watts->peak < level.watts->idle)
         map.wrong("watts", "`peak` is less than `idle`", "exchange them");
       watts.finish();
     }
@@ -174,7 +174,8 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
     map.wrong("topology", "a topology joins nodes (or GPUs): it stands in the place of one level",
               "give one or two levels");
   const std::string duplex = map.text("duplex", "full");
-  if (duplex != "full" && duplex != "half") map.wrong("duplex", "cannot read `duplex`", "write full or half");
+  if (!duplex.empty() && duplex != "full" && duplex != "half")  // of an empty one the reader has told
+    map.wrong("duplex", "cannot read `duplex`", "write full or half");
   spec.half_duplex = duplex == "half";
   if (map.has("host")) {
     Reader host(map.node("host"), problems, "`host`");

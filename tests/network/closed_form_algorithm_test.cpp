@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "paradl/network/algorithm.hpp"
+#include "paradl/network/fabric.hpp"
 #include "tests/support/approx.hpp"
 
 namespace paradl {
@@ -95,6 +95,41 @@ TEST_CASE(
     const Algorithm& tree = *find_algorithm("double-tree");
     CHECK(crossbar_time(tree.schedule(job)).base() <=
           tree.closed_form(job, crossbar(job))(job.bytes).base() * (1 + 1e-12));
+  }
+}
+
+TEST_CASE("two ranks are the roots of both trees: each step has half a segment, and the form knows it") {
+  for (const int segments : {1, 4, 64}) {
+    CAPTURE(segments);
+    const Job job{.ranks = 2, .bytes = 3.0_MB, .segments = segments};
+    const Algorithm& tree = *find_algorithm("double-tree");
+    CHECK(tree.closed_form(job, crossbar(job))(job.bytes).base() ==
+          paradl::test::approx(crossbar_time(tree.schedule(job)).base()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("messages that go one way have a half-duplex cable for themselves") {
+  const std::shared_ptr<const Topology> shared =
+      read_topology("crossbar:4", {.link = link, .half_duplex = true}, 4);
+  const Fabric fabric{.topology = shared, .seats = {0, 1, 2, 3}, .per_node = 1};
+  const auto time = [&](std::string_view name, Operation operation) {
+    const Job job{.operation = operation, .ranks = 4, .bytes = 1.0_MB, .topology = shared.get()};
+    return time_of(*find_algorithm(name), job, fabric, NetworkFidelity::closed_form);
+  };
+  // 1 MB at 1 GB/s takes 1 ms, and two wires 2 us; a ring sends and takes at once, so that a quarter takes
+  // two.
+  CHECK(time("direct", Operation::point_to_point).closed_form.base() == paradl::test::approx(1.002e-3));
+  CHECK(time("tree", Operation::broadcast).closed_form.base() == paradl::test::approx(2.004e-3));
+  CHECK(time("ring", Operation::allreduce).closed_form.base() == paradl::test::approx(6 * 0.502e-3));
+  for (const auto& [name, operation] :
+       {std::pair{"direct", Operation::point_to_point}, std::pair{"direct", Operation::halo},
+        std::pair{"tree", Operation::allreduce}, std::pair{"tree", Operation::broadcast},
+        std::pair{"tree", Operation::reduce}, std::pair{"tree", Operation::scatter},
+        std::pair{"ps", Operation::allreduce}, std::pair{"ring", Operation::allreduce}}) {
+    CAPTURE(name);
+    CAPTURE(text_of(operation));
+    const CollectiveTime told = time(name, operation);
+    CHECK(told.closed_form.base() == paradl::test::approx(told.link_load.value_or(Seconds{}).base()));
   }
 }
 

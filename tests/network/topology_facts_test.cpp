@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "paradl/core/error.hpp"
 #include "paradl/network/topology.hpp"
@@ -162,6 +163,9 @@ TEST_CASE("a topology from a file") {
     CHECK(line("hosts 2\n\n0 0\n") == 3);
     CHECK(line("hosts 2\n0 1 fast 1us\n") == 2);
     CHECK(line("hosts 2\n0 1 1GB/s\n") == 2);
+    CHECK(line("hosts 2\nhosts 3\n0 1\n") == 2);
+    CHECK(line("hosts 2\n0 1\nswitches 3\n") == 3);
+    CHECK(line("switches 1\nhosts 2\n0 1\n") == 2);  // not in one piece
   }
   SUBCASE("nodes on it") {
     CHECK(read_topology(written("hosts 2\n0 1\n") + "/nvlink:4", edr, 8)->hosts() == 8);
@@ -183,8 +187,8 @@ TEST_CASE("seats: where the ranks of a job sit") {
   const auto refused = [&](const std::string& text) {
     try {
       read_seats(folder.write("seats.txt", text), 2, *network);
-    } catch (const UsageError& error) {
-      return std::string(error.what());
+    } catch (const SpecError& error) {
+      return fmt::format("line {}: {}", error.problems().front().where.line, error.what());
     }
     return std::string("none");
   };
@@ -192,7 +196,12 @@ TEST_CASE("seats: where the ranks of a job sit") {
   CHECK(read_seats(folder.path() + "/seats.txt", 2, *network) == Seats{7, 3});
   CHECK(contains(refused("7\n7\n"), "line 2: `7` is taken by an earlier rank"));
   CHECK(contains(refused("12\n1\n"), "line 1: `12` is not a host from 0 to 11"));
-  CHECK(contains(refused("1\n"), "seats 1 ranks, not 2"));
+  CHECK(contains(refused("1\n"), "seats 1 rank, not 2"));
+  CHECK(contains(refused("1\n2\n3\n"), "seats 3 ranks, not 2"));
+  CHECK(contains(refused("1\n2\nnonsense\n"), "line 3: `nonsense` is not a host"));
+  CHECK(contains(refused(std::string("1\n2\0\n", 5)), "line 2: this is not text"));
+  // The ranks of a smaller job are the first ones of the largest.
+  CHECK(read_seats(SourceText{"seats", "7\n3\n5\n"}, 2, *network, 3) == Seats{7, 3});
 
   CHECK_THROWS_AS(read_seats("consecutive", 13, *network), UsageError);
   CHECK_THROWS_AS(read_seats("round-robin:0", 2, *network), UsageError);

@@ -55,8 +55,8 @@ Schedule direct_schedule(const Job& job) {
 
 /// From the first rank to the last, which is as far as it gets; the ends of two nodes meet in a halo.
 Curve direct_closed_form(const Job& job, const Ways& ways) {
-  const double messages = job.operation == Operation::halo ? std::min(2, job.ranks - 1) : job.ranks > 1;
-  return messages * message(slowest(ways), 1);
+  if (job.operation == Operation::halo) return std::min(2, job.ranks - 1) * message(slowest(ways), 1);
+  return job.ranks > 1 ? message(slowest(one_way(ways)), 1) : Linear{};
 }
 
 constexpr std::array all_to_all{Operation::all_to_all};

@@ -58,7 +58,12 @@ Schedule schedule(const Job& job) {
 }
 
 /// Never less than the steps take: at the roots, where a single child sends, a step has half of the bytes.
+/// Two ranks are both a root, so that all their steps are such.
 Curve closed_form(const Job& job, const Ways& ways) {
+  if (job.ranks == 2) {
+    const Link link = slowest(ways);
+    return pipeline(job, 1, 2, {link.alpha, 0.5 * link.beta});
+  }
   return pipeline(job, rounds_of(job), 2, slowest(ways));
 }
 

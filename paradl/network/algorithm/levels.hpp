@@ -21,6 +21,12 @@ inline Link lone(const Ways& ways) {
   return {ways.outer.link.alpha, std::max(1.0, ways.outer.phi / ways.inner.size) * ways.outer.link.beta};
 }
 
+/// What a step meets in which each rank either sends or takes, as a tree's do.
+inline Ways one_way(Ways ways) {
+  ways.outer.phi = std::max(1.0, ways.outer.phi / ways.both_ways);
+  return ways;
+}
+
 /// Between ranks that are `distance` apart, when all of them send.
 inline Link across(const Ways& ways, int distance) {
   return distance < ways.inner.size ? inside(ways) : crowded(ways);

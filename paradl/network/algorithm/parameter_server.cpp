@@ -32,7 +32,7 @@ Schedule sharded_schedule(const Job& job) { return push_and_pull(job, job.ranks)
 /// All p-1 workers meet at the server's port. Zero at p = 1: there is nobody to push.
 Curve central_closed_form(const Job& job, const Ways& ways) {
   const int p = job.ranks;
-  return p > 1 ? 2.0 * message(slowest(ways), p - 1) : Linear{};
+  return p > 1 ? 2.0 * message(slowest(one_way(ways)), p - 1) : Linear{};
 }
 
 /// The overhead of posting p-1 messages is no part of a link, and is not counted.

@@ -62,7 +62,7 @@ Curve closed_form(const Job& job, const Ways& ways) {
     // The root's child of this level heads `distance` ranks, or what is left of them.
     const double part =
         job.operation == Operation::scatter ? std::min(distance, p - distance) / double(p) : 1;
-    sum = sum + message(across_alone(ways, distance), part);
+    sum = sum + message(across_alone(one_way(ways), distance), part);
   }
   return job.operation == Operation::allreduce ? 2.0 * sum : sum;
 }

@@ -134,7 +134,10 @@ std::unique_ptr<Topology> make_dragonfly(const TopologyWord& word, const WireSpe
   word.demand({2, 2, 2, 1});
   const double groups = word.groups[0][0], chassis = word.groups[1][0], places = word.groups[2][0];
   const double routers = groups * chassis * places, hosts = routers * word.groups[3][0];
-  word.limit(routers + hosts, hosts + routers * (places + chassis) + groups * groups);
+  const double blue = groups * (groups - 1) / 2, black = routers * (chassis - 1) / 2,
+               green = routers * (places - 1) / 2;
+  word.limit(routers + hosts,
+             hosts + blue * word.groups[0][1] + black * word.groups[1][1] + green * word.groups[2][1]);
   if (wires.routing == Routing::simgrid && groups > places)
     word.refuse(
         fmt::format("has {} groups and {} routers a chassis: SimGrid's routing needs at least as many "

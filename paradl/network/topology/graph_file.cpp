@@ -1,8 +1,10 @@
+#include <optional>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "paradl/core/error.hpp"
+#include "paradl/core/text.hpp"
 #include "paradl/core/units.hpp"
 #include "paradl/network/topology/graph.hpp"
 #include "paradl/spec/document.hpp"
@@ -40,6 +42,10 @@ class Line {
     return value;
   }
 
+  Spot spot() const { return spot_; }
+  /// Points at a word that was read before.
+  void point_at(Spot spot) { spot_ = spot; }
+
   /// As if nothing had been read of it.
   void again() {
     words_.clear();
@@ -54,6 +60,7 @@ class Line {
 
 struct Content {
   int hosts = 0, switches = 0;
+  std::optional<Spot> spot_of_hosts, spot_of_switches;
   std::vector<Graph::Cable> cables;
 
   void read(Line& line, const WireSpec& wires) {
@@ -65,6 +72,13 @@ struct Content {
     if (first == "hosts" || first == "switches") {
       line.next(first);
       const bool of_hosts = first == "hosts";
+      std::optional<Spot>& spot = of_hosts ? spot_of_hosts : spot_of_switches;
+      if (spot)
+        line.refuse(fmt::format("`{}` is given twice, first on line {}", first, spot->line),
+                    "keep one of them");
+      if (!cables.empty())
+        line.refuse(fmt::format("`{}` behind a cable", first), "write it above all cables");
+      spot = line.spot();
       (of_hosts ? hosts : switches) = line.number(of_hosts ? 1 : 0, Graph::most_vertices);
     } else {
       const int last = hosts + switches - 1;
@@ -82,12 +96,14 @@ struct Content {
   static Link link(Line& line, const Link& usual) {
     std::string bandwidth, latency;
     if (!line.next(bandwidth)) return usual;
+    const Spot of_bandwidth = line.spot();
     if (!line.next(latency)) line.refuse("a bandwidth without a latency", "write `0 4 12.5GB/s 500ns`");
     const auto rate = parse<Bandwidth>(bandwidth);
     const auto time = parse<Seconds>(latency);
-    if (!rate || rate->base() <= 0)
-      line.refuse(fmt::format("cannot read `{}`", shortened(bandwidth)), "write `12.5GB/s`");
     if (!time) line.refuse(fmt::format("cannot read `{}`", shortened(latency)), "write `500ns`");
+    line.point_at(of_bandwidth);
+    if (!rate) line.refuse(fmt::format("cannot read `{}`", shortened(bandwidth)), "write `12.5GB/s`");
+    if (!(rate->base() > 0)) line.refuse("a bandwidth must be more than zero", "write `12.5GB/s`");
     return {*time, 1.0 / *rate};
   }
 };
@@ -96,6 +112,11 @@ struct Content {
 
 std::unique_ptr<Topology> read_graph(const std::string& file, const WireSpec& wires) {
   SourceText source = read_source(file);
+  const auto refuse = [&](Spot where, const std::string& message, const std::string& help) {
+    return SpecError(source.file, source.text, {{.where = where, .message = message, .help = help}});
+  };
+  if (const auto spot = not_text(source.text))
+    throw refuse(*spot, "this is not text", "write lines such as `0 4`");
   Content content;
   std::istringstream lines(source.text);
   std::string text;
@@ -104,10 +125,14 @@ std::unique_ptr<Topology> read_graph(const std::string& file, const WireSpec& wi
     content.read(line, wires);
   }
   if (content.hosts == 0)
-    throw UsageError(fmt::format("the topology file `{}` has no hosts", shortened(file)),
-                     "write `hosts 4` on its first line");
-  auto graph = std::make_unique<Graph>("graph:" + file, content.hosts, content.switches, content.cables,
-                                       wires.half_duplex);
+    throw refuse({1, 1, 1}, "this topology has no hosts", "write `hosts 4` on its first line");
+  std::unique_ptr<Graph> graph;
+  try {
+    graph = std::make_unique<Graph>("graph:" + file, content.hosts, content.switches, content.cables,
+                                    wires.half_duplex);
+  } catch (const UsageError& error) {  // too large, or not in one piece: the file's mistake
+    throw refuse(*content.spot_of_hosts, error.what(), error.help());
+  }
   graph->set_source(std::move(source));
   return graph;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -9,6 +10,7 @@
 
 #include "paradl/core/error.hpp"
 #include "paradl/core/units.hpp"
+#include "paradl/network/topology/kinds.hpp"
 
 namespace paradl {
 
@@ -83,10 +85,11 @@ Seconds reconfiguration_time(const Schedule& schedule, const OpticalTopology& to
 }
 
 std::unique_ptr<Topology> read_optical(std::string_view text, const WireSpec& wires, int hosts) {
+  constexpr std::string_view form =
+      "write optical:1MB,100GB/s,8,4,20us+torus:8,8: threshold, rate, hosts and circuits of a rack, set-up";
   const auto refuse = [&](const std::string& reason) {
     return UsageError(fmt::format("the topology `{}` {}", shortened(std::string(text)), reason),
-                      "write optical:1MB,100GB/s,8,4,20us+torus:8,8: threshold, rate, hosts and circuits of "
-                      "a rack, set-up");
+                      std::string(form));
   };
   const std::size_t colon = text.find(':'), plus = text.find('+');
   if (colon == text.npos || plus == text.npos) throw refuse("names no electrical network behind a `+`");
@@ -96,6 +99,7 @@ std::unique_ptr<Topology> read_optical(std::string_view text, const WireSpec& wi
     if (words.back().size() == rest.size()) break;
     rest.remove_prefix(words.back().size() + 1);
   }
+  if (text.substr(plus + 1).starts_with("optical:")) throw refuse("has circuits beside circuits");
   if (words.size() != 5) throw refuse(fmt::format("has {} values for its circuits, not 5", words.size()));
   const auto whole = [&](const std::string& word) {
     int value = 0;
@@ -113,7 +117,12 @@ std::unique_ptr<Topology> read_optical(std::string_view text, const WireSpec& wi
                       .hosts = whole(words[2]),
                       .ports = whole(words[3]),
                       .reconfiguration = *setup};
-  return std::make_unique<OpticalTopology>(read_topology(text.substr(plus + 1), wires, hosts), optics);
+  auto electrical = read_topology(text.substr(plus + 1), wires, hosts);
+  const double racks = std::ceil(double(electrical->hosts()) / optics.hosts), ports = optics.ports;
+  const TopologyWord word{.text = std::string(text), .kind = {}, .groups = {}, .form = std::string(form)};
+  word.limit(electrical->vertices() + racks * ports + 1,
+             double(electrical->wires().size()) + (electrical->hosts() + racks) * ports);
+  return std::make_unique<OpticalTopology>(std::move(electrical), optics);
 }
 
 }  // namespace paradl
