@@ -12,9 +12,9 @@
 
 namespace paradl {
 
-OpticalTopology::OpticalTopology(std::unique_ptr<Topology> electrical, const Optics& optics)
-    : Topology(electrical->text() + " with circuits", electrical->hosts(), electrical->switches(),
-               electrical->half_duplex()),
+OpticalTopology::OpticalTopology(std::unique_ptr<Topology> electrical, const Optics& optics, std::string text)
+    : Topology(text.empty() ? electrical->text() + " with circuits" : std::move(text), electrical->hosts(),
+               electrical->switches(), electrical->half_duplex()),
       electrical_(std::move(electrical)),
       optics_(optics) {
   if (optics.hosts < 1 || optics.ports < 1)
@@ -113,7 +113,9 @@ std::unique_ptr<Topology> read_optical(std::string_view text, const WireSpec& wi
                       .hosts = whole(words[2]),
                       .ports = whole(words[3]),
                       .reconfiguration = *setup};
-  return std::make_unique<OpticalTopology>(read_topology(text.substr(plus + 1), wires, hosts), optics);
+  auto electrical = read_topology(text.substr(plus + 1), wires, hosts);
+  std::string word = std::string(text.substr(0, plus + 1)) + electrical->text();
+  return std::make_unique<OpticalTopology>(std::move(electrical), optics, std::move(word));
 }
 
 }  // namespace paradl
