@@ -71,11 +71,10 @@ TEST_CASE("an algorithm that cannot do a job says why, and who can") {
   CHECK(reason("ring-2d", {.ranks = 7}) == "7 ranks make no grid of two dimensions; `ring` takes any number");
   CHECK(reason("ring+ring", {.ranks = 10, .per_node = 4}) ==
         "10 ranks are no whole number of nodes with 4; `ring` takes any number");
-  CHECK(
-      reason("shd", {.ranks = 12, .per_node = 4}) ==
-      "needs 2^(q+p) ranks on `dln:q,p`, or a power of two in nodes of a power of two, not 12 in nodes of 4; "
-      "`hd` takes any number");
-  CHECK(reason("multitree", {.ranks = 8}) == "grows its trees on the wires of a topology; name one");
+  CHECK(reason("shd", {.ranks = 12, .per_node = 4}) ==
+        "needs a power of two in nodes of a power of two, not 12 in nodes of 4; `hd` takes any number");
+  CHECK(reason("multitree", {.ranks = 8})
+            .starts_with("grows its trees on the wires of a topology, and this system has only levels; "));
   CHECK(reason("sparse-ring", {.ranks = 8, .density = 1.5}) ==
         "the density 1.5 is no share of the values; give a number above 0 and up to 1");
   CHECK(reason("ring", {.ranks = 0}) == "0 ranks cannot communicate");
