@@ -10,8 +10,6 @@
 
 namespace paradl {
 
-bool is_sparse(const Algorithm& algorithm) { return algorithm.name.starts_with("sparse"); }
-
 AlgorithmWord read_algorithm(std::string_view option, const std::string& text, Operation operation,
                              std::optional<double> density) {
   const std::size_t colon = text.find(':');

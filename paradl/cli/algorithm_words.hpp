@@ -21,8 +21,6 @@ inline constexpr double least_density = 1e-9;
 AlgorithmWord read_algorithm(std::string_view option, const std::string& text, Operation operation,
                              std::optional<double> density = {});
 
-bool is_sparse(const Algorithm& algorithm);
-
 /// Throws what an algorithm is refused for: "what is wrong; what to do instead".
 [[noreturn]] void refuse(const std::string& refusal);
 

@@ -239,10 +239,7 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
     throw UsageError("the paper's closed forms have their own allreduce, a ring",
                      "leave --allreduce out, or --fidelity paper");
   if (ask->training.allreduce && ask->training.allreduce->name == "multitree" && !ask->topology)
-    throw UsageError(
-        fmt::format("multitree grows its trees on the wires of a topology, and {} has only levels",
-                    ask->machine.name),
-        "add `topology: torus:8,8` to the system file, or --set topology=torus:8,8");
+    refuse("multitree: " + refusal(*ask->training.allreduce, {.ranks = 2}));
   ask->times = layer_times(ask->work, ask->machine, ask->training.precision, ask->training.optimizer);
   if (options.has("profile")) {
     ask->profile_spec = read_profile(catalog.find("profiles", options.get("profile")));

@@ -17,7 +17,7 @@ namespace paradl {
 namespace {
 
 struct Words {
-  std::string operation, schedule, sizes, algorithms, fidelity, density, segments, draw;
+  std::string operation, schedule, sizes, algorithms, fidelity, density, top_k, segments, draw;
   bool best = false;
   NetworkWords network;
   Options options;
@@ -38,6 +38,20 @@ Operation read_operation(const std::string& word) {
   const std::string near = did_you_mean(word, known);
   throw UsageError(fmt::format("`{}` is no collective", word),
                    near.empty() ? fmt::format("there are: {}", fmt::join(known, ", ")) : near);
+}
+
+/// Whether it cuts its buffer: pipelines do, and what NCCL takes may be one.
+bool heeds_segments(const Algorithm& algorithm, Operation operation) {
+  return algorithm.rounds || algorithm.tabulated ||
+         (algorithm.name == "ring" && operation == Operation::broadcast);
+}
+
+/// With which a buffer is searched for its largest values: as told, or as the system's memory is read. Zero:
+/// not counted.
+SecondsPerByte read_selection(const Words& words, const Network& network) {
+  const auto rate =
+      words.top_k.empty() ? network.memory_bandwidth() : std::optional(read_rate("top-k", words.top_k));
+  return rate ? 1.0 / *rate : SecondsPerByte{};
 }
 
 /// `ring,hd`, `all`, or by default the two that everybody knows (and the one for nodes).
@@ -70,6 +84,17 @@ std::vector<AlgorithmWord> read_algorithms(const Words& words, Operation operati
     throw UsageError(fmt::format("--density {}: only sparse algorithms have one", words.density),
                      operation == Operation::allreduce ? "add --algorithm sparse-ring, or leave it out"
                                                        : "leave it out: there is none for this collective");
+  if (!words.top_k.empty() &&
+      std::ranges::none_of(out, [](const AlgorithmWord& w) { return is_sparse(*w.algorithm); }))
+    throw UsageError(
+        fmt::format("--top-k {}: only sparse algorithms look for the largest values", words.top_k),
+        "leave it out");
+  if (!words.segments.empty() && std::ranges::none_of(out, [&](const AlgorithmWord& w) {
+        return heeds_segments(*w.algorithm, operation);
+      }))
+    throw UsageError(fmt::format("--segments {}: no pipeline was asked for", words.segments),
+                     operation == Operation::allreduce ? "add --algorithm tree-pipelined, or leave it out"
+                                                       : "leave it out");
   return out;
 }
 
@@ -84,24 +109,25 @@ std::string wire_text(const Topology& topology, const Timing& timing) {
 }
 
 /// What a closed form leaves out where that matters, since it knows no routes. Where the schedule is small
-/// its link loads are there to tell; beyond that only what makes routes unlike those that the formula
-/// assumes.
+/// its link loads are there to tell; beyond that nothing is.
 std::string closed_form_remark(const Algorithm& algorithm, const CollectiveResult& r, const Fabric& fabric) {
   // NCCL's tables are no formula for these wires in the first place.
-  if (r.fidelity != NetworkFidelity::closed_form || algorithm.name == "auto") return "";
+  if (r.fidelity != NetworkFidelity::closed_form || algorithm.tabulated) return "";
   if (r.cost.link_load) {
     constexpr double much = 1.1;
-    const double ratio = r.cost.closed_form > Seconds{} ? *r.cost.link_load / r.cost.closed_form : 1;
+    const double ratio = *r.cost.closed_form > Seconds{} ? *r.cost.link_load / *r.cost.closed_form : 1;
     if (ratio < much && ratio * much > 1) return "";
     return fmt::format("its routes make it {} than its formula tells; use --fidelity link-load",
                        ratio > 1 ? "slower" : "faster");
   }
+  if (fabric.topology->switches() == 1 && !fabric.topology->half_duplex()) return "";  // no wire to share
   const bool in_order = std::ranges::is_sorted(fabric.seats) && fabric.seats.back() + 1 == fabric.ranks();
-  if (in_order && !fabric.topology->half_duplex()) return "";
   return fmt::format(
-      "its formula knows no routes, and {}: it may be several times slower; --fidelity link-load follows "
-      "fewer GPUs",
-      in_order ? "both directions share a cable" : "ranks do not sit in order");
+      "its messages are too many to be followed, and its formula knows no routes{}: it may be several times "
+      "slower; --fidelity link-load follows fewer GPUs",
+      fabric.topology->half_duplex() ? ", where both directions share a cable"
+      : in_order                     ? ""
+                                     : ", where ranks do not sit in order");
 }
 
 /// The time beside other jobs, by the same fidelity; nothing where the system does not say.
@@ -120,6 +146,7 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric,
   job.ranks = fabric.ranks();
   job.per_node = fabric.per_node;
   job.topology = fabric.topology.get();
+  job.seats = fabric.seats;
   CollectiveResult out{.operation = std::string(text_of(job.operation)),
                        .algorithm = std::string(algorithm.name),
                        .topology = fabric.topology->text(),
@@ -127,7 +154,9 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric,
                        .bytes = job.bytes,
                        .fidelity = fidelity};
   out.refused = refusal(algorithm, job);
-  if (out.refused.empty() && fidelity != NetworkFidelity::closed_form && !is_small(algorithm, job, fidelity))
+  out.too_large =
+      out.refused.empty() && fidelity != NetworkFidelity::closed_form && !is_small(algorithm, job, fidelity);
+  if (out.too_large)
     out.refused = fmt::format("has too many messages at {} ranks to be followed; use --fidelity closed-form",
                               job.ranks);
   if (!out.refused.empty()) {
@@ -142,13 +171,10 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric,
     return time_of(algorithm, there, other, fidelity).timing.time;
   });
   out.wire = wire_text(*fabric.topology, out.cost.timing);
-  if (algorithm.remark) out.remark = algorithm.remark(job);
+  if (algorithm.remark) out.remark = algorithm.remark(job, out.cost.steps);
   if (const std::string routes = closed_form_remark(algorithm, out, fabric); !routes.empty())
     out.remark += (out.remark.empty() ? "" : "; ") + routes;
-  if (algorithm.name == "auto") {
-    const NcclChoice choice = nccl_choice(job, ways_of(fabric));
-    out.chosen = fmt::format("{}, {}", choice.algorithm, choice.protocol);
-  }
+  if (algorithm.tabulated) out.chosen = text_of(nccl_choice(job, ways_of(fabric)));
   return out;
 }
 
@@ -171,6 +197,7 @@ void refuse_beside_schedule(const Words& words) {
   refuse_typed(!words.algorithms.empty(), "--algorithm");
   refuse_typed(!words.sizes.empty(), "--size");
   refuse_typed(!words.density.empty(), "--density");
+  refuse_typed(!words.top_k.empty(), "--top-k");
   refuse_typed(!words.segments.empty(), "--segments");
   refuse_typed(words.best, "--best");
   refuse_typed(words.options.typed("gpus"), "-p");
@@ -186,7 +213,7 @@ CollectiveResult run_schedule(const Schedule& schedule, const Fabric& fabric,
                        .bytes = schedule.largest_sent(),
                        .fidelity = fidelity};
   out.cost = {.timing = fidelity == NetworkFidelity::flows ? timing_of(schedule, fabric, fidelity) : load,
-              .closed_form = load.time,
+              .link_load = load.time,
               .steps = schedule.length(),
               .joules = {}};
   out.congested = band_of(fabric, slowed, out.cost.timing.time,
@@ -209,7 +236,8 @@ void show(const Session& session, const Words& words, const std::vector<InputFil
     Table table = words.best                             ? best_collectives(results)
                   : format == "csv" || names.size() == 1 ? collective_table(results)
                                                          : collective_comparison(results);
-    std::vector<std::string_view> keep{"gpus", "time", "closed_form"};  // also where they are zero
+    std::vector<std::string_view> keep{"gpus", "time"};  // also where they are zero
+    if (results.front().operation != "schedule") keep.emplace_back("closed_form");
     keep.insert(keep.end(), names.begin(), names.end());
     table = without_empty_columns(table, keep);
     if (format != "text") return render_table(format, table);
@@ -253,6 +281,7 @@ int run(const Session& session, Words& words) {
                                                    : words.best            ? "link-load"
                                                                            : "closed-form");
     Job job{.operation = operation};
+    job.selection = read_selection(words, network);
     if (!words.segments.empty()) job.segments = read_count("segments", words.segments, 1, 1'000'000);
     const std::vector<int> ranks = network.ranks_asked_for(words.options);
     const std::vector<Bytes> sizes = read_byte_sizes(words.sizes.empty() ? "100MB" : words.sizes);
@@ -296,10 +325,15 @@ void define_collectives(const Arguments& root, Session& session, Action& action)
                {.help = "ring,hd ...; `all`; default ring and tree; `paradl help collectives` lists them",
                 .meta = "LIST"});
   command.text("--fidelity", words->fidelity,
-               {.help = "closed-form (the default), link-load (that of --best) or flows", .meta = "KIND"});
+               {.help = "closed-form (the default), link-load (that of --best) or flows (that of `run`)",
+                .meta = "KIND"});
   command.flag("--best", words->best, {.help = "only the best algorithm for each number of GPUs and size"});
   command.text("--density", words->density,
                {.help = "share of values that are not zero, for sparse ones", .meta = "D"});
+  command.text("--top-k", words->top_k,
+               {.help = "rate at which sparse ones search the buffer for its largest values; default: the "
+                        "system's memory bandwidth; without a system not counted",
+                .meta = "RATE"});
   command.text("--segments", words->segments,
                {.help = "of pipelined ones; default: as many as serve best", .meta = "S"});
   command.text("--draw", words->draw, {.help = "draw the topology there", .meta = "FILE.svg"});

@@ -85,6 +85,40 @@ void refuse_wires(const NetworkWords& words, const Machine& machine) {
   refuse("inside-bandwidth", words.inside_bandwidth,
          fmt::format("levels.{}.bandwidth={}", node, words.inside_bandwidth));
   refuse("duplex", words.duplex, fmt::format("duplex={}", words.duplex));
+  const std::size_t colon = words.watts.find(':');
+  refuse("watts", words.watts,
+         fmt::format("'levels.{}.watts={{idle: {}, peak: {}}}'", level, words.watts.substr(0, colon),
+                     colon == words.watts.npos ? words.watts : words.watts.substr(colon + 1)));
+  if (!words.routing.empty() && words.routing != "minimal")
+    throw UsageError(fmt::format("--routing {}: routes of a system are minimal", words.routing),
+                     "leave it out, or name the network with --topology");
+}
+
+/// What is said of wires that a network does not have would not be heeded either.
+void refuse_unheeded(const NetworkWords& words) {
+  const std::string& word = words.topology;
+  const std::string inner = word.starts_with("optical:") ? word.substr(word.find('+') + 1) : word;
+  const bool own = inner.starts_with("tsubame3-authors");
+  const auto refuse = [&](const char* option, const std::string& text) {
+    if (text.empty()) return;
+    throw UsageError(
+        fmt::format("--{} {}: {} has {}", option, text, shortened(word),
+                    own ? "wires of its own" : "no nodes with wires inside"),
+        own ? "leave it out" : fmt::format("write {}/nvswitch:4, or leave it out", shortened(word)));
+  };
+  if (own || inner.find('/', inner.starts_with("graph:") ? inner.size() : 0) == inner.npos) {
+    refuse("inside-latency", words.inside_latency);
+    refuse("inside-bandwidth", words.inside_bandwidth);
+  }
+  if (own) {
+    refuse("latency", words.latency);
+    refuse("bandwidth", words.bandwidth);
+    refuse("duplex", words.duplex);
+  }
+  if (words.routing == "simgrid" && !inner.starts_with("dragonfly:"))
+    throw UsageError(
+        fmt::format("--routing simgrid: only a dragonfly has two kinds of routes, not {}", shortened(word)),
+        "leave it out: routes of the others are SimGrid's");
 }
 
 /// What joins the GPUs of a machine: the topology that it names, or its levels.
@@ -148,7 +182,7 @@ void define_network(const Arguments& command, NetworkWords& words) {
                {.help = "torus:8,8, fattree:2;24,3;1,8;1,1, dln:4,2 ...; `paradl help topologies` lists them",
                 .meta = "SPEC"});
   command.text("--placement", words.placement,
-               {.help = "consecutive, round-robin:K, random:SEED or a file", .meta = "RULE"});
+               {.help = "consecutive, round-robin, round-robin:K, random:SEED or a file", .meta = "RULE"});
   command.text(
       "--per-node", words.per_node,
       {.help = "ranks of a node, for hierarchical algorithms; default: the topology's own", .meta = "G"});
@@ -199,6 +233,7 @@ void Network::read_system(const SystemSpec& spec) {
 
 void Network::read_word(const NetworkWords& words) {
   wires_ = read_wires(words);
+  refuse_unheeded(words);
   watts_ = read_watts(words.watts);
   if (is_open(words.topology)) return;
   topology_ = topology(1);
@@ -225,6 +260,11 @@ Fabric Network::fabric(int ranks, int most_ranks) const {
   fabric.per_node = words_.per_node.empty() ? hosts_of_a_switch(*fabric.topology)
                                             : read_count("per-node", words_.per_node, 1, ranks);
   return fabric;
+}
+
+std::optional<Bandwidth> Network::memory_bandwidth() const {
+  if (!machine_) return {};
+  return machine_->device.memory_bandwidth;
 }
 
 std::vector<Fabric> Network::slowed(const Fabric& fabric) const {
@@ -259,6 +299,10 @@ std::vector<int> Network::ranks_asked_for(const Options& options) const {
     flat.levels = {{.name = "node", .gpus = double(node)}, {.name = "network", .gpus = hosts}};
     return read_gpus(text, flat);
   });
+}
+
+Bandwidth read_rate(const std::string& option, const std::string& text) {
+  return read_quantity<Bandwidth>(option, text);
 }
 
 std::string file_name(const SourceText& source) {

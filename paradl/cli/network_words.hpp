@@ -36,6 +36,9 @@ class Network {
   /// What is not slowed at all shares its topology with `fabric`.
   std::vector<Fabric> slowed(const Fabric& fabric) const;
 
+  /// With which a GPU reads its memory, where the network is a system's.
+  std::optional<Bandwidth> memory_bandwidth() const;
+
   /// What `-p` asks for; without it, all hosts of the topology.
   std::vector<int> ranks_asked_for(const Options& options) const;
   /// The files that it was read from.
@@ -54,6 +57,9 @@ class Network {
   std::optional<SourceText> seats_;
   std::vector<InputFile> inputs_;
 };
+
+/// `900GB/s`, as typed behind --`option`.
+Bandwidth read_rate(const std::string& option, const std::string& text);
 
 /// What a file is called in an answer: its name without the folder.
 std::string file_name(const SourceText& source);

@@ -42,6 +42,29 @@ std::string bandwidth_text(const TopologyFacts& facts, const Topology& topology)
                      topology.half_duplex() ? "for both ways together" : "each way");
 }
 
+/// One row of plain numbers, for machines.
+Table numbers_table(const Topology& topology, const TopologyFacts& facts, const Watts& watts) {
+  Table table{.columns = {{"topology", "topology", Holds::text},
+                          {"hosts", "hosts", Holds::count},
+                          {"switches", "switches", Holds::count},
+                          {"cables", "cables", Holds::count},
+                          {"diameter", "diameter", Holds::count},
+                          {"bisection_cables", "bisection", Holds::count},
+                          {"bisection_bandwidth", "bisection bandwidth", Holds::bandwidth},
+                          {"watts_idle", "watts idle", Holds::count},
+                          {"watts_peak", "watts at peak", Holds::count},
+                          {"duplex", "duplex", Holds::text}}};
+  const auto count = [](const std::optional<int>& n) { return n ? Value{double(*n)} : Value{}; };
+  const auto known = [&](double value) { return watts.peak > 0 ? Value{value} : Value{}; };
+  table.rows.push_back(
+      {.values = {topology.text(), double(facts.hosts), double(facts.switches), double(facts.cables),
+                  count(facts.diameter), count(facts.bisection),
+                  facts.bisection_bandwidth ? Value{facts.bisection_bandwidth->base()} : Value{},
+                  known(watts.idle), known(watts.peak),
+                  std::string(topology.half_duplex() ? "half" : "full")}});
+  return table;
+}
+
 int run(const Session& session, Words& words) {
   words.options.complete();
   if (words.verb != "show")
@@ -59,6 +82,10 @@ int run(const Session& session, Words& words) {
     words.network.topology = words.spec;
   const Network network(session.catalog, words.network, words.options);
   const bool open = !network.topology_known();
+  if (!open && words.options.typed("gpus"))
+    throw UsageError(
+        fmt::format("-p {}: {} has its own number of hosts", words.options.get("gpus"), words.spec),
+        "leave it out");
   const auto topology = network.topology(open ? network.ranks_asked_for(words.options).front() : 1);
   const TopologyFacts facts = facts_of(*topology);
   const Watts watts = watts_of(*topology);
@@ -90,6 +117,7 @@ int run(const Session& session, Words& words) {
       out["duplex"] = topology->half_duplex() ? "half" : "full";
       return format == "json" ? json_text(out) : out.dump() + "\n";
     }
+    if (format == "csv") return to_csv(numbers_table(*topology, facts, watts));
     if (format != "text") return render_table(format, table);
     return topology->text() + "\n\n" + to_text(table, style).text;
   });

@@ -21,15 +21,19 @@ std::optional<Limit> tightest_crowd(const Layout& layout, const Mesh& mesh) {
   return tightest;
 }
 
-/// The group whose gradients the allreduce that was asked for cannot sum, and the largest it could.
-std::optional<Limit> allreduce_limit(const Layout& layout, const Mesh& mesh, const Setting& setting) {
+/// The group whose gradients the allreduce that was asked for cannot sum, and the largest it could; `why` in
+/// the allreduce's own words.
+std::optional<Limit> allreduce_limit(const Layout& layout, const Mesh& mesh, const Setting& setting,
+                                     std::string& why) {
   if (!setting.training.allreduce) return {};
   for (const Layout::Gradients& kind : layout.gradients) {
     const Path path = group_path(mesh, kind.summed, setting.machine);
     if (can_sum(path, setting)) continue;
     Job job = job_of(path, setting);
+    const Algorithm& algorithm = *setting.training.allreduce;
+    why = std::string(algorithm.name) + ": " + refusal(algorithm, job);
     const double ranks = job.ranks;
-    while (job.ranks > 1 && !refusal(*setting.training.allreduce, job).empty())
+    while (job.ranks > 1 && !refusal(algorithm, job).empty())
       job.per_node = std::min(job.per_node, --job.ranks);
     return Limit{.rule = allreduce_rule, .value = ranks, .bound = double(job.ranks)};
   }
@@ -91,7 +95,7 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
   const Mesh split = without_ones(mesh);
   const Layout& placed = layout(split);
   if (const auto limit = tightest_crowd(placed, split)) out.limits.add(*limit);
-  if (const auto limit = allreduce_limit(placed, split, setting_)) out.limits.add(*limit);
+  if (const auto limit = allreduce_limit(placed, split, setting_, out.refused)) out.limits.add(*limit);
   if (!out.limits.hold()) return out;
   out.cost = pricer_.price(placed, stages(placed, split), split, batch);
   if (setting_.training.ceil_iterations) {
@@ -102,8 +106,12 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
       (*out.cost)[t] *= whole;
   }
   for (const Pricer::GradientGroup& group : pricer_.gradient_groups())
-    if (group.asked)
+    if (group.asked) {
       out.allreduce = std::min(group.asked->fidelity, out.allreduce.value_or(group.asked->fidelity));
+      const std::string chosen = group.asked->chosen(pricer_.gradients_of(group, placed));
+      if (out.chosen.find(chosen) == out.chosen.npos)
+        out.chosen += (out.chosen.empty() ? "" : "; ") + chosen;  // another for another group
+    }
   finish(out, setting_);
   return out;
 }

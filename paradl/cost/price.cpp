@@ -6,6 +6,7 @@
 
 #include "paradl/mesh/measured_cost.hpp"
 #include "paradl/mesh/routed.hpp"
+#include "paradl/network/algorithm/nccl.hpp"
 
 namespace paradl {
 namespace {
@@ -75,6 +76,7 @@ Job job_of(const Path& path, const Setting& setting) {
           .per_node = nodes ? int(path.hop[0].size) : 1};
   job.topology = setting.topology;
   job.density = setting.training.density;
+  job.selection = 1.0 / setting.machine.device.memory_bandwidth;  // the top k are found in one read
   return job;
 }
 
@@ -179,9 +181,25 @@ AskedSum Pricer::find_sum(const Mesh& mesh, AxisSet set, const Path& path) const
   if (network_hop(setting_) == 0) ways.inner = {.size = 1};
   ways.outer.size = path.size() / ways.inner.size;
   if (setting_.topology) ways.ports = ports_of(*setting_.topology);
-  return {
+  AskedSum sum{
       {.time = algorithm.closed_form(job, ways), .phi = path.outermost().phi, .wire = path.outermost().wire},
       NetworkFidelity::closed_form};
+  if (algorithm.tabulated) sum.tabulated.emplace(job, ways);
+  return sum;
+}
+
+std::string AskedSum::chosen(Bytes m) const {
+  if (!tabulated) return "";
+  auto [job, ways] = *tabulated;
+  job.bytes = m;
+  return text_of(nccl_choice(job, ways));
+}
+
+Bytes Pricer::gradients_of(const GradientGroup& group, const Layout& layout) const {
+  Bytes whole;
+  for (std::size_t i = 0; i < layout.cells.size(); ++i)
+    if (group.has(layout.cells[i])) whole += layout.cells[i].count * cells_[i].gradient;
+  return whole;
 }
 
 Seconds Pricer::statistics_cost(const Cell& cell, Bytes m) const {

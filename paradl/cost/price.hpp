@@ -1,7 +1,10 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "paradl/cost/breakdown.hpp"
@@ -44,6 +47,8 @@ struct MessageCost {
 struct AskedSum {
   RoutedExchange exchange;
   NetworkFidelity fidelity = NetworkFidelity::link_load;  // closed form: too many messages to follow
+  std::string chosen(Bytes m) const;                      // what `auto` takes: "ring, Simple"
+  std::optional<std::pair<Job, Ways>> tabulated = {};     // what it was asked for, if it is `auto`
 };
 
 /// Prices placed workloads. It owns the scratch memory, so that pricing allocates nothing; one per thread.
@@ -77,6 +82,8 @@ class Pricer {
     Seconds allreduce(Bytes m) const { return asked ? asked->exchange.time(m) : rings(m); }
     bool has(const Cell& cell) const { return of.summed == cell.summed && of.alike == cell.alike; }
   };
+  /// What such a group has to sum, on the last priced layout.
+  Bytes gradients_of(const GradientGroup& group, const Layout& layout) const;
   /// Between neighbours along one extent of a cut.
   const Path& halo_path(int dim) const { return halo_path_[std::size_t(dim)]; }
   /// What a stage passes on to the next for one micro-batch.

@@ -2,6 +2,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "paradl/cost/breakdown.hpp"
 #include "paradl/cost/setting.hpp"
@@ -42,7 +43,9 @@ struct Projection {
   /// How the exchange of gradients was found, where an algorithm was asked for: by following its messages, or
   /// by its closed form if some group has too many of them.
   std::optional<NetworkFidelity> allreduce = {};
-  Seconds serial;  // one GPU, the same samples, memory set aside
+  std::string chosen;   // what `auto` takes for the gradients: "ring, Simple"
+  std::string refused;  // why the allreduce that was asked for cannot sum them, in its own words
+  Seconds serial;       // one GPU, the same samples, memory set aside
   /// The iteration beside other jobs, where the system says how they slow its network. Never mixed with
   /// `cost`.
   struct Band {

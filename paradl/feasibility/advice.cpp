@@ -213,7 +213,9 @@ template <class Tell>
 std::string broken(const Projection& projection, Tell tell) {
   std::string out;
   for (const Limit& limit : projection.limits.all())
-    if (!limit.holds()) out += (out.empty() ? "" : "; ") + tell(limit);
+    if (!limit.holds())
+      out += (out.empty() ? "" : "; ") +
+             (limit.rule == allreduce_rule && !projection.refused.empty() ? projection.refused : tell(limit));
   return out;
 }
 

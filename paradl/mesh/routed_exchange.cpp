@@ -116,7 +116,7 @@ class Router {
     if (one.flows.size() * (seats_.size() / std::size_t(job.ranks)) > most_messages) return {};
     const Schedule all = in_all_groups(one, mesh_, set_);
     const Loads loads(all, topology_, Routes(all, topology_, seats_));
-    Linear line{setup_of(all, topology_, seats_), {}};
+    Linear line{setup_of(all, topology_, seats_), selection_of(algorithm_, job)};
     RoutedExchange here;
     for (std::size_t s = 0; s < all.steps.size(); ++s) {
       const StepLoad& step = loads.step[s];

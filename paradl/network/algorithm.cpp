@@ -120,6 +120,12 @@ std::string who_serves(Operation operation) {
 
 }  // namespace
 
+bool is_sparse(const Algorithm& algorithm) { return algorithm.name.starts_with("sparse"); }
+
+SecondsPerByte selection_of(const Algorithm& algorithm, const Job& job) {
+  return is_sparse(algorithm) && job.ranks > 1 ? job.selection : SecondsPerByte{};
+}
+
 std::string refusal(const Algorithm& algorithm, const Job& job) {
   if (job.ranks < 1) return fmt::format("{} ranks cannot communicate", job.ranks);
   if (!algorithm.serves(job.operation))

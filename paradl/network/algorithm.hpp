@@ -35,6 +35,7 @@ struct Job {
   int per_node = 1;                    // ranks of one node are neighbours
   int segments = 0;                    // into which a pipeline cuts the buffer; 0: as many as serve it best
   const Topology* topology = nullptr;  // for those that look at it: ring-2d, shd, multitree
+  std::span<const int> seats = {};     // host of each rank, there; empty: rank r sits on host r
 
   // Of sparse buffers:
   double density = 1;          // share of the values that are not zero, on one rank
@@ -65,8 +66,9 @@ struct Algorithm {
   Schedule (*schedule)(const Job&);
   /// Job::bytes is not used: the curve is built once for many sizes.
   Curve (*closed_form)(const Job&, const Ways&);
-  /// What the reader of an answer should know: "" if nothing. nullptr: never anything.
-  std::string (*remark)(const Job&) = nullptr;
+  /// What the reader of an answer should know: "" if nothing. `steps` are those of its schedule, 0 where
+  /// none was made. nullptr: never anything.
+  std::string (*remark)(const Job&, int steps) = nullptr;
   /// Of a pipeline: steps until the farthest rank has its first segment. Its schedule heeds Job::segments.
   int (*rounds)(const Job&) = nullptr;
   /// Its times are those of a library's own tables, which no schedule gives.
@@ -81,6 +83,11 @@ inline constexpr int most_segments = 1 << 12;
 /// All algorithms, in report order.
 std::span<const Algorithm* const> algorithms();
 const Algorithm* find_algorithm(std::string_view name);  // nullptr if there is none
+
+/// Whether it sends only what is not zero.
+bool is_sparse(const Algorithm& algorithm);
+/// Of finding the top k of a sparse buffer, by its bytes: no message tells that. Zero for all others.
+SecondsPerByte selection_of(const Algorithm& algorithm, const Job& job);
 
 /// Why the algorithm cannot do the job: "" if it can, else a sentence that says what to do instead.
 std::string refusal(const Algorithm& algorithm, const Job& job);

@@ -90,8 +90,7 @@ Timing timing_of(const Schedule& schedule, const Fabric& fabric, NetworkFidelity
   Timing timing = fidelity == NetworkFidelity::flows
                       ? simulate_flows(schedule, *fabric.topology, fabric.seats)
                       : link_load(schedule, *fabric.topology, fabric.seats);
-  if (const auto* optical = dynamic_cast<const OpticalTopology*>(fabric.topology.get()))
-    timing.time += reconfiguration_time(schedule, *optical, fabric.seats);
+  timing.time += setup_of(schedule, *fabric.topology, fabric.seats);
   return timing;
 }
 
@@ -110,18 +109,17 @@ bool is_small(const Algorithm& algorithm, const Job& job, NetworkFidelity fideli
 CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric& fabric,
                        NetworkFidelity fidelity) {
   CollectiveTime out;
-  out.closed_form = algorithm.closed_form(job, ways_of(fabric))(job.bytes);
+  const Seconds closed_form = algorithm.closed_form(job, ways_of(fabric))(job.bytes);
+  out.closed_form = closed_form;
   if (fidelity == NetworkFidelity::closed_form && !is_small(algorithm, job, fidelity)) {
-    out.timing = {.time =
-                      out.closed_form};  // without the schedule there is neither a count of steps nor a phi
+    out.timing = {.time = closed_form};  // without the schedule there is neither a count of steps nor a phi
     return out;
   }
   const Schedule schedule = algorithm.schedule(job);
   out.steps = schedule.length();
   out.timing = timing_of(schedule, fabric, fidelity);
-  out.timing.time += setup_of(schedule, *fabric.topology, fabric.seats);
-  if (fidelity == NetworkFidelity::closed_form)
-    out.link_load = std::exchange(out.timing.time, out.closed_form);
+  out.timing.time += selection_of(algorithm, job) * job.bytes;
+  if (fidelity == NetworkFidelity::closed_form) out.link_load = std::exchange(out.timing.time, closed_form);
   out.joules = joules_of(schedule, fabric, out.timing.time);
   return out;
 }

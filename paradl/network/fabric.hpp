@@ -33,9 +33,9 @@ Ways ways_of(const Fabric& fabric);
 
 /// What a collective takes.
 struct CollectiveTime {
-  Timing timing;        // phi, wire and step are those of the link loads, also beside a closed form
-  Seconds closed_form;  // always
-  std::optional<Seconds> link_load = {};  // beside a closed form, where the schedule is small enough
+  Timing timing;  // phi, wire and step are those of the link loads, also beside a closed form
+  std::optional<Seconds> closed_form = {};  // not of a schedule from a file
+  std::optional<Seconds> link_load = {};    // beside a closed form, where the schedule is small enough
   int steps = 0;
   std::optional<double> joules;  // of the cables in use, where it is known what they draw
 };

@@ -7,6 +7,7 @@
 
 #include "paradl/core/error.hpp"
 #include "paradl/core/text.hpp"
+#include "paradl/network/fabric.hpp"
 #include "paradl/network/topology.hpp"
 #include "paradl/network/topology/dice.hpp"
 #include "paradl/spec/document.hpp"
@@ -87,6 +88,17 @@ std::vector<int> from_file(const SourceText& file, int ranks, int most_ranks, in
   return seats;
 }
 
+/// A node, or the hosts of a switch.
+int unit_of(const Topology& topology) {
+  const int unit = hosts_of_a_switch(topology);
+  if (unit > 1) return unit;
+  throw UsageError(
+      fmt::format(
+          "placement `round-robin` deals ranks out to nodes or switches, and `{}` has no groups of hosts",
+          topology.text()),
+      "say how many neighbouring hosts make one: `round-robin:4`");
+}
+
 void refuse_too_many(int ranks, const Topology& topology) {
   if (ranks > topology.hosts())
     throw UsageError(
@@ -97,10 +109,13 @@ void refuse_too_many(int ranks, const Topology& topology) {
 }  // namespace
 
 bool is_seats_file(std::string_view text) {
-  if (text == "consecutive" || text.starts_with("round-robin:") || text.starts_with("random:")) return false;
+  if (text == "consecutive" || text == "round-robin" || text.starts_with("round-robin:") ||
+      text.starts_with("random:"))
+    return false;
   std::error_code failed;
   if (std::filesystem::exists(text, failed)) return true;
-  if (text == "random") throw UsageError("placement `random` lacks its seed", "write random:1");
+  if (text == "random")
+    throw UsageError("placement `random` needs a number to start from", "write `random:1`");
   const std::string near =
       did_you_mean(text.substr(0, text.find(':')), {"consecutive", "round-robin", "random"});
   throw UsageError(fmt::format("no placement `{}`, and no file of that name", shortened(std::string(text))),
@@ -117,6 +132,7 @@ std::vector<int> read_seats(std::string_view text, int ranks, const Topology& to
   refuse_too_many(ranks, topology);
   const int hosts = topology.hosts();
   if (text == "consecutive") return consecutive(ranks);
+  if (text == "round-robin") return round_robin(unit_of(topology), ranks, hosts);
   if (text.starts_with("round-robin:"))
     return round_robin(number_after<int>(text, "round-robin:"), ranks, hosts);
   std::vector<int> seats = Dice(number_after<std::uint64_t>(text, "random:")).shuffled(hosts);

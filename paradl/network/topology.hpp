@@ -45,6 +45,9 @@ class Topology {
   /// GPUs of a node; 1 where hosts are no part of anything.
   virtual int node_size() const { return 1; }
 
+  /// Whether it stands for the levels of a system that names no network.
+  virtual bool is_of_levels() const { return false; }
+
   /// How to draw it: one place a vertex. Unless a kind knows better: hosts on a circle, switches on one
   /// inside.
   virtual std::vector<Place> places() const;

@@ -1,6 +1,9 @@
 #include "paradl/report/answer.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace paradl {
 
@@ -26,8 +29,14 @@ std::string allreduce_basis(const Training& training, const std::vector<Projecti
   if (formula == 0)
     return followed == 0 ? fmt::format("Allreduce: {}.", name)
                          : fmt::format("Allreduce: {}, {}.", name, on_wires);
-  if (training.allreduce->tabulated)
-    return fmt::format("Allreduce: {}, by NCCL's own model (closed form).", name);
+  if (training.allreduce->tabulated) {
+    std::vector<std::string_view> chosen;
+    for (const Projection& p : results)
+      if (!p.chosen.empty() && std::ranges::find(chosen, p.chosen) == chosen.end())
+        chosen.push_back(p.chosen);
+    return fmt::format("Allreduce: {} ({}), by NCCL's own model (closed form).", name,
+                       fmt::join(chosen, "; "));
+  }
   const std::string_view why = "too many messages to follow";
   if (followed == 0) return fmt::format("Allreduce: {}, by its closed form: {}.", name, why);
   return fmt::format("Allreduce: {}, {}; {} of {} results by its closed form: {}.", name, on_wires, formula,

@@ -5,6 +5,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "paradl/report/json.hpp"
@@ -49,16 +50,31 @@ int note_of(Table& table, const std::string& reason) {
   return int(known - table.notes.begin()) + 1;
 }
 
+/// Who could not be followed, and so is in no race.
+std::string left_out(const std::vector<const CollectiveResult*>& group) {
+  std::vector<std::string_view> names;
+  for (const CollectiveResult* r : group)
+    if (r->too_large) names.push_back(r->algorithm);
+  if (names.empty()) return "";
+  return fmt::format(
+      "left out, with too many messages at {} ranks to be followed: {}; --fidelity closed-form "
+      "compares formulas",
+      group.front()->gpus, fmt::join(names, ", "));
+}
+
 std::string name_of(const CollectiveResult& r) {
   return r.chosen.empty() ? r.algorithm : fmt::format("{} ({})", r.algorithm, r.chosen);
 }
+
+/// To the twelve digits that a sum of shares leaves certain: 63, not 63.00000000000004.
+double without_noise(double phi) { return std::stod(fmt::format("{:.12g}", phi)); }
 
 /// Not beside a closed form of a schedule that is too large to be made.
 bool knows_steps(const CollectiveResult& r) { return r.cost.steps > 0 || r.gpus == 1; }
 void add_steps(const CollectiveResult& r, Row& row) {
   row.values.resize(row.values.size() + 2);
   if (!knows_steps(r)) return;
-  row.values.end()[-2] = r.cost.timing.phi;
+  row.values.end()[-2] = without_noise(r.cost.timing.phi);
   row.values.back() = double(r.cost.steps);
 }
 
@@ -88,14 +104,14 @@ Json result(const CollectiveResult& r) {
     return out;
   }
   out["time_s"] = r.cost.timing.time.base();
-  out["closed_form_s"] = r.cost.closed_form.base();
+  if (r.cost.closed_form) out["closed_form_s"] = r.cost.closed_form->base();
   if (r.cost.link_load) out["link_load_s"] = r.cost.link_load->base();
   if (r.congested) {
     const auto& [low, typical, high] = *r.congested;
     out["congested_time_s"] = {{"low", low.base()}, {"typical", typical.base()}, {"high", high.base()}};
   }
   if (knows_steps(r)) {
-    out["phi"] = r.cost.timing.phi;
+    out["phi"] = without_noise(r.cost.timing.phi);
     out["steps"] = r.cost.steps;
   }
   out["bus_bandwidth_bytes_per_s"] = r.bus_bandwidth.base();
@@ -103,6 +119,7 @@ Json result(const CollectiveResult& r) {
   if (!r.chosen.empty()) out["chosen"] = r.chosen;
   if (!r.wire.empty()) out["wire"] = r.wire;
   if (!r.remark.empty()) out["remark"] = r.remark;
+  if (!r.left_out.empty()) out["left_out"] = r.left_out;
   return out;
 }
 
@@ -126,7 +143,7 @@ Table collective_table(const std::vector<CollectiveResult>& results) {
                        std::string(fidelity_name(r.fidelity))}};
     if (r.refused.empty()) {
       row.values.emplace_back(r.cost.timing.time.base());
-      row.values.emplace_back(r.cost.closed_form.base());
+      row.values.push_back(r.cost.closed_form ? Value{r.cost.closed_form->base()} : Value{});
       add_steps(r, row);
       row.values.emplace_back(r.bus_bandwidth.base());
       add_last(r, row);
@@ -175,7 +192,11 @@ Table collective_comparison(const std::vector<CollectiveResult>& results) {
 std::vector<CollectiveResult> best_of(const std::vector<CollectiveResult>& results) {
   std::vector<CollectiveResult> out;
   for (const auto& [question, group] : by_question(results))
-    if (const auto order = ranked(group); !order.empty()) out.push_back(*order.front());
+    if (const auto order = ranked(group); !order.empty()) {
+      out.push_back(*order.front());
+      for (const CollectiveResult* r : group)
+        if (r->too_large) out.back().left_out.push_back(r->algorithm);
+    }
   return out;
 }
 
@@ -209,6 +230,8 @@ Table best_collectives(const std::vector<CollectiveResult>& results) {
       if (!best.remark.empty())
         row.notes.push_back(note_of(table, fmt::format("{}: {}", best.algorithm, best.remark)));
     }
+    if (const std::string absent = left_out(group); !absent.empty())
+      row.notes.push_back(note_of(table, absent));
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -23,6 +23,8 @@ struct CollectiveResult {
   std::string remark;                         // what else to know of it
   std::string refused;                        // why it cannot be done; then the rest says nothing
   std::string wire;                           // the busiest, where there is contention
+  bool too_large = false;                     // refused since its messages are too many to be followed
+  std::vector<std::string> left_out;          // of the best: who was too large to be in the race
 };
 
 /// One row a result: for spreadsheets, and for one algorithm.

@@ -137,7 +137,9 @@ std::string reasons_of(const Json& result) {
     const std::string rule = word(limit, {"rule"});
     const auto value = number(limit, {"value"}), bound = number(limit, {"bound"});
     if (rule.empty() || !value || !bound) continue;
-    out += (out.empty() ? "" : "; ") + reason(rule, *value, *bound, word(limit, {"layer"}));
+    const std::string told = word(limit, {"reason"});  // in an algorithm's own words
+    out += (out.empty() ? "" : "; ") +
+           (told.empty() ? reason(rule, *value, *bound, word(limit, {"layer"})) : told);
   }
   return out;
 }

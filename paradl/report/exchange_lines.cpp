@@ -142,9 +142,7 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
       out.push_back(std::move(line));
     }
   for (const auto& group : pricer.gradient_groups()) {
-    Bytes whole;
-    for (std::size_t i = 0; i < layout.cells.size(); ++i)
-      if (group.has(layout.cells[i])) whole += layout.cells[i].count * pricer.cells()[i].gradient;
+    const Bytes whole = pricer.gradients_of(group, layout);
     if (!(group.allreduce(whole) > Seconds{})) continue;
     const char* what = pricer.gradient_groups().size() == 1 ? "all weights" : "weights";
     if (group.asked) {
@@ -152,7 +150,9 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
       const Hop& hop = group.path.outermost();
       const Seconds each = group.allreduce(whole);
       const double phi = group.asked->exchange.phi;
-      out.push_back({fmt::format("{} dw", algorithm.name),
+      const std::string chosen = group.asked->chosen(whole);
+      out.push_back({chosen.empty() ? fmt::format("{} dw", algorithm.name)
+                                    : fmt::format("{} ({}) dw", algorithm.name, chosen),
                      axes_text(group.set, p.mesh),
                      what,
                      1,

@@ -57,6 +57,7 @@ Json limits(const Projection& p, const Workload& work) {
   for (const Limit& limit : p.limits.all()) {
     Json one{{"rule", limit.rule}, {"value", limit.value}, {"bound", limit.bound}, {"holds", limit.holds()}};
     if (limit.layer >= 0) one["layer"] = work.layers[std::size_t(limit.layer)].name;
+    if (limit.rule == allreduce_rule && !p.refused.empty()) one["reason"] = p.refused;
     out.push_back(std::move(one));
   }
   return out;
@@ -122,6 +123,7 @@ Json result(const Projection& p, const Answer& answer) {
                        {"optimizer", optimizer_names[std::size_t(setting.training.optimizer)]}};
   if (setting.training.allreduce) out["parameters"]["allreduce"] = allreduce_text(setting.training);
   if (p.allreduce) out["parameters"]["allreduce_fidelity"] = network_fidelities[std::size_t(*p.allreduce)];
+  if (!p.chosen.empty()) out["parameters"]["allreduce_chosen"] = p.chosen;
   return out;
 }
 

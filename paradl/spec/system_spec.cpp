@@ -19,16 +19,29 @@ YAML::Node child(const YAML::Node& parent, const std::string& key) {
   return YAML::Node(YAML::NodeType::Undefined);
 }
 
+/// A scalar, or a mapping such as {factor: 1.4}.
+YAML::Node value_of(const Override& change) {
+  if (!change.value.starts_with('{')) return YAML::Node(change.value);
+  try {
+    return YAML::Load(change.value);
+  } catch (const YAML::Exception&) {
+    throw UsageError(fmt::format("--set {}={}: cannot read the mapping", change.path, change.value),
+                     "write one such as 'congestion={factor: 1.4, high: 3}'");
+  }
+}
+
+/// Mappings that the file lacks are made on the way; what they may be called is checked when they are read.
 void apply(const Override& change, const YAML::Node& root) {
   YAML::Node here = root;
   std::string_view rest = change.path;
   for (std::size_t dot; (dot = rest.find('.')) != rest.npos; rest.remove_prefix(dot + 1)) {
     const std::string key(rest.substr(0, dot));
     const YAML::Node next = child(here, key);
-    if (!next.IsDefined())
+    if (!next.IsDefined() && !here.IsMap())
       throw UsageError(fmt::format("--set {}: there is no `{}` in the system file", change.path, key),
                        "write a path such as device.memory or levels.node.bandwidth");
-    here.reset(next);
+    if (!next.IsDefined()) here[key] = YAML::Node(YAML::NodeType::Map);
+    here.reset(next.IsDefined() ? next : child(here, key));
   }
   if (!here.IsMap())
     throw UsageError(fmt::format("--set {}: there is nothing to set there", change.path),
@@ -36,7 +49,7 @@ void apply(const Override& change, const YAML::Node& root) {
   // What is set on purpose must not be overruled by what was measured before.
   if ((rest == "latency" || rest == "bandwidth") && here["measured"].IsDefined()) here.remove("measured");
   here.remove(std::string(rest));
-  here[std::string(rest)] = YAML::Node(change.value);
+  here[std::string(rest)] = value_of(change);
 }
 
 DeviceSpec read_device(Reader& system, Problems& problems) {
@@ -117,8 +130,9 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
       map.wrong("size", "`size` must be a whole number", "");
     if (map.has("watts")) {
       Reader watts(map.node("watts"), problems, "`watts`");
-      level.watts = Watts{watts.number("idle", 0, 1e6), watts.number("peak", 0, 1e6)};
-      if (watts.has("idle") && watts.has("peak") && level.watts->peak < level.watts->idle)
+      const double idle = watts.number("idle", 0, 1e6);
+      level.watts = Watts{idle, watts.number("peak", 0, 1e6, idle)};
+      if (level.watts->peak < level.watts->idle)
         map.wrong("watts", "`peak` is less than `idle`", "exchange them");
       watts.finish();
     }

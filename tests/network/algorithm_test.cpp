@@ -71,11 +71,10 @@ TEST_CASE("an algorithm that cannot do a job says why, and who can") {
   CHECK(reason("ring-2d", {.ranks = 7}) == "7 ranks make no grid of two dimensions; `ring` takes any number");
   CHECK(reason("ring+ring", {.ranks = 10, .per_node = 4}) ==
         "10 ranks are no whole number of nodes with 4; `ring` takes any number");
-  CHECK(
-      reason("shd", {.ranks = 12, .per_node = 4}) ==
-      "needs 2^(q+p) ranks on `dln:q,p`, or a power of two in nodes of a power of two, not 12 in nodes of 4; "
-      "`hd` takes any number");
-  CHECK(reason("multitree", {.ranks = 8}) == "grows its trees on the wires of a topology; name one");
+  CHECK(reason("shd", {.ranks = 12, .per_node = 4}) ==
+        "needs a power of two in nodes of a power of two, not 12 in nodes of 4; `hd` takes any number");
+  CHECK(reason("multitree", {.ranks = 8})
+            .starts_with("grows its trees on the wires of a topology, and this system has only levels; "));
   CHECK(reason("sparse-ring", {.ranks = 8, .density = 1.5}) ==
         "the density 1.5 is no share of the values; give a number above 0 and up to 1");
   CHECK(reason("ring", {.ranks = 0}) == "0 ranks cannot communicate");
@@ -96,8 +95,8 @@ TEST_CASE("allreduce of 4 MB on 4 ranks, by hand") {
   CHECK(time("tree-pipelined", {.ranks = 4, .bytes = 4.0_MB, .segments = 4}, flat(4)) == near(10010e-6));
   // 3 workers push 4 MB each to one port, and pull: 2 (1 us + 12 ms)
   CHECK(time("ps", job, flat(4)) == near(24002e-6));
-  // 2 (1 us + 3 MB)
-  CHECK(time("ps-sharded", job, flat(4)) == near(6002e-6));
+  // 3 messages of 1 MB each way: 6 (1 us + 1 ms)
+  CHECK(time("ps-sharded", job, flat(4)) == near(6006e-6));
   // two wires a rank: 6 (1 us + 0.5 ms); one: as the ring
   Ways two = flat(4);
   two.ports = 2;

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "paradl/network/algorithm.hpp"
+#include "paradl/network/fabric.hpp"
 #include "tests/support/approx.hpp"
 
 namespace paradl {
@@ -70,6 +70,24 @@ TEST_CASE("finding the top k reads the buffer once") {
   CHECK(time("sparse-ring", job, flat(4)) == paradl::test::approx(without + 40e-6).epsilon(1e-9));
   job.ranks = 1;
   CHECK(time("sparse-ring", job, flat(1)) == 0);
+}
+
+TEST_CASE("finding the top k is no message, and counts beside them at every fidelity") {
+  const std::shared_ptr<const Topology> switched = read_topology("crossbar:4", {.link = link}, 4);
+  const Fabric fabric{switched, {0, 1, 2, 3}};
+  for (const char* name : {"sparse-ring", "sparse-pairwise", "sparse-ring+ring", "ring"})
+    for (const auto fidelity :
+         {NetworkFidelity::closed_form, NetworkFidelity::link_load, NetworkFidelity::flows}) {
+      CAPTURE(name);
+      Job job{.ranks = 4, .bytes = 4.0_MB, .density = 0.1};
+      const auto seconds = [&] {
+        return time_of(*find_algorithm(name), job, fabric, fidelity).timing.time.base();
+      };
+      const double without = seconds();
+      job.selection = 1.0 / 100.0_GBps;  // 4 MB: 40 us; a dense ring looks for nothing
+      CHECK(seconds() ==
+            paradl::test::approx(without + (std::string_view(name) == "ring" ? 0 : 40e-6)).epsilon(1e-9));
+    }
 }
 
 }  // namespace

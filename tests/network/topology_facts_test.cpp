@@ -179,6 +179,11 @@ TEST_CASE("seats: where the ranks of a job sit") {
   CHECK(read_seats("round-robin:4", 7, *network) == Seats{0, 4, 8, 1, 5, 9, 2});
   CHECK(read_seats("round-robin:5", 12, *network) ==
         Seats{0, 5, 10, 1, 6, 11, 2, 7, 3, 8, 4, 9});  // a unit of two
+  // without a number: nodes, or the hosts of a switch
+  const auto two_switches = read_topology("bigraph:3,2", edr, 0),
+             two_nodes = read_topology("crossbar:2/nvlink:2", edr, 0);
+  CHECK(read_seats("round-robin", 6, *two_switches) == Seats{0, 3, 1, 4, 2, 5});
+  CHECK(read_seats("round-robin", 4, *two_nodes) == Seats{0, 2, 1, 3});
   // The same on every platform, so these numbers must never change.
   CHECK(read_seats("random:1", 12, *network) == Seats{5, 3, 10, 4, 6, 2, 7, 11, 9, 0, 1, 8});
   CHECK(read_seats("random:1", 12, *network) != read_seats("random:2", 12, *network));
@@ -205,6 +210,8 @@ TEST_CASE("seats: where the ranks of a job sit") {
 
   CHECK_THROWS_AS(read_seats("consecutive", 13, *network), UsageError);
   CHECK_THROWS_AS(read_seats("round-robin:0", 2, *network), UsageError);
+  CHECK_THROWS_AS(read_seats("round-robin", 2, *network), UsageError);  // one switch: no units
+  CHECK_THROWS_AS(read_seats("random", 2, *network), UsageError);
   CHECK_THROWS_AS(read_seats("random:x", 2, *network), UsageError);
   CHECK_THROWS_AS(read_seats("no-such-file", 2, *network), UsageError);
 }

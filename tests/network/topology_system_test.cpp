@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "paradl/machine/machine.hpp"
+#include "paradl/network/fabric.hpp"
 #include "paradl/network/topology.hpp"
 #include "paradl/network/topology/optical.hpp"
 #include "tests/support/approx.hpp"
@@ -174,4 +175,17 @@ TEST_CASE("optical: a ring keeps its circuits, halving-doubling changes them") {
   CHECK(reconfiguration_time(halving, network(1), seats).base() == paradl::test::approx(5e-3));
   // A port for each of the three partners: set up once for all.
   CHECK(reconfiguration_time(halving, network(3), seats) == Seconds{});
+}
+
+TEST_CASE("optical: circuits are set up once in a collective's time, and its word can be read again") {
+  const char* word = "optical:1B,1GB/s,1,1,1ms+crossbar:8";
+  const std::shared_ptr<const Topology> network =
+      read_topology(word, {.link = {Seconds{}, 1.0 / Bandwidth{1e9}}}, 8);
+  CHECK(network->text() == word);
+  const Fabric fabric{network, {0, 1, 2, 3, 4, 5, 6, 7}};
+  const Job job{.ranks = 8, .bytes = Bytes{8e6}, .topology = network.get()};
+  // 4, 2, 1 MB there and back at 1 GB/s: 14 ms. Six steps, of which the two in the middle have the same
+  // partners: 5 ms.
+  CHECK(time_of(*find_algorithm("hd"), job, fabric, NetworkFidelity::link_load).timing.time.base() ==
+        paradl::test::approx(19e-3).epsilon(1e-9));
 }

@@ -273,6 +273,27 @@ TEST_CASE("--set adds a key that the file left out") {
   CHECK(system_of(small, {{"summary", "changed"}}).summary == "changed");
 }
 
+TEST_CASE("--set makes the mapping that a key needs, and takes one as a whole") {
+  CHECK(system_of(small, {{"congestion.factor", "1.4"}}).congestion->typical == 1.4);
+  const SystemSpec two = system_of(small, {{"congestion.factor", "1.4"}, {"congestion.high", "3"}});
+  CHECK(two.congestion->high == 3);
+  const SystemSpec whole = system_of(small, {{"congestion", "{factor: 1.4, low: 1.2}"}});
+  CHECK(whole.congestion->typical == 1.4);
+  CHECK(whole.congestion->low == 1.2);
+  // a cable of which only one number is known draws that all the time
+  CHECK(system_of(small, {{"levels.node.watts.idle", "8"}}).levels[0].watts->peak == 8);
+  CHECK(system_of(small, {{"levels.node.watts", "{idle: 8, peak: 10}"}}).levels[0].watts->peak == 10);
+
+  CHECK(complaint_about_system(small, {{"congestion", "{factor: 1.4"}}) ==
+        "usage: --set congestion={factor: 1.4: cannot read the mapping\n"
+        "help: write one such as 'congestion={factor: 1.4, high: 3}'\n");
+  CHECK(complaint_about_system(small, {{"congestion.high", "3"}})
+            .starts_with("usage: --set congestion.high=3: missing key `factor`"));
+  CHECK(complaint_about_system(small, {{"congestoin.factor", "3"}}) ==
+        "usage: --set congestoin.factor=3: unknown key `congestoin`\n"
+        "help: did you mean `congestion`?\n");
+}
+
 TEST_CASE("a wrong path in --set is a mistake of the command line") {
   CHECK(complaint_about_system(small, {{"levels.nodes.size", "4"}}) ==
         "usage: --set levels.nodes.size: there is no `nodes` in the system file\n"

@@ -11,6 +11,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "paradl/network/algorithm/levels.hpp"
 #include "paradl/network/algorithm/phases.hpp"
 
@@ -184,6 +186,12 @@ Curve closed_form(const Job& job, const Ways& ways) {
   return curve;
 }
 
+std::string remark(const Job&, int) {
+  return "its closed form is NCCL's own model; link-load and flows follow the messages of what NCCL chooses "
+         "on "
+         "these wires";
+}
+
 constexpr std::array served{Operation::allreduce, Operation::reduce_scatter, Operation::allgather,
                             Operation::broadcast};
 
@@ -203,6 +211,10 @@ NcclChoice nccl_choice(const Job& job, const Ways& ways) {
   return best;
 }
 
+std::string text_of(const NcclChoice& choice) {
+  return fmt::format("{}, {}", choice.algorithm, choice.protocol);
+}
+
 extern const Algorithm auto_algorithm{
     "auto",
     "what NCCL's tuning model takes: ring or double tree; LL, LL128 or Simple",
@@ -211,7 +223,7 @@ extern const Algorithm auto_algorithm{
     nullptr,
     schedule,
     closed_form,
-    nullptr,
+    remark,
     nullptr,
     true};
 

@@ -12,5 +12,6 @@ struct NcclChoice {
   Seconds time;
 };
 NcclChoice nccl_choice(const Job& job, const Ways& ways);
+std::string text_of(const NcclChoice& choice);  // "ring, Simple"
 
 }  // namespace paradl

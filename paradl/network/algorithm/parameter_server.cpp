@@ -10,24 +10,35 @@
 namespace paradl {
 namespace {
 
-/// Server s of `servers` holds piece s; everyone else pushes and pulls it.
-Schedule push_and_pull(const Job& job, int servers) {
-  const Teams teams = everyone(job, servers);
-  Schedule out = empty_schedule(job, servers);
+/// All push to rank 0 at once, and pull at once.
+Schedule central_schedule(const Job& job) {
+  const Teams teams = everyone(job, 1);
+  Schedule out = empty_schedule(job, 1);
   if (job.ranks < 2) return out;
-  for (const Arrival arrival : {Arrival::add, Arrival::replace}) {
-    out.begin();
-    for (int worker = 0; worker < job.ranks; ++worker)
-      for (int server = 0; server < servers; ++server)
-        if (worker != server)
-          out.add(arrival == Arrival::add ? teams.flow(0, worker, server, server, 1, arrival)
-                                          : teams.flow(0, server, worker, server, 1, arrival));
-  }
+  out.begin();
+  for (int worker = 1; worker < job.ranks; ++worker) out.add(teams.flow(0, worker, 0, 0, 1, Arrival::add));
+  out.begin();
+  for (int worker = 1; worker < job.ranks; ++worker)
+    out.add(teams.flow(0, 0, worker, 0, 1, Arrival::replace));
   return out;
 }
 
-Schedule central_schedule(const Job& job) { return push_and_pull(job, 1); }
-Schedule sharded_schedule(const Job& job) { return push_and_pull(job, job.ranks); }
+/// Rank s serves piece s. A worker posts its p-1 messages one after the other, each to another server: in
+/// step s everybody pushes to the one s places on, and later everybody serves the one s places on.
+Schedule sharded_schedule(const Job& job) {
+  const int p = job.ranks;
+  const Teams teams = everyone(job, p);
+  Schedule out = empty_schedule(job, p);
+  for (const Arrival arrival : {Arrival::add, Arrival::replace})
+    for (int s = 1; s < p; ++s) {
+      out.begin();
+      for (int m = 0; m < p; ++m) {
+        const int to = (m + s) % p, piece = arrival == Arrival::add ? to : m;
+        out.add(teams.flow(0, m, to, piece, 1, arrival));
+      }
+    }
+  return out;
+}
 
 /// All p-1 workers meet at the server's port. Zero at p = 1: there is nobody to push.
 Curve central_closed_form(const Job& job, const Ways& ways) {
@@ -35,10 +46,9 @@ Curve central_closed_form(const Job& job, const Ways& ways) {
   return p > 1 ? 2.0 * message(slowest(one_way(ways)), p - 1) : Linear{};
 }
 
-/// The overhead of posting p-1 messages is no part of a link, and is not counted.
 Curve sharded_closed_form(const Job& job, const Ways& ways) {
   const double p = job.ranks;
-  return p > 1 ? 2.0 * message(farthest(ways), (p - 1) / p) : Linear{};
+  return 2.0 * (p - 1) * message(farthest(ways), 1 / p);
 }
 
 constexpr std::array served{Operation::allreduce};
@@ -55,7 +65,7 @@ extern const Algorithm ps_algorithm{"ps",
 
 extern const Algorithm ps_sharded_algorithm{"ps-sharded",
                                             "parameter server spread over all ranks",
-                                            "2(α + (p-1)/p m φ β)",
+                                            "2(p-1)(α + m/p φ β)",
                                             served,
                                             nullptr,
                                             sharded_schedule,

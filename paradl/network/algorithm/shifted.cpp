@@ -20,6 +20,9 @@ struct Loop {
   int q, p;
 };
 
+/// Whether the network has chords to choose from.
+bool on_loop(const Job& job) { return !shape_of(job, "dln").empty() || !shape_of(job, "dln2d").empty(); }
+
 /// From `dln:q,p` or `dln2d:x,y,z` (whose chords run along rows and columns: q = x + y); else the nodes are
 /// taken for switches.
 std::optional<Loop> loop_of(const Job& job) {
@@ -36,10 +39,12 @@ std::optional<Loop> loop_of(const Job& job) {
 
 std::string limit(const Job& job) {
   if (loop_of(job)) return "";
+  if (on_loop(job))
+    return fmt::format("takes all {} hosts of `{}`, not {} of them; `hd` takes any number",
+                       job.topology->hosts(), job.topology->text(), job.ranks);
   return fmt::format(
-      "needs 2^(q+p) ranks on `dln:q,p`, or a power of two in nodes of a power of two, not {} in nodes of "
-      "{}; "
-      "`hd` takes any number",
+      "needs a power of two in nodes of a power of two, not {} in nodes of {}; `hd` takes any "
+      "number",
       job.ranks, job.per_node);
 }
 
@@ -66,8 +71,7 @@ Schedule schedule(const Job& job) {
 Curve closed_form(const Job& job, const Ways& ways) {
   const auto [q, p] = *loop_of(job);
   const Hop& outer = ways.outer;
-  const bool chords = !shape_of(job, "dln").empty() || !shape_of(job, "dln2d").empty();
-  const double phi = !chords ? outer.phi : q > 0 ? std::max(1.0, std::ceil(outer.phi / q)) : 1;
+  const double phi = !on_loop(job) ? outer.phi : q > 0 ? std::max(1.0, std::ceil(outer.phi / q)) : 1;
   const double hosts = 1 << p, switches = 1 << q;
   const Link in = inside(ways), out{outer.link.alpha, phi * outer.link.beta};
   const Linear half{p * in.alpha + q * out.alpha,
@@ -76,10 +80,10 @@ Curve closed_form(const Job& job, const Ways& ways) {
 }
 
 /// More hosts at a switch than chords: some share one, and a ring may be quicker.
-std::string remark(const Job& job) {
+std::string remark(const Job& job, int) {
   const auto [q, p] = *loop_of(job);
-  if (shape_of(job, "dln").empty() && shape_of(job, "dln2d").empty())
-    return "not on a loop network: its order of partners gains nothing over hd";
+  if (!on_loop(job))
+    return "made for loop networks; here its order of partners is hd's with the ranks of a node out of step";
   if (q < 1 || 1 << p <= q) return "";
   return fmt::format("{} hosts of a switch share {} chords (phi {}): it may lose to ring where 2^p > q",
                      1 << p, q, ((1 << p) + q - 1) / q);

@@ -48,6 +48,7 @@ class Levels : public Topology {
   }
 
   int node_size() const override { return tiers_.front().gpus; }
+  bool is_of_levels() const override { return true; }
 
   using Topology::route;
   void route(int from, int to, std::vector<int>& wires) const override {

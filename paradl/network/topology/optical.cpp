@@ -14,9 +14,9 @@
 
 namespace paradl {
 
-OpticalTopology::OpticalTopology(std::unique_ptr<Topology> electrical, const Optics& optics)
-    : Topology(electrical->text() + " with circuits", electrical->hosts(), electrical->switches(),
-               electrical->half_duplex()),
+OpticalTopology::OpticalTopology(std::unique_ptr<Topology> electrical, const Optics& optics, std::string text)
+    : Topology(text.empty() ? electrical->text() + " with circuits" : std::move(text), electrical->hosts(),
+               electrical->switches(), electrical->half_duplex()),
       electrical_(std::move(electrical)),
       optics_(optics) {
   if (optics.hosts < 1 || optics.ports < 1)
@@ -119,10 +119,11 @@ std::unique_ptr<Topology> read_optical(std::string_view text, const WireSpec& wi
                       .reconfiguration = *setup};
   auto electrical = read_topology(text.substr(plus + 1), wires, hosts);
   const double racks = std::ceil(double(electrical->hosts()) / optics.hosts), ports = optics.ports;
-  const TopologyWord word{.text = std::string(text), .kind = {}, .groups = {}, .form = std::string(form)};
-  word.limit(electrical->vertices() + racks * ports + 1,
-             double(electrical->wires().size()) + (electrical->hosts() + racks) * ports);
-  return std::make_unique<OpticalTopology>(std::move(electrical), optics);
+  const TopologyWord limits{.text = std::string(text), .kind = {}, .groups = {}, .form = std::string(form)};
+  limits.limit(electrical->vertices() + racks * ports + 1,
+               double(electrical->wires().size()) + (electrical->hosts() + racks) * ports);
+  std::string word = std::string(text.substr(0, plus + 1)) + electrical->text();
+  return std::make_unique<OpticalTopology>(std::move(electrical), optics, std::move(word));
 }
 
 }  // namespace paradl

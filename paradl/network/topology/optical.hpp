@@ -18,7 +18,7 @@ struct Optics {
 /// An electrical network with an optical circuit switch beside it.
 class OpticalTopology : public Topology {
  public:
-  OpticalTopology(std::unique_ptr<Topology> electrical, const Optics& optics);
+  OpticalTopology(std::unique_ptr<Topology> electrical, const Optics& optics, std::string text = {});
 
   void route(int from, int to, std::vector<int>& wires) const override {
     electrical_->route(from, to, wires);
