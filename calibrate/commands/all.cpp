@@ -131,6 +131,9 @@ int rehearse_all(const Session& session, const Bench& bench, const Plan& plan) {
 
 int run(const Session& session, Words& words) {
   words.options.complete();
+  if (words.options.json() || !words.options.outputs().empty())
+    throw UsageError("`all` prints text, and names decide where its files are",
+                     "leave --json and -o out; its parts (layers, links, ...) have them");
   if (words.model.empty()) throw UsageError("which network?", "add --model resnet50");
   load_model(session.catalog, words.model);  // a name that is none is told before ranks are started
   const Bench bench = open_bench(words.backend, read_training(words.options).precision);
@@ -175,7 +178,7 @@ void define_all(const Arguments& root, Session& session, Action& action) {
   command.text("--backend", words->backend, {.help = "cpu, cuda or plain; default cpu", .meta = "NAME"});
   command.flag("--dry-run", words->dry_run, {.help = "what would be measured, and about how long it takes"});
   words->rule.define(command);
-  words->options.define_only(command, {"batch", "precision", "optimizer"}, "not used: names decide");
+  words->options.define_only(command, {"batch", "precision", "optimizer"}, "refused: names decide");
   command.footer(R"(Ctrl-C keeps the layers that were measured, and the next run goes on from there.
 
 Examples:

@@ -50,6 +50,8 @@ std::string answer(const std::string& format, Style style, const Session& sessio
 
 int run(const Session& session, Words& words) {
   words.options.complete();
+  if (!words.options.outputs().empty())
+    throw UsageError("contention writes no file", "leave -o out; `>` sends what it prints to one");
   const int flows = read_count("flows", words.flows, 1, 1 << 16);
   ContentionOptions options;
   options.most = read_bytes("size", words.most);
@@ -98,7 +100,7 @@ void define_contention(const Arguments& root, Session& session, Action& action) 
                {.help = "also time the heaviest layer of this network beside other ranks", .meta = "MODEL"});
   command.text("--backend", words->backend, {.help = "cpu, cuda or plain; default cpu", .meta = "NAME"});
   command.flag("--dry-run", words->dry_run, {.help = "what would be measured"});
-  words->options.define_only(command, {"batch", "format"}, "not used: nothing is written");
+  words->options.define_only(command, {"batch", "format"}, "refused: nothing is written");
   command.footer(
       R"(phi(k) is how many times as long the bytes of one flow take beside k - 1 others. Between nodes k / phi(k) is the
 number of `ports` to write at that level of the system file.

@@ -144,6 +144,7 @@ LayerOutcome run_layers(const Session& session, const Bench& bench, const LayerJ
   progress.clear();
   keep(rounds.entries);
   out.rounds = rounds.rounds;
+  out.measured = rounds.entries.size();
   out.interrupted = rounds.interrupted;
   for (const ProfileSpec::Entry& entry : rounds.entries)
     if (entry.time.noise > job.rule.noise) out.noisy.push_back(planned(entry.layer));
@@ -183,13 +184,11 @@ std::string layer_plan_text(const LayerJob& job, const DeviceFacts& facts, const
 }
 
 std::string layer_summary(const LayerJob& job, const LayerOutcome& o) {
-  const std::size_t measured = o.planned - o.known;
   return fmt::format(
       "Wrote {}\n layers   {} shapes of {}, mini-batch {}: {} measured in {} round{}, {} known before\n"
       " noise    {} or less in {} of {} measured\n",
-      job.path, o.planned, job.model, batch_text(job.batch), measured - o.refused.size(), o.rounds,
-      o.rounds == 1 ? "" : "s", o.known, percent(job.rule.noise),
-      measured - o.refused.size() - o.noisy.size(), measured - o.refused.size());
+      job.path, o.planned, job.model, batch_text(job.batch), o.measured, o.rounds, o.rounds == 1 ? "" : "s",
+      o.known, percent(job.rule.noise), o.measured - o.noisy.size(), o.measured);
 }
 
 void warn_of(const Session& session, const LayerJob& job, const LayerOutcome& o) {

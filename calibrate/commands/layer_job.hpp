@@ -23,10 +23,10 @@ struct LayerJob {
 
 /// What became of it.
 struct LayerOutcome {
-  ProfileSpec profile;                 // all that the file has now
-  std::vector<PlannedShape> noisy;     // measured, and not steady enough
-  std::vector<PlannedShape> refused;   // what the back end cannot run
-  std::size_t planned = 0, known = 0;  // shapes; of them in the file already
+  ProfileSpec profile;                               // all that the file has now
+  std::vector<PlannedShape> noisy;                   // measured, and not steady enough
+  std::vector<PlannedShape> refused;                 // what the back end cannot run
+  std::size_t planned = 0, known = 0, measured = 0;  // shapes; of them in the file already; now
   int rounds = 0;
   bool interrupted = false;
 };

@@ -79,7 +79,7 @@ TEST_CASE("mistakes are shown where they stand") {
   CHECK(says(complaint_about(with("fp16", "fp17")),
              "error: no precision is called `fp17`\n --> test.yaml:3:12\n"));
   CHECK(says(complaint_about(with("stride", "strides")), "did you mean `stride`?"));
-  CHECK(says(complaint_about(with("device: V100\n", "")), "missing key `device`"));
+  CHECK(says(complaint_about(with("device: V100\n", "")), "a profile has no `device`"));
   CHECK(says(complaint_about("name: a\ndevice: b\nprecision: fp32\noptimizer: sgd\nlayers: none\n"),
              "`layers` must be a list"));
 }

@@ -1,6 +1,8 @@
 // What a PE is left of a layer: the shapes that a kernel library is asked for.
 #include "paradl/strategy/local.hpp"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "tests/support/spec_text.hpp"
