@@ -71,7 +71,7 @@ TEST_CASE("an algorithm that cannot serve the group is a limit, not a guess") {
   CHECK(p.limits.all().back().value == 12);
   CHECK(p.limits.all().back().bound == 8);
   CHECK(footnote(p, bench.work) ==
-        "shd: needs a power of two in nodes of a power of two, not 12 in nodes of 1; `hd` takes any number");
+        "shd: needs a power of two in nodes of a power of two, not 12 in nodes of 12; `hd` takes any number");
 }
 
 TEST_CASE("an answer names what NCCL takes for the gradients") {

@@ -288,7 +288,7 @@ TEST_CASE("--set makes the mapping that a key needs, and takes one as a whole") 
         "usage: --set congestion={factor: 1.4: cannot read the mapping\n"
         "help: write one such as 'congestion={factor: 1.4, high: 3}'\n");
   CHECK(complaint_about_system(small, {{"congestion.high", "3"}})
-            .starts_with("usage: --set congestion.high=3: missing key `factor`"));
+            .starts_with("usage: --set congestion.high=3: `congestion` has no `factor`"));
   CHECK(complaint_about_system(small, {{"congestoin.factor", "3"}}) ==
         "usage: --set congestoin.factor=3: unknown key `congestoin`\n"
         "help: did you mean `congestion`?\n");
