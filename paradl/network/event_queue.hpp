@@ -65,12 +65,23 @@ class EventQueue {
   }
   void sink(std::uint32_t at, Event event) {
     const auto size = std::uint32_t(heap_.size());
-    for (std::uint32_t child; (child = at * arity + 1) < size; at = child) {
-      const std::uint32_t last = child + arity < size ? child + arity : size;
-      for (std::uint32_t other = child + 1; other < last; ++other)
-        if (heap_[other].time < heap_[child].time) child = other;
-      if (heap_[child].time >= event.time) break;
+    std::uint32_t child = at * arity + 1;
+    for (; child + arity <= size; child = at * arity + 1) {
+      // Summed and selected rather than branched on: which is the earliest cannot be foreseen.
+      const std::uint32_t a = child + (heap_[child + 1].time < heap_[child].time);
+      const std::uint32_t b = child + 2 + (heap_[child + 3].time < heap_[child + 2].time);
+      child = heap_[b].time < heap_[a].time ? b : a;
+      if (heap_[child].time >= event.time) return put(at, event);
       put(at, heap_[child]);
+      at = child;
+    }
+    if (child < size) {
+      for (std::uint32_t other = child + 1; other < size; ++other)
+        if (heap_[other].time < heap_[child].time) child = other;
+      if (heap_[child].time < event.time) {
+        put(at, heap_[child]);
+        at = child;
+      }
     }
     put(at, event);
   }

@@ -11,10 +11,10 @@ constexpr std::size_t thousands = 4000;  // of flows: so many are worth a moment
 
 }  // namespace
 
-FlowSimulation::FlowSimulation(const Schedule& schedule, const Topology& topology, const Routes& routes,
+FlowSimulation::FlowSimulation(const Schedule& schedule, const Topology& topology, Routes routes,
                                Effort effort, double moment)
     : schedule_(schedule),
-      routes_(effort == Effort::least ? contended(schedule, topology, routes) : routes),
+      routes_(effort == Effort::least ? contended(schedule, topology, std::move(routes)) : std::move(routes)),
       rates_(topology, routes_),
       events_(schedule.flows.size()),
       step_(schedule.flows.size()),

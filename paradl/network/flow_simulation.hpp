@@ -12,7 +12,7 @@ class FlowSimulation {
   /// With thousands of flows on shared wires the end of each changes the rates of most others. Then what ends
   /// within a `moment`, in seconds, is taken together: each end keeps its own time, and the wires are shared
   /// again in the middle of them, which is too late for the first ones and too early for the last.
-  FlowSimulation(const Schedule& schedule, const Topology& topology, const Routes& routes, Effort effort,
+  FlowSimulation(const Schedule& schedule, const Topology& topology, Routes routes, Effort effort,
                  double moment);
 
   /// From a step on that all ranks begin at `clock`; returns when the last rank is done, in seconds.

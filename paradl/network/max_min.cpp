@@ -49,16 +49,20 @@ void MaxMin::enter(std::uint32_t flow, std::uint32_t count) {
 
 void MaxMin::leave(std::uint32_t flow) {
   const Route& route = routes_.route[flow];
+  const bool had_rate = flow_[flow].level < infinite;
+  if (had_rate) --wire_[flow_[flow].binding].bound;
   for (std::uint32_t c = route.first; c < route.first + route.count; ++c) {
     const auto w = std::uint32_t(routes_.wires[c]);
     const Crossing& gone = crossing_[c];
     (gone.before != none ? crossing_[gone.before].after : wire_[w].head) = gone.after;
     if (gone.after != none) crossing_[gone.after].before = gone.before;
     wire_[w].flows -= flow_[flow].count;
+    if (had_rate) wire_[w].carried -= flow_[flow].weight * flow_[flow].level;
+    if (wire_[w].flows == 0) wire_[w].carried = 0;  // without what rounding left
     touch(w);
   }
   --size_;
-  if (flow_[flow].level == infinite) std::erase(entered_, flow);  // gone before it had a rate
+  if (!had_rate) std::erase(entered_, flow);
 }
 
 void MaxMin::touch(std::uint32_t wire) {
@@ -110,8 +114,23 @@ void MaxMin::release(std::uint32_t flow) {
   if (flow_[flow].released) return;
   flow_[flow].released = true;
   releases_.push_back({flow, flow_[flow].level});
-  for (const int w : routes_.of(flow))
-    if (can_bind(wire_[std::size_t(w)])) open(std::uint32_t(w));
+  wait(flow);
+}
+
+/// It no longer counts among those that its wires carry, and they have to be shared again.
+void MaxMin::wait(std::uint32_t f) {
+  FlowState& flow = flow_[f];
+  flow.waiting = true;
+  ++waiting_;
+  const bool had_rate = flow.level < infinite;
+  if (had_rate) --wire_[flow.binding].bound;
+  for (const int w : routes_.of(f)) {
+    WireState& wire = wire_[std::size_t(w)];
+    if (had_rate) wire.carried -= flow.weight * flow.level;
+    wire.weight += flow.weight;
+    ++wire.waiting;
+    if (can_bind(wire)) open(std::uint32_t(w));
+  }
 }
 
 /// Flows that will have to give way on a wire, as far as can be told beforehand. Too few or too many of them
@@ -149,7 +168,7 @@ void MaxMin::release_bound() {
 }
 
 void MaxMin::release_bound_by(std::uint32_t wire) {
-  for (std::uint32_t c = wire_[wire].head; c != none; c = crossing_[c].after)
+  for (std::uint32_t c = wire_[wire].head; wire_[wire].bound > 0; c = crossing_[c].after)
     if (flow_[crossing_[c].flow].binding == wire) release(crossing_[c].flow);
 }
 
@@ -157,15 +176,15 @@ void MaxMin::release_bound_by(std::uint32_t wire) {
 /// send is taken from their other wires. By that a wire's level only rises, so an old one that is found at
 /// the top of the heap is replaced by the present one. False if a flow had to be released: it is in the way.
 bool MaxMin::fill() {
-  for (const Release& r : releases_) flow_[r.flow].waiting = true;
+  for (const Release& r : releases_)
+    if (!flow_[r.flow].waiting) wait(r.flow);
   collect_candidates();
   for (std::size_t at = candidates_.size(); at-- > 0;) sink(at, candidates_[at]);
-  while (!candidates_.empty()) {
+  while (waiting_ > 0 && !candidates_.empty()) {
     const auto [level, w] = candidates_.front();
     const WireState& wire = wire_[w];
-    const double present = wire.left / wire.weight;
-    if (wire.waiting > 0 && above(present, level)) {
-      sink(0, {present, w});
+    if (wire.waiting > 0 && above(wire.level(), level)) {
+      sink(0, {wire.level(), w});
       continue;
     }
     if (wire.waiting > 0 && !share_out(w, level)) return false;
@@ -173,13 +192,9 @@ bool MaxMin::fill() {
     candidates_.pop_back();
     if (!candidates_.empty()) sink(0, last);
   }
-  for (const Release& r : releases_) {
-    FlowState& flow = flow_[r.flow];
-    if (!flow.waiting) continue;  // who still waits shares its wires with nobody
-    flow.waiting = false;
-    flow.level = 1 / (routes_.route[r.flow].beta * flow.weight);
-    flow.binding = std::uint32_t(routes_.of(r.flow)[0]);
-  }
+  for (const auto& [flow, before] : releases_)
+    if (flow_[flow].waiting)  // still: it shares its wires with nobody
+      give(flow, 1 / (routes_.route[flow].beta * flow_[flow].weight), std::uint32_t(routes_.of(flow)[0]));
   return true;
 }
 
@@ -187,7 +202,8 @@ bool MaxMin::fill() {
 void MaxMin::sink(std::size_t at, Candidate candidate) {
   const std::size_t size = candidates_.size();
   for (std::size_t child; (child = 2 * at + 1) < size; at = child) {
-    if (child + 1 < size && candidates_[child + 1].level < candidates_[child].level) ++child;
+    // Added rather than branched on: which of the two is lower cannot be foreseen.
+    child += candidates_[std::min(child + 1, size - 1)].level < candidates_[child].level;
     if (candidates_[child].level >= candidate.level) break;
     candidates_[at] = candidates_[child];
   }
@@ -196,23 +212,8 @@ void MaxMin::sink(std::size_t at, Candidate candidate) {
 
 void MaxMin::collect_candidates() {
   candidates_.clear();
-  for (const std::uint32_t w : open_) {
-    WireState& wire = wire_[w];
-    wire.left = wire.bandwidth;
-    wire.weight = 0;
-    wire.waiting = false;
-    if (!can_bind(wire)) continue;
-    for (std::uint32_t c = wire.head; c != none; c = crossing_[c].after) {
-      const std::uint32_t flow = crossing_[c].flow;
-      if (flow_[flow].waiting) {
-        wire.weight += flow_[flow].weight;
-        ++wire.waiting;
-      } else {
-        wire.left -= flow_[flow].weight * flow_[flow].level;
-      }
-    }
-    if (wire.waiting > 0) candidates_.push_back({wire.left / wire.weight, w});
-  }
+  for (const std::uint32_t w : open_)
+    if (wire_[w].waiting > 0 && can_bind(wire_[w])) candidates_.push_back({wire_[w].level(), w});
 }
 
 bool MaxMin::share_out(std::uint32_t w, double level) {
@@ -230,13 +231,14 @@ bool MaxMin::share_out(std::uint32_t w, double level) {
 void MaxMin::give(std::uint32_t f, double level, std::uint32_t binding) {
   FlowState& flow = flow_[f];
   flow.waiting = false;
+  --waiting_;
   flow.level = level;
   flow.binding = binding;
+  ++wire_[binding].bound;
   for (const int w : routes_.of(f)) {
     WireState& wire = wire_[std::size_t(w)];
-    wire.left -= flow.weight * level;
-    wire.weight -= flow.weight;
-    --wire.waiting;
+    wire.carried += flow.weight * level;
+    wire.weight = --wire.waiting > 0 ? wire.weight - flow.weight : 0;  // without what rounding left
   }
 }
 

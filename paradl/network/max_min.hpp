@@ -39,9 +39,13 @@ class MaxMin {
   struct WireState {
     std::uint32_t head = none;                           // of its crossings
     std::uint32_t flows = 0, waiting = 0;                // on it; those of them that wait for a level
+    std::uint32_t bound = 0;                             // those that it binds
     bool touched = false, gained = false, open = false;  // gained: flows, since the wires were shared
     double bandwidth = 0;                                // B/s
-    double left = 0, weight = 0;                         // for those that wait; theirs
+    double carried = 0;                                  // B/s, of those that do not wait
+    double weight = 0;                                   // of those that wait
+
+    double level() const { return (bandwidth - carried) / weight; }  // at which it is full
   };
   struct FlowState {
     double weight = 0, level = 0;  // the weight of all that go together
@@ -64,6 +68,7 @@ class MaxMin {
   void touch(std::uint32_t wire);
   void open(std::uint32_t wire);
   void release(std::uint32_t flow);
+  void wait(std::uint32_t flow);
   void release_bound_by(std::uint32_t wire);
   void release_higher(std::uint32_t wire);
   void release_bound();
@@ -85,6 +90,7 @@ class MaxMin {
   std::vector<std::uint32_t> open_, changed_;
   std::size_t spread_ = 0;  // of the open wires, those whose flows have been looked at
   std::vector<Release> releases_;
+  std::size_t waiting_ = 0;  // flows
   std::vector<Candidate> candidates_;
 };
 
