@@ -66,7 +66,7 @@ Plan read_plan(const Session& session, const Words& words, const Bench& bench) {
 }
 
 std::string plan_text(const Plan& plan, const Bench& bench) {
-  const Rates rates = measured_rates(*bench.device);
+  const Rates rates = rates_of(bench);
   const int ranks = bench.ranks->size();
   double turn = 0;  // of the whole network
   for (const PlannedShape& s : plan.layers.shapes)
@@ -75,8 +75,7 @@ std::string plan_text(const Plan& plan, const Bench& bench) {
   const Seconds rehearsed{double(plan.candidates.size()) * 3 * 5 * turn};
   const Seconds contention{ranks > 1 ? (ranks > 3 ? 20.0 : 6.0) : 0.0};
   const Seconds total = layers + rehearsed + contention + (ranks > 1 ? plan.links.time : Seconds{});
-  const DeviceFacts facts = bench.device->facts();
-  std::string out = fmt::format("Would measure on {} ({}), {}, {}:\n", facts.name, facts.libraries,
+  std::string out = fmt::format("Would measure on {}, {}, {}:\n", device_text(bench.facts()),
                                 ranks_text(bench.ranks->nodes()), about(total));
   out += fmt::format("  {:3} shapes of {} x forward, backward, update; mini-batch {}\n",
                      plan.layers.shapes.size(), plan.work.name, plan.batch);
@@ -136,7 +135,8 @@ int run(const Session& session, Words& words) {
                      "leave --json and -o out; its parts (layers, links, ...) have them");
   if (words.model.empty()) throw UsageError("which network?", "add --model resnet50");
   load_model(session.catalog, words.model);  // a name that is none is told before ranks are started
-  const Bench bench = open_bench(words.backend, read_training(words.options).precision);
+  const Bench bench = open_bench(words.backend, read_training(words.options).precision,
+                                 words.dry_run ? Absent::allowed : Absent::refused);
   const Plan plan = read_plan(session, words, bench);
   if (words.dry_run) {
     if (bench.speaks()) print(plan_text(plan, bench));

@@ -66,20 +66,38 @@ void open_cuda([[maybe_unused]] Bench& bench, [[maybe_unused]] Precision precisi
 #endif
 }
 
+void open_device(Bench& bench, Precision precision) {
+  if (bench.backend == "cuda")
+    open_cuda(bench, precision);
+  else if (bench.backend == "plain")
+    bench.device = make_plain_device();
+  else
+    bench.device = open_cpu();
+}
+
 }  // namespace
 
-Bench open_bench(const std::string& backend, Precision precision) {
+DeviceFacts Bench::facts() const {
+  if (device) return device->facts();
+  return {.backend = backend, .name = fmt::format("{} (not here)", backend)};
+}
+
+std::string device_text(const DeviceFacts& facts) {
+  return facts.libraries.empty() ? facts.name : fmt::format("{} ({})", facts.name, facts.libraries);
+}
+
+Bench open_bench(const std::string& backend, Precision precision, Absent absent) {
   if (backend != "" && backend != "cpu" && backend != "cuda" && backend != "plain")
     throw UsageError(fmt::format("no back end is called `{}`", backend), "use cpu, cuda or plain");
   if (backend != "cuda" && precision != Precision::fp32)
     throw UsageError("a CPU is measured in fp32", "leave --precision out, or use --backend cuda");
-  Bench bench{.ranks = open_ranks()};
-  if (backend == "cuda")
-    open_cuda(bench, precision);
-  else if (backend == "plain")
-    bench.device = make_plain_device();
-  else
-    bench.device = open_cpu();
+  Bench bench{.backend = backend.empty() ? "cpu" : backend, .ranks = open_ranks()};
+  try {
+    open_device(bench, precision);
+  } catch (const EnvironmentError&) {
+    if (absent == Absent::refused) throw;
+    bench.device.reset();  // its links may be what failed
+  }
   return bench;
 }
 

@@ -65,7 +65,11 @@ int run(const Session& session, Words& words) {
   } else if (words.options.typed("batch")) {
     throw UsageError("-b says nothing without a network", "add --memory MODEL");
   }
-  const Bench bench = open_bench(words.backend, Precision::fp32);
+  const Bench bench =
+      open_bench(words.backend, Precision::fp32, words.dry_run ? Absent::allowed : Absent::refused);
+  if (bench.ranks->size() < 2)
+    throw UsageError("contention is what ranks cost each other, and there is one",
+                     "start it with mpirun -np 4");
   if (words.dry_run) {
     const auto nodes = bench.ranks->nodes();
     const auto pairs = std::min(crossing_pairs(nodes).size(), std::size_t(flows));

@@ -154,8 +154,9 @@ LayerOutcome run_layers(const Session& session, const Bench& bench, const LayerJ
   return out;
 }
 
-Rates measured_rates(Device& device) {
-  const DeviceSpec spec = measure_device(device, 1);
+Rates rates_of(const Bench& bench) {
+  if (!bench.device) return nominal_rates(bench.backend);
+  const DeviceSpec spec = measure_device(*bench.device, 1);
   Rates rates{.flop = nominal_rates("").flop, .bytes = spec.memory_bandwidth.base(), .source = "a quick run"};
   if (const auto peak = spec.peak[std::size_t(Precision::fp32)]) rates.flop = peak->base();
   return rates;
@@ -172,8 +173,7 @@ std::string layer_plan_text(const LayerJob& job, const DeviceFacts& facts, const
     if (std::ranges::find(splits, shape.split) == splits.end()) splits.push_back(shape.split);
     whole += shape.split == "whole";
   }
-  std::string out = fmt::format("Would measure {} on {}{}, {} (rates: {}):\n", job.model, facts.name,
-                                facts.libraries.empty() ? "" : fmt::format(" ({})", facts.libraries),
+  std::string out = fmt::format("Would measure {} on {}, {} (rates: {}):\n", job.model, device_text(facts),
                                 about(guessed_time(layers, rates, job.rule.turns)), rates.source);
   out += fmt::format("  {} shapes x forward, backward, update: {} whole, {} cut; mini-batch {}\n",
                      layers.size(), whole, layers.size() - whole, batch_text(job.batch));

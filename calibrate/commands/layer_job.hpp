@@ -51,8 +51,8 @@ std::string batch_text(const BatchRule& batch);
 /// ranks call it; rank 0 writes.
 LayerOutcome run_layers(const Session& session, const Bench& bench, const LayerJob& job);
 
-/// How fast the bench's device is, by a quick run.
-Rates measured_rates(Device& device);
+/// How fast the bench's device is, by a quick run; of one that is not here, what is common.
+Rates rates_of(const Bench& bench);
 
 /// What would be measured: the lines of a dry run.
 std::string layer_plan_text(const LayerJob& job, const DeviceFacts& facts, const Rates& rates);

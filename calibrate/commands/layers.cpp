@@ -47,21 +47,11 @@ void settle_name(LayerJob& job, const Words& words, const DeviceFacts& facts) {
                                              : words.options.outputs().front();
 }
 
-/// A dry run needs no device: one that is not there is described as it would be.
 int dry_run(const Words& words, LayerJob job) {
-  DeviceFacts facts{.backend = words.backend, .name = fmt::format("{} (not here)", words.backend)};
-  Rates rates = nominal_rates(words.backend);
-  bool speaks = launched_rank() == 0;
-  try {
-    const Bench bench = open_bench(words.backend, job.training.precision);
-    facts = bench.device->facts();
-    rates = measured_rates(*bench.device);
-    speaks = bench.speaks();
-  } catch (const EnvironmentError&) {
-  }
-  if (facts.memory == Bytes{} && job.name.empty()) job.name = "DEVICE-" + job.model;
-  settle_name(job, words, facts);
-  if (speaks) print(layer_plan_text(job, facts, rates));
+  const Bench bench = open_bench(words.backend, job.training.precision, Absent::allowed);
+  if (!bench.device && job.name.empty()) job.name = "DEVICE-" + job.model;
+  settle_name(job, words, bench.facts());
+  if (bench.speaks()) print(layer_plan_text(job, bench.facts(), rates_of(bench)));
   return answered;
 }
 

@@ -35,9 +35,6 @@ LinkTarget find_target(const Session& session, const std::string& name, const st
 
 std::vector<LinkPoint> run_links(const Session& session, const Bench& bench, LinkOptions options) {
   Communicator& ranks = bench.between_devices();
-  if (ranks.size() < 2)
-    throw UsageError("links are measured between ranks, and there is one",
-                     "start it with mpirun -np 2 (or srun -n 2); logs of other tools go with --from");
   Progress progress(session, bench.speaks());
   options.progress = [&](double share) { progress.show("links", share); };
   if (bench.links) options.allocate = [&](std::size_t items) { return bench.device->allocate(items); };

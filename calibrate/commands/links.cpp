@@ -149,7 +149,11 @@ int run(const Session& session, Words& words) {
   if (outputs.size() > 1) throw UsageError("a system is written to one file", "leave one -o out");
   const LinkTarget target = find_target(session, words.name, outputs.empty() ? "" : outputs.front());
   if (!words.logs.empty()) return run_from_logs(session, words, target);
-  const Bench bench = open_bench(words.backend, Precision::fp32);
+  const Bench bench =
+      open_bench(words.backend, Precision::fp32, words.dry_run ? Absent::allowed : Absent::refused);
+  if (bench.ranks->size() < 2)
+    throw UsageError("links are measured between ranks, and there is one",
+                     "start it with mpirun -np 2 (or srun -n 2); logs of other tools go with --from");
   if (words.dry_run) {
     if (bench.speaks()) print(plan_text(options, bench, target));
     return answered;

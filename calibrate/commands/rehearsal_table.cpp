@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "calibrate/commands/bench.hpp"
 #include "calibrate/layers.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/report/json.hpp"
@@ -197,15 +198,14 @@ std::string rehearsal_text(const std::string& format, Style style, const Session
 }
 
 std::string rehearsal_plan(const Workload& work, const std::vector<Candidate>& candidates,
-                           const RehearsalOptions& how, Device& device, int ranks) {
-  const DeviceFacts facts = device.facts();
+                           const RehearsalOptions& how, const DeviceFacts& facts, int ranks) {
   std::vector<Mesh> meshes{{}};
   for (const Candidate& c : candidates) meshes.push_back(without_ones(c.mesh));
   const auto shapes = shapes_on(work, meshes, how.training, double(how.batch));
   double flop = 0;
   for (const Layer& layer : work.layers) flop += 6 * layer.macs * double(how.batch);
-  std::string out = fmt::format("Would rehearse {} on {} ({}), {} rank{}, mini-batch {}:\n", work.name,
-                                facts.name, facts.libraries, ranks, ranks == 1 ? "" : "s", how.batch);
+  std::string out = fmt::format("Would rehearse {} on {}, {} rank{}, mini-batch {}:\n", work.name,
+                                device_text(facts), ranks, ranks == 1 ? "" : "s", how.batch);
   for (const Candidate& c : candidates)
     out += fmt::format("  {:14} {}\n", c.strategy.text, grid_text(c.mesh, false));
   out += fmt::format(

@@ -14,6 +14,6 @@ std::string rehearsal_text(const std::string& format, Style style, const Session
 
 /// What would be run.
 std::string rehearsal_plan(const Workload& work, const std::vector<Candidate>& candidates,
-                           const RehearsalOptions& how, Device& device, int ranks);
+                           const RehearsalOptions& how, const DeviceFacts& facts, int ranks);
 
 }  // namespace paradl::calibrate

@@ -47,7 +47,8 @@ int run(const Session& session, Words& words) {
   const double require_each =
       words.require_each.empty() ? 0 : read_number("require-each", words.require_each, 0, 100);
   const Training training = read_training(options);
-  const Bench bench = open_bench(words.backend, training.precision);
+  const Bench bench =
+      open_bench(words.backend, training.precision, words.dry_run ? Absent::allowed : Absent::refused);
   Communicator& ranks = bench.between_devices();
   const int nodes = 1 + std::ranges::max(ranks.nodes());
 
@@ -66,7 +67,7 @@ int run(const Session& session, Words& words) {
         std::make_shared<Profile>(read_profile(session.catalog.find("profiles", options.get("profile"))));
   const auto candidates = read_candidates(words, work, ranks.size(), double(how.batch));
   if (words.dry_run) {
-    if (bench.speaks()) print(rehearsal_plan(work, candidates, how, *bench.device, ranks.size()));
+    if (bench.speaks()) print(rehearsal_plan(work, candidates, how, bench.facts(), ranks.size()));
     return answered;
   }
   Progress progress(session, bench.speaks());
