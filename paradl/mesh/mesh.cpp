@@ -82,6 +82,9 @@ Path climb(const Lines& lines, double gpus, const Machine& machine, FlowsOut flo
   return path;
 }
 
+/// Who sends and receives at once does both on one cable where its directions share the bandwidth.
+double ways(const Machine& machine) { return machine.half_duplex ? 2 : 1; }
+
 }  // namespace
 
 double Mesh::gpus() const {
@@ -103,7 +106,7 @@ Path group_path(const Mesh& mesh, AxisSet set, const Machine& machine) {
   // group that are neighbours in the unit, only the last sends out of it.
   return climb(lines, gpus, machine, [&](double unit, double subgroup) {
     const double neighbours = std::max(1.0, lines.product(fitting, unit) / subgroup);
-    return std::min(gpus, unit) / neighbours;
+    return ways(machine) * std::min(gpus, unit) / neighbours;
   });
 }
 
@@ -118,7 +121,9 @@ Path neighbour_path(const Mesh& mesh, int axis, int dim, const Machine& machine)
       lines.line[0].stride *= parts.cut[later];
   }
   const double stride = lines.line[0].stride;
-  return climb(lines, mesh.gpus(), machine, [&](double unit, double) { return std::min(stride, unit); });
+  const double both = dim >= 0 ? ways(machine) : 1;  // halos go both ways, what a stage passes on does not
+  return climb(lines, mesh.gpus(), machine,
+               [&](double unit, double) { return both * std::min(stride, unit); });
 }
 
 Mesh without_ones(const Mesh& mesh) {

@@ -32,6 +32,16 @@ TEST_CASE("four groups that leave a node through two ports share each: phi = 2")
   CHECK(group_path(mesh_of("data", "4"), axis_bit(0), machine).outermost().phi == 1);
 }
 
+TEST_CASE("where both directions of a cable share its bandwidth, who sends and receives has half of it") {
+  Machine machine = two_level_machine();
+  machine.half_duplex = true;
+  const Path ring = group_path(mesh_of("data+filter", "16x4"), axis_bit(0), machine);
+  CHECK(ring.hop[1].phi == 4);
+  CHECK(group_path(mesh_of("data", "4"), axis_bit(0), machine).outermost().phi == 2);
+  CHECK(neighbour_path(mesh_of("spatial", "4"), 0, 0, machine).outermost().phi == 2);  // halos: both ways
+  CHECK(neighbour_path(mesh_of("layer", "4"), 0, -1, machine).outermost().phi == 1);   // one way at a time
+}
+
 TEST_CASE("a group over several nodes climbs both levels") {
   const Machine machine = two_level_machine();
   const Path path = group_path(mesh_of("data", "64"), axis_bit(0), machine);
