@@ -56,6 +56,11 @@ class Communicator {
   std::vector<float> scratch_;
 };
 
+/// Whether it is so on any rank. All ranks call it, and all learn.
+inline bool on_any(Communicator& ranks, bool mine) {
+  return std::ranges::max(ranks.gather(mine ? 1 : 0)) > 0;
+}
+
 /// One rank alone, which may send to itself.
 std::unique_ptr<Communicator> make_single_rank();
 

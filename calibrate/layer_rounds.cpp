@@ -38,7 +38,7 @@ class Rounds {
     watch.look();
     while (out_.rounds < options_.rule.rounds && any_open()) {
       const bool late = out_.rounds > 0 && ranks_.now() - start >= options_.rule.time;
-      if (agreed(late) || !round()) break;
+      if (on_any(ranks_, late) || !round()) break;
       ++out_.rounds;
       watch.look();
       keep();
@@ -51,7 +51,6 @@ class Rounds {
   }
 
  private:
-  bool agreed(bool mine) { return std::ranges::max(ranks_.gather(mine ? 1 : 0)) > 0; }
   bool open(const State& s) const { return !s.refused && !s.settled; }
   bool any_open() const {
     return std::ranges::any_of(states_, [&](const State& s) { return open(s); });
@@ -61,7 +60,7 @@ class Rounds {
   bool round() {
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       if (!open(states_[i])) continue;
-      if (agreed(options_.stop && options_.stop())) {
+      if (on_any(ranks_, options_.stop && options_.stop())) {
         out_.interrupted = true;
         return false;
       }
@@ -79,7 +78,7 @@ class Rounds {
       timer = LayerTimer::make(device_, shapes_[i], options_.optimizer);
     } catch (const std::bad_alloc&) {
     }
-    if (agreed(!timer)) {
+    if (on_any(ranks_, !timer)) {
       state.refused = true;
       return;
     }
@@ -97,7 +96,7 @@ class Rounds {
     const bool enough = state.turns.size() >= least_turns && state.rounds >= least_rounds &&
                         (state.spent >= options_.rule.least || state.turns.size() >= most_turns) &&
                         state.time.noise <= options_.rule.noise;
-    state.settled = !agreed(!enough);
+    state.settled = !on_any(ranks_, !enough);
   }
 
   double share() const {

@@ -97,7 +97,8 @@ PassTimes LayerTimer::turn() {
 }
 
 void time_layers(Device& device, std::span<const LocalLayer> layers, Optimizer optimizer, int turns,
-                 const std::function<void(const LocalLayer&, const std::vector<PassTimes>&)>& measured) {
+                 const std::function<void(const LocalLayer&, const std::vector<PassTimes>&)>& measured,
+                 const std::function<bool()>& stop) {
   constexpr Bytes most{1e9};  // so many at once: a large network does not fit whole, in all its cuts
   struct Entry {
     LocalLayer layer;
@@ -107,14 +108,17 @@ void time_layers(Device& device, std::span<const LocalLayer> layers, Optimizer o
   for (std::size_t next = 0; next < layers.size();) {
     std::vector<Entry> set;
     for (Bytes used; next < layers.size() && (set.empty() || used < most); ++next) {
+      if (stop && stop()) return;
       auto timer = LayerTimer::make(device, layers[next], optimizer);
       if (!timer) continue;
       used += timer->memory();
       timer->turn();  // first touches
       set.push_back({layers[next], std::move(timer), {}});
     }
-    for (int t = 0; t < turns; ++t)
+    for (int t = 0; t < turns; ++t) {
+      if (stop && stop()) return;
       for (Entry& entry : set) entry.times.push_back(entry.timer->turn());
+    }
     for (const Entry& entry : set) measured(entry.layer, entry.times);
   }
 }

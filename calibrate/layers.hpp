@@ -41,7 +41,8 @@ class LayerTimer {
 /// have left them and not as it did itself. `measured` gets the turns of each layer that the back end can
 /// run.
 void time_layers(Device& device, std::span<const LocalLayer> layers, Optimizer optimizer, int turns,
-                 const std::function<void(const LocalLayer&, const std::vector<PassTimes>&)>& measured);
+                 const std::function<void(const LocalLayer&, const std::vector<PassTimes>&)>& measured,
+                 const std::function<bool()>& stop = {});
 
 /// The medians of some turns, pass by pass, and the noise of the least steady pass that matters.
 PassTimes median_of(const std::vector<PassTimes>& turns);

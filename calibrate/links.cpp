@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace paradl::calibrate {
@@ -101,11 +102,33 @@ struct Cell {
   Group* group = nullptr;
   std::size_t items = 0;
   Stopping stopping;
-  int repetitions = 0;  // in one sample; zero: not run yet
+  std::optional<LinkPoint> known = {};  // from an earlier run
+  int repetitions = 0;                  // in one sample; zero: not run yet
   bool left_out = false;
 
-  bool open() const { return !left_out && !stopping.done(); }
+  bool open() const { return !known && !left_out && !stopping.done(); }
+  int ranks() const { return operation == LinkOperation::point_to_point ? 2 : group->size; }
+  Bytes bytes() const { return Bytes{4.0 * double(items)}; }
+  std::optional<LinkPoint> point() const {
+    if (known) return known;
+    const Measured result = stopping.result();
+    if (result.samples == 0) return std::nullopt;
+    return LinkPoint{.operation = operation,
+                     .level = group->level,
+                     .ranks = ranks(),
+                     .bytes = bytes(),
+                     .seconds = result.median,
+                     .noise = result.noise};
+  }
 };
+
+std::optional<LinkPoint> find_known(const std::vector<LinkPoint>& known, const Cell& cell) {
+  for (const LinkPoint& p : known)
+    if (p.operation == cell.operation && p.level == cell.group->level && p.ranks == cell.ranks() &&
+        p.bytes == cell.bytes())
+      return p;
+  return std::nullopt;
+}
 
 std::vector<Cell> make_cells(std::vector<Group>& groups, const LinkOptions& options) {
   std::vector<Cell> cells;
@@ -119,6 +142,7 @@ std::vector<Cell> make_cells(std::vector<Group>& groups, const LinkOptions& opti
       for (LinkOperation operation : options.operations)
         cells.push_back({operation, &group, items, Stopping(options.rule)});
   }
+  for (Cell& cell : cells) cell.known = find_known(options.known, cell);
   return cells;
 }
 
@@ -167,7 +191,9 @@ class Session {
 void leave_out_larger(std::vector<Cell>& cells, const Cell& cell, const LinkOptions& options,
                       std::size_t series) {
   const double part = options.time.base() / double(series) / 2;
-  const double seconds = cell.stopping.result().median.base();
+  const auto point = cell.point();
+  if (!point) return;
+  const double seconds = point->seconds.base();
   const double needed = seconds * options.factor * (options.rule.warm_up + options.rule.least);
   if (needed <= part) return;
   for (Cell& other : cells)
@@ -182,7 +208,7 @@ Buffer host_memory(std::size_t items) {
   return {std::shared_ptr<float>(memory, memory->data()), items};
 }
 
-std::vector<LinkPoint> measure_links(Communicator& ranks, const LinkOptions& options) {
+LinkMeasurement measure_links(Communicator& ranks, const LinkOptions& options) {
   constexpr int samples_a_round = 3;
   std::vector<Group> groups = make_groups(ranks);
   std::vector<Cell> cells = make_cells(groups, options);
@@ -191,10 +217,12 @@ std::vector<LinkPoint> measure_links(Communicator& ranks, const LinkOptions& opt
   const Seconds start = ranks.now();
   const auto spent = [&] { return ranks.gather((ranks.now() - start).base()).front(); };  // of rank 0, on all
 
+  LinkMeasurement out;
   bool first_round = true, in_time = true;
-  for (bool any = true; any && in_time; first_round = false) {
+  for (bool any = true; any && in_time && !out.interrupted; first_round = false) {
     any = false;
     for (Cell& cell : cells) {
+      if ((out.interrupted = on_any(ranks, options.stop && options.stop()))) break;
       for (int i = 0; i < samples_a_round + first_round && cell.open(); ++i) session.sample(cell);
       any |= cell.open();
       if (first_round) leave_out_larger(cells, cell, options, series);
@@ -206,18 +234,9 @@ std::vector<LinkPoint> measure_links(Communicator& ranks, const LinkOptions& opt
     }
   }
 
-  std::vector<LinkPoint> points;
-  for (const Cell& cell : cells) {
-    const Measured result = cell.stopping.result();
-    if (result.samples == 0) continue;
-    points.push_back({.operation = cell.operation,
-                      .level = cell.group->level,
-                      .ranks = cell.operation == LinkOperation::point_to_point ? 2 : cell.group->size,
-                      .bytes = Bytes{4.0 * double(cell.items)},
-                      .seconds = result.median,
-                      .noise = result.noise});
-  }
-  return points;
+  for (const Cell& cell : cells)
+    if (const auto point = cell.point()) out.points.push_back(*point);
+  return out;
 }
 
 }  // namespace paradl::calibrate

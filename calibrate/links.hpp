@@ -27,12 +27,21 @@ struct LinkOptions {
   std::function<Buffer(std::size_t items)> allocate = host_memory;
   /// Called on rank 0 after each round with the share that is done.
   std::function<void(double share)> progress;
+  /// Asked between samples; where one rank says yes, all stop.
+  std::function<bool()> stop;
+  /// Measured before: those are not measured again.
+  std::vector<LinkPoint> known;
+};
+
+struct LinkMeasurement {
+  std::vector<LinkPoint> points;  // the known ones among them
+  bool interrupted = false;
 };
 
 /// Measures the links of each level: within the first node, between the first ranks of all nodes, and across
 /// all ranks where nodes have several. All ranks call it and all get the same points. Sizes and operations
 /// take turns in rounds, so that a machine that slows down for a while slows all of them down alike; ranks
 /// start together, and the slowest counts.
-std::vector<LinkPoint> measure_links(Communicator& ranks, const LinkOptions& options = {});
+LinkMeasurement measure_links(Communicator& ranks, const LinkOptions& options = {});
 
 }  // namespace paradl::calibrate

@@ -11,6 +11,7 @@
 #include "calibrate/commands/progress.hpp"
 #include "calibrate/commands/rehearsal_table.hpp"
 #include "calibrate/commands/rehearse_job.hpp"
+#include "calibrate/kept_points.hpp"
 #include "calibrate/profile_file.hpp"
 #include "calibrate/rehearse/survey.hpp"
 #include "paradl/core/format.hpp"
@@ -35,20 +36,13 @@ struct Plan {
   std::int64_t batch = 1;
 };
 
-/// Buffers as large as any that will be sent: all gradients, or the largest activation.
-Bytes largest_buffer(const Workload& work, double batch) {
-  double items = work.parameters();
-  for (const Layer& layer : work.layers) items = std::max(items, layer.y.items() * batch);
-  return std::clamp(items * Bytes{4}, Bytes{1e6}, Bytes{256e6});
-}
-
 Plan read_plan(const Session& session, const Words& words, const Bench& bench) {
   Plan plan{.work = load_model(session.catalog, words.model).second};
   const int ranks = bench.ranks->size(), nodes = 1 + std::ranges::max(bench.ranks->nodes());
   plan.system = find_target(session, words.name, "");
   plan.batch = read_samples(words.options, plan.work, ranks, nodes);
   plan.links.time = read_seconds("link-time", words.link_time);
-  plan.links.most = largest_buffer(plan.work, double(plan.batch));
+  plan.links.most = std::clamp(largest_buffer(plan.work, plan.batch), Bytes{1e6}, Bytes{256e6});
   plan.layers.training = read_training(words.options);
   plan.layers.rule = words.rule.read();
   plan.layers.model = plan.work.name;
@@ -92,26 +86,31 @@ std::string plan_text(const Plan& plan, const Bench& bench) {
                            plan.layers.path);
 }
 
-/// Links and the device, written to the system file.
-void write_system(const Session& session, const Bench& bench, const Plan& plan) {
+/// Links and the device, written to the system file. Their points are kept until all is done. False if it was
+/// interrupted.
+bool write_system(const Session& session, const Bench& bench, const Plan& plan, const KeptPoints& kept) {
   const auto nodes = bench.ranks->nodes();
-  std::vector<MeasuredLevel> levels;
-  if (nodes.size() > 1)
-    levels = measured_levels(run_links(session, bench, plan.links), nodes);
-  else
-    levels = {{.name = std::string(level_node), .size = 1, .fits = {}}};
+  std::vector<MeasuredLevel> levels{{.name = std::string(level_node), .size = 1, .fits = {}}};
+  if (nodes.size() > 1) {
+    const LinkMeasurement links = run_links(session, bench, plan.links, kept);
+    if (links.interrupted) return false;
+    if (bench.speaks()) kept.write(links.points);
+    levels = measured_levels(links.points, nodes);
+  }
   // All ranks at once, as they share what they measure.
   const DeviceSpec device = measure_device(*bench.device, int(std::ranges::count(nodes, 0)));
-  if (!bench.speaks()) return;
+  if (!bench.speaks()) return true;
   make_folder_of(plan.system.path);
   replace_file(plan.system.path, target_text(plan.system, levels, device, provenance_of(bench)));
   print(fmt::format("Wrote {}\n{}\n", plan.system.path, links_summary(levels)));
+  return true;
 }
 
 int rehearse_all(const Session& session, const Bench& bench, const Plan& plan) {
   RehearsalOptions how;
   how.training = plan.layers.training;
   how.batch = plan.batch;
+  how.stop = interrupted;
   Progress progress(session, bench.speaks());
   how.progress = [&](const std::string& what, double share) { progress.show(what, share); };
   const Rehearsal rehearsal =
@@ -122,10 +121,8 @@ int rehearse_all(const Session& session, const Bench& bench, const Plan& plan) {
     print("\n" +
           rehearsal_text("text", session.style(), session, plan.work, how, rehearsal, bench.ranks->size()));
   }
-  return std::ranges::all_of(rehearsal.results,
-                             [](const Rehearsed& r) { return r.correct || !r.refused.empty(); })
-             ? answered
-             : answered_no;
+  if (rehearsal.interrupted) return exit_interrupted;
+  return all_right(rehearsal) ? answered : answered_no;
 }
 
 int run(const Session& session, Words& words) {
@@ -144,7 +141,8 @@ int run(const Session& session, Words& words) {
   }
   note_interrupts();
   const int ranks = bench.ranks->size();
-  write_system(session, bench, plan);
+  const KeptPoints kept(plan.system.path, provenance_of(bench).tool);
+  if (!write_system(session, bench, plan, kept)) return exit_interrupted;
   const LayerOutcome layers = run_layers(session, bench, plan.layers);
   if (bench.speaks()) {
     print(layer_summary(plan.layers, layers));
@@ -158,6 +156,8 @@ int run(const Session& session, Words& words) {
     if (bench.speaks()) print("\n" + contention_text(contention, session.style()));
     code = rehearse_all(session, bench, plan);
   }
+  if (code == exit_interrupted) return code;
+  if (bench.speaks()) kept.remove();
   if (bench.speaks())
     print(fmt::format("\nWrote {} and {}. Use them:\n  paradl advise {} --on {} -p {} -b {} --profile {}\n",
                       plan.system.path, plan.layers.path, words.model, plan.system.name, ranks, plan.batch,
@@ -179,7 +179,7 @@ void define_all(const Arguments& root, Session& session, Action& action) {
   command.flag("--dry-run", words->dry_run, {.help = "what would be measured, and about how long it takes"});
   words->rule.define(command);
   words->options.define_only(command, {"batch", "precision", "optimizer"}, "refused: names decide");
-  command.footer(R"(Ctrl-C keeps the layers that were measured, and the next run goes on from there.
+  command.footer(R"(Ctrl-C keeps the links and layers that were measured, and the next run goes on from there.
 
 Examples:
   paradl-calibrate all laptop --model tiny-cnn -b 16 --dry-run

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "calibrate/commands/interrupt.hpp"
 #include "calibrate/commands/progress.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/core/units.hpp"
@@ -33,21 +34,29 @@ LinkTarget find_target(const Session& session, const std::string& name, const st
   return out;
 }
 
-std::vector<LinkPoint> run_links(const Session& session, const Bench& bench, LinkOptions options) {
+LinkMeasurement run_links(const Session& session, const Bench& bench, LinkOptions options,
+                          const KeptPoints& kept) {
   Communicator& ranks = bench.between_devices();
   Progress progress(session, bench.speaks());
   options.progress = [&](double share) { progress.show("links", share); };
   if (bench.links) options.allocate = [&](std::size_t items) { return bench.device->allocate(items); };
+  options.stop = interrupted;
+  options.known = kept.read();
   LoadWatch watch;
   watch.look();
-  auto points = measure_links(ranks, options);
+  auto out = measure_links(ranks, options);
   watch.look();
   progress.clear();
-  if (bench.speaks()) {
-    for (const std::string& warning : watch.warnings()) hint(session, "warning: " + warning);
-    warn_of_links(session, fit_links(points));
+  if (!bench.speaks()) return out;
+  for (const std::string& warning : watch.warnings()) hint(session, "warning: " + warning);
+  if (out.interrupted) {
+    kept.write(out.points);
+    hint(session, fmt::format("interrupted: what was measured is in {}, and the next run goes on from there",
+                              kept.path()));
+  } else {
+    warn_of_links(session, fit_links(out.points));
   }
-  return points;
+  return out;
 }
 
 std::string target_text(const LinkTarget& target, std::vector<MeasuredLevel> levels,

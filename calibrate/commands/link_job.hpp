@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "calibrate/commands/bench.hpp"
+#include "calibrate/kept_points.hpp"
 #include "calibrate/links.hpp"
 #include "calibrate/system_file.hpp"
 #include "paradl/cli/command.hpp"
@@ -17,8 +18,10 @@ struct LinkTarget {
 };
 LinkTarget find_target(const Session& session, const std::string& name, const std::string& path);
 
-/// Measures links on all ranks, with a line of progress. UsageError on one rank.
-std::vector<LinkPoint> run_links(const Session& session, const Bench& bench, LinkOptions options);
+/// Measures links on all ranks, with a line of progress; goes on from what an interrupted run kept, and keeps
+/// what it has if it is interrupted itself.
+LinkMeasurement run_links(const Session& session, const Bench& bench, LinkOptions options,
+                          const KeptPoints& kept);
 
 /// The text of the target: its own with the levels changed, or a new one with this device.
 std::string target_text(const LinkTarget& target, std::vector<MeasuredLevel> levels,

@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/commands/commands.hpp"
+#include "calibrate/commands/interrupt.hpp"
 #include "calibrate/commands/layer_job.hpp"
 #include "calibrate/commands/link_job.hpp"
+#include "calibrate/kept_points.hpp"
 #include "calibrate/logs.hpp"
 #include "calibrate/rehearse/survey.hpp"
 #include "paradl/cli/ranges.hpp"
@@ -91,14 +93,7 @@ std::string answer(const std::string& format, Style style, const Session& sessio
     out["file"] = target.path;
     out["results"] = nlohmann::ordered_json::array();
     for (const LinkFit& fit : fits) out["results"].push_back(fit_json(fit));
-    out["points"] = nlohmann::ordered_json::array();
-    for (const LinkPoint& p : points)
-      out["points"].push_back({{"operation", link_operation_names[std::size_t(p.operation)]},
-                               {"level", p.level},
-                               {"ranks", p.ranks},
-                               {"bytes", p.bytes.base()},
-                               {"time_s", p.seconds.base()},
-                               {"noise", std::isfinite(p.noise) ? p.noise : 1.0}});
+    out["points"] = points_json(points);
     return out.dump(2) + "\n";
   }
   if (format != "text") return render_table(format, links_table(fits));
@@ -158,16 +153,21 @@ int run(const Session& session, Words& words) {
     if (bench.speaks()) print(plan_text(options, bench, target));
     return answered;
   }
-  const auto points = run_links(session, bench, options);
+  note_interrupts();
+  const KeptPoints kept(target.path, provenance_of(bench).tool);
+  const auto [points, was_interrupted] = run_links(session, bench, options, kept);
+  if (was_interrupted) return exit_interrupted;
   const auto nodes = bench.ranks->nodes();
   const auto levels = measured_levels(points, nodes);
   if (!bench.speaks()) return answered;
   const int on_first = int(std::ranges::count(nodes, 0));
-  return finish(
+  const int code = finish(
       session, words, target, points, levels,
       target_text(target, levels,
                   target.existing ? std::optional<DeviceSpec>{} : measure_device(*bench.device, on_first),
                   provenance_of(bench)));
+  kept.remove();
+  return code;
 }
 
 }  // namespace

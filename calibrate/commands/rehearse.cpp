@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/commands/commands.hpp"
+#include "calibrate/commands/interrupt.hpp"
 #include "calibrate/commands/progress.hpp"
 #include "calibrate/commands/rehearsal_table.hpp"
 #include "calibrate/commands/rehearse_job.hpp"
@@ -72,20 +73,24 @@ int run(const Session& session, Words& words) {
   }
   Progress progress(session, bench.speaks());
   how.progress = [&](const std::string& what, double share) { progress.show(what, share); };
+  note_interrupts();
+  how.stop = interrupted;
   const Rehearsal rehearsal = rehearse(work, candidates, how, *bench.device, ranks);
   progress.clear();
-  const bool right = std::ranges::all_of(rehearsal.results,
-                                         [](const Rehearsed& r) { return r.correct || !r.refused.empty(); });
   if (bench.speaks()) {
     for (const std::string& warning : rehearsal.warnings) hint(session, "warning: " + warning);
     deliver(session, options, [&](const std::string& format, Style style) {
       return rehearsal_text(format, style, session, work, how, rehearsal, ranks.size());
     });
   }
+  if (rehearsal.interrupted) {
+    if (bench.speaks()) hint(session, "interrupted: this is what was done until then");
+    return exit_interrupted;
+  }
   const bool close = (words.require.empty() || mean_accuracy(rehearsal) >= 0.01 * require) &&
                      (words.require_each.empty() || worst_accuracy(rehearsal) >= 0.01 * require_each) &&
                      (words.require.empty() || winner_agrees(rehearsal.results));
-  return right && close ? answered : answered_no;
+  return all_right(rehearsal) && close ? answered : answered_no;
 }
 
 }  // namespace

@@ -39,13 +39,6 @@ void use_two_way_messages(Machine& machine) {
   }
 }
 
-/// The largest buffer that is ever sent: all gradients, or the largest activation.
-Bytes largest_buffer(const Workload& work, std::int64_t batch) {
-  double items = work.parameters();
-  for (const Layer& layer : work.layers) items = std::max(items, layer.y.items() * double(batch));
-  return items * Bytes{4};
-}
-
 class Stage {  // where rehearsals take place
  public:
   Stage(const Workload& work, const std::vector<Candidate>& candidates, const RehearsalOptions& options,
@@ -55,7 +48,7 @@ class Stage {  // where rehearsals take place
         training_(rehearsal_training(options.training)),
         device_(device),
         ranks_(ranks),
-        survey_(device, ranks, options.training.optimizer) {
+        survey_(device, ranks, options.training.optimizer, options.stop) {
     for (const Candidate& c : candidates) out_.results.push_back({.candidate = c});
     pieces_ = double(candidates.size() * (options.timed ? 1 + std::size_t(options.rounds) : 1) +
                      (options.timed ? 2 * std::size_t(options.rounds) + 1 : 0));
@@ -66,11 +59,11 @@ class Stage {  // where rehearsals take place
     for (Rehearsed& r : out_.results) check(r);
     if (options_.timed) {
       LoadWatch watch;
-      for (int round = 0; round < options_.rounds; ++round) {
+      for (int round = 0; round < options_.rounds && !stopped(); ++round) {
         watch.look();
         measure();
         for (Rehearsed& r : out_.results)
-          if (r.refused.empty()) time(r);
+          if (r.refused.empty() && !stopped()) time(r);
       }
       watch.look();
       out_.warnings = watch.warnings();
@@ -83,6 +76,11 @@ class Stage {  // where rehearsals take place
   void tell(const std::string& what) {
     if (options_.progress && ranks_.rank() == 0) options_.progress(what, done_ / pieces_);
     ++done_;
+  }
+
+  bool stopped() {
+    out_.interrupted = out_.interrupted || on_any(ranks_, options_.stop && options_.stop());
+    return out_.interrupted;
   }
 
   std::set<LocalLayer> shapes() const {
@@ -102,7 +100,7 @@ class Stage {  // where rehearsals take place
       return;
     }
     tell("whole layers");
-    Survey first(device_, ranks_, training_.optimizer);
+    Survey first(device_, ranks_, training_.optimizer, options_.stop);
     first.measure_layers(shapes_on(work_, std::vector<Mesh>{{}}, training_, double(options_.batch)), 2);
     balance_ = profiled_times(std::move(balance_), work_, std::make_shared<Profile>(first.profile()),
                               double(options_.batch) / training_.micro_batches);
@@ -131,6 +129,10 @@ class Stage {  // where rehearsals take place
 
   /// Every rank compares its part with a run of its own; the worst of them counts.
   void check(Rehearsed& r) {
+    if (stopped()) {
+      r.refused = "interrupted before it was run";
+      return;
+    }
     tell(r.candidate.strategy.text);
     std::optional<Worker> worker;
     try {
@@ -141,7 +143,7 @@ class Stage {  // where rehearsals take place
       r.refused = error.what();
     }
     // All ranks run it, or none: the others would wait.
-    if (std::ranges::max(ranks_.gather(worker ? 0 : 1)) > 0) {
+    if (on_any(ranks_, !worker)) {
       if (r.refused.empty()) r.refused = "another rank cannot run its part";
       return;
     }
@@ -167,15 +169,17 @@ class Stage {  // where rehearsals take place
     std::vector<double> slowest;
     Stopwatch watch(device_);
     for (int i = 0; i < options_.iterations; ++i) {
+      if (stopped()) return;
       ranks_.barrier();
       const Seconds took = device_.time([&] { worker.iterate(watch); });
       slowest.push_back(std::ranges::max(ranks_.gather(took.base())));
     }
-    const double share = 1.0 / options_.rounds;
-    r.measured += share * Seconds{median(slowest)};
+    const double share = 1.0 / ++r.rounds;
+    r.measured += share * (Seconds{median(slowest)} - r.measured);
     for (std::size_t t = 0; t < terms; ++t) {
       const auto all = ranks_.gather(watch.spent()[t].base() / options_.iterations);
-      r.spent[t] += share * Seconds{std::accumulate(all.begin(), all.end(), 0.0) / double(all.size())};
+      const Seconds mean{std::accumulate(all.begin(), all.end(), 0.0) / double(all.size())};
+      r.spent[t] += share * (mean - r.spent[t]);
     }
   }
 
@@ -190,12 +194,13 @@ class Stage {  // where rehearsals take place
   }
 
   void project() {
+    if (std::ranges::none_of(out_.results, [](const Rehearsed& r) { return r.rounds > 0; })) return;
     out_.machine = options_.machine ? *options_.machine : measured_machine();
     LayerTimes times = balance_;
     times.profile = options_.profile ? options_.profile : std::make_shared<Profile>(survey_.profile());
     times.source = options_.profile ? "profile " + options_.profile->name() : "measured beside the runs";
     for (Rehearsed& r : out_.results) {
-      if (!r.refused.empty()) continue;
+      if (r.rounds == 0) continue;
       Machine machine = *out_.machine;
       if (!options_.machine && cuts_space(r.candidate.mesh)) use_two_way_messages(machine);
       const Setting setting{work_, machine, times, training_};
@@ -219,6 +224,12 @@ class Stage {  // where rehearsals take place
 };
 
 }  // namespace
+
+Bytes largest_buffer(const Workload& work, std::int64_t batch) {
+  double items = work.parameters();
+  for (const Layer& layer : work.layers) items = std::max(items, layer.y.items() * double(batch));
+  return items * Bytes{4};
+}
 
 double Rehearsed::accuracy() const {
   if (!timed()) return 0;
@@ -257,6 +268,11 @@ bool winner_agrees(const std::vector<Rehearsed>& results, double tie) {
     if (!projected || r.projection->iteration() < projected->projection->iteration()) projected = &r;
   }
   return !fastest || (1 - tie) * projected->measured <= fastest->measured;
+}
+
+bool all_right(const Rehearsal& rehearsal) {
+  return std::ranges::all_of(rehearsal.results,
+                             [](const Rehearsed& r) { return r.correct || !r.refused.empty(); });
 }
 
 double mean_accuracy(const Rehearsal& rehearsal) {

@@ -32,6 +32,8 @@ struct RehearsalOptions {
   std::shared_ptr<const Profile> profile;
   /// Called on rank 0 before each piece of work.
   std::function<void(const std::string& what, double share)> progress;
+  /// Asked before each piece of work; where one rank says yes, all stop.
+  std::function<bool()> stop;
 };
 
 /// What came of one candidate.
@@ -42,6 +44,7 @@ struct Rehearsed {
   bool correct = false;
   Seconds measured;                      // an iteration, on the slowest rank
   std::array<Seconds, terms> spent{};    // of it, on average over ranks
+  int rounds = 0;                        // in which it was timed
   std::optional<Projection> projection;  // none if not timed
   bool timed() const { return projection && projection->cost; }
   double accuracy() const;  // 1 - |projected - measured| / measured, not below zero
@@ -52,7 +55,11 @@ struct Rehearsal {
   LayerTimes times;                   // what the projections rest on
   std::optional<Machine> machine;     // likewise; with the links that were measured
   std::vector<std::string> warnings;  // other load on the machine
+  bool interrupted = false;
 };
+
+/// The largest buffer that is ever sent: all gradients, or the largest activation.
+Bytes largest_buffer(const Workload& work, std::int64_t batch);
 
 /// Runs every candidate, checks it against a run on one PE, and projects it. All ranks call it, and all get
 /// the same answer.
@@ -65,6 +72,9 @@ bool ranking_agrees(const std::vector<Rehearsed>& results, double tie = 0.05);
 
 /// Whether what was projected to be fastest is, or is within `tie` of what is.
 bool winner_agrees(const std::vector<Rehearsed>& results, double tie = 0.05);
+
+/// Whether every candidate that was run gave the result of one PE.
+bool all_right(const Rehearsal& rehearsal);
 
 /// Over the candidates that were timed; 1 if none was.
 double mean_accuracy(const Rehearsal& rehearsal);

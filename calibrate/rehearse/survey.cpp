@@ -25,9 +25,10 @@ void Survey::measure_layers(const std::set<LocalLayer>& layers, int turns) {
   const std::vector<LocalLayer> list(layers.begin(), layers.end());
   std::vector<std::pair<LocalLayer, PassTimes>> round;
   ranks_.barrier();
-  time_layers(device_, list, optimizer_, turns, [&](const LocalLayer& layer, const auto& times) {
-    round.emplace_back(layer, median_of(times));
-  });
+  time_layers(
+      device_, list, optimizer_, turns,
+      [&](const LocalLayer& layer, const auto& times) { round.emplace_back(layer, median_of(times)); },
+      [&] { return on_any(ranks_, stop_ && stop_()); });
   for (const auto& [layer, time] : round) layers_[layer].push_back(mean_over(ranks_, time));
 }
 
@@ -40,7 +41,9 @@ void Survey::measure_links(Bytes most, Seconds time) {
   options.time = time;
   options.allocate = [this](std::size_t items) { return device_.allocate(items); };
   options.rule = {.warm_up = 1, .least = 3, .most = 30, .noise = 0.05, .time = time};
-  const auto round = calibrate::measure_links(ranks_, options);
+  options.stop = stop_;
+  const auto [round, interrupted] = calibrate::measure_links(ranks_, options);
+  if (interrupted) return;
   ++link_rounds_;
   for (const LinkPoint& point : round) {
     const auto same = [&](const LinkPoint& p) {

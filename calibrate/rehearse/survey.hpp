@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
@@ -14,8 +15,9 @@ namespace paradl::calibrate {
 /// whatever speed the machine had in it. All ranks measure at the same time, as they work at the same time.
 class Survey {
  public:
-  Survey(Device& device, Communicator& ranks, Optimizer optimizer)
-      : device_(device), ranks_(ranks), optimizer_(optimizer) {}
+  /// `stop` is asked between layers and between links; where one rank says yes, all leave the rest out.
+  Survey(Device& device, Communicator& ranks, Optimizer optimizer, std::function<bool()> stop = {})
+      : device_(device), ranks_(ranks), optimizer_(optimizer), stop_(std::move(stop)) {}
 
   /// One round over these layers: some turns of each.
   void measure_layers(const std::set<LocalLayer>& layers, int turns);
@@ -30,6 +32,7 @@ class Survey {
   Device& device_;
   Communicator& ranks_;
   Optimizer optimizer_;
+  std::function<bool()> stop_;
   std::map<LocalLayer, std::vector<PassTimes>> layers_;  // by round
   std::vector<LinkPoint> points_;                        // averaged over rounds
   int link_rounds_ = 0;

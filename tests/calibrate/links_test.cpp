@@ -1,6 +1,7 @@
 #include "calibrate/links.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <mutex>
 
@@ -23,7 +24,7 @@ FakeNetwork known() {
 std::vector<LinkPoint> measured_on(const FakeNetwork& network, int ranks, const LinkOptions& options) {
   std::vector<std::vector<LinkPoint>> all(static_cast<std::size_t>(ranks));
   run_threads(network, ranks,
-              [&](Communicator& c) { all[std::size_t(c.rank())] = measure_links(c, options); });
+              [&](Communicator& c) { all[std::size_t(c.rank())] = measure_links(c, options).points; });
   for (const auto& points : all) {
     REQUIRE(points.size() == all[0].size());
     for (std::size_t i = 0; i < points.size(); ++i) CHECK(points[i].seconds == all[0][i].seconds);
@@ -54,6 +55,34 @@ TEST_CASE("links: points in the terms of each operation's ring") {
   CHECK(at(LinkOperation::point_to_point).messages == 1);
   CHECK(at(LinkOperation::point_to_point).bytes == 400);
   CHECK(at(LinkOperation::point_to_point).size == 400);
+}
+
+TEST_CASE("links: an interrupted run keeps what it has, and the next one measures the rest") {
+  LinkOptions options{.most = Bytes{1e6}, .factor = 16, .sample = Seconds{0}};
+  LinkMeasurement first, second;
+  std::vector<LinkPoint> whole = measured_on(known(), 4, options);
+
+  std::atomic<int> asked = 0;
+  options.stop = [&] { return ++asked > 100; };
+  run_threads(known(), 4, [&](Communicator& c) {
+    auto mine = measure_links(c, options);
+    if (c.rank() == 0) first = std::move(mine);
+  });
+  CHECK(first.interrupted);
+  REQUIRE(!first.points.empty());
+  CHECK(first.points.size() < whole.size());
+
+  options.stop = {};
+  options.known = first.points;
+  for (LinkPoint& p : options.known) p.seconds = Seconds{77};  // to be known again
+  run_threads(known(), 4, [&](Communicator& c) {
+    auto mine = measure_links(c, options);
+    if (c.rank() == 0) second = std::move(mine);
+  });
+  CHECK(!second.interrupted);
+  CHECK(second.points.size() >= first.points.size());
+  CHECK(std::ranges::count(second.points, Seconds{77}, &LinkPoint::seconds) ==
+        std::ptrdiff_t(first.points.size()));
 }
 
 TEST_CASE("links: every operation finds the alpha and beta of its level") {

@@ -23,7 +23,7 @@ bool links(Communicator& ranks) {
   LinkOptions options{.most = Bytes{256e3}, .factor = 8, .time = Seconds{3}};
   options.rule.time = Seconds{0.05};
   options.rule.most = 12;
-  const auto points = measure_links(ranks, options);
+  const auto points = measure_links(ranks, options).points;
   double sum = 0;
   for (const LinkPoint& point : points) sum += point.seconds.base();
   bool right = true;
