@@ -130,7 +130,7 @@ std::string links_summary(const std::vector<MeasuredLevel>& levels) {
 void warn_of_links(const Session& session, const std::vector<LinkFit>& fits) {
   constexpr double far_off = 0.2;
   constexpr std::size_t few = 6;
-  std::vector<std::string> off, short_of;
+  std::vector<std::string> off, short_of, flat;
   for (const LinkFit& fit : fits) {
     std::size_t points = 0;
     for (const RangeFit& range : fit.ranges) points += range.line.points;
@@ -138,12 +138,18 @@ void warn_of_links(const Session& session, const std::vector<LinkFit>& fits) {
         fmt::format("{} ({})", link_operation_names[std::size_t(fit.operation)], fit.level);
     if (points < few) short_of.push_back(name);
     if (points >= few && fit.mean_error > far_off) off.push_back(name);
+    if (!(fit.ranges.back().line.beta.value > 0)) flat.push_back(name);
   }
   if (!off.empty())
     hint(session,
          fmt::format("warning: measured times scatter by more than 20 % around the fit of {}; another "
                      "process may be using the machine",
                      fmt::join(off, ", ")));
+  if (!flat.empty())
+    hint(session,
+         fmt::format("warning: {} did not take longer with larger buffers, so that no bandwidth can be "
+                     "told; measure again on a calm machine, or with a larger --max-size",
+                     fmt::join(flat, ", ")));
   if (!short_of.empty())
     hint(session, fmt::format("warning: there was time for few sizes of {}. Give it more: --time 120s, or "
                               "fewer --operations",

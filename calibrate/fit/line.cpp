@@ -110,7 +110,7 @@ class Cuts {
     for (std::size_t ranges = 1; ranges <= most_; ++ranges) {
       for (std::size_t end = 1; end <= n; ++end)
         for (std::size_t first = 0; first < end; ++first) {
-          if (price[ranges - 1][first] == never || !allowed(first, end)) continue;
+          if (price[ranges - 1][first] == never || !allowed(first, end) || !can_go_on(first, end)) continue;
           const double total = price[ranges - 1][first] + priced(first, end, error);
           if (total < price[ranges][end]) {
             price[ranges][end] = total;
@@ -140,6 +140,11 @@ class Cuts {
  private:
   bool allowed(std::size_t first, std::size_t last) const {
     return last - first >= data_.least || (first == 0 && last == data_.count());
+  }
+  /// The last range has no end: a line that does not rise would promise any bandwidth. A burst of other load
+  /// makes one.
+  bool can_go_on(std::size_t first, std::size_t last) const {
+    return first == 0 || last < data_.count() || line(first, last).beta.value > 0;
   }
   template <class Error>
   double priced(std::size_t first, std::size_t last, Error error) const {

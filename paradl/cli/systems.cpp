@@ -101,6 +101,23 @@ Table level_lines(const SystemSpec& spec, const Machine& machine) {
   return table;
 }
 
+/// What was measured of its links, by operation and size of the buffer.
+Table measured_lines(const SystemSpec& spec) {
+  Table table{.columns = {{"level", "level", Holds::text, 9},
+                          {"operation", "operation", Holds::text, 9},
+                          {"from", "from", Holds::message, 8},
+                          {"below", "below", Holds::message, 8},
+                          {"latency", "latency", Holds::seconds, 8},
+                          {"bandwidth", "bandwidth", Holds::bandwidth, 8}}};
+  for (const LevelSpec& level : spec.levels)
+    for (const MeasuredLinkSpec& link : level.measured)
+      table.rows.push_back(
+          {.values = {level.name, std::string(link_operation_names[std::size_t(link.operation)]),
+                      link.from.base(), std::isfinite(link.below.base()) ? Value{link.below.base()} : Value{},
+                      link.latency.base(), link.bandwidth.base()}});
+  return table;
+}
+
 Json device_json(const DeviceSpec& device) {
   Json peak = Json::object();
   for (std::size_t i = 0; i < precision_names.size(); ++i)
@@ -111,14 +128,25 @@ Json device_json(const DeviceSpec& device) {
           {"peak_flops_per_s", std::move(peak)}};
 }
 
+Json measured_json(const MeasuredLinkSpec& link) {
+  Json out{{"operation", link_operation_names[std::size_t(link.operation)]},
+           {"from_bytes", link.from.base()}};
+  if (std::isfinite(link.below.base())) out["below_bytes"] = link.below.base();
+  out["latency_s"] = link.latency.base();
+  out["bandwidth_bytes_per_s"] = link.bandwidth.base();
+  return out;
+}
+
 Json level_json(const LevelSpec& spec, const Level& level) {
-  return {{"name", spec.name},
-          {"size", spec.size},
-          {"gpus", std::llround(level.gpus)},
-          {"latency_s", spec.latency.base()},
-          {"bandwidth_bytes_per_s", spec.bandwidth.base()},
-          {"ports", level.ports},
-          {"oversubscription", spec.oversubscription}};
+  Json out{{"name", spec.name},
+           {"size", spec.size},
+           {"gpus", std::llround(level.gpus)},
+           {"latency_s", spec.latency.base()},
+           {"bandwidth_bytes_per_s", spec.bandwidth.base()},
+           {"ports", level.ports},
+           {"oversubscription", spec.oversubscription}};
+  for (const MeasuredLinkSpec& link : spec.measured) out["measured"].push_back(measured_json(link));
+  return out;
 }
 
 Json host_json(const HostSpec& host) {
@@ -157,13 +185,17 @@ Json system_json(const SystemSpec& spec, const Machine& machine) {
 Listing show_system(const Session& session, const std::string& name) {
   const SystemSpec spec = session.catalog.system(name);
   const Machine machine = build_machine(spec);
-  return {.sections = {{title_line(spec.name, spec.summary), system_facts(spec, machine)},
-                       {"", level_lines(spec, machine)}},
-          .main = 1,
-          .after =
-              "A level joins units of the level before it (GPUs at first); each unit leaves through so many "
-              "ports.\n",
-          .json = json_text(system_json(spec, machine))};
+  Listing out{.sections = {{title_line(spec.name, spec.summary), system_facts(spec, machine)},
+                           {"", level_lines(spec, machine)}},
+              .main = 1,
+              .after =
+                  "A level joins units of the level before it (GPUs at first); each unit leaves through "
+                  "so many ports.\n",
+              .json = json_text(system_json(spec, machine))};
+  if (Table measured = measured_lines(spec); !measured.rows.empty()) {
+    out.sections.push_back({"measured, of one message of the operation's ring", std::move(measured)});
+  }
+  return out;
 }
 
 }  // namespace

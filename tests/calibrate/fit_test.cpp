@@ -172,6 +172,16 @@ TEST_CASE("fit: phi of noisy data with outliers, within 2 %") {
 TEST_SUITE("reference") {
   // Collectives of V100, A100 and H100 machines, measured by others. One line over all sizes is 6 to 30 %
   // off.
+  TEST_CASE("ranges: the last one rises, whatever a burst of other load did to the largest sizes") {
+    std::vector<Observation> points;
+    for (double m = 8; m <= 1 << 22; m *= 2)
+      points.push_back({.bytes = m, .seconds = 1e-6 + m / 4e9, .size = m});
+    for (std::size_t i = points.size() - 5; i < points.size(); ++i) points[i].seconds = 9e-3;  // flat
+    const auto ranges = fit_ranges(points);
+    CHECK(ranges.back().line.beta.value > 0);
+    CHECK(ranges.front().line.alpha.value == doctest::Approx(1e-6).epsilon(0.02));
+  }
+
   TEST_CASE("fit: ranges follow measured collectives") {
     std::ifstream file(std::string(PARADL_REFERENCE_DATA) + "/comm_measured.csv");
     std::map<std::string, std::vector<Observation>> series;
