@@ -37,7 +37,9 @@ std::vector<LinkPoint> KeptPoints::read() const {
   try {
     const Json kept = Json::parse(file);
     if (kept.at("tool") != tool_) return {};
-    for (const Json& item : kept.at("points")) points.push_back(read_point(item));
+    for (const Json& item : kept.at("points"))
+      if (const LinkPoint point = read_point(item); point.seconds > Seconds{} && point.bytes > Bytes{})
+        points.push_back(point);
   } catch (const std::exception&) {  // not what write() writes: measured anew, nothing is lost
     return {};
   }

@@ -14,6 +14,7 @@ constexpr int least_rounds = 2;          // a machine has more than one speed
 constexpr std::size_t most_turns = 300;  // in one round
 constexpr Seconds short_turns{10e-3};    // quick layers take more turns, up to this together
 constexpr Seconds between_keeps{10};
+constexpr double unknown = 1;  // noise: more than that says nothing
 
 Seconds all_of(const PassTimes& t) { return t.forward + t.backward() + t.update; }
 
@@ -92,7 +93,7 @@ class Rounds {
     ++state.rounds;
     state.spent += spent;
     state.time = mean_over(ranks_, median_of(state.turns));
-    if (!std::isfinite(state.time.noise)) state.time.noise = 1;
+    if (!(state.time.noise <= unknown)) state.time.noise = unknown;
     const bool enough = state.turns.size() >= least_turns && state.rounds >= least_rounds &&
                         (state.spent >= options_.rule.least || state.turns.size() >= most_turns) &&
                         state.time.noise <= options_.rule.noise;

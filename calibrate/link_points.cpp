@@ -48,4 +48,6 @@ std::vector<LinkFit> fit_links(const std::vector<LinkPoint>& points, const Range
   return fits;
 }
 
+bool rises(const LinkFit& fit) { return fit.ranges.back().line.beta.value > 0; }
+
 }  // namespace paradl::calibrate

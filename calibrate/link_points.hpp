@@ -39,6 +39,9 @@ struct LinkFit {
   double mean_error = 0;  // |fitted - measured| / measured
 };
 
+/// Whether larger buffers take longer: if not, no bandwidth can be told.
+bool rises(const LinkFit& fit);
+
 /// One fit for each operation and level, in the order in which they first appear.
 std::vector<LinkFit> fit_links(const std::vector<LinkPoint>& points, const RangeOptions& options = {});
 

@@ -76,6 +76,42 @@ void check_point(const SourceText& log, int line, std::optional<double> value, s
     fail(log, line, fmt::format("`{}` is no {}", word, what), "is the log complete?");
 }
 
+struct Row {
+  int line = 0;
+  double bytes = 0, seconds = 0;
+};
+
+/// Numbers that a link can have.
+Row checked(const SourceText& log, const Row& row) {
+  constexpr double least_time = 1e-10, most_time = 1e6, most_bytes = 1e15;
+  if (!(row.seconds >= least_time && row.seconds <= most_time))
+    fail(log, row.line, fmt::format("{:g} s for {:g} bytes: no link does that", row.seconds, row.bytes),
+         "is the log complete?");
+  if (!(row.bytes > 0 && row.bytes <= most_bytes))
+    fail(log, row.line, fmt::format("a buffer of {:g} bytes", row.bytes), "is the log complete?");
+  return row;
+}
+
+/// Sizes in a sweep are tens; a log of thousands of rows is something else, and fits take their square.
+void check_rows(const SourceText& log, const std::vector<Row>& rows) {
+  constexpr std::size_t most = 1000;
+  if (rows.empty()) fail(log, 1, "the table has no rows", "did the program end early?");
+  if (rows.size() > most)
+    fail(log, rows[most].line, fmt::format("more than {} rows", most), "use fewer sizes, or a part of it");
+}
+
+/// A run that says of itself that it failed.
+void check_success(const SourceText& log) {
+  int line = 0;
+  for (std::string_view text : split(log.text, '\n')) {
+    ++line;
+    for (const std::string_view word : {"FAILED", "NCCL failure", "CUDA failure", "Segmentation fault"})
+      if (text.find(word) != text.npos)
+        fail(log, line, fmt::format("the run failed: `{}`", word),
+             "measure again; a wrong run has wrong times");
+  }
+}
+
 // nccl-tests
 
 struct Devices {
@@ -99,11 +135,6 @@ std::size_t columns_from_time(const Words& words) {
   return std::size_t(words.end() - time);
 }
 
-struct Row {
-  int line = 0;
-  double bytes = 0, seconds = 0;
-};
-
 Row read_nccl_row(const SourceText& log, int line, const Words& words, std::size_t columns) {
   if (words.size() < columns + 2)
     fail(log, line, fmt::format("a row with {} columns, where its head has more", words.size()),
@@ -111,7 +142,7 @@ Row read_nccl_row(const SourceText& log, int line, const Words& words, std::size
   const std::string_view word = words[words.size() - columns];
   const auto time = number(word);
   check_point(log, line, time, word, "time");
-  return {line, number(words[0]).value_or(0), *time * 1e-6};
+  return checked(log, {line, number(words[0]).value_or(0), *time * 1e-6});
 }
 
 /// "# OSU MPI Latency Test", "# OSU MPI-CUDA Bandwidth Test"; a collective has its name in between.
@@ -150,7 +181,11 @@ std::vector<LinkPoint> read_nccl_tests(const SourceText& log, const LogOptions& 
   }
   if (columns == 0)
     fail(log, 1, "no table of nccl-tests", "its head is a line `# size count type redop root time ...`");
-  if (rows.empty()) fail(log, line, "the table has no rows", "did the program end early?");
+  check_rows(log, rows);
+  if (const auto names = std::ranges::count_if(
+          nccl_names, [&](const Name& name) { return log.text.find(name.word) != log.text.npos; });
+      names > 1)
+    fail(log, 1, "several operations in one log", "give each a file of its own");
 
   auto operation = options.operation;
   if (!operation) operation = named(log.text, nccl_names);
@@ -181,6 +216,7 @@ std::vector<LinkPoint> read_osu(const SourceText& log, const LogOptions& options
   for (std::string_view text : split(log.text, '\n')) {
     ++line;
     if (text.starts_with("# OSU")) {
+      if (titled) fail(log, line, "several tests in one log", "give each a file of its own");
       titled = true;
       operation = named(text, osu_names);
       bandwidth = text.find("Bandwidth") != text.npos;
@@ -196,13 +232,13 @@ std::vector<LinkPoint> read_osu(const SourceText& log, const LogOptions& options
     if (number(words[0]) == 0.0) continue;  // a message without bytes is of no range
     check_point(log, line, value, words[1], bandwidth ? "bandwidth" : "time");
     const double bytes = number(words[0]).value_or(0);
-    rows.push_back({line, bytes, bandwidth ? bytes / (*value * 1e6) : *value * 1e-6});
+    rows.push_back(checked(log, {line, bytes, bandwidth ? bytes / (*value * 1e6) : *value * 1e-6}));
   }
   if (options.operation) operation = options.operation;
   if (!titled) fail(log, 1, "no output of the OSU micro-benchmarks", "it begins with `# OSU MPI ...`");
   if (!operation)
     fail(log, 1, "no operation that links are measured by", "use osu_latency, osu_allreduce, ...");
-  if (rows.empty()) fail(log, line, "the table has no rows", "did the program end early?");
+  check_rows(log, rows);
 
   const bool pair = *operation == LinkOperation::point_to_point;
   const int ranks = pair ? 2 : ranks_of(log, options, 0);
@@ -218,8 +254,11 @@ std::vector<LinkPoint> read_osu(const SourceText& log, const LogOptions& options
 }
 
 std::vector<LinkPoint> read_log(const SourceText& log, const LogOptions& options) {
-  if (log.text.find("# OSU") != log.text.npos) return read_osu(log, options);
-  return read_nccl_tests(log, options);
+  check_success(log);
+  const bool osu = log.text.find("# OSU") != log.text.npos;
+  if (osu && log.text.find("nccl-tests") != log.text.npos)
+    fail(log, 1, "tables of two programs in one log", "give each a file of its own");
+  return osu ? read_osu(log, options) : read_nccl_tests(log, options);
 }
 
 }  // namespace paradl::calibrate

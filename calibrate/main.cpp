@@ -1,6 +1,8 @@
 // paradl-calibrate: measures a machine, and rehearses strategies on it.
 #include <cstdio>
 
+#include <stdlib.h>  // setenv is POSIX, not C++
+
 #include "calibrate/commands/commands.hpp"
 #include "paradl/cli/program.hpp"
 
@@ -16,7 +18,7 @@ constexpr const char* tree =
   paradl-calibrate rehearse   MODEL --all          run strategies for real, beside the projection
 
 Under mpirun or srun all ranks take part and one prints. Without a GPU: --backend cpu, which is the default.
-Try: mpirun -np 2 paradl-calibrate rehearse models/tiny-cnn.yaml --all -b 16
+Try: mpirun -np 2 paradl-calibrate rehearse tiny-cnn --all -b 16
 )";
 
 }  // namespace
@@ -26,11 +28,14 @@ int main(int argc, char** argv) {
   using namespace paradl::calibrate;
   if (launched_rank() > 0 && !std::freopen("/dev/null", "w", stdout))
     return bad_environment;  // one rank speaks
+  // A launcher gives its first rank a terminal of its own, whatever its own output goes to.
+  if (launched()) setenv("NO_COLOR", "1", 0);
   return leave(
       run_program({.name = "paradl-calibrate",
                    .about = "Measures this machine, and rehearses strategies on it.",
                    .tree = tree,
                    .parts = parts_of_this_build(),
+                   .patience = Seconds{launched_rank() > 0 ? 1.0 : 0.0},
                    .commands = {define_all, define_layers, define_links, define_contention, define_rehearse}},
                   argc, argv));
 }

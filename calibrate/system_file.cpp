@@ -7,6 +7,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 
 #include "paradl/core/text.hpp"
 #include "paradl/core/units.hpp"
+#include "paradl/spec/foreign/text.hpp"
 #include "paradl/spec/reader.hpp"
 
 namespace paradl::calibrate {
@@ -174,6 +176,21 @@ Lines changed_level(Lines lines, std::size_t keys, const MeasuredLevel& measured
   return lines;
 }
 
+/// The level of that name; of files with other names, the innermost one and the one around it.
+std::size_t place_of(const MeasuredLevel& level, const SystemSpec& spec) {
+  const auto named = [&](std::string_view name) {
+    return std::size_t(std::ranges::find(spec.levels, name, &LevelSpec::name) - spec.levels.begin());
+  };
+  if (const std::size_t at = named(level.name); at < spec.levels.size()) return at;
+  const bool inner = level.name == level_node;
+  const std::size_t at = inner ? 0 : named(level_node) < spec.levels.size() ? named(level_node) + 1 : 1;
+  if (at >= spec.levels.size() || spec.levels[at].name == (inner ? level_between : level_node))
+    throw UsageError(
+        fmt::format("{} has no level `{}`, of which there are measurements", spec.source.file, level.name),
+        "add that level to the file, or write a new file");
+  return at;
+}
+
 /// Everything but what was to be changed is as it was.
 bool same_but_links(const SystemSpec& a, const SystemSpec& b) {
   const auto keep = [](const LevelSpec& l) {
@@ -210,7 +227,7 @@ std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points,
   if (count > 1) out.push_back({.name = std::string(level_between), .size = count, .fits = {}});
   for (const LinkFit& fit : fit_links(points))
     for (MeasuredLevel& level : out)
-      if (fit.level == level.name) level.fits.push_back(fit);
+      if (fit.level == level.name && rises(fit)) level.fits.push_back(fit);
   return out;
 }
 
@@ -220,7 +237,7 @@ std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points)
   for (const std::string_view name : {level_node, level_between}) {
     MeasuredLevel level{.name = std::string(name), .size = 1, .fits = {}};
     for (const LinkFit& fit : fits)
-      if (fit.level == name) {
+      if (fit.level == name && rises(fit)) {
         level.fits.push_back(fit);
         level.size = std::max(level.size, std::ranges::max(fit.ranks));
       }
@@ -238,7 +255,7 @@ LineFit summary_line(const MeasuredLevel& level) {
 
 std::string system_text(const MeasuredSystem& system, const Provenance& provenance) {
   Lines out{fmt::format("# {}: measured by {}, {}", system.name, provenance.tool, provenance.date),
-            fmt::format("name: {}", system.name)};
+            fmt::format("name: {}", foreign::scalar(system.name))};
   const auto quoted = [](const std::string& text) {
     YAML::Emitter emitter;
     emitter << YAML::DoubleQuoted << text;
@@ -271,18 +288,17 @@ std::string system_text(const MeasuredSystem& system, const Provenance& provenan
 std::string updated_system(const SourceText& existing, const std::vector<MeasuredLevel>& levels,
                            const Provenance& provenance) {
   const SystemSpec before = read_system(existing);
-  if (levels.size() > before.levels.size())
-    throw UsageError(fmt::format("{} has {} levels, but {} were measured", existing.file,
-                                 before.levels.size(), levels.size()),
-                     "add the missing level to the file, or write a new file");
+  std::map<std::size_t, const MeasuredLevel*> measured;  // by place in the file
+  for (const MeasuredLevel& level : levels)
+    if (!level.fits.empty()) measured[place_of(level, before)] = &level;
   Lines lines;
   for (std::string_view line : split(existing.text, '\n')) lines.emplace_back(line);
   if (!lines.empty() && lines.back().empty()) lines.pop_back();
   const YAML::Node list = parse_yaml(existing)["levels"];
   if (list.Style() == YAML::EmitterStyle::Flow) refuse(existing, before.levels.front().name);
   // From the last to the first: lines above keep their numbers.
-  for (std::size_t k = levels.size(); k-- > 0;) {
-    if (levels[k].fits.empty()) continue;
+  for (auto at_level = measured.rbegin(); at_level != measured.rend(); ++at_level) {
+    const std::size_t k = at_level->first;
     const YAML::Node level = list[k];
     const std::string& name = before.levels[k].name;
     Extent at = extent_of(lines, level, name, existing);
@@ -291,7 +307,7 @@ std::string updated_system(const SourceText& existing, const std::vector<Measure
       own = unfolded(lines, at, level, name, existing);
       at.keys = at.dash + 2;
     }
-    own = changed_level(std::move(own), at.keys, levels[k], provenance);
+    own = changed_level(std::move(own), at.keys, *at_level->second, provenance);
     lines.erase(lines.begin() + std::ptrdiff_t(at.first), lines.begin() + std::ptrdiff_t(at.end));
     lines.insert(lines.begin() + std::ptrdiff_t(at.first), own.begin(), own.end());
   }

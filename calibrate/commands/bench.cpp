@@ -1,12 +1,18 @@
 #include "calibrate/commands/bench.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "calibrate/commands/interrupt.hpp"
 #include "calibrate/plain/plain.hpp"
+#include "calibrate/system_file.hpp"
 #include "calibrate/threads.hpp"
 #include "paradl/core/error.hpp"
 #ifdef PARADL_HAS_MPI
@@ -22,6 +28,12 @@
 
 namespace paradl::calibrate {
 namespace {
+
+const char* launcher_word() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
+    if (const char* text = std::getenv(name)) return text;
+  return nullptr;
+}
 
 bool started_ranks = false;  // MPI has to be told when one of them fails
 
@@ -102,10 +114,11 @@ Bench open_bench(const std::string& backend, Precision precision, Absent absent)
 }
 
 int launched_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
-    if (const char* text = std::getenv(name)) return std::atoi(text);
-  return 0;
+  const char* text = launcher_word();
+  return text ? std::atoi(text) : 0;
 }
+
+bool launched() { return launcher_word() != nullptr; }
 
 std::string parts_of_this_build() {
   std::string out;
@@ -125,6 +138,31 @@ std::string parts_of_this_build() {
   out += "cuda: not part of this build (needs the CUDA toolkit, cuDNN 9 and NCCL)\n";
 #endif
   return out;
+}
+
+void check_name(const std::string& name) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) || c == '-' || c == '_' || c == '.' || c == '+';
+  };
+  if (name.empty() || name.front() == '.' || name.front() == '-' || !std::ranges::all_of(name, plain))
+    throw UsageError(fmt::format("`{}` cannot be the name of a file", name),
+                     "use letters, digits, - _ . and +; another folder goes with -o");
+}
+
+void check_format(const Options& options) {
+  options.read("format", "text", [](const std::string& format) {
+    if (format == "jsonl")
+      throw UsageError("-f jsonl: there is one answer", "use text, markdown, csv, json or latex");
+    return format == "text" || format == "json" ? format : render_table(format, {});
+  });
+}
+
+void demand_writable(const std::string& path) {
+  make_folder_of(path);
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
+    throw EnvironmentError(fmt::format("cannot write {}: {}", path, std::strerror(errno)),
+                           "check the folder and its permissions, or name another with -o");
 }
 
 int leave(int exit_code) {

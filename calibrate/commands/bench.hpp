@@ -5,6 +5,7 @@
 
 #include "calibrate/communicator.hpp"
 #include "calibrate/device.hpp"
+#include "paradl/cli/command.hpp"
 
 namespace paradl::calibrate {
 
@@ -32,9 +33,20 @@ Bench open_bench(const std::string& backend, Precision precision, Absent absent 
 
 /// The rank of this process by what its launcher says, before anything is opened; 0 without one.
 int launched_rank();
+/// Whether there is one.
+bool launched();
 
 /// What `--version -v` says: which back ends are part of this build, and with which libraries.
 std::string parts_of_this_build();
+
+/// UsageError unless it can name a file and stand in it as it is: letters, digits, - _ . +
+void check_name(const std::string& name);
+
+/// -f of commands that print one table. UsageError before anything is measured.
+void check_format(const Options& options);
+
+/// EnvironmentError before anything is measured, if a file could not be written after it.
+void demand_writable(const std::string& path);
 
 /// The way out after an error: other ranks must not wait for this one.
 int leave(int exit_code);

@@ -52,6 +52,7 @@ int run(const Session& session, Words& words) {
   words.options.complete();
   if (!words.options.outputs().empty())
     throw UsageError("contention writes no file", "leave -o out; `>` sends what it prints to one");
+  check_format(words.options);
   const int flows = read_count("flows", words.flows, 1, 1 << 16);
   ContentionOptions options;
   options.most = read_bytes("size", words.most);

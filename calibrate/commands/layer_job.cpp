@@ -42,10 +42,15 @@ Resumed agreed_resume(const Session& session, const Bench& bench, const LayerJob
   Resumed mine;
   if (bench.speaks()) mine = resume(existing(job.path), now, layers, job.rule.noise);
   Resumed out{.kept = mine.kept, .open = {}, .why_not = mine.why_not};
+  std::vector<LocalLayer> noisy;  // after those of which nothing is known: an interruption may come again
   for (const LocalLayer& layer : layers) {
+    enum { known, too_noisy, missing };
+    const bool kept = std::ranges::find(mine.kept, layer, &ProfileSpec::Entry::layer) != mine.kept.end();
     const bool open = std::ranges::find(mine.open, layer) != mine.open.end();
-    if (bench.ranks->gather(open ? 1 : 0).front() > 0) out.open.push_back(layer);
+    const double state = bench.ranks->gather(!open ? known : kept ? too_noisy : missing).front();
+    if (state != known) (state == missing ? out.open : noisy).push_back(layer);
   }
+  out.open.insert(out.open.end(), noisy.begin(), noisy.end());
   if (bench.speaks() && !out.why_not.empty())
     hint(session, fmt::format("{} was measured {}: starting over", job.path, out.why_not));
   if (bench.speaks() && layers.size() > out.open.size())

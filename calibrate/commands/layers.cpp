@@ -74,16 +74,20 @@ std::string answer(const std::string& format, Style style, const Session& sessio
     return render_table(format, slowest_shapes(outcome.profile.entries, job.shapes.size()));
   return fmt::format("{}\n{}\nUse it: paradl project {} --on SYSTEM --profile {}\n",
                      layer_summary(job, outcome),
-                     to_text(slowest_shapes(outcome.profile.entries, most), style).text, job.model, job.name);
+                     to_text(slowest_shapes(outcome.profile.entries, most), style).text, job.model,
+                     job.path == fmt::format("profiles/{}.yaml", job.name) ? job.name : job.path);
 }
 
 int run(const Session& session, Words& words) {
   words.options.complete();
   const auto [spec, work] = load_model(session.catalog, words.model);
+  check_format(words.options);
+  if (!words.name.empty()) check_name(words.name);
   LayerJob job = read_job(words, work);
   if (words.dry_run) return dry_run(words, std::move(job));
   const Bench bench = open_bench(words.backend, job.training.precision);
   settle_name(job, words, bench.device->facts());
+  if (bench.speaks()) demand_writable(job.path);
   note_interrupts();
   const LayerOutcome outcome = run_layers(session, bench, job);
   if (bench.speaks()) {

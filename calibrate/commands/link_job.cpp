@@ -1,6 +1,7 @@
 #include "calibrate/commands/link_job.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 
@@ -17,11 +18,29 @@ namespace {
 
 constexpr double sigmas = 1.96;  // of a 95 % interval
 
+/// What rank 0 has, on all ranks: not every node need see its file.
+std::vector<LinkPoint> from_first(Communicator& ranks, std::vector<LinkPoint> points) {
+  const auto first = [&](double mine) { return ranks.gather(mine).front(); };
+  constexpr std::array levels{level_node, level_between, level_all};
+  points.resize(std::size_t(first(double(points.size()))));
+  for (LinkPoint& p : points) {
+    const auto level = std::ranges::find(levels, std::string_view(p.level)) - levels.begin();
+    p.operation = LinkOperation(int(first(double(p.operation))));
+    p.level = levels[std::min(std::size_t(first(double(level))), levels.size() - 1)];
+    p.ranks = int(first(p.ranks));
+    p.bytes = Bytes{first(p.bytes.base())};
+    p.seconds = Seconds{first(p.seconds.base())};
+    p.noise = first(p.noise);
+  }
+  return points;
+}
+
 }  // namespace
 
 LinkTarget find_target(const Session& session, const std::string& name, const std::string& path) {
   std::error_code failed;
   const bool is_path = name.find('/') != name.npos || name.ends_with(".yaml");
+  if (!is_path) check_name(name);
   LinkTarget out{.name = is_path ? std::filesystem::path(name).stem().string() : name,
                  .path = !path.empty() ? path
                          : is_path     ? name
@@ -31,6 +50,7 @@ LinkTarget find_target(const Session& session, const std::string& name, const st
   else if (const auto known = session.catalog.names("systems");
            path.empty() && std::ranges::find(known, name) != known.end())
     out.existing = session.catalog.find("systems", name);
+  if (out.existing) read_system(*out.existing);  // what cannot be read is told before anything is measured
   return out;
 }
 
@@ -41,7 +61,7 @@ LinkMeasurement run_links(const Session& session, const Bench& bench, LinkOption
   options.progress = [&](double share) { progress.show("links", share); };
   if (bench.links) options.allocate = [&](std::size_t items) { return bench.device->allocate(items); };
   options.stop = interrupted;
-  options.known = kept.read();
+  options.known = from_first(ranks, bench.speaks() ? kept.read() : std::vector<LinkPoint>{});
   LoadWatch watch;
   watch.look();
   auto out = measure_links(ranks, options);
@@ -138,7 +158,7 @@ void warn_of_links(const Session& session, const std::vector<LinkFit>& fits) {
         fmt::format("{} ({})", link_operation_names[std::size_t(fit.operation)], fit.level);
     if (points < few) short_of.push_back(name);
     if (points >= few && fit.mean_error > far_off) off.push_back(name);
-    if (!(fit.ranges.back().line.beta.value > 0)) flat.push_back(name);
+    if (!rises(fit)) flat.push_back(name);
   }
   if (!off.empty())
     hint(session,
@@ -147,9 +167,10 @@ void warn_of_links(const Session& session, const std::vector<LinkFit>& fits) {
                      fmt::join(off, ", ")));
   if (!flat.empty())
     hint(session,
-         fmt::format("warning: {} did not take longer with larger buffers, so that no bandwidth can be "
-                     "told; measure again on a calm machine, or with a larger --max-size",
-                     fmt::join(flat, ", ")));
+         fmt::format(
+             "warning: {} did not take longer with larger buffers, so that no bandwidth can be "
+             "told; nothing of it is written: measure again on a calm machine, or with a larger --max-size",
+             fmt::join(flat, ", ")));
   if (!short_of.empty())
     hint(session, fmt::format("warning: there was time for few sizes of {}. Give it more: --time 120s, or "
                               "fewer --operations",

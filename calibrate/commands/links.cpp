@@ -36,6 +36,9 @@ std::vector<LinkOperation> read_operations(const std::string& text) {
                        fmt::format("use {}", fmt::join(link_operation_names, ", ")));
     out.push_back(*found);
   }
+  if (out.empty() && !text.empty())
+    throw UsageError(fmt::format("--operations {}: names none", text),
+                     fmt::format("use {}", fmt::join(link_operation_names, ", ")));
   return out;
 }
 
@@ -101,7 +104,8 @@ std::string answer(const std::string& format, Style style, const Session& sessio
       "Wrote {}\n{}\n{}\nalpha and beta are those of one message of the operation's ring; ± are 95 % "
       "intervals.\n"
       "Use it: paradl project MODEL --on {}\n",
-      target.path, links_summary(levels), to_text(links_table(fits), style).text, target.name);
+      target.path, links_summary(levels), to_text(links_table(fits), style).text,
+      target.path == fmt::format("systems/{}.yaml", target.name) ? target.name : target.path);
 }
 
 int finish(const Session& session, const Words& words, const LinkTarget& target,
@@ -123,6 +127,7 @@ int run_from_logs(const Session& session, const Words& words, const LinkTarget& 
                      "log runs within one node, and runs of one GPU a node; or say --level cluster");
   const std::string text =
       target_text(target, levels, {}, {fmt::format("logs {}", fmt::join(words.logs, ", ")), today()});
+  warn_of_links(session, fit_links(points));
   if (!words.dry_run) return finish(session, words, target, points, levels, text);
   print(fmt::format("{} points of {} logs. Would write {}\n", points.size(), words.logs.size(), target.path));
   return answered;
@@ -140,6 +145,7 @@ std::string plan_text(const LinkOptions& options, const Bench& bench, const Link
 int run(const Session& session, Words& words) {
   words.options.complete();
   const LinkOptions options = read_options(words);
+  check_format(words.options);
   const auto& outputs = words.options.outputs();
   if (outputs.size() > 1) throw UsageError("a system is written to one file", "leave one -o out");
   const LinkTarget target = find_target(session, words.name, outputs.empty() ? "" : outputs.front());
@@ -153,6 +159,7 @@ int run(const Session& session, Words& words) {
     if (bench.speaks()) print(plan_text(options, bench, target));
     return answered;
   }
+  if (bench.speaks()) demand_writable(target.path);
   note_interrupts();
   const KeptPoints kept(target.path, provenance_of(bench).tool);
   const auto [points, was_interrupted] = run_links(session, bench, options, kept);

@@ -7,7 +7,7 @@
 namespace paradl::calibrate {
 
 /// One line on stderr that says what is being done and how far it is: after half a second, if stderr is a
-/// terminal, and gone when all is done.
+/// terminal, and gone when all is done. A launcher passes on lines only: there it is a new one now and then.
 class Progress {
  public:
   Progress(const Session& session, bool speaks);
@@ -19,7 +19,10 @@ class Progress {
   void clear();
 
  private:
-  bool shows_, visible_ = false;
+  enum class Form { none, bar, lines };
+  Form form_;
+  bool visible_ = false;
+  double told_ = 0;  // s: when the last line was written
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -117,8 +117,11 @@ std::string first_line(const Rehearsal& rehearsal) {
   const auto run =
       std::ranges::count_if(rehearsal.results, [](const Rehearsed& r) { return r.refused.empty(); });
   if (wrong > 0) return fmt::format("{} of {} strategies gave a wrong result.\n", wrong, run);
+  if (run == 0) return "No strategy could be run.\n";
   const Summary s = summary_of(rehearsal);
-  if (!s.fastest) return fmt::format("All {} strategies gave the result of one PE.\n", run);
+  if (!s.fastest)
+    return run == 1 ? "The strategy gave the result of one PE.\n"
+                    : fmt::format("All {} strategies gave the result of one PE.\n", run);
   std::string out =
       fmt::format("{} is fastest: {} per iteration, {} projected", s.fastest->candidate.strategy.text,
                   text(s.fastest->measured), text(s.fastest->projection->iteration()));

@@ -43,7 +43,10 @@ int run(const Session& session, Words& words) {
   words.options.complete();
   const Options& options = words.options;
   const auto [spec, work] = load_model(session.catalog, words.model);
+  check_delivery(options);
   const Fault fault = read_fault(words.spoil);
+  if (words.check && !(words.require.empty() && words.require_each.empty()))
+    throw UsageError("--check times nothing that --require could be compared with", "leave one of them out");
   const double require = words.require.empty() ? 0 : read_number("require", words.require, 0, 100);
   const double require_each =
       words.require_each.empty() ? 0 : read_number("require-each", words.require_each, 0, 100);
@@ -86,6 +89,12 @@ int run(const Session& session, Words& words) {
   if (rehearsal.interrupted) {
     if (bench.speaks()) hint(session, "interrupted: this is what was done until then");
     return exit_interrupted;
+  }
+  if (fault != Fault::none && all_right(rehearsal)) {
+    if (bench.speaks())
+      hint(session,
+           fmt::format("nothing was wrong: none of these strategies has a {} to break", words.spoil));
+    return answered_no;
   }
   const bool close = (words.require.empty() || mean_accuracy(rehearsal) >= 0.01 * require) &&
                      (words.require_each.empty() || worst_accuracy(rehearsal) >= 0.01 * require_each) &&

@@ -63,13 +63,19 @@ double weight(double e, double s) {
 MatrixXd covariance_of(const MatrixXd& rows, const VectorXd& residuals, double s) {
   const Index n = rows.rows(), k = rows.cols();
   double squares = 0, slope = 0;
+  Index inside = 0;
   for (double e : residuals) {
     const double u = e / (tuning * s);
     if (std::abs(u) >= 1) continue;
+    ++inside;
     squares += std::pow(e * weight(e, s), 2);
     slope += (1 - u * u) * (1 - 5 * u * u);
   }
-  const double spread = squares / double(std::max<Index>(1, n - k));
+  if (inside <= k) {  // as many as parameters: they agree with anything, so the others have their say, too
+    squares = residuals.squaredNorm();
+    slope = double(n);
+  }
+  const double spread = std::max(squares / double(std::max<Index>(1, n - k)), least_scatter * least_scatter);
   slope = std::max(slope / double(n), 0.1);
   const VectorXd scale = rows.colwise().norm().cwiseMax(1e-300);
   const MatrixXd scaled = rows * scale.cwiseInverse().asDiagonal();

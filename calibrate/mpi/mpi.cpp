@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -127,7 +128,10 @@ class MpiCommunicator : public Communicator {
 class MpiWorld final : public MpiCommunicator {
  public:
   MpiWorld() : MpiCommunicator(MPI_COMM_WORLD, true) { set_shares_cores(shares_cores()); }
-  ~MpiWorld() override { MPI_Finalize(); }
+  /// After an error the other ranks may wait for this one, and MPI with them: end_all_ranks is the way out.
+  ~MpiWorld() override {
+    if (std::uncaught_exceptions() == 0) MPI_Finalize();
+  }
 };
 
 }  // namespace
@@ -139,6 +143,9 @@ std::unique_ptr<Communicator> make_mpi_communicator(int& argc, char**& argv) {
 }
 
 void end_all_ranks(int exit_code) {
+  int over = 0;
+  MPI_Finalized(&over);
+  if (over) return;
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::abort();  // MPI_Abort does not return
 }

@@ -271,8 +271,9 @@ bool winner_agrees(const std::vector<Rehearsed>& results, double tie) {
 }
 
 bool all_right(const Rehearsal& rehearsal) {
-  return std::ranges::all_of(rehearsal.results,
-                             [](const Rehearsed& r) { return r.correct || !r.refused.empty(); });
+  const auto run = [](const Rehearsed& r) { return r.refused.empty(); };
+  return std::ranges::any_of(rehearsal.results, run) &&
+         std::ranges::none_of(rehearsal.results, [&](const Rehearsed& r) { return run(r) && !r.correct; });
 }
 
 double mean_accuracy(const Rehearsal& rehearsal) {

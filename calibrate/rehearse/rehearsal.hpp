@@ -73,7 +73,7 @@ bool ranking_agrees(const std::vector<Rehearsed>& results, double tie = 0.05);
 /// Whether what was projected to be fastest is, or is within `tie` of what is.
 bool winner_agrees(const std::vector<Rehearsed>& results, double tie = 0.05);
 
-/// Whether every candidate that was run gave the result of one PE.
+/// Whether every candidate that was run gave the result of one PE, and there was one.
 bool all_right(const Rehearsal& rehearsal);
 
 /// Over the candidates that were timed; 1 if none was.

@@ -68,6 +68,7 @@ ProfileSpec Survey::profile() const {
 std::vector<MeasuredLevel> Survey::levels() const { return measured_levels(points_, ranks_.nodes()); }
 
 DeviceSpec measure_device(Device& device, int ranks_per_node) {
+  constexpr int tries = 15;  // the best counts: a roofline promises, and other load only slows down
   const DeviceFacts facts = device.facts();
   DeviceSpec spec{.name = facts.name, .memory = 1.0 / ranks_per_node * facts.memory};
   Box box;
@@ -75,7 +76,7 @@ DeviceSpec measure_device(Device& device, int ranks_per_node) {
   const Buffer a = device.allocate(box.items()), b = device.allocate(box.items());
   const auto best = [&](const std::function<void()>& work) {
     Seconds least = device.time(work);
-    for (int k = 0; k < 4; ++k) least = std::min(least, device.time(work));
+    for (int k = 1; k < tries; ++k) least = std::min(least, device.time(work));
     return least;
   };
   const Seconds copied = best([&] { device.copy({a.get(), box}, {b.get(), box}, box, Combine::replace); });
@@ -84,7 +85,7 @@ DeviceSpec measure_device(Device& device, int ranks_per_node) {
   product.weights = product.arrays()[0];
   if (const auto timer = LayerTimer::make(device, product, Optimizer::sgd)) {
     Seconds least = timer->turn().forward;
-    for (int k = 0; k < 4; ++k) least = std::min(least, timer->turn().forward);
+    for (int k = 1; k < tries; ++k) least = std::min(least, timer->turn().forward);
     spec.peak[std::size_t(Precision::fp32)] = Flop{2.0 * 512 * 1024 * 1024} / least;
   }
   return spec;

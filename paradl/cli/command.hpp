@@ -60,6 +60,8 @@ std::string render_table(const std::string& format, const Table& table);
 
 /// Writes what was rendered to every -o (format by its extension), then prints the format asked for.
 void deliver(const Session& session, const Options& options, const Render& render);
+/// What it would refuse (-f and -o), refused before a long run. UsageError or EnvironmentError.
+void check_delivery(const Options& options);
 /// Prints an answer in the format asked for, and writes it to every -o. `people` is what a person reads: text
 /// around the table as the command likes it.
 void deliver(const Session& session, const Options& options, const Answer& answer,

@@ -153,6 +153,21 @@ std::string render_table(const std::string& format, const Table& table) {
                    "use text, markdown, csv, json, jsonl or latex");
 }
 
+void check_delivery(const Options& options) {
+  options.read("format", "text", [](const std::string& format) {
+    for (const std::string_view known : {"text", "json", "jsonl"})
+      if (format == known) return format;
+    return render_table(format, {});
+  });
+  for (const std::string& path : options.outputs()) {
+    format_of(path);
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
+      throw EnvironmentError(fmt::format("cannot write `{}`: {}", path, std::strerror(errno)),
+                             "check the folder and its permissions");
+  }
+}
+
 void deliver(const Session& session, const Options& options, const Render& render) {
   const std::string main = options.read(
       "format", "text", [&](const std::string& format) { return render(format, session.style()); });

@@ -2,9 +2,12 @@
 #include "paradl/cli/program.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
+#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -121,9 +124,9 @@ void refuse_empty(const std::vector<std::string>& arguments) {
   }
 }
 
-int guarded(const std::string& program, bool json, const Action& action) {
+int told(const Program& program, bool json, const std::exception_ptr& failure) {
   try {
-    return action();
+    std::rethrow_exception(failure);
   } catch (const UsageError& error) {
     return report(json, "usage", shortened(error.what()), shortened(error.help()), usage);
   } catch (const SpecError& error) {
@@ -137,8 +140,17 @@ int guarded(const std::string& program, bool json, const Action& action) {
     complain(
         fmt::format("{}: this is a bug in paradl ({})\nhelp: please report it with the command and the "
                     "spec files\n",
-                    program, error.what()));
+                    program.name, error.what()));
     return bug;
+  }
+}
+
+int guarded(const Program& program, bool json, const Action& action) {
+  try {
+    return action();
+  } catch (...) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(program.patience.base()));
+    return told(program, json, std::current_exception());
   }
 }
 
@@ -162,7 +174,7 @@ int run_program(const Program& program, int argc, char** argv) {
   for (const auto& define : program.commands) define(Arguments(root), session, action);
 
   const bool json = wants_json(session.arguments);
-  return guarded(program.name, json, [&] {
+  return guarded(program, json, [&] {
     try {
       refuse_empty(session.arguments);
       root.parse(argc, argv);

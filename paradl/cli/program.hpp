@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "paradl/cli/command.hpp"
+#include "paradl/core/quantity.hpp"
 
 namespace paradl {
 
@@ -12,6 +13,8 @@ struct Program {
   std::string name, about;
   std::string tree;   // what it prints when it is called without a word
   std::string parts;  // what `--version -v` says of its parts
+  /// Before an error is told. Ranks have the same to tell, and the first one that does ends the others.
+  Seconds patience;
   std::vector<std::function<void(const Arguments& root, Session& session, Action& action)>> commands;
 };
 

@@ -205,8 +205,8 @@ std::string profile_text(const ProfileSpec& p) {
       "95 %\n"
       "# interval over the median, of the least steady pass.\n"
       "name: {}\n",
-      p.name, p.name);
-  if (!p.model.empty()) out += fmt::format("model: {}\n", p.model);
+      p.name, foreign::scalar(p.name));
+  if (!p.model.empty()) out += fmt::format("model: {}\n", foreign::scalar(p.model));
   out += fmt::format("device: {}\nlibraries: {}\nprecision: {}\noptimizer: {}\ndate: {}\nlayers:\n",
                      foreign::scalar(p.device), foreign::scalar(p.libraries),
                      precision_names[std::size_t(p.precision)], optimizer_names[std::size_t(p.optimizer)],

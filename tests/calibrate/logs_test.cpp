@@ -142,6 +142,24 @@ TEST_CASE("logs: what is wrong with one of OSU is told with its line") {
              "error: no operation that links"));
   CHECK(says(complaint_about(with(table, "Allgather Latency", "Bi-Directional Bandwidth"), 4),
              "error: a bandwidth of both directions together is not that of one link\n"));
+  CHECK(says(complaint_about(with(table, "1.23", "1e-320"), 4), "no link does that\n --> test.yaml:3:1\n"));
+  CHECK(says(complaint_about(table + table, 4), "error: several tests in one log\n --> test.yaml:4:1\n"));
+  CHECK(says(complaint_about(table + "Segmentation fault\n", 4),
+             "error: the run failed: `Segmentation fault`"));
+  std::string long_table = table;
+  for (int i = 0; i < 1000; ++i) long_table += "8 1.5\n";
+  CHECK(says(complaint_about(long_table, 4), "error: more than 1000 rows\n"));
+}
+
+TEST_CASE("logs: several operations of nccl-tests, and runs that failed, are told apart from good ones") {
+  const auto complaint_about = [](const std::string& text) {
+    return complaint([&] { read_log(source_of(text), {}); });
+  };
+  CHECK(complaint_about(nccl).empty());
+  CHECK(says(complaint_about(nccl + "# Collective test starting: all_reduce_perf\n"),
+             "error: several operations in one log\n"));
+  CHECK(says(complaint_about(nccl + "# Out of bounds values : 7777 FAILED\n"),
+             "error: the run failed: `FAILED`"));
 }
 
 }  // namespace

@@ -147,10 +147,21 @@ TEST_CASE("system file: what cannot be changed without loss is refused") {
       "levels: [{name: node, size: 4, latency: 9 us, bandwidth: 50 GB/s}]\n";
   CHECK(says(complaint([&] { updated_system(source_of(flow), {level("node", 1)}, provenance); }),
              "usage: cannot change level `node` of test.yaml without losing what else it says\n"));
-  CHECK(says(complaint([&] {
-               updated_system(source_of(existing), {level("a", 1), level("b", 1), level("c", 1)}, provenance);
-             }),
-             "usage: test.yaml has 2 levels, but 3 were measured\n"));
+  // Levels are found by their names
+  const std::string one =
+      "name: lab\n"
+      "device: {name: d, memory: 16 GiB, memory-bandwidth: 900 GB/s, peak: {fp32: 15.7 Tflop/s}}\n"
+      "levels:\n"
+      "  - {name: node, size: 4, latency: 9 us, bandwidth: 50 GB/s}\n";
+  CHECK(says(complaint([&] { updated_system(source_of(one), {level("cluster", 1)}, provenance); }),
+             "usage: test.yaml has no level `cluster`, of which there are measurements\n"));
+  const std::string three = one +
+                            "  - {name: cluster, size: 8, latency: 9 us, bandwidth: 5 GB/s}\n"
+                            "  - {name: world, size: 2, latency: 9 us, bandwidth: 1 GB/s}\n";
+  const SystemSpec named = system_of(updated_system(source_of(three), {level("cluster", 10)}, provenance));
+  CHECK(named.levels[0].latency == Seconds{9e-6});
+  check_level(named.levels[1], 10);
+  CHECK(named.levels[2].latency == Seconds{9e-6});
   const std::string dashes =  // as deep as their key
       "name: lab\n"
       "device: {name: d, memory: 16 GiB, memory-bandwidth: 900 GB/s, peak: {fp32: 15.7 Tflop/s}}\n"
