@@ -74,7 +74,8 @@ std::vector<int> find_borders(const Layout& layout, const Workload& work, const 
     for (const Kept& tensor : layout.crossing[l]) items += tensor.items / borders.parts[tensor.divided];
     border.push_back((items * borders.item * borders.per_byte).base());
   }
-  return balanced_partition(weight, pieces, border);
+  return borders.pipeline.chunks > 1 ? even_partition(weight, pieces, border)
+                                     : balanced_partition(weight, pieces, border);
 }
 
 std::vector<StageKind::Share> shares_of(const Layout& layout, int from, int to) {

@@ -95,6 +95,16 @@ class Programme {
   std::vector<int> begin_;
 };
 
+/// The first layer of each part of the cut that was found last.
+std::vector<int> borders_of(Programme& programme, const Chain& chain, int stages) {
+  std::vector<int> first(static_cast<std::size_t>(stages));
+  for (int k = stages, to = chain.layers(); k > 0; --k)
+    to = first[std::size_t(k) - 1] = programme.begin(k, to);
+  return first;
+}
+
+constexpr double rounding = 1 + 1e-9;  // sums in another order are the same sums
+
 }  // namespace
 
 std::vector<int> balanced_partition(std::span<const double> weight, int stages,
@@ -102,7 +112,6 @@ std::vector<int> balanced_partition(std::span<const double> weight, int stages,
   assert(stages >= 1 && stages <= int(weight.size()));
   const Chain chain(weight, border);
   Programme programme(chain, stages);
-  constexpr double rounding = 1 + 1e-9;  // sums in another order are the same sums
   const Worth shortest =
       programme.solve(plain_cut(chain, stages) * rounding, [&](const Worth& so_far, int from, int to) {
         return Worth{std::max(so_far.first, chain.part(from, to)), 0};
@@ -111,10 +120,18 @@ std::vector<int> balanced_partition(std::span<const double> weight, int stages,
     const double work = chain.work(from, to);  // of cuts that cost the same, the more even one
     return Worth{so_far.first + chain.border(from), so_far.second + work * work};
   });
-  std::vector<int> first(static_cast<std::size_t>(stages));
-  for (int k = stages, to = chain.layers(); k > 0; --k)
-    to = first[std::size_t(k) - 1] = programme.begin(k, to);
-  return first;
+  return borders_of(programme, chain, stages);
+}
+
+std::vector<int> even_partition(std::span<const double> weight, int pieces, std::span<const double> border) {
+  assert(pieces >= 1 && pieces <= int(weight.size()));
+  const Chain chain(weight, border);
+  Programme programme(chain, pieces);
+  programme.solve(never, [&](const Worth& so_far, int from, int to) {
+    const double part = chain.part(from, to);
+    return Worth{so_far.first + part * part, 0};
+  });
+  return borders_of(programme, chain, pieces);
 }
 
 }  // namespace paradl

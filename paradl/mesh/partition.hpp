@@ -12,4 +12,9 @@ namespace paradl {
 std::vector<int> balanced_partition(std::span<const double> weight, int stages,
                                     std::span<const double> border = {});
 
+/// Cuts a chain into pieces as even as can be: the sum of the squares of what they take is the smallest. For
+/// stages that have several pieces each: one long piece must not be a licence for the others.
+std::vector<int> even_partition(std::span<const double> weight, int pieces,
+                                std::span<const double> border = {});
+
 }  // namespace paradl

@@ -75,3 +75,30 @@ TEST_CASE("a cheap border is worth a longer way, but not a longer stage") {
   CHECK(balanced_partition(weight, 2, std::vector<double>{1, 2, 1, 0}) == std::vector{0, 3});  // 9 against 9
   CHECK(balanced_partition(weight, 2, std::vector<double>{1, 1, 1, 0}) == std::vector{0, 2});  // 8 against 9
 }
+
+TEST_CASE("the even partition has the smallest sum of squares") {
+  const auto squares = [](const std::vector<double>& weight, const std::vector<double>& border,
+                          const std::vector<int>& first) {
+    double sum = 0;
+    for (std::size_t s = 0; s < first.size(); ++s) {
+      const auto from = std::size_t(first[s]);
+      const std::size_t to = s + 1 < first.size() ? std::size_t(first[s + 1]) : weight.size();
+      double part = (from > 0 ? border[from - 1] : 0) + (to < weight.size() ? border[to - 1] : 0);
+      for (std::size_t i = from; i < to; ++i) part += weight[i];
+      sum += part * part;
+    }
+    return sum;
+  };
+  std::mt19937 random(8);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<double> weight(3 + random() % 7), border(weight.size());
+    for (double& w : weight) w = double(random() % 100);
+    for (double& b : border) b = double(random() % 20);
+    const auto found = even_partition(weight, 3, border);
+    double best = 1e300;
+    for (int a = 1; a + 1 < int(weight.size()); ++a)
+      for (int b = a + 1; b < int(weight.size()); ++b)
+        best = std::min(best, squares(weight, border, {0, a, b}));
+    CHECK(squares(weight, border, found) == paradl::test::approx(best));
+  }
+}
