@@ -57,7 +57,13 @@ std::pair<PipelineSchedule, int> read_schedule(const std::string& text) {
   }
   if (colon == text.npos)
     throw UsageError("--schedule interleaved: how many pieces on each stage?", "write interleaved:2");
-  const int chunks = read_count("schedule", text.substr(colon + 1), 1, 1000);
+  const std::string count = text.substr(colon + 1);
+  const bool digits =
+      !count.empty() && count.size() < 4 && count.find_first_not_of("0123456789") == count.npos;
+  const int chunks = digits ? std::stoi(count) : 0;
+  if (chunks < 1)
+    throw UsageError(fmt::format("--schedule {}: `{}` is no number of pieces from 1 to 999", text, count),
+                     "write interleaved:2");
   return {chunks > 1 ? *found : PipelineSchedule::one_forward_one_backward, chunks};
 }
 
