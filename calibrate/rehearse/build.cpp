@@ -29,6 +29,9 @@ Worker::Worker(const Script& script, Device& device, const Communicator& world)
     throw UsageError(fmt::format("a mini-batch of {} cannot be {} equal micro-batches", script_.batch,
                                  script_.training.micro_batches),
                      "use a multiple");
+  if (script_.training.chunks > 1)
+    throw UsageError("a rehearsal runs the schedules gpipe and 1f1b, not an interleaved one",
+                     "use --schedule 1f1b");
   samples_ = script_.batch / script_.training.micro_batches;
   // Groups are made by all PEs together, in one order, whatever their stages need.
   for (int a = 0; a < script_.mesh.axes; ++a) {

@@ -112,7 +112,8 @@ class Stage {  // where rehearsals take place
     for (const Layout::Gradients& kind : layout.gradients) script.gradient_sets.push_back(kind.summed);
     for (int a = 0; a < mesh.axes; ++a)
       if (layout.role[std::size_t(a)].front() == Role::stage)
-        script.first_layer = plan_stages(layout, balance_, mesh.axis[std::size_t(a)].parts.total).first_layer;
+        script.first_layer =
+            plan_stages(layout, work_, balance_, mesh.axis[std::size_t(a)].parts.total).first_layer;
     return script;
   }
 
@@ -241,6 +242,7 @@ Training rehearsal_training(Training training) {
   training.synchronised_batch_norm = true;
   training.halos_of_dx = true;
   training.wide_sums = false;
+  training.stage_cut = StageCut::balanced_layers;  // links are not known yet when stages are cut
   return training;
 }
 

@@ -37,10 +37,35 @@ constexpr std::array<std::string_view, 2> on_off{"off", "on"};
 constexpr std::array<std::string_view, 2> fidelities{"detailed", "paper"};
 constexpr std::array<std::string_view, 2> iteration_rules{"exact", "ceil"};
 constexpr std::array<std::string_view, 2> reductions{"allreduce", "reduce-scatter"};
-constexpr std::array<std::string_view, 2> schedules{"gpipe", "1f1b"};
+constexpr std::array<std::string_view, 3> schedules{"gpipe", "1f1b", "interleaved"};
 constexpr std::array<std::string_view, 2> batch_norms{"local", "sync"};
 constexpr std::array<std::string_view, 2> grid_choices{"best", "all"};
 constexpr std::array<std::string_view, 2> frameworks{"pytorch", "megatron"};
+
+/// `gpipe`, `1f1b` or `interleaved:2`: the order of passes, and the chunks of a stage.
+std::pair<PipelineSchedule, int> read_schedule(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string word = text.substr(0, colon);
+  const auto found = find_name<PipelineSchedule>(schedules, word);
+  if (!found)
+    throw UsageError(fmt::format("--schedule {}: not known", text), "use gpipe, 1f1b or interleaved:2");
+  if (*found != PipelineSchedule::interleaved) {
+    if (colon != text.npos)
+      throw UsageError(fmt::format("--schedule {}: {} has no pieces to count", text, word),
+                       fmt::format("write {}, or interleaved{}", word, text.substr(colon)));
+    return {*found, 1};
+  }
+  if (colon == text.npos)
+    throw UsageError("--schedule interleaved: how many pieces on each stage?", "write interleaved:2");
+  const std::string count = text.substr(colon + 1);
+  const bool digits =
+      !count.empty() && count.size() < 4 && count.find_first_not_of("0123456789") == count.npos;
+  const int chunks = digits ? std::stoi(count) : 0;
+  if (chunks < 1)
+    throw UsageError(fmt::format("--schedule {}: `{}` is no number of pieces from 1 to 999", text, count),
+                     "write interleaved:2");
+  return {chunks > 1 ? *found : PipelineSchedule::one_forward_one_backward, chunks};
+}
 
 /// An algorithm that sums gradients, with the share of them that is not zero.
 std::pair<const Algorithm*, double> read_allreduce(const std::string& text) {
@@ -171,7 +196,8 @@ Training read_training(const Options& options) {
   t.micro_batches = options.read("micro-batches", "1", [](const std::string& text) {
     return read_count("micro-batches", text, 1, 1'000'000);
   });
-  t.schedule = choose<PipelineSchedule>(options, "schedule", "gpipe", schedules);
+  std::tie(t.schedule, t.chunks) = options.read("schedule", "gpipe", read_schedule);
+  if (megatron) t.stage_cut = StageCut::equal_blocks;
   t.overlap = choose<int>(options, "overlap", "on", on_off) == 1;
   t.reduction = choose<Reduction>(options, "reduction", "allreduce", reductions);
   t.synchronised_batch_norm = choose<int>(options, "batch-norm", "local", batch_norms) == 1;
@@ -235,6 +261,9 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
   if (options.has("epochs")) ask->epochs = number(options, "epochs", 1e-6, 1e9);
   ask->default_batch = !options.has("batch");
   ask->topology = network_of(ask->system_spec, ask->machine);
+  if (ask->training.chunks > 1 && ask->fidelity == Fidelity::paper)
+    throw UsageError("the paper's closed form of a pipeline is GPipe's",
+                     "leave --schedule out, or --fidelity paper");
   if (ask->training.allreduce && ask->fidelity == Fidelity::paper)
     throw UsageError("the paper's closed forms have their own allreduce, a ring",
                      "leave --allreduce out, or --fidelity paper");

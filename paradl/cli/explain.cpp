@@ -12,6 +12,7 @@
 #include "paradl/report/exchange_lines.hpp"
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/json.hpp"
+#include "paradl/report/timeline.hpp"
 
 namespace paradl {
 namespace {
@@ -66,9 +67,31 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
   return style.unicode ? out : ascii(out);
 }
 
+/// The executed schedule as a picture or as a trace, by the file's extension.
+void write_timeline(const std::string& file, const Ask& ask, const Projection& p) {
+  if (ask.fidelity == Fidelity::paper)
+    throw UsageError("--timeline shows the schedule that the engine executes", "leave --fidelity paper out");
+  if (!p.cost)
+    throw UsageError(fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, ask.work)),
+                     "leave --timeline out: the text tells what is known of it");
+  const auto timeline = ask.planner->timeline(*p.strategy, p.mesh, p.batch);
+  if (timeline.pipeline.stages == 1)
+    throw UsageError(
+        fmt::format("`{}` has no stages: a timeline shows the schedule of a pipeline", p.strategy->text),
+        "use layer or data+layer, on more than one GPU");
+  const Pipeline& pipeline = timeline.pipeline;
+  const std::string name = fmt::format("{} on {}: {}, {} stages, {} micro-batch{}", ask.work.name,
+                                       ask.machine.name, schedule_text(ask.training), pipeline.stages,
+                                       pipeline.micro_batches, pipeline.micro_batches == 1 ? "" : "es");
+  write_file(file, file.ends_with(".svg") ? timeline_svg(timeline, name) : timeline_json(timeline, name));
+}
+
 int run(const Session& session, Options& options, const std::string& strategy, const std::string& model,
-        bool layers) {
+        bool layers, const std::string& timeline) {
   options.complete();
+  if (!timeline.empty() && !timeline.ends_with(".svg") && !timeline.ends_with(".json"))
+    throw UsageError(fmt::format("--timeline {}: a picture is .svg, a trace .json", timeline),
+                     fmt::format("write --timeline {}.svg", timeline));
   options.set("strategy", strategy);
   const auto ask = read_ask(session.catalog, options, model, options.get("on"));
   if (ask->question.gpus.size() != 1) throw UsageError("explain answers for one number of GPUs", "use -p 64");
@@ -83,6 +106,7 @@ int run(const Session& session, Options& options, const std::string& strategy, c
   const bool paper = ask->fidelity == Fidelity::paper;
   if (layers && paper)
     throw UsageError("--layers tells of the engine's layers", "leave --fidelity paper out");
+  if (!timeline.empty()) write_timeline(timeline, *ask, p);
   deliver(session, options, [&](const std::string& format, Style style) {
     if (format == "text") return tell(style, *ask, p, layers);
     if (format == "json") return explanation_json(answer, paper, layers, *ask->planner);
@@ -106,7 +130,7 @@ int run(const Session& session, Options& options, const std::string& strategy, c
 
 void define_explain(const Arguments& root, Session& session, Action& action) {
   struct Words {
-    std::string strategy, model;
+    std::string strategy, model, timeline;
     bool layers = false;
     Options options;
   };
@@ -116,14 +140,18 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   command.text("MODEL", words->model,
                {.help = "name in models/, a path, or gpt:layers=24,hidden=...", .required = true});
   command.flag("--layers", words->layers, {.help = "the same for every layer, largest first"});
+  command.text(
+      "--timeline", words->timeline,
+      {.help = "the schedule of a pipeline: FILE.svg, or FILE.json for Chrome and Perfetto", .meta = "FILE"});
   words->options.define(command, {"strategy", "grids", "columns", "sort"});
   command.footer(R"(Examples:
   paradl explain data resnet50 --on abci -p 64
   paradl explain data+filter vgg16 --on abci --grid data=16,filter=4 --layers
+  paradl explain layer gpt2 --on dgx-a100 -p 4 -b 16 --micro-batches 8 --schedule 1f1b --timeline steps.svg
   paradl explain filter resnet50 --on abci-paper -p 4 -b 64 --fidelity paper)");
   command.when_chosen([&session, &action, words] {
     action = [&session, words] {
-      return run(session, words->options, words->strategy, words->model, words->layers);
+      return run(session, words->options, words->strategy, words->model, words->layers, words->timeline);
     };
   });
 }

@@ -39,7 +39,7 @@ constexpr Row rows[] = {
     {"--optimizer", "optimizer", "NAME", "sgd, momentum, adam or lamb; default momentum", training, true},
     {"--framework", "framework", "NAME", "pytorch, or megatron (fp16 and Adam unless said otherwise)", training, true},
     {"--micro-batches", "micro-batches", "S", "micro-batches per pipeline and iteration; default 1", training, true},
-    {"--schedule", "schedule", "NAME", "gpipe or 1f1b", training, true},
+    {"--schedule", "schedule", "NAME", "gpipe, 1f1b, or interleaved:V with V pieces of the network on each stage; default gpipe", training, true},
     {"--overlap", "overlap", "on|off", "gradient exchange behind the backward pass; default on", training, true},
     {"--reduction", "reduction", "NAME", "allreduce (as the paper's framework) or reduce-scatter, for filter, channel, tensor", training, true},
     {"--allreduce", "allreduce", "NAME", "algorithm that sums gradients: ring, ring+ring, shd, sparse-ring:0.0078 ...; default: a ring on every level", training, true},

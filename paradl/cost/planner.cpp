@@ -8,6 +8,16 @@ namespace {
 /// Whether an axis deals out the samples of a mini-batch.
 bool shares_samples(const Axis& axis) { return axis.strategy->input == Placement::split_sample; }
 
+/// Stages of the pipeline that a mesh has, if it has one.
+int stages_of(const Mesh& mesh, const Workload& work) {
+  for (int a = 0; a < mesh.axes; ++a) {
+    const Axis& axis = mesh.axis[std::size_t(a)];
+    if (axis.strategy->role(work, 0, axis.parts, Placement::replicated) == Role::stage)
+      return axis.parts.total;
+  }
+  return 1;
+}
+
 /// Of the bounds on axes that cut the same thing together, the one that is nearest to being broken.
 std::optional<Limit> tightest_crowd(const Layout& layout, const Mesh& mesh) {
   std::optional<Limit> tightest;
@@ -68,11 +78,31 @@ const Layout& Planner::layout(const Mesh& mesh) {
 }
 
 const StagePlan& Planner::stages(const Layout& layout, const Mesh& mesh) {
-  int count = 1;
-  for (int a = 0; a < mesh.axes; ++a)
-    if (layout.role[std::size_t(a)].front() == Role::stage) count = mesh.axis[std::size_t(a)].parts.total;
-  auto& entry = stages_[{&layout, count}];
-  if (!entry) entry = std::make_unique<StagePlan>(plan_stages(layout, setting_.times, count));
+  StageKey key{.layout = &layout};
+  int stages = 1;
+  SecondsPerByte per_byte;
+  for (int a = 0; a < mesh.axes; ++a) {
+    const Axis& axis = mesh.axis[std::size_t(a)];
+    key.parts[std::size_t(a)] = shares_samples(axis) ? 1 : axis.parts.total;
+    if (layout.role[std::size_t(a)].front() != Role::stage) continue;
+    stages = axis.parts.total;
+    const Path path = neighbour_path(mesh, a, -1, setting_.machine);
+    per_byte = path.outermost().phi * path.outermost().link.beta;
+  }
+  if (stages == 1) key.parts.fill(1);  // nothing to cut
+  key.per_byte = per_byte.base();
+  auto& entry = stages_[key];
+  if (entry) return *entry;
+  StageBorders borders{.pipeline = setting_.training.pipeline(stages),
+                       .cut = setting_.training.stage_cut,
+                       .item = item_bytes(setting_.training.precision).activation,
+                       .per_byte = per_byte};
+  for (std::size_t set = 0; set < borders.parts.size(); ++set) {
+    borders.parts[set] = 1;
+    for (int a = 0; a < mesh.axes; ++a)
+      if (set & axis_bit(a)) borders.parts[set] *= key.parts[std::size_t(a)];
+  }
+  entry = std::make_unique<StagePlan>(plan_stages(layout, setting_.work, setting_.times, borders));
   return *entry;
 }
 
@@ -89,7 +119,11 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
     if (shares_samples(axis)) samples /= axis.parts.total;
   }
   const double S = setting_.training.micro_batches;
-  if (S > 1) out.limits.add({.rule = "micro-batches <= samples", .value = S, .bound = samples});
+  if (S > 1) out.limits.add({.rule = micro_batch_rule, .value = S, .bound = samples, .divides = true});
+  if (const double p = stages_of(mesh, setting_.work), V = setting_.training.chunks; p > 1 && V > 1) {
+    out.limits.add({.rule = interleaving_rule, .value = p, .bound = S, .divides = true});
+    out.limits.add({.rule = "p V <= G", .value = p * V, .bound = double(setting_.work.layers.size())});
+  }
   if (!out.limits.hold()) return out;
 
   const Mesh split = without_ones(mesh);
@@ -114,6 +148,14 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
     }
   finish(out, setting_);
   return out;
+}
+
+Planner::Timeline Planner::timeline(const StrategyName& strategy, const Mesh& mesh, double batch) {
+  project(strategy, mesh, batch);
+  const Mesh split = without_ones(mesh);
+  const StagePlan& plan = stages(layout(split), split);
+  return {setting_.training.pipeline(plan.stages),
+          pricer_.timeline(plan, batch / setting_.training.micro_batches)};
 }
 
 }  // namespace paradl

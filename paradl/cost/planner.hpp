@@ -22,6 +22,12 @@ class Planner {
   /// The layout of a mesh without axes of one PE (see without_ones).
   const Layout& layout(const Mesh& mesh);
   const StagePlan& stages(const Layout& layout, const Mesh& mesh);
+  /// The executed schedule of a pipeline, before gradients are summed.
+  struct Timeline {
+    Pipeline pipeline;
+    std::vector<std::vector<PipelineClock::Event>> passes;  // of each stage
+  };
+  Timeline timeline(const StrategyName& strategy, const Mesh& mesh, double batch);
   /// Of the last projection.
   const Pricer& pricer() const { return pricer_; }
   const Setting& setting() const { return setting_; }
@@ -39,7 +45,15 @@ class Planner {
   std::map<std::pair<const Strategy*, std::array<int, 4>>, AxisFacts> facts_;
   std::map<std::pair<const Strategy*, std::vector<Role>>, int> signatures_;
   std::map<std::array<int, most_axes>, std::unique_ptr<Layout>> layouts_;
-  std::map<std::pair<const Layout*, int>, std::unique_ptr<StagePlan>> stages_;
+  /// What stages depend on: how the axes cut layers (those that share out samples leave them whole), and what
+  /// a byte from stage to stage takes.
+  struct StageKey {
+    const Layout* layout = nullptr;
+    std::array<int, most_axes> parts{};
+    double per_byte = 0;
+    friend auto operator<=>(const StageKey&, const StageKey&) = default;
+  };
+  std::map<StageKey, std::unique_ptr<StagePlan>> stages_;
 };
 
 }  // namespace paradl

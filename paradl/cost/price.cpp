@@ -283,13 +283,7 @@ Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh&
     price_pipeline(layout, plan, samples, out);
 
   for (const StageKind& kind : plan.kinds) {
-    const double S = setting_.training.micro_batches;
-    // GPipe keeps all micro-batches; 1F1B only those that later stages have not yet sent back. One stage
-    // alone runs each micro-batch to its end before the next.
-    double in_flight = plan.stages == 1 ? 1 : S;
-    if (setting_.training.schedule == PipelineSchedule::one_forward_one_backward)
-      in_flight = std::min(in_flight, double(plan.stages - kind.first));
-    const Memory memory = memory_of(layout, kind.cells, samples, in_flight);
+    const Memory memory = memory_of(layout, kind.cells, samples, in_flight(layout, plan, kind, samples));
     if (memory.total() > out.memory.total()) {
       out.memory = memory;
       out.worst_stage = kind.first;

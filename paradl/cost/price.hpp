@@ -92,7 +92,11 @@ class Pricer {
     Seconds time;
     Hop hop;
   };
-  Transfer transfer(const StageKind& kind, double samples) const;
+  Transfer transfer(const StageKind::Chunk& chunk, double samples) const;
+  /// Between two stages that use the same weights.
+  Path tied_path() const;
+  /// The executed schedule of the last priced pipeline: every pass of every stage.
+  std::vector<std::vector<PipelineClock::Event>> timeline(const StagePlan& plan, double samples);
   /// The wires on which the algorithm that was asked for is followed; nullptr: none was, or they are too
   /// many.
   const Topology* wires() const { return setting_.topology ? setting_.topology : levels_.get(); }
@@ -103,7 +107,21 @@ class Pricer {
   CellCost price_cell(const Layout& layout, const Cell& cell, const Mesh& mesh, double samples);
   Seconds price_halo(const Cell& cell, double samples, bool of_x) const;
   void price_single(const Layout& layout, Breakdown& out) const;
-  void price_pipeline(const Layout& layout, const StagePlan& plan, double samples, Breakdown& out) const;
+  void price_pipeline(const Layout& layout, const StagePlan& plan, double samples, Breakdown& out);
+  /// One micro-batch on one stage, forward and backward.
+  struct StagePasses {
+    Seconds forward, backward, exchange, halo;
+    Seconds total() const { return forward + backward + exchange + halo; }
+  };
+  StagePasses stage_passes(const StagePlan& plan, int stage, double samples);
+  /// What a stage has to do after its last backward pass.
+  struct StageEnd {
+    Seconds exposed, whole;  // sums of gradients: after that pass, and in all
+    Seconds update;
+  };
+  Seconds tied_sum(const StagePlan::Tied& tied);
+  StageEnd stage_end(const Layout& layout, const StageKind& kind, Seconds backward) const;
+  double in_flight(const Layout& layout, const StagePlan& plan, const StageKind& kind, double samples) const;
   bool fills_buckets(const Layout& layout, const Run& run, Bytes bucket) const;
   Seconds gradient_tail(const Layout& layout, Bytes bucket) const;
   Seconds hidden_tail(std::span<const Bytes> gradient, Seconds whole, Seconds backward) const;
@@ -112,6 +130,11 @@ class Pricer {
 
   Setting setting_;
   std::vector<CellCost> cells_;
+  // Of the pipeline that is being priced:
+  PipelineClock clock_;
+  std::vector<PieceTime> pieces_;
+  std::vector<StageEnd> ends_;  // by kind of stage
+  PipelineTime after_;
   // Of the mesh that is being priced:
   std::array<double, 1u << most_axes> parts_{};  // product of the sizes of a set of axes
   std::array<Path, most_axes> axis_path_{};

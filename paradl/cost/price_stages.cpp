@@ -43,77 +43,153 @@ void Pricer::price_single(const Layout& layout, Breakdown& out) const {
   out.hidden = whole - out[Term::gradient_exchange];
 }
 
-Pricer::Transfer Pricer::transfer(const StageKind& kind, double samples) const {
-  if (kind.sent.empty()) return {};
+Pricer::Transfer Pricer::transfer(const StageKind::Chunk& chunk, double samples) const {
+  if (chunk.sent.empty()) return {};
   Bytes sent;
-  for (const Kept& tensor : kind.sent)
+  for (const Kept& tensor : chunk.sent)
     sent +=
         tensor.items * samples / parts_[tensor.divided] * item_bytes(setting_.training.precision).activation;
   const Hop& hop = stage_path_.outermost();
   return {sent, stage_message_(sent), hop};
 }
 
-void Pricer::price_pipeline(const Layout& layout, const StagePlan& plan, double samples,
-                            Breakdown& out) const {
-  const double S = setting_.training.micro_batches;
-  const bool together = setting_.training.schedule == PipelineSchedule::one_forward_one_backward;
-
-  struct Pass {
-    Seconds work, exchange, halo, transfer;
-    Seconds total() const { return work + exchange + halo + transfer; }
-    void add(double k, const Pass& p) {
-      work += k * p.work, exchange += k * p.exchange, halo += k * p.halo, transfer += k * p.transfer;
+/// What the passes of a stage take for one micro-batch, by what they do. `pieces_` gets the times of its
+/// chunks.
+Pricer::StagePasses Pricer::stage_passes(const StagePlan& plan, int stage, double samples) {
+  const StageKind& kind = plan.kinds[std::size_t(plan.kind[std::size_t(stage)])];
+  StagePasses out;
+  for (std::size_t c = 0; c < kind.chunks.size(); ++c) {
+    PieceTime& piece = pieces_[c * std::size_t(plan.stages) + std::size_t(stage)];
+    if (stage != kind.first) {  // priced already
+      piece = pieces_[c * std::size_t(plan.stages) + std::size_t(kind.first)];
+      continue;
     }
-  };
-  Pass sum_forward, sum_backward, longest_forward, longest_backward;
-  Seconds update, all_updates, gradient_exposed, gradient_whole;
-  for (const StageKind& kind : plan.kinds) {
-    Pass forward, backward;
-    Seconds own_update;
-    std::array<Bytes, most_gradient_groups> gradient{};
-    for (const auto& [id, count] : kind.cells) {
+    piece = {};
+    for (const auto& [id, count] : kind.chunks[c].cells) {
       const CellCost& cost = cells_[std::size_t(id)];
-      forward.add(count, {cost.forward, cost.forward_exchange, cost.forward_halo, {}});
-      backward.add(count, {cost.backward, cost.backward_exchange, cost.backward_halo, {}});
-      own_update += count * cost.update;
-      for (std::size_t g = 0; g < gradients_; ++g)
-        if (gradient_[g].has(layout.cells[std::size_t(id)])) gradient[g] += count * cost.gradient;
+      piece.forward += count * cost.forward_pass();
+      piece.backward += count * cost.backward_pass();
+      out.forward += count * cost.forward;
+      out.backward += count * cost.backward;
+      out.exchange += count * (cost.forward_exchange + cost.backward_exchange);
+      out.halo += count * (cost.forward_halo + cost.backward_halo);
     }
-    forward.transfer = backward.transfer = transfer(kind, samples).time;
-    sum_forward.add(kind.count, forward);
-    sum_backward.add(kind.count, backward);
-    const bool longer =
-        together ? forward.total() + backward.total() > longest_forward.total() + longest_backward.total()
-                 : forward.total() > longest_forward.total();
-    if (longer) longest_forward = forward;
-    if (together ? longer : backward.total() > longest_backward.total()) longest_backward = backward;
-    update = std::max(update, own_update);
-    all_updates += kind.count * own_update;
+    piece.sent = transfer(kind.chunks[c], samples).time;
+  }
+  return out;
+}
 
-    Seconds whole;
+/// The gradients that a stage has to sum when its last backward pass, of `backward`, is over: what they take
+/// then, what they take in all, and the update after them.
+Pricer::StageEnd Pricer::stage_end(const Layout& layout, const StageKind& kind, Seconds backward) const {
+  StageEnd out;
+  std::array<Bytes, most_gradient_groups> gradient{};
+  for (const auto& [id, count] : kind.cells) {
+    const CellCost& cost = cells_[std::size_t(id)];
+    out.update += count * cost.update;
     for (std::size_t g = 0; g < gradients_; ++g)
-      if (gradient[g] > Bytes{}) whole += gradient_[g].allreduce(gradient[g]);
-    gradient_whole = std::max(gradient_whole, whole);
-    gradient_exposed = std::max(
-        gradient_exposed, setting_.training.overlap ? hidden_tail(gradient, whole, backward.total()) : whole);
+      if (gradient_[g].has(layout.cells[std::size_t(id)])) gradient[g] += count * cost.gradient;
+  }
+  for (std::size_t g = 0; g < gradients_; ++g)
+    if (gradient[g] > Bytes{}) out.whole += gradient_[g].allreduce(gradient[g]);
+  out.exposed = setting_.training.overlap ? hidden_tail(gradient, out.whole, backward) : out.whole;
+  return out;
+}
+
+Path Pricer::tied_path() const {
+  Path pair;
+  pair.hop[0] = stage_path_.outermost();
+  pair.hop[0].size = 2;
+  pair.hops = 1;
+  return pair;
+}
+
+/// What two stages that use the same weights need to sum their gradients.
+Seconds Pricer::tied_sum(const StagePlan::Tied& tied) {
+  return cost_of(Collective::allreduce, tied_path())(cells_[std::size_t(tied.cell)].gradient);
+}
+
+/// The schedule is executed twice, with and without messages. The busiest stage works all the time that its
+/// passes take; the rest of the time without messages it waits for others; what messages add is theirs. So
+/// the terms sum to what was executed.
+void Pricer::price_pipeline(const Layout& layout, const StagePlan& plan, double samples, Breakdown& out) {
+  const double S = setting_.training.micro_batches;
+  const Pipeline pipeline = setting_.training.pipeline(plan.stages);
+  pieces_.resize(std::size_t(pipeline.pieces()));
+  ends_.resize(plan.kinds.size());
+  StagePasses busiest;
+  Seconds all_updates, gradient_whole;
+  for (int s = 0; s < plan.stages; ++s) {
+    const auto k = std::size_t(plan.kind[std::size_t(s)]);
+    const StageKind& kind = plan.kinds[k];
+    const StagePasses passes = stage_passes(plan, s, samples);
+    if (s != kind.first) continue;
+    if (passes.total() > busiest.total()) busiest = passes;
+    Seconds backward;
+    for (std::size_t c = 0; c < kind.chunks.size(); ++c)
+      backward += pieces_[c * std::size_t(plan.stages) + std::size_t(s)].backward;
+    ends_[k] = stage_end(layout, kind, backward);
+    gradient_whole = std::max(gradient_whole, ends_[k].whole);
+    all_updates += kind.count * ends_[k].update;
   }
 
-  // The first micro-batch climbs through all stages, the other S-1 follow at the pace of the slowest: for
-  // equal stages this is the paper's (p + S - 1) passes and p + S - 2 transfers.
-  Pass forward = sum_forward, backward = sum_backward;
-  forward.add(S - 1, longest_forward);
-  backward.add(S - 1, longest_backward);
-  out[Term::forward] = S * longest_forward.work;
-  out[Term::backward] = S * longest_backward.work;
-  out[Term::bubble] = forward.work + backward.work - out[Term::forward] - out[Term::backward];
-  out[Term::activation_exchange] = forward.exchange + backward.exchange;
-  out[Term::halo_exchange] = forward.halo + backward.halo;
-  out[Term::stage_transfer] = forward.transfer + backward.transfer;
+  after_ = clock_.run(pipeline, pieces_);
+  const Seconds executed = after_.end;
+  for (PieceTime& piece : pieces_) piece.sent = {};
+  const Seconds silent = clock_.run(pipeline, pieces_).end;
+  out[Term::forward] = S * busiest.forward;
+  out[Term::backward] = S * busiest.backward;
+  out[Term::activation_exchange] = S * busiest.exchange;
+  out[Term::halo_exchange] = S * busiest.halo;
+  out[Term::bubble] = std::max(Seconds{}, silent - S * busiest.total());
+  out[Term::stage_transfer] = executed - silent;
+
+  // A stage sums its gradients and updates its weights as soon as its last backward pass is over: those that
+  // are done early do so while others still work. Two that share weights wait for each other. Times count
+  // from the end of the schedule.
+  for (std::size_t s = 0; s < after_.stage_end.size(); ++s)
+    after_.stage_end[s] += ends_[std::size_t(plan.kind[s])].exposed - executed;
+  for (const StagePlan::Tied& tied : plan.tied) {
+    Seconds& owner = after_.stage_end[std::size_t(tied.owner)];
+    Seconds& user = after_.stage_end[std::size_t(tied.user)];
+    const Seconds sum = tied_sum(tied);
+    gradient_whole += sum;
+    owner = user = std::max(owner, user) + sum;
+  }
+  Seconds latest, gradient;
+  for (std::size_t s = 0; s < after_.stage_end.size(); ++s) {
+    const Seconds updated = after_.stage_end[s] + ends_[std::size_t(plan.kind[s])].update;
+    if (updated <= latest) continue;
+    latest = updated;
+    gradient = std::max(Seconds{}, after_.stage_end[s]);
+  }
   // Without micro-batches nothing overlaps: one stage works at a time, in its update too (the paper's pure
   // form).
-  out[Term::update] = S > 1 ? update : all_updates;
-  out[Term::gradient_exchange] = gradient_exposed;
-  out.hidden = gradient_whole - gradient_exposed;
+  out[Term::update] = S > 1 ? latest - gradient : all_updates;
+  out[Term::gradient_exchange] = gradient;
+  out.hidden = std::max(Seconds{}, gradient_whole - gradient);
+}
+
+std::vector<std::vector<PipelineClock::Event>> Pricer::timeline(const StagePlan& plan, double samples) {
+  pieces_.resize(std::size_t(plan.stages * plan.chunks));
+  for (int s = 0; s < plan.stages; ++s) stage_passes(plan, s, samples);
+  return clock_.timeline(setting_.training.pipeline(plan.stages), pieces_);
+}
+
+/// Micro-batches whose activations a stage keeps, as a multiple of what one of them leaves there. Chunks keep
+/// different numbers of them.
+double Pricer::in_flight(const Layout& layout, const StagePlan& plan, const StageKind& kind,
+                         double samples) const {
+  if (plan.stages == 1) return 1;  // one stage alone runs each micro-batch to its end before the next
+  const Pipeline pipeline = setting_.training.pipeline(plan.stages);
+  if (plan.chunks == 1) return pipeline.in_flight(kind.first, 0);
+  Bytes one, all;
+  for (int c = 0; c < plan.chunks; ++c) {
+    const Bytes kept = memory_of(layout, kind.chunks[std::size_t(c)].cells, samples, 1).activations;
+    one += kept;
+    all += pipeline.in_flight(kind.first, c) * kept;
+  }
+  return one > Bytes{} ? all / one : 1;
 }
 
 }  // namespace paradl

@@ -1,14 +1,18 @@
 #pragma once
 #include <optional>
+#include <string>
 
 #include "paradl/machine/layer_time.hpp"
 #include "paradl/mesh/exchange.hpp"
+#include "paradl/mesh/pipeline.hpp"
 #include "paradl/network/algorithm.hpp"
 
 namespace paradl {
 
-/// In which order the stages of a pipeline work on micro-batches.
-enum class PipelineSchedule { gpipe, one_forward_one_backward };
+/// Where a pipeline is cut: so that no stage takes longer than it must, by the times of its layers and of
+/// what it sends, or of whole layers alone; or into equal numbers of the blocks that a network repeats, as
+/// Megatron-LM does.
+enum class StageCut { balanced, balanced_layers, equal_blocks };
 
 /// How a framework trains: everything that is neither the network nor the machine.
 struct Training {
@@ -16,6 +20,8 @@ struct Training {
   Optimizer optimizer = Optimizer::momentum;
   int micro_batches = 1;  // per pipeline and iteration
   PipelineSchedule schedule = PipelineSchedule::gpipe;
+  int chunks = 1;  // of the network on each stage, if the schedule is interleaved
+  StageCut stage_cut = StageCut::balanced;
   bool overlap = true;                         // gradient exchange behind the backward pass
   Reduction reduction = Reduction::allreduce;  // what ends a sum over filters or channels
   bool synchronised_batch_norm = false;
@@ -30,7 +36,12 @@ struct Training {
   Bytes bucket{25e6};                    // gradients are sent in pieces of this size (PyTorch's default)
   const Algorithm* allreduce = nullptr;  // of gradients; none: a ring on every level
   double density = 1;                    // of sparse gradients
+
+  Pipeline pipeline(int stages) const { return {stages, micro_batches, stages > 1 ? chunks : 1, schedule}; }
 };
+
+/// As it is asked for: `1f1b`, `interleaved:2`.
+std::string schedule_text(const Training& training);
 
 /// Everything a projection depends on besides strategy and grid.
 struct Setting {

@@ -3,43 +3,130 @@
 #include <algorithm>
 #include <map>
 
-#include "paradl/mesh/pipeline.hpp"
+#include "paradl/mesh/partition.hpp"
 
 namespace paradl {
 namespace {
 
 bool same(const StageKind& a, const StageKind& b) {
-  const auto equal_share = [](const auto& x, const auto& y) {
-    return x.cell == y.cell && x.count == y.count;
+  const auto equal_shares = [](const auto& x, const auto& y) {
+    return std::ranges::equal(x, y, [](const StageKind::Share& s, const StageKind::Share& t) {
+      return s.cell == t.cell && s.count == t.count;
+    });
   };
   const auto equal_sent = [](const Kept& x, const Kept& y) {
     return x.items == y.items && x.divided == y.divided;
   };
-  return std::ranges::equal(a.cells, b.cells, equal_share) && std::ranges::equal(a.sent, b.sent, equal_sent);
+  return equal_shares(a.cells, b.cells) &&
+         std::ranges::equal(a.chunks, b.chunks, [&](const StageKind::Chunk& x, const StageKind::Chunk& y) {
+           return equal_shares(x.cells, y.cells) && std::ranges::equal(x.sent, y.sent, equal_sent);
+         });
+}
+
+/// Where the blocks begin that a network repeats: the longest run of layers of the same shapes. Where the
+/// last one ends is the last number.
+std::vector<int> block_borders(const Workload& work) {
+  constexpr int longest_block = 128;
+  const auto& layers = work.layers;
+  const int n = int(layers.size());
+  std::vector<int> best;
+  int covered = 0;
+  for (int period = 2; period <= longest_block; ++period)
+    for (int from = 0, i = period; i <= n; ++i) {
+      if (i < n && layers[std::size_t(i)].shape_class == layers[std::size_t(i - period)].shape_class)
+        continue;
+      const int repeats = (i - from) / period;
+      if (repeats > 1 && repeats * period > covered) {
+        covered = repeats * period;
+        best.clear();
+        for (int r = 0; r <= repeats; ++r) best.push_back(from + r * period);
+      }
+      from = i - period + 1;
+    }
+  return best;
+}
+
+/// As many blocks in each piece; what comes before and after them is part of the first and the last. Empty
+/// where blocks cannot be dealt out.
+std::vector<int> equal_blocks(const Workload& work, int pieces) {
+  const std::vector<int> border = block_borders(work);
+  const int blocks = int(border.size()) - 1;
+  if (blocks < pieces || blocks % pieces != 0) return {};
+  std::vector<int> first{0};
+  for (int i = 1; i < pieces; ++i) first.push_back(border[std::size_t(i * (blocks / pieces))]);
+  return first;
+}
+
+std::vector<int> find_borders(const Layout& layout, const Workload& work, const LayerTimes& times,
+                              const StageBorders& borders) {
+  const int pieces = borders.pipeline.pieces();
+  if (borders.cut == StageCut::equal_blocks)
+    if (std::vector<int> first = equal_blocks(work, pieces); !first.empty()) return first;
+  std::vector<double> weight, border;
+  for (std::size_t l = 0; l < layout.order.size(); ++l) {
+    const double time = (times.layer[l].FW + times.layer[l].BW).base();
+    if (borders.cut == StageCut::balanced_layers) {
+      weight.push_back(time);
+      continue;
+    }
+    weight.push_back(time / borders.parts[layout.cells[std::size_t(layout.order[l])].work]);
+    double items = 0;
+    for (const Kept& tensor : layout.crossing[l]) items += tensor.items / borders.parts[tensor.divided];
+    border.push_back((items * borders.item * borders.per_byte).base());
+  }
+  return borders.pipeline.chunks > 1 ? even_partition(weight, pieces, border)
+                                     : balanced_partition(weight, pieces, border);
+}
+
+std::vector<StageKind::Share> shares_of(const Layout& layout, int from, int to) {
+  std::map<int, double> counts;
+  for (int i = from; i < to; ++i) counts[layout.order[std::size_t(i)]] += 1;
+  std::vector<StageKind::Share> out;
+  for (const auto& [cell, count] : counts) out.push_back({cell, count});
+  return out;
 }
 
 }  // namespace
 
-StagePlan plan_stages(const Layout& layout, const LayerTimes& times, int stages) {
-  std::vector<double> weight;
-  for (const LayerTime& t : times.layer) weight.push_back((t.FW + t.BW).base());
-  StagePlan plan{.stages = stages, .kinds = {}, .first_layer = balanced_partition(weight, stages)};
+StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTimes& times,
+                      const StageBorders& borders) {
+  const auto& [stages, S, chunks, schedule] = borders.pipeline;
+  StagePlan plan{.stages = stages, .chunks = chunks};
+  plan.first_layer = find_borders(layout, work, times, borders);
+  const auto piece_of = [&](int layer) {
+    return int(std::ranges::upper_bound(plan.first_layer, layer) - plan.first_layer.begin()) - 1;
+  };
 
   const int layers = int(layout.order.size());
+  for (int i = 0; i < layers; ++i) {
+    const int owner = work.layers[std::size_t(i)].tied;
+    if (owner >= 0 && piece_of(owner) % stages != piece_of(i) % stages)
+      plan.tied.push_back({layout.order[std::size_t(owner)], piece_of(owner) % stages, piece_of(i) % stages});
+  }
   for (int s = 0; s < stages; ++s) {
-    const int end = s + 1 < stages ? plan.first_layer[std::size_t(s) + 1] : layers;
-    std::map<int, double> counts;
-    for (int i = plan.first_layer[std::size_t(s)]; i < end; ++i) counts[layout.order[std::size_t(i)]] += 1;
-    StageKind kind{.cells = {}, .sent = {}, .first = s, .count = 1};
-    for (const auto& [cell, count] : counts) kind.cells.push_back({cell, count});
-    if (end < layers) kind.sent = layout.crossing[std::size_t(end) - 1];
+    StageKind kind{.chunks = {}, .cells = {}, .first = s, .count = 1};
+    for (int piece = s; piece < stages * chunks; piece += stages) {
+      const bool last = piece + 1 == stages * chunks;
+      const int end = last ? layers : plan.first_layer[std::size_t(piece) + 1];
+      StageKind::Chunk chunk{shares_of(layout, plan.first_layer[std::size_t(piece)], end), {}};
+      if (!last) chunk.sent = layout.crossing[std::size_t(end) - 1];
+      kind.cells.insert(kind.cells.end(), chunk.cells.begin(), chunk.cells.end());
+      kind.chunks.push_back(std::move(chunk));
+    }
+    for (const StagePlan::Tied& tied : plan.tied)
+      if (tied.user == s) kind.cells.push_back({tied.cell, 1});
     const auto twin = std::ranges::find_if(plan.kinds, [&](const StageKind& k) { return same(k, kind); });
+    plan.kind.push_back(int(twin - plan.kinds.begin()));
     if (twin == plan.kinds.end())
       plan.kinds.push_back(std::move(kind));
     else
       twin->count += 1;
   }
   return plan;
+}
+
+StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTimes& times, int stages) {
+  return plan_stages(layout, work, times, {.pipeline = {.stages = stages}, .cut = StageCut::balanced_layers});
 }
 
 }  // namespace paradl

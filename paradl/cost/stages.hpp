@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <vector>
 
 #include "paradl/cost/setting.hpp"
@@ -12,20 +13,45 @@ struct StageKind {
     int cell;
     double count;
   };
-  std::vector<Share> cells;
-  std::vector<Kept> sent;  // to the next stage; empty for the last
-  int first = 0;           // the foremost stage of this kind: it has most micro-batches in flight
+  /// Consecutive layers: one piece of the network.
+  struct Chunk {
+    std::vector<Share> cells;
+    std::vector<Kept> sent;  // to the next piece; empty for the last
+  };
+  std::vector<Chunk> chunks;
+  std::vector<Share> cells;  // of all chunks, and copies of weights that belong to another stage
+  int first = 0;             // the foremost stage of this kind: it has most micro-batches in flight
   double count = 0;
 };
 
 /// A layout cut into stages.
 struct StagePlan {
-  int stages = 1;
+  int stages = 1, chunks = 1;
   std::vector<StageKind> kinds;
-  std::vector<int> first_layer;  // of each stage
+  std::vector<int> kind;         // of each stage
+  std::vector<int> first_layer;  // of each piece, in the order of the network
+  /// Weights that two stages use: each has them and adds up gradients of its own, which they sum.
+  struct Tied {
+    int cell;         // whose weights they are
+    int owner, user;  // stages
+  };
+  std::vector<Tied> tied;
 };
 
-/// Balances the stages by the time of their layers. Needs stages <= layers.
-StagePlan plan_stages(const Layout& layout, const LayerTimes& times, int stages);
+/// What the borders between stages depend on, besides the layers.
+struct StageBorders {
+  Pipeline pipeline;
+  StageCut cut = StageCut::balanced;
+  std::array<double, 1u << most_axes> parts{};  // into which each set of axes cuts a layer or a tensor
+  Bytes item{};                                 // of an activation
+  SecondsPerByte per_byte{};                    // from stage to stage
+};
+
+/// Cuts a network into stages. Needs pieces <= layers.
+StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTimes& times,
+                      const StageBorders& borders);
+
+/// The same by the times of whole layers alone.
+StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTimes& times, int stages);
 
 }  // namespace paradl

@@ -188,6 +188,21 @@ std::string margin_text(const Projection& projection) {
 
 void rank(std::vector<Projection>& projections) { std::ranges::stable_sort(projections, better); }
 
+namespace {
+
+/// The divisors of a whole number next to one that does not divide it.
+std::string nearest_divisors(double value, double whole) {
+  if (whole != std::floor(whole)) return "the samples are no whole number";
+  double below = std::min(value, whole), above = value;
+  while (below > 1 && std::fmod(whole, below) != 0) --below;
+  while (above < whole && std::fmod(whole, above) != 0) ++above;
+  return above < whole || std::fmod(whole, above) == 0
+             ? fmt::format("the nearest that do are {} and {}", below, above)
+             : fmt::format("the nearest that does is {}", below);
+}
+
+}  // namespace
+
 std::string reason(std::string_view rule, double value, double bound, std::string_view layer) {
   if (rule == memory_rule)
     return fmt::format("needs {}, the device has {}", text(Bytes{value}), text(Bytes{bound}));
@@ -197,6 +212,17 @@ std::string reason(std::string_view rule, double value, double bound, std::strin
     return fmt::format(
         "the allreduce that was asked for cannot serve {} ranks; below them, {} is the most it can", value,
         bound);
+  if (rule == micro_batch_rule)
+    return fmt::format("{} micro-batches do not divide {} sample{} of a pipeline; {}", value, bound,
+                       bound == 1 ? "" : "s", nearest_divisors(value, bound));
+  if (rule == interleaving_rule)
+    return fmt::format(
+        "interleaved stages take turns by whole rounds: {} micro-batch{} {} no multiple of {} "
+        "stages; {}",
+        bound, bound == 1 ? "" : "es", bound == 1 ? "is" : "are", value,
+        bound < value ? fmt::format("the nearest is {}", value)
+                      : fmt::format("the nearest are {} and {}", bound - std::fmod(bound, value),
+                                    bound - std::fmod(bound, value) + value));
   return fmt::format("{} = {} breaks {} = {}{}", rule.substr(0, rule.find(' ')), value, rule, bound,
                      layer.empty() ? "" : fmt::format(" (layer {})", layer));
 }

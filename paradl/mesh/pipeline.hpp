@@ -2,10 +2,82 @@
 #include <span>
 #include <vector>
 
+#include "paradl/core/quantity.hpp"
+
 namespace paradl {
 
-/// Cuts a chain of layers into `stages` parts of consecutive layers so that the longest part is as short as
-/// can be. Returns the first layer of each stage. Needs stages <= weight.size().
-std::vector<int> balanced_partition(std::span<const double> weight, int stages);
+/// In which order the stages of a pipeline work on micro-batches.
+enum class PipelineSchedule { gpipe, one_forward_one_backward, interleaved };
+
+/// A pipeline: which stage does what, one thing after the other. A stage holds `chunks` pieces of the network
+/// that do not follow each other: chunk c of stage s is piece c * stages + s in the order of the network.
+struct Pipeline {
+  int stages = 1, micro_batches = 1;
+  int chunks = 1;  // more than one only if interleaved; micro_batches is then a multiple of stages
+  PipelineSchedule schedule = PipelineSchedule::gpipe;
+
+  int pieces() const { return stages * chunks; }
+  int passes() const { return chunks * micro_batches; }  // forward, of one stage; as many backward
+  /// Forward passes of a stage before its first backward pass. The schedules differ in nothing else: all of
+  /// them (GPipe); as many as there are stages to come (1F1B); all chunks but the last, and what the stages
+  /// to come hold twice, until the first gradient is back (interleaved).
+  int ahead(int stage) const;
+
+  struct Pass {
+    bool backward;
+    int chunk, micro_batch;
+  };
+  /// The n-th of the 2 * passes() passes of a stage: `ahead` forward, then one forward and one backward in
+  /// turn, then the backward passes that are left. Interleaved, a stage takes as many micro-batches as there
+  /// are stages through one of its chunks, then through the next; backward from the last chunk to the first.
+  Pass pass(int stage, int n) const;
+
+  /// Micro-batches whose activations a chunk of a stage keeps when the stage keeps most: when it is about to
+  /// do its first backward pass.
+  int in_flight(int stage, int chunk) const;
+};
+
+/// What one micro-batch takes in one piece of the network. `sent` is the message to the next piece; the
+/// gradient that comes back for it takes as long. A stage is busy while it sends.
+struct PieceTime {
+  Seconds forward, backward, sent;
+};
+
+/// When a pipeline is done.
+struct PipelineTime {
+  Seconds end;
+  std::vector<Seconds> stage_end;  // of the last backward pass of each stage
+};
+
+/// Executes schedules, pass by pass. It keeps its memory, so that it allocates only for more stages than it
+/// has seen; one per thread.
+class PipelineClock {
+ public:
+  /// When all micro-batches are done. Rounds that only repeat the ones before, later, are counted at once.
+  const PipelineTime& run(const Pipeline& pipeline, std::span<const PieceTime> piece);
+  /// The same with every pass executed.
+  const PipelineTime& run_all(const Pipeline& pipeline, std::span<const PieceTime> piece);
+
+  /// One pass as it was executed: it computes until `end` and sends until `sent`.
+  struct Event {
+    int stage;
+    Pipeline::Pass pass;
+    Seconds begin, end, sent;
+  };
+  /// Every pass of every stage, in the order in which the stage does them.
+  std::vector<std::vector<Event>> timeline(const Pipeline& pipeline, std::span<const PieceTime> piece);
+
+ private:
+  /// When a stage was done with its last passes, what they had to send included.
+  struct Stage {
+    Seconds forward, backward, free;
+  };
+  template <class Seen>
+  void execute(const Pipeline& pipeline, std::span<const PieceTime> piece, bool jumps, Seen seen);
+  bool settled(Seconds& pace) const;
+
+  PipelineTime time_;
+  std::vector<Stage> now_, before_;  // by stage: after this round, and a period ago
+};
 
 }  // namespace paradl

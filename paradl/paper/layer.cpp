@@ -2,7 +2,7 @@
 // Legend: row.hpp.   g_i  the layers of stage i     y_gi  the output of its last one
 #include <algorithm>
 
-#include "paradl/mesh/pipeline.hpp"
+#include "paradl/mesh/partition.hpp"
 #include "paradl/paper/row.hpp"
 
 namespace paradl::paper {

@@ -166,20 +166,26 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
     out.push_back(line_of(Collective::allreduce, "allreduce dw", axes_text(group.set, p.mesh), what, 1, whole,
                           group.path, {setting, pricer}));
   }
-  for (const StageKind& kind : plan.kinds) {
-    if (kind.sent.empty()) continue;
-    const std::size_t next = std::size_t(kind.first) + 1;
-    const auto [bytes, each, hop] = pricer.transfer(kind, p.batch / S);
-    // Forward and backward, once for each micro-batch.
-    out.push_back({"stage transfer",
-                   "layer",
-                   setting.work.layers[std::size_t(plan.first_layer[next] - 1)].name,
-                   2 * S * kind.count,
-                   bytes,
-                   each,
-                   text_of(Collective::point_to_point).formula,
-                   {{hop.level, 0, bytes, hop.phi, each, binding_of(hop, setting, pricer)}}});
-  }
+  for (const StageKind& kind : plan.kinds)
+    for (std::size_t c = 0; c < kind.chunks.size(); ++c) {
+      if (kind.chunks[c].sent.empty()) continue;
+      const std::size_t next = c * std::size_t(plan.stages) + std::size_t(kind.first) + 1;
+      const auto [bytes, each, hop] = pricer.transfer(kind.chunks[c], p.batch / S);
+      // Forward and backward, once for each micro-batch.
+      out.push_back({"stage transfer",
+                     "layer",
+                     setting.work.layers[std::size_t(plan.first_layer[next] - 1)].name,
+                     2 * S * kind.count,
+                     bytes,
+                     each,
+                     text_of(Collective::point_to_point).formula,
+                     {{hop.level, 0, bytes, hop.phi, each, binding_of(hop, setting, pricer)}}});
+    }
+  for (const StagePlan::Tied& tied : plan.tied)
+    out.push_back(line_of(Collective::allreduce, "allreduce tied dw", "layer",
+                          setting.work.layers[std::size_t(layout.cells[std::size_t(tied.cell)].layer)].name,
+                          1, pricer.cells()[std::size_t(tied.cell)].gradient, pricer.tied_path(),
+                          {setting, pricer}));
   std::erase_if(out, [](const ExchangeLine& e) { return !(e.each > Seconds{}); });
   std::ranges::stable_sort(out, std::greater{},
                            [](const ExchangeLine& e) { return (e.count * e.each).base(); });

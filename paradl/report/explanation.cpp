@@ -27,13 +27,13 @@ struct ExplainedTerm {
 std::string_view engine_formula(Term term, bool pipeline) {
   switch (term) {
     case Term::forward:
-      return pipeline ? "I S max_i Σ_gi FW_l B/S/n_l" : "I Σ FW_l B/n_l";
+      return pipeline ? "I Σ_gr FW_l B/n_l, r the busiest stage" : "I Σ FW_l B/n_l";
     case Term::backward:
-      return pipeline ? "I S max_i Σ_gi BW_l B/S/n_l" : "I Σ BW_l B/n_l";
+      return pipeline ? "I Σ_gr BW_l B/n_l" : "I Σ BW_l B/n_l";
     case Term::update:
       return pipeline ? "I max_i Σ_gi WU_l/n_w" : "I Σ WU_l/n_w";
     case Term::bubble:
-      return "I Σ_{i≠max} (FW_gi + BW_gi)";
+      return "I [schedule executed: r waits for others]";
     case Term::gradient_exchange:
       return "I [allreduce of W, less what backward hides]";
     case Term::activation_exchange:
@@ -41,7 +41,7 @@ std::string_view engine_formula(Term term, bool pipeline) {
     case Term::halo_exchange:
       return "I Σ_{K>1} [α + B h δ φ β] per neighbour";
     case Term::stage_transfer:
-      return "I (p+S-2) [α + B/S|y| δ φ β], both ways";
+      return "I [schedule executed: what α + B/S|y| δ φ β adds]";
     default:
       return "";
   }

@@ -103,8 +103,8 @@ std::string limits_text(const Projection& p, const Workload& work) {
     if (limit.rule == memory_rule) continue;
     const std::string layer =
         limit.layer >= 0 ? fmt::format(" (layer {})", work.layers[std::size_t(limit.layer)].name) : "";
-    out += fmt::format(" limits  {}: {} <= {}{}, {}\n", limit.rule, limit.value, limit.bound, layer,
-                       limit.holds() ? "holds" : "broken");
+    out += fmt::format(" limits  {}: {} {} {}{}, {}\n", limit.rule, limit.value,
+                       limit.divides ? "|" : "<=", limit.bound, layer, limit.holds() ? "holds" : "broken");
   }
   return out;
 }

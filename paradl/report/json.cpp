@@ -86,7 +86,10 @@ Json result(const Projection& p, const Answer& answer) {
            {"iterations_per_epoch", p.iterations}};
   out["gpus"] = int(p.gpus);
   if (Json shape = cut(p.mesh, std::max(1, work.input.dims)); !shape.is_null()) out["cut"] = std::move(shape);
-  if (setting.training.micro_batches > 1) out["micro_batches"] = setting.training.micro_batches;
+  if (setting.training.micro_batches > 1) {
+    out["micro_batches"] = setting.training.micro_batches;
+    out["schedule"] = schedule_text(setting.training);
+  }
   if (p.cost) {
     out["time_s"] = times(p);
     out["samples_per_s"] = p.samples_per_s();

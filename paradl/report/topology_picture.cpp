@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "paradl/core/error.hpp"
+#include "paradl/report/svg.hpp"
 
 namespace paradl {
 namespace {
@@ -55,27 +56,6 @@ std::map<std::pair<int, int>, int> cables_of(const Topology& topology) {
   for (const Wire& wire : topology.wires())
     if (topology.half_duplex() || wire.from < wire.to) cables[std::minmax(wire.from, wire.to)] += wire.cables;
   return cables;
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  return out;
 }
 
 }  // namespace

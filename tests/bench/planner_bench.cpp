@@ -1,4 +1,6 @@
 // Configurations per second on one core: strategy, grid and mini-batch in, time, memory and limits out.
+#include <algorithm>
+
 #include <benchmark/benchmark.h>
 
 #include "paradl/cost/planner.hpp"
@@ -9,14 +11,19 @@ using namespace paradl;
 
 namespace {
 
-/// Every grid of every default strategy on 1 to 1024 GPUs, as `project -p 1..1024` prices them.
+bool has_stages(const StrategyName& strategy) {
+  return std::ranges::any_of(strategy.axes, [](const Strategy* axis) { return axis->name == "layer"; });
+}
+
+/// Every grid of every default strategy on 1 to 1024 GPUs, as `project -p 1..1024` prices them; with
+/// micro-batches of those that have stages only.
 void price_all(benchmark::State& state, const std::string& model, const std::string& system,
-               Precision precision) {
+               const Training& training) {
   const Catalog catalog({PARADL_SOURCE_DIR});
   const Workload work = build_workload(catalog.model(model));
   const Machine machine = build_machine(catalog.system(system));
-  const LayerTimes times = layer_times(work, machine, precision, Optimizer::momentum);
-  const Setting setting{work, machine, times, Training{.precision = precision}};
+  const LayerTimes times = layer_times(work, machine, training.precision, training.optimizer);
+  const Setting setting{work, machine, times, training};
   Planner planner(setting);
 
   struct Configuration {
@@ -27,9 +34,11 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
   const std::vector<StrategyName> strategies = default_strategies();
   std::vector<Configuration> all;
   for (int p = 1; p <= 1024; p *= 2)
-    for (const StrategyName& strategy : strategies)
+    for (const StrategyName& strategy : strategies) {
+      if (training.micro_batches > 1 && !has_stages(strategy)) continue;
       for (const Mesh& mesh : meshes(strategy, p, std::max(1, work.input.dims)))
-        all.push_back({&strategy, mesh, work.batch * p});
+        all.push_back({&strategy, mesh, work.batch * p * training.micro_batches});
+    }
   // Grids that break a bound are refused before they are priced: they are not counted.
   std::erase_if(all,
                 [&](const Configuration& c) { return !planner.project(*c.strategy, c.mesh, c.batch).cost; });
@@ -45,10 +54,29 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
   state.counters["grids"] = double(all.size());
 }
 
-void resnet50(benchmark::State& state) { price_all(state, "resnet50", "abci", Precision::fp32); }
-void gpt3(benchmark::State& state) { price_all(state, "gpt3-175b", "selene", Precision::fp16); }
+Training pipelined(Precision precision, PipelineSchedule schedule, int chunks = 1) {
+  return {.precision = precision, .micro_batches = 64, .schedule = schedule, .chunks = chunks};
+}
+
+void resnet50(benchmark::State& state) { price_all(state, "resnet50", "abci", {}); }
+void gpt3(benchmark::State& state) {
+  price_all(state, "gpt3-175b", "selene", {.precision = Precision::fp16});
+}
+void gpt3_gpipe(benchmark::State& state) {
+  price_all(state, "gpt3-175b", "selene", pipelined(Precision::fp16, PipelineSchedule::gpipe));
+}
+void gpt3_1f1b(benchmark::State& state) {
+  price_all(state, "gpt3-175b", "selene",
+            pipelined(Precision::fp16, PipelineSchedule::one_forward_one_backward));
+}
+void gpt3_interleaved(benchmark::State& state) {
+  price_all(state, "gpt3-175b", "selene", pipelined(Precision::fp16, PipelineSchedule::interleaved, 2));
+}
 
 }  // namespace
 
 BENCHMARK(resnet50);
 BENCHMARK(gpt3);
+BENCHMARK(gpt3_gpipe);
+BENCHMARK(gpt3_1f1b);
+BENCHMARK(gpt3_interleaved);

@@ -6,7 +6,7 @@
 #include "calibrate/plain/plain.hpp"
 #include "calibrate/rehearse/check.hpp"
 #include "calibrate/threads.hpp"
-#include "paradl/mesh/pipeline.hpp"
+#include "paradl/mesh/partition.hpp"
 #include "paradl/strategy/table.hpp"
 #include "tests/support/spec_text.hpp"
 

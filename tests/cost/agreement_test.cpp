@@ -13,7 +13,8 @@ namespace {
 
 Training plain() {
   Training t = without_overlap();
-  t.gamma = 1;  // both count values and gradients of x, y and w
+  t.gamma = 1;                              // both count values and gradients of x, y and w
+  t.stage_cut = StageCut::balanced_layers;  // both cut by the times of layers alone
   return t;
 }
 

@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+
+#include "paradl/cost/planner.hpp"
+
+namespace paradl {
+
+/// A schedule as a picture: a row for each stage, forward and backward passes and what they send in their
+/// places. `name` says what was executed. UsageError if there is too much to draw.
+std::string timeline_svg(const Planner::Timeline& timeline, const std::string& name);
+
+/// The same as a trace that Chrome and Perfetto open: complete events in microseconds, a thread for each
+/// stage.
+std::string timeline_json(const Planner::Timeline& timeline, const std::string& name);
+
+}  // namespace paradl
