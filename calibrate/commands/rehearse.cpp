@@ -43,6 +43,7 @@ int run(const Session& session, Words& words) {
   words.options.complete();
   const Options& options = words.options;
   const auto [spec, work] = load_model(session.catalog, words.model);
+  refuse_unrunnable(work);
   const Fault fault = read_fault(words.spoil);
   const double require = words.require.empty() ? 0 : read_number("require", words.require, 0, 100);
   const double require_each =

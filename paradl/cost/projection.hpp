@@ -21,7 +21,8 @@ struct BatchRule {
 
 /// The bounds that were looked at: one for each axis, then micro-batches and memory.
 struct Limits {
-  std::array<Limit, most_axes + 4> list{};  // one an axis, micro-batches, axes together, allreduce, memory
+  std::array<Limit, most_axes + 5>
+      list{};  // one an axis, micro-batches, sequence, axes together, allreduce, memory
   std::size_t size = 0;
   void add(const Limit& limit) { list[size++] = limit; }
   bool hold() const;
@@ -29,6 +30,7 @@ struct Limits {
 };
 
 inline constexpr std::string_view memory_rule = "memory <= device";
+inline constexpr std::string_view micro_batch_rule = "micro-batches divide samples";
 inline constexpr std::string_view allreduce_rule = "ranks <= what the allreduce serves";
 
 /// What a strategy on a grid would give. Times are of one iteration.

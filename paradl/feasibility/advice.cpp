@@ -10,6 +10,7 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/sweep.hpp"
+#include "paradl/strategy/recomputed.hpp"
 
 namespace paradl {
 namespace {
@@ -108,6 +109,13 @@ Words less_activation(const Projection& p, const Setting& setting) {
   const double samples = p.batch / pipelines;  // of one pipeline, all micro-batches
   const bool staged = splits(p.mesh, "layer");
   Words out;
+  const bool scores = std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.scores > 0; });
+  const bool blocks = !recomputable_blocks(setting.work).empty();
+  if (training.recompute == Recompute::none && (scores || blocks))
+    out.emplace_back(scores ? "--recompute selective" : "--recompute full");
+  if (training.recompute == Recompute::selective && blocks) out.emplace_back("--recompute full");
+  if (splits(p.mesh, "tensor") && scores && !training.sequence_parallel)
+    out.emplace_back("--sequence-parallel on");
   if (training.micro_batches < samples) {
     // A pipeline that keeps all micro-batches gains nothing from smaller ones.
     const bool keeps_all = staged && training.schedule == PipelineSchedule::gpipe;
@@ -127,6 +135,8 @@ Words less_weight(const Projection& p, const Setting& setting) {
   Words out;
   const bool replicated = !splits(p.mesh, "layer") && !splits(p.mesh, "tensor") &&
                           !splits(p.mesh, "filter") && !splits(p.mesh, "channel");
+  if (splits(p.mesh, "data") && setting.training.zero < 3)
+    out.push_back(fmt::format("--zero {}", setting.training.zero + 1));
   if (replicated && p.gpus > 1) out.emplace_back("a strategy that splits the weights (`layer`, `tensor`)");
   if (optimizer_slots(setting.training.optimizer) > 0) out.emplace_back("--optimizer sgd");
   return out;
@@ -188,7 +198,27 @@ std::string margin_text(const Projection& projection) {
 
 void rank(std::vector<Projection>& projections) { std::ranges::stable_sort(projections, better); }
 
+namespace {
+
+/// "3 does not divide 16; nearest: 2 or 4".
+std::string indivisible(double value, double bound) {
+  if (bound != std::floor(bound))
+    return fmt::format("{} does not divide {:g}, which is no whole number; choose another --batch", value,
+                       bound);
+  double below = value, above = value;
+  while (below > 1 && std::fmod(bound, below) != 0) --below;
+  while (above < bound && std::fmod(bound, above) != 0) ++above;
+  std::string near = fmt::format("{}", std::min(below, bound));
+  if (std::fmod(bound, above) == 0 && above > below) near += fmt::format(" or {}", above);
+  return fmt::format("{} does not divide {}; nearest: {}", value, bound, near);
+}
+
+}  // namespace
+
 std::string reason(std::string_view rule, double value, double bound, std::string_view layer) {
+  if (rule.find(" divide") != rule.npos)
+    return fmt::format("{}: {}{}", rule, indivisible(value, bound),
+                       layer.empty() ? "" : fmt::format(" (layer {})", layer));
   if (rule == memory_rule)
     return fmt::format("needs {}, the device has {}", text(Bytes{value}), text(Bytes{bound}));
   if (rule == allreduce_rule && bound <= 1)

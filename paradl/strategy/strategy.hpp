@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <string_view>
 
 #include "paradl/mesh/mesh.hpp"
@@ -13,7 +14,8 @@ struct Limit {
   std::string_view rule;  // "p <= min F"
   double value = 0, bound = 0;
   int layer = -1;
-  bool holds() const { return value <= bound; }
+  bool divides = false;  // value must divide bound, not only stay below it
+  bool holds() const { return divides ? std::fmod(bound, value) == 0 : value <= bound; }
 };
 
 /// A strategy is a name, a sentence, and the role that each layer plays on its axis. Hybrids are products of
@@ -26,6 +28,8 @@ struct Strategy {
   Role (*role)(const Workload&, std::size_t layer, const Parts&, Placement incoming);
   /// Where it stops fitting; `batch` is the samples that the axis has to share out.
   Limit (*limit)(const Workload&, const Parts&, double batch);
+  bool usual = true;   // tried where no strategy is named
+  bool pairs = false;  // products in pairs, between which the sequence may be split
 };
 
 /// The tightest bound: the layer for which `extent` is smallest among those that `counts`.
