@@ -61,6 +61,7 @@ std::vector<Mesh> read_split(std::string_view text, const Workload& work, const 
 std::vector<Mesh> default_splits(const Workload& work, const BatchRule& batch) {
   std::vector<Mesh> out;
   for (const Strategy* strategy : strategies()) {
+    if (!strategy->usual) continue;
     const StrategyName name = read_strategy(strategy->name);
     for (const Mesh& mesh : meshes(name, 2, extents_of(work)))
       if (broken_limit(work, mesh, batch_on(batch, mesh)).empty()) out.push_back(mesh);
@@ -78,18 +79,29 @@ std::string broken_limit(const Workload& work, const Mesh& mesh, double samples)
   return "";
 }
 
+void refuse_unrunnable(const Workload& work) {
+  for (const Layer& l : work.layers)
+    if (l.op > Op::loss || l.experts > 0 || (l.op == Op::attention && l.inputs.size() > 1))
+      throw UsageError(
+          fmt::format("layer `{}` of {} cannot be run here: no back end knows experts, cross attention "
+                      "or parts of sequences",
+                      l.name, work.name),
+          "the oracle prices it all the same: `paradl project`");
+}
+
 double batch_on(const BatchRule& batch, const Mesh& mesh) {
   return batch.per == BatchRule::Per::gpu ? batch.value * mesh.gpus() : batch.value;
 }
 
 std::vector<PlannedShape> plan_shapes(const Workload& work, const std::vector<Mesh>& splits,
                                       const Training& training, const BatchRule& batch) {
+  refuse_unrunnable(work);
   std::vector<PlannedShape> out;
   std::set<LocalLayer> seen;
   std::vector<Mesh> all{{}};
   all.insert(all.end(), splits.begin(), splits.end());
   for (const Mesh& mesh : all) {
-    const Layout layout = place(work, mesh, training.reduction);
+    const Layout layout = place(work, mesh, training.placing());
     const double samples = batch_on(batch, mesh) / training.micro_batches;
     for (const Cell& cell : layout.cells) {
       const Layer& layer = work.layers[std::size_t(cell.layer)];

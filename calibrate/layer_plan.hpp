@@ -30,6 +30,9 @@ struct PlannedShape {
   std::string split;  // of the first mesh that has it: "whole", "filter=2"
 };
 
+/// UsageError if the network has layers that no back end can run.
+void refuse_unrunnable(const Workload& work);
+
 /// What a network's layers are on these meshes, and whole; each shape once.
 std::vector<PlannedShape> plan_shapes(const Workload& work, const std::vector<Mesh>& splits,
                                       const Training& training, const BatchRule& batch);

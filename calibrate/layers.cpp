@@ -21,7 +21,7 @@ std::set<LocalLayer> shapes_on(const Workload& work, std::span<const Mesh> meshe
                                double batch) {
   std::set<LocalLayer> out;
   for (const Mesh& mesh : meshes) {
-    const Layout layout = place(work, mesh, training.reduction);
+    const Layout layout = place(work, mesh, training.placing());
     for (const Cell& cell : layout.cells)
       out.insert(local_layer(work.layers[std::size_t(cell.layer)], cut_of(layout, cell, mesh),
                              batch / training.micro_batches));

@@ -8,6 +8,7 @@
 #include "calibrate/commands/progress.hpp"
 #include "calibrate/commands/rehearsal_table.hpp"
 #include "calibrate/commands/rehearse_job.hpp"
+#include "calibrate/layer_plan.hpp"
 #include "calibrate/rehearse/rehearsal.hpp"
 #include "paradl/cli/ranges.hpp"
 
@@ -44,6 +45,7 @@ int run(const Session& session, Words& words) {
   const Options& options = words.options;
   const auto [spec, work] = load_model(session.catalog, words.model);
   check_delivery(options);
+  refuse_unrunnable(work);
   const Fault fault = read_fault(words.spoil);
   if (words.check && !(words.require.empty() && words.require_each.empty()))
     throw UsageError("--check times nothing that --require could be compared with", "leave one of them out");

@@ -34,6 +34,10 @@ std::vector<Candidate> find_candidates(const std::vector<StrategyName>& strategi
   std::vector<Candidate> out;
   std::string reason;
   for (const StrategyName& strategy : strategies) {
+    for (const Strategy* axis : strategy.axes)
+      if (!axis->usual)
+        throw UsageError(fmt::format("`{}` cannot be rehearsed: only the oracle knows it", axis->name),
+                         "leave it out");
     const int extents = std::max(1, work.input.dims);
     std::vector<Mesh> grids = meshes(strategy, ranks, extents);
     if (!grid.empty()) {

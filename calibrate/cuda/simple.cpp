@@ -358,6 +358,7 @@ constexpr std::array<const Passes*, std::size_t(Op::loss) + 1> passes_of{
     &copy,                                                          // dropout
     &softmax, nullptr,                                              // attention
     &add, &concat, &flatten, &tokens, &select,
+    &copy,                                                          // rotary, as far as its time goes
     &copy,                                                          // loss
 };
 // clang-format on

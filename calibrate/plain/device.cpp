@@ -23,6 +23,7 @@ constexpr std::array<const Passes*, std::size_t(Op::loss) + 1> passes_of{
     &copy_passes,                                                // dropout
     &softmax_passes, &attention_passes,
     &add_passes, &concat_passes, &flatten_passes, &tokens_passes, &select_passes,
+    &copy_passes,                                                // rotary, as far as its time goes
     &copy_passes,                                                // loss
 };
 // clang-format on

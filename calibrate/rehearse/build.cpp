@@ -22,8 +22,8 @@ int stage_of(std::size_t layer, const std::vector<int>& first_layer) {
 Worker::Worker(const Script& script, Device& device, const Communicator& world)
     : script_(script),
       seat_(device, world, script_.mesh),
-      placed_(script_.work, script_.mesh, script_.training.reduction),
-      layout_(place(script_.work, script_.mesh, script_.training.reduction)),
+      placed_(script_.work, script_.mesh, script_.training.placing()),
+      layout_(place(script_.work, script_.mesh, script_.training.placing())),
       tensors_(script_.work.layers.size() + 1) {
   if (script_.batch % script_.training.micro_batches != 0)
     throw UsageError(fmt::format("a mini-batch of {} cannot be {} equal micro-batches", script_.batch,

@@ -108,7 +108,7 @@ class Stage {  // where rehearsals take place
 
   Script script(const Mesh& mesh) const {
     Script script{.work = work_, .mesh = mesh, .training = training_, .batch = options_.batch};
-    const Layout layout = place(work_, mesh, training_.reduction);
+    const Layout layout = place(work_, mesh, training_.placing());
     for (const Layout::Gradients& kind : layout.gradients) script.gradient_sets.push_back(kind.summed);
     for (int a = 0; a < mesh.axes; ++a)
       if (layout.role[std::size_t(a)].front() == Role::stage)

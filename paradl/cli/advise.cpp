@@ -8,6 +8,7 @@
 #include "paradl/core/format.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/feasibility/advice.hpp"
+#include "paradl/feasibility/fitting.hpp"
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/projection_table.hpp"
 
@@ -64,6 +65,8 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
       if (!whole.empty()) out += fmt::format("Run whole on every GPU of an axis: {}.\n", whole);
     }
   }
+  if (const std::string padded = padding_text(ask.work, best.mesh); best.feasible() && !padded.empty())
+    out += fmt::format("{}: {}.\n", best.strategy->text, padded);
   if (best.congested) out += fmt::format("Beside other jobs: {}.\n", band_text(best));
   out += fmt::format(
       "Layer times: {}. Links: {}{}.\n", ask.times.source, ask.links_text(),
@@ -108,7 +111,11 @@ int run(const Session& session, Options& options, const std::string& model) {
           {"strategy", "grid", "epoch", "compute", "communication", "hidden", "memory", "samples", "tokens",
            "efficiency", "total_time", "gpu_hours"},
           people);
-  if (!fits) hint(session, "help: " + fitting_hint(answer.results, setting));
+  if (!fits) {
+    const auto remedy =
+        ask->fidelity == Fidelity::paper ? std::nullopt : cheapest_fit(answer.results, setting);
+    hint(session, "help: " + (remedy ? text(*remedy) : fitting_hint(answer.results, setting)));
+  }
   return fits ? answered : answered_no;
 }
 

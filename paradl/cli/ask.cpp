@@ -10,9 +10,11 @@
 
 #include "paradl/cli/algorithm_words.hpp"
 #include "paradl/cli/ranges.hpp"
+#include "paradl/core/units.hpp"
 #include "paradl/cost/profiled_times.hpp"
 #include "paradl/mesh/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
+#include "paradl/strategy/recomputed.hpp"
 
 namespace paradl {
 namespace {
@@ -39,6 +41,8 @@ constexpr std::array<std::string_view, 2> iteration_rules{"exact", "ceil"};
 constexpr std::array<std::string_view, 2> reductions{"allreduce", "reduce-scatter"};
 constexpr std::array<std::string_view, 3> schedules{"gpipe", "1f1b", "interleaved"};
 constexpr std::array<std::string_view, 2> batch_norms{"local", "sync"};
+constexpr std::array<std::string_view, 3> recomputations{"none", "selective", "full"};
+constexpr std::array<std::string_view, 2> gradient_precisions{"fp32", "fp16"};
 constexpr std::array<std::string_view, 2> grid_choices{"best", "all"};
 constexpr std::array<std::string_view, 2> frameworks{"pytorch", "megatron"};
 
@@ -65,6 +69,50 @@ std::pair<PipelineSchedule, int> read_schedule(const std::string& text) {
     throw UsageError(fmt::format("--schedule {}: `{}` is no number of pieces from 1 to 999", text, count),
                      "write interleaved:2");
   return {chunks > 1 ? *found : PipelineSchedule::one_forward_one_backward, chunks};
+}
+
+/// `full`, `full:24`: 24 blocks.
+std::pair<Recompute, int> read_recompute(const std::string& text) {
+  const std::string word = text.substr(0, text.find(':'));
+  const auto kind = find_name<Recompute>(recomputations, word);
+  if (!kind)
+    throw UsageError(fmt::format("--recompute {}: not known", text),
+                     fmt::format("use {}, or full:24 for 24 blocks", fmt::join(recomputations, ", ")));
+  if (word == text) return {*kind, -1};
+  return {*kind, read_count("recompute", text.substr(word.size() + 1), 0, 1'000'000)};
+}
+
+Bytes read_bytes(const std::string& option, const std::string& text) {
+  if (const auto size = parse<Bytes>(text)) return *size;
+  throw UsageError(fmt::format("--{} {}: not a size", option, text), "write 1GiB");
+}
+
+/// A knob that would turn nothing is a mistake.
+void check_knobs(const Ask& ask, const Options& options) {
+  const Training& t = ask.training;
+  const auto refuse_knob = [](const std::string& what, const char* help) { throw UsageError(what, help); };
+  const std::string& name = ask.work.name;
+  const auto has = [&](auto holds) { return std::ranges::any_of(ask.work.layers, holds); };
+  if (options.typed("flash") && !has([](const Layer& l) { return l.op == Op::attention; }))
+    refuse_knob(fmt::format("{} has no attention", name), "leave --flash out");
+  if (t.recompute == Recompute::selective && !has([](const Layer& l) { return l.scores > 0; }))
+    refuse_knob(fmt::format("{} keeps no scores of attention that could be recomputed", name),
+                "use --recompute full, or leave it out");
+  if (t.recompute == Recompute::full && recomputable_blocks(ask.work).empty())
+    refuse_knob(fmt::format("{} has no blocks that could be recomputed", name), "leave --recompute out");
+  if (t.sequence_parallel && !has([](const Layer& l) { return l.op == Op::attention; }))
+    refuse_knob(fmt::format("samples of {} are no sequences", name), "leave --sequence-parallel out");
+  if (t.zero > 0 && t.allreduce)
+    refuse_knob("ZeRO scatters sums of gradients, and --allreduce says how they are made for all",
+                "leave --allreduce out, or use --zero 0");
+  if (t.short_gradients && !(item_bytes(t.precision).master > Bytes{}))
+    refuse_knob(fmt::format("--gradients fp16 is for mixed precision, not {}",
+                            precision_names[std::size_t(t.precision)]),
+                "add --precision fp16 or bf16");
+  if (ask.fidelity == Fidelity::paper &&
+      (t.zero > 0 || t.sequence_parallel || t.recompute != Recompute::none))
+    refuse_knob("the paper's closed forms know neither ZeRO nor sequence parallelism nor recomputation",
+                "leave --fidelity paper out");
 }
 
 /// An algorithm that sums gradients, with the share of them that is not zero.
@@ -207,6 +255,18 @@ Training read_training(const Options& options) {
       std::tie(t.allreduce, t.density) = read_allreduce(text);
       return 0;
     });
+  if (options.has("recompute"))
+    options.read("recompute", "", [&](const std::string& text) {
+      std::tie(t.recompute, t.recomputed_blocks) = read_recompute(text);
+      return 0;
+    });
+  t.zero = options.read("zero", "0", [](const std::string& text) { return read_count("zero", text, 0, 3); });
+  t.sequence_parallel = choose<int>(options, "sequence-parallel", "off", on_off) == 1;
+  t.short_gradients = choose<int>(options, "gradients", "fp32", gradient_precisions) == 1;
+  if (options.has("reserve"))
+    t.reserve =
+        options.read("reserve", "", [](const std::string& text) { return read_bytes("reserve", text); });
+  if (options.has("fragmentation")) t.fragmentation = number(options, "fragmentation", 0, 1);
   if (options.has("gamma")) t.gamma = number(options, "gamma", 1e-3, 1e3);
   return t;
 }
@@ -254,6 +314,8 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
   ask->machine = build_machine(ask->system_spec);
   ask->fidelity = choose<Fidelity>(options, "fidelity", "detailed", fidelities);
   ask->training = read_training(options);
+  if (options.has("flash")) set_flash(ask->work, choose<int>(options, "flash", "off", on_off) == 1);
+  check_knobs(*ask, options);
   if (options.has("samples")) ask->work.D = number(options, "samples", 1, 1e15);
   if (!(ask->work.D > 0))
     throw UsageError(fmt::format("{} names no data set, so an epoch has no length", ask->work.name),

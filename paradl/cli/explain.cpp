@@ -8,6 +8,7 @@
 #include "paradl/cli/command.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
+#include "paradl/feasibility/fitting.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/report/exchange_lines.hpp"
 #include "paradl/report/explanation.hpp"
@@ -40,6 +41,10 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
                        text(p.iterations * p.cost->hidden));
   out += symbols_text(ask.setting(), p, ask.fidelity == Fidelity::paper) + "\n";
   out += memory_text(ask.setting(), p, ask.fidelity == Fidelity::paper);
+  if (const auto remedy = cheapest_fit(p, ask.setting()))
+    out += fmt::format(" fits with  {}\n", text(*remedy, p));
+  if (const std::string padded = padding_text(ask.work, p.mesh); !padded.empty())
+    out += fmt::format(" {}\n", padded);
   out += limits_text(p, ask.work);
   if (p.congested) out += fmt::format(" beside other jobs  {}\n", band_text(p));
   if (const auto energy = network_joules(p, ask.machine))

@@ -31,7 +31,9 @@ constexpr std::array counted{
     Counted{"p <= G", "layers"},
     Counted{"p <= min F", "output channels of the narrowest layer"},
     Counted{"p <= min C", "input channels of the narrowest layer but the first"},
-    Counted{"p <= heads", "attention heads, in transformers"},
+    Counted{"p divides heads", "attention heads, in transformers, which they divide"},
+    Counted{"p divides sequence", "positions of a sequence, which they divide"},
+    Counted{"p divides experts", "experts, which they divide"},
 };
 
 /// A rule without words of its own speaks for itself.
@@ -58,6 +60,8 @@ Workload probe(Op first, Op second, int extents) {
                            .weights = 1,
                            .macs = 1,
                            .heads = 8,
+                           .experts = op == Op::fc ? 8.0 : 0.0,
+                           .kv_length = 8,
                            .kernel = {3, 3, 1},
                            .inputs = {int(work.layers.size()) - 1}});
   return work;
@@ -67,7 +71,8 @@ Workload probe(Op first, Op second, int extents) {
 std::vector<std::string> rules_of(const Strategy& strategy) {
   std::vector<std::string> rules;
   for (const Workload& work : {probe(Op::conv, Op::conv, 2), probe(Op::fc, Op::attention, 1)})
-    add_once(rules, strategy.limit(work, {.total = 2, .cut = {2, 1, 1}}, 2).rule);
+    if (strategy.usual || !work.convolutional)
+      add_once(rules, strategy.limit(work, {.total = 2, .cut = {2, 1, 1}}, 2).rule);
   return rules;
 }
 

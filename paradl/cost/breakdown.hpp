@@ -50,7 +50,11 @@ constexpr bool is_compute(Term t) { return t <= Term::bubble; }
 /// Bytes that one PE needs, by what they are for. Totals are derived, never stored.
 struct Memory {
   Bytes weights, gradients, optimizer, activations, workspace;
-  Bytes total() const { return weights + gradients + optimizer + activations + workspace; }
+  Bytes buffers;  // of exchanges
+  Bytes reserve;  // of the framework, and what lies idle between pieces
+  Bytes total() const {
+    return weights + gradients + optimizer + activations + workspace + buffers + reserve;
+  }
 };
 
 /// Time of one iteration by term, and memory by part: fixed size, no strings, since a search prices a million

@@ -31,6 +31,16 @@ std::optional<Limit> tightest_crowd(const Layout& layout, const Mesh& mesh) {
   return tightest;
 }
 
+/// Sequence parallelism wants even parts of every sequence.
+Limit sequence_limit(const Workload& work, int parts) {
+  Limit limit{
+      .rule = "tensor divides sequence", .value = double(parts), .bound = double(parts), .divides = true};
+  for (std::size_t i = 0; i < work.layers.size() && limit.holds(); ++i)
+    if (const Layer& layer = work.layers[i]; layer.op == Op::attention)
+      limit.bound = layer.x.positions(), limit.layer = int(i);
+  return limit;
+}
+
 /// The group whose gradients the allreduce that was asked for cannot sum, and the largest it could; `why` in
 /// the allreduce's own words.
 std::optional<Limit> allreduce_limit(const Layout& layout, const Mesh& mesh, const Setting& setting,
@@ -73,7 +83,7 @@ const Layout& Planner::layout(const Mesh& mesh) {
   key.fill(-1);
   for (int a = 0; a < mesh.axes; ++a) key[std::size_t(a)] = facts(mesh.axis[std::size_t(a)]).signature;
   auto& entry = layouts_[key];
-  if (!entry) entry = std::make_unique<Layout>(place(setting_.work, mesh, setting_.training.reduction));
+  if (!entry) entry = std::make_unique<Layout>(place(setting_.work, mesh, setting_.training.placing()));
   return *entry;
 }
 
@@ -124,6 +134,9 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
     out.limits.add({.rule = interleaving_rule, .value = p, .bound = S, .divides = true});
     out.limits.add({.rule = "p V <= G", .value = p * V, .bound = double(setting_.work.layers.size())});
   }
+  for (int a = 0; a < mesh.axes && setting_.training.sequence_parallel; ++a)
+    if (const Axis& axis = mesh.axis[std::size_t(a)]; axis.strategy->pairs)
+      out.limits.add(sequence_limit(setting_.work, axis.parts.total));
   if (!out.limits.hold()) return out;
 
   const Mesh split = without_ones(mesh);

@@ -88,6 +88,8 @@ bool can_sum(const Path& path, const Setting& setting) {
 void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
   parts_[0] = 1;
   cut_ = {1, 1, 1};
+  sharing_ = tensor_axis_ = 0;
+  tensor_ = 1;
   for (int a = 0; a < mesh.axes; ++a) {
     const auto i = std::size_t(a);
     const Axis& axis = mesh.axis[i];
@@ -95,7 +97,10 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
     for (std::size_t set = 0; set < bit; ++set) parts_[set | bit] = parts_[set] * axis.parts.total;
     axis_path_[i] = group(mesh, bit);
     for (std::size_t op = 0; op < collectives; ++op) cost_[i][op] = cost_of(Collective(op), axis_path_[i]);
+    if (is_split(axis.strategy->input)) sharing_ |= bit;
+    if (axis.strategy->pairs) tensor_axis_ |= bit, tensor_ *= axis.parts.total;
     if (axis.strategy->input == Placement::split_space) {
+      ring_message_[i] = cost_of(Collective::point_to_point, neighbours(mesh, a, -1));
       cut_ = axis.parts.cut;
       for (int d = 0; d < 3; ++d) {
         if (cut_[std::size_t(d)] < 2) continue;
@@ -112,11 +117,18 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
   gradients_ = 0;
   for (const Layout::Gradients& kind : layout.gradients) {
     assert(gradients_ < gradient_.size());
+    const bool scattered = setting_.training.zero > 0;
     const auto group_of = [&](AxisSet set, const Path& path) -> GradientGroup {
-      return {kind, set, path, cost_of(Collective::allreduce, path), asked_sum(mesh, set, path)};
+      const Collective sum = scattered ? Collective::reduce_scatter : Collective::allreduce;
+      return {kind,
+              set,
+              path,
+              cost_of(sum, path),
+              asked_sum(mesh, set, path),
+              cost_of(Collective::allgather, path)};
     };
     GradientGroup chosen = group_of(kind.summed, group(mesh, kind.summed));
-    if (setting_.training.wide_sums && parts_[kind.alike] > 1 && parts_[kind.summed] > 1) {
+    if (!scattered && setting_.training.wide_sums && parts_[kind.alike] > 1 && parts_[kind.summed] > 1) {
       const auto wider = AxisSet(kind.summed | kind.alike);
       if (const Path path = group(mesh, wider); can_sum(path, setting_)) {
         const GradientGroup all = group_of(wider, path);
@@ -211,7 +223,7 @@ Seconds Pricer::statistics_cost(const Cell& cell, Bytes m) const {
 /// Of x forward, of dy backward.
 Seconds Pricer::price_halo(const Cell& cell, double samples, bool of_x) const {
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
-  const Bytes item = item_bytes(setting_.training.precision).activation;
+  const Bytes item = setting_.training.bytes().activation;
   const Shape& shape = of_x ? layer.x : layer.y;
   Seconds time;
   for (int d = 0; d < shape.dims; ++d) {
@@ -240,19 +252,21 @@ std::optional<PassTimes> Pricer::measured_passes(const Layout& layout, const Cel
 CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& mesh, double samples) {
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
   const LayerTime& time = setting_.times.layer[std::size_t(cell.layer)];
-  const ItemBytes bytes = item_bytes(setting_.training.precision);
+  const ItemBytes bytes = setting_.training.bytes();
 
   CellCost out;
-  const double share = samples / parts_[cell.work];
+  const double wider = padding(cell);
+  const double share = samples / parts_[cell.work] * wider;
   out.forward = share * time.FW;
   out.backward = share * time.BW;
-  out.update = time.WU / parts_[cell.weights];
+  out.update = wider * time.WU / parts_[cell.weights];
   if (const auto passes = measured_passes(layout, cell, mesh, samples)) {
     out.forward = passes->forward;
     out.backward = passes->backward();
     out.update = passes->update;
   }
-  out.gradient = layer.weights / parts_[cell.weights] * bytes.sent_gradient;
+  if (setting_.training.zero > 0) out.update = out.update / shards(cell);
+  out.gradient = wider * layer.weights / parts_[cell.weights] * bytes.sent_gradient;
   for (const Exchange& e : cell.forward) out.forward_exchange += time_of(e, samples);
   for (const Exchange& e : cell.backward) out.backward_exchange += time_of(e, samples);
   if (cell.halo_axis >= 0) {
@@ -264,6 +278,13 @@ CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& 
     const Seconds statistics = statistics_cost(cell, 2 * layer.channels() / parts_[cell.weights] * Bytes{4});
     out.forward_exchange += statistics;
     out.backward_exchange += statistics;
+  }
+  if (cell.ring_axis >= 0) price_ring(cell, samples, out);
+  if (cell.recomputed) {
+    out.recompute = out.forward;
+    out.backward += out.forward;
+    out.backward_exchange += out.forward_exchange;
+    out.backward_halo += out.forward_halo;
   }
   return out;
 }
@@ -281,6 +302,10 @@ Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh&
     price_single(layout, out);
   else
     price_pipeline(layout, plan, samples, out);
+  show_recomputation(plan, out);
+  if (setting_.training.zero > 0) add_weight_gathers(layout, plan, out);
+  for (std::size_t i = 0; i < cells_.size(); ++i)  // one PE of a pipeline has its share of the layers
+    out.hidden += setting_.training.micro_batches * layout.cells[i].count / plan.stages * cells_[i].hidden;
 
   for (const StageKind& kind : plan.kinds) {
     const Memory memory = memory_of(layout, kind.cells, samples, in_flight(layout, plan, kind, samples));

@@ -18,11 +18,13 @@ namespace paradl {
 
 /// What one layer of a cell costs for one micro-batch.
 struct CellCost {
-  Seconds forward, backward;                    // arithmetic
+  Seconds forward, backward;                    // arithmetic; what is recomputed counts as backward
+  Seconds recompute;                            // how much of `backward` that is
   Seconds forward_exchange, backward_exchange;  // activations and their gradients
   Seconds forward_halo, backward_halo;
   Seconds update;
   Bytes gradient;  // to be summed over the cell's `summed` axes
+  Seconds hidden;  // exchanges behind the cell's own arithmetic: keys and values on their way
 
   Seconds forward_pass() const { return forward + forward_exchange + forward_halo; }
   Seconds backward_pass() const { return backward + backward_exchange + backward_halo; }
@@ -51,6 +53,10 @@ struct AskedSum {
   std::optional<std::pair<Job, Ways>> tabulated = {};     // what it was asked for, if it is `auto`
 };
 
+/// Words of a vocabulary that is dealt out to so many parts: itself, or the next multiple of 128 for each
+/// part, as Megatron-LM pads it.
+double padded_vocabulary(double words, double parts);
+
 /// Prices placed workloads. It owns the scratch memory, so that pricing allocates nothing; one per thread.
 class Pricer {
  public:
@@ -65,8 +71,7 @@ class Pricer {
   const Path& path(int axis) const { return axis_path_[std::size_t(axis)]; }
   /// One exchange of one micro-batch of `samples` samples, on the last priced mesh.
   Bytes bytes_of(const Exchange& exchange, double samples) const {
-    return exchange.items * samples / parts_[exchange.divided] *
-           item_bytes(setting_.training.precision).activation;
+    return exchange.items * samples / parts_[exchange.divided] * setting_.training.bytes().activation;
   }
   Seconds time_of(const Exchange& exchange, double samples) const {
     return cost_[exchange.axis][std::size_t(exchange.operation)](bytes_of(exchange, samples));
@@ -77,13 +82,20 @@ class Pricer {
     Layout::Gradients of;
     AxisSet set;
     Path path;
-    MessageCost rings;                // a ring on every level
+    MessageCost rings;  // a ring on every level: of an allreduce, or of the reduce-scatter of ZeRO
     const AskedSum* asked = nullptr;  // by the algorithm that was asked for instead
+    MessageCost gather;               // of weights that ZeRO has dealt out
+    /// The sum of gradients: for all, or with ZeRO for the PE that updates them.
     Seconds allreduce(Bytes m) const { return asked ? asked->exchange.time(m) : rings(m); }
     bool has(const Cell& cell) const { return of.summed == cell.summed && of.alike == cell.alike; }
   };
   /// What such a group has to sum, on the last priced layout.
   Bytes gradients_of(const GradientGroup& group, const Layout& layout) const;
+  /// PEs among which ZeRO deals out what a cell's weights need: those with the same weights and other
+  /// samples.
+  double shards(const Cell& cell) const { return parts_[cell.summed & sharing_]; }
+  /// By how much a vocabulary grows where the axis of `tensor` does not divide it: to a multiple of 128 t.
+  double padding(const Cell& cell) const;
   /// Between neighbours along one extent of a cut.
   const Path& halo_path(int dim) const { return halo_path_[std::size_t(dim)]; }
   /// What a stage passes on to the next for one micro-batch.
@@ -105,6 +117,9 @@ class Pricer {
  private:
   void price_mesh(const Layout& layout, const Mesh& mesh);
   CellCost price_cell(const Layout& layout, const Cell& cell, const Mesh& mesh, double samples);
+  void price_ring(const Cell& cell, double samples, CellCost& out) const;
+  void add_weight_gathers(const Layout& layout, const StagePlan& plan, Breakdown& out) const;
+  void show_recomputation(const StagePlan& plan, Breakdown& out) const;
   Seconds price_halo(const Cell& cell, double samples, bool of_x) const;
   void price_single(const Layout& layout, Breakdown& out) const;
   void price_pipeline(const Layout& layout, const StagePlan& plan, double samples, Breakdown& out);
@@ -139,10 +154,14 @@ class Pricer {
   std::array<double, 1u << most_axes> parts_{};  // product of the sizes of a set of axes
   std::array<Path, most_axes> axis_path_{};
   std::array<std::array<MessageCost, collectives>, most_axes> cost_{};  // by axis and collective
-  Path stage_path_;                                                     // between neighbouring stages
+  AxisSet sharing_ = 0;  // axes that share out samples or space
+  double tensor_ = 1;    // parts that a vocabulary is dealt out to
+  AxisSet tensor_axis_ = 0;
+  Path stage_path_;  // between neighbouring stages
   MessageCost stage_message_;
   std::array<Path, 3> halo_path_{};  // between neighbours along each extent
   std::array<MessageCost, 3> halo_message_{};
+  std::array<MessageCost, most_axes> ring_message_{};  // between neighbours on an axis
   static constexpr std::size_t most_gradient_groups = 16;
   std::array<GradientGroup, most_gradient_groups> gradient_{};
   std::size_t gradients_ = 0;

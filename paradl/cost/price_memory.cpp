@@ -8,14 +8,26 @@ namespace paradl {
 Memory Pricer::memory_of(const Layout& layout, std::span<const StageKind::Share> shares, double samples,
                          double in_flight) const {
   const Training& training = setting_.training;
-  const ItemBytes bytes = item_bytes(training.precision);
-  double weights = 0, kept = 0, masks = 0, paper = 0, largest = 0;
+  const ItemBytes bytes = training.bytes();
+  double weights = 0, gradients = 0, states = 0, kept = 0, masks = 0, paper = 0, largest = 0, table = 0;
+  const auto holds = [&](int id) {
+    return std::ranges::find(shares, id, &StageKind::Share::cell) != shares.end();
+  };
   for (const auto& [id, count] : shares) {
     const Cell& cell = layout.cells[std::size_t(id)];
     const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
-    weights += count * layer.weights / parts_[cell.weights];
+    const double wider = layer.vocabulary > 0 ? padding(cell) : 1;
+    // A stage that uses the weights of a layer on another has a copy of them.
+    const bool copies = layer.tied >= 0 && !holds(layout.order[std::size_t(layer.tied)]);
+    const double copied = copies ? setting_.work.layers[std::size_t(layer.tied)].weights : 0;
+    const double own = wider * (layer.weights + copied) / parts_[cell.weights];
+    const double shards_of_it = shards(cell);
+    weights += count * (training.zero >= 3 ? own / shards_of_it : own);
+    gradients += count * (training.zero >= 2 ? own / shards_of_it : own);
+    states += count * (training.zero >= 1 ? own / shards_of_it : own);
+    table = std::max(table, own);
     for (const Kept& k : cell.kept) kept += count * k.items / parts_[k.divided];
-    masks += count * cell.mask.items / parts_[cell.mask.divided];
+    masks += count * (layer.op == Op::loss ? wider : 1) * cell.mask.items / parts_[cell.mask.divided];
     if (is_view(layer.op)) continue;
     const double both = cell.x.items / parts_[cell.x.divided] + cell.y.items / parts_[cell.y.divided];
     paper += count * both;
@@ -23,8 +35,8 @@ Memory Pricer::memory_of(const Layout& layout, std::span<const StageKind::Share>
   }
   Memory memory;
   memory.weights = weights * bytes.weight;
-  memory.gradients = weights * bytes.gradient;
-  memory.optimizer = weights * (bytes.master + optimizer_slots(training.optimizer) * Bytes{4});
+  memory.gradients = gradients * bytes.gradient;
+  memory.optimizer = states * (bytes.master + optimizer_slots(training.optimizer) * Bytes{4});
   if (training.gamma) {
     // The paper's accounting: values and gradients of x, y and w, times gamma.
     memory.weights *= *training.gamma;
@@ -33,11 +45,20 @@ Memory Pricer::memory_of(const Layout& layout, std::span<const StageKind::Share>
     return memory;
   }
   memory.activations = samples * in_flight * (kept * bytes.activation + masks * Bytes{1});
-  // Two gradients of activations are alive at a time, and the buckets that are being filled and sent.
+  // Two gradients of activations are alive at a time, and what was not kept of the block that is at its
+  // backward pass.
   memory.workspace = largest * samples * bytes.activation;
+  for (const Kept& k : layout.rebuilt)
+    memory.workspace += k.items * samples / parts_[k.divided] * bytes.activation;
+  for (const Kept& k : layout.rebuilt_masks)
+    memory.workspace += k.items * samples / parts_[k.divided] * Bytes{1};
+  // The buckets of gradients that are being filled and sent; with ZeRO 3 the weights of a layer that are
+  // gathered for now and for next.
   const auto sends = [](const GradientGroup& group) { return group.path.size() > 1; };
   if (std::ranges::any_of(gradient_groups(), sends))
-    memory.workspace += std::min(2.0 * training.bucket, 2.0 * weights * bytes.sent_gradient);
+    memory.buffers = std::min(2.0 * training.bucket, 2.0 * gradients * bytes.sent_gradient);
+  if (training.zero >= 3) memory.buffers += 2 * table * bytes.weight;
+  memory.reserve = training.reserve + training.fragmentation * (memory.activations + memory.workspace);
   return memory;
 }
 

@@ -21,8 +21,8 @@ struct BatchRule {
 
 /// The bounds that were looked at: one for each axis, then micro-batches and memory.
 struct Limits {
-  /// One an axis, micro-batches, stages twice, axes together, allreduce, memory.
-  std::array<Limit, most_axes + 6> list{};
+  /// One an axis, micro-batches, stages twice, sequence twice, axes together, allreduce, memory.
+  std::array<Limit, most_axes + 8> list{};
   std::size_t size = 0;
   void add(const Limit& limit) { list[size++] = limit; }
   bool hold() const;

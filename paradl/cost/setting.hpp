@@ -6,6 +6,7 @@
 #include "paradl/mesh/exchange.hpp"
 #include "paradl/mesh/pipeline.hpp"
 #include "paradl/network/algorithm.hpp"
+#include "paradl/strategy/rules.hpp"
 
 namespace paradl {
 
@@ -24,6 +25,15 @@ struct Training {
   StageCut stage_cut = StageCut::balanced;
   bool overlap = true;                         // gradient exchange behind the backward pass
   Reduction reduction = Reduction::allreduce;  // what ends a sum over filters or channels
+  bool sequence_parallel = false;              // between the pairs of `tensor`
+  Recompute recompute = Recompute::none;
+  int recomputed_blocks = -1;  // so many, evenly spread; -1: all
+  /// Optimizer state (1), gradients (2) and weights (3) are dealt out over the PEs that have the same weights
+  /// and other samples (ZeRO; 3 is what FSDP does).
+  int zero = 0;
+  bool short_gradients = false;  // mixed precision: gradients are added up in 16 bits instead of fp32
+  Bytes reserve;                 // contexts, libraries and what else a framework takes on each device
+  double fragmentation = 0;      // of activations and workspace: what lies idle between them
   bool synchronised_batch_norm = false;
   /// Backward, the edges of dx are sent to their owners and added there, in place of edges of dy that are
   /// fetched: the same work where a layer has as many filters as channels.
@@ -38,6 +48,12 @@ struct Training {
   double density = 1;                    // of sparse gradients
 
   Pipeline pipeline(int stages) const { return {stages, micro_batches, stages > 1 ? chunks : 1, schedule}; }
+  PlacingRules placing() const { return {reduction, sequence_parallel, recompute, recomputed_blocks}; }
+  ItemBytes bytes() const {
+    ItemBytes out = item_bytes(precision);
+    if (short_gradients) out.gradient = out.sent_gradient;
+    return out;
+  }
 };
 
 /// As it is asked for: `1f1b`, `interleaved:2`.

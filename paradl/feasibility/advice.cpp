@@ -10,6 +10,7 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/sweep.hpp"
+#include "paradl/strategy/recomputed.hpp"
 
 namespace paradl {
 namespace {
@@ -108,6 +109,13 @@ Words less_activation(const Projection& p, const Setting& setting) {
   const double samples = p.batch / pipelines;  // of one pipeline, all micro-batches
   const bool staged = splits(p.mesh, "layer");
   Words out;
+  const bool scores = std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.scores > 0; });
+  const bool blocks = !recomputable_blocks(setting.work).empty();
+  if (training.recompute == Recompute::none && (scores || blocks))
+    out.emplace_back(scores ? "--recompute selective" : "--recompute full");
+  if (training.recompute == Recompute::selective && blocks) out.emplace_back("--recompute full");
+  if (splits(p.mesh, "tensor") && scores && !training.sequence_parallel)
+    out.emplace_back("--sequence-parallel on");
   if (training.micro_batches < samples) {
     // A pipeline that keeps all micro-batches gains nothing from smaller ones.
     const bool keeps_all = staged && training.schedule == PipelineSchedule::gpipe;
@@ -127,6 +135,8 @@ Words less_weight(const Projection& p, const Setting& setting) {
   Words out;
   const bool replicated = !splits(p.mesh, "layer") && !splits(p.mesh, "tensor") &&
                           !splits(p.mesh, "filter") && !splits(p.mesh, "channel");
+  if (splits(p.mesh, "data") && setting.training.zero < 3)
+    out.push_back(fmt::format("--zero {}", setting.training.zero + 1));
   if (replicated && p.gpus > 1) out.emplace_back("a strategy that splits the weights (`layer`, `tensor`)");
   if (optimizer_slots(setting.training.optimizer) > 0) out.emplace_back("--optimizer sgd");
   return out;
@@ -190,15 +200,17 @@ void rank(std::vector<Projection>& projections) { std::ranges::stable_sort(proje
 
 namespace {
 
-/// The divisors of a whole number next to one that does not divide it.
-std::string nearest_divisors(double value, double whole) {
-  if (whole != std::floor(whole)) return "the samples are no whole number";
-  double below = std::min(value, whole), above = value;
-  while (below > 1 && std::fmod(whole, below) != 0) --below;
-  while (above < whole && std::fmod(whole, above) != 0) ++above;
-  return above < whole || std::fmod(whole, above) == 0
-             ? fmt::format("the nearest that do are {} and {}", below, above)
-             : fmt::format("the nearest that does is {}", below);
+/// "3 does not divide 16; nearest: 2 or 4".
+std::string indivisible(double value, double bound) {
+  if (bound != std::floor(bound))
+    return fmt::format("{} does not divide {:g}, which is no whole number; choose another --batch", value,
+                       bound);
+  double below = value, above = value;
+  while (below > 1 && std::fmod(bound, below) != 0) --below;
+  while (above < bound && std::fmod(bound, above) != 0) ++above;
+  std::string near = fmt::format("{}", std::min(below, bound));
+  if (std::fmod(bound, above) == 0 && above > below) near += fmt::format(" or {}", above);
+  return fmt::format("{} does not divide {}; nearest: {}", value, bound, near);
 }
 
 }  // namespace
@@ -212,9 +224,6 @@ std::string reason(std::string_view rule, double value, double bound, std::strin
     return fmt::format(
         "the allreduce that was asked for cannot serve {} ranks; below them, {} is the most it can", value,
         bound);
-  if (rule == micro_batch_rule)
-    return fmt::format("{} micro-batches do not divide {} sample{} of a pipeline; {}", value, bound,
-                       bound == 1 ? "" : "s", nearest_divisors(value, bound));
   if (rule == interleaving_rule)
     return fmt::format(
         "interleaved stages take turns by whole rounds: {} micro-batch{} {} no multiple of {} "
@@ -223,6 +232,9 @@ std::string reason(std::string_view rule, double value, double bound, std::strin
         bound < value ? fmt::format("the nearest is {}", value)
                       : fmt::format("the nearest are {} and {}", bound - std::fmod(bound, value),
                                     bound - std::fmod(bound, value) + value));
+  if (rule.find(" divide") != rule.npos)
+    return fmt::format("{}: {}{}", rule, indivisible(value, bound),
+                       layer.empty() ? "" : fmt::format(" (layer {})", layer));
   return fmt::format("{} = {} breaks {} = {}{}", rule.substr(0, rule.find(' ')), value, rule, bound,
                      layer.empty() ? "" : fmt::format(" (layer {})", layer));
 }

@@ -9,11 +9,13 @@ enum class Placement : std::uint8_t {
   split_sample,   // each has some samples
   split_space,    // each has a part of the extents
   split_channel,  // each has some channels
+  split_expert,   // each has what goes through its experts
   partial,        // each has all of it, as an addend of a sum still to be made
 };
 
 constexpr bool is_split(Placement p) {
-  return p == Placement::split_sample || p == Placement::split_space || p == Placement::split_channel;
+  return p == Placement::split_sample || p == Placement::split_space || p == Placement::split_channel ||
+         p == Placement::split_expert;
 }
 
 }  // namespace paradl

@@ -11,6 +11,7 @@ enum class Role : std::uint8_t {
   spatial,  // works on its part of the extents
   filter,   // makes some output channels
   channel,  // takes some input channels
+  expert,   // runs some of its experts
   keep,     // works position by position or channel by channel: takes what comes and leaves it so
   whole,    // everything on every PE
   stage,    // the pipeline axis: a layer is on one PE of it only

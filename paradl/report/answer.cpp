@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "paradl/cost/price.hpp"
+
 namespace paradl {
 
 double model_flop(const Setting& setting, double batch) {
@@ -41,6 +43,15 @@ std::string allreduce_basis(const Training& training, const std::vector<Projecti
   if (followed == 0) return fmt::format("Allreduce: {}, by its closed form: {}.", name, why);
   return fmt::format("Allreduce: {}, {}; {} of {} results by its closed form: {}.", name, on_wires, formula,
                      formula + followed, why);
+}
+
+double padded_words(const Workload& work, const Mesh& mesh) {
+  double parts = 1, words = 0;
+  for (int a = 0; a < mesh.axes; ++a)
+    if (mesh.axis[std::size_t(a)].strategy->pairs) parts *= mesh.axis[std::size_t(a)].parts.total;
+  for (const Layer& layer : work.layers) words = std::max(words, layer.vocabulary);
+  const double padded = words > 0 ? padded_vocabulary(words, parts) : 0;
+  return padded > words ? padded : 0;
 }
 
 double tokens_per_sample(const Workload& work) { return work.tokens ? work.input.positions() : 0; }

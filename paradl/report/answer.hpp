@@ -32,6 +32,9 @@ std::string allreduce_text(const Training& training);
 /// How it was priced: "Allreduce: hd, message by message on the wires." Empty if none was asked for.
 std::string allreduce_basis(const Training& training, const std::vector<Projection>& results);
 
+/// The vocabulary as the parts of `tensor` make it; 0 where they leave it as it is.
+double padded_words(const Workload& work, const Mesh& mesh);
+
 /// Tokens per sample, or 0 where samples are no sequences.
 double tokens_per_sample(const Workload& work);
 

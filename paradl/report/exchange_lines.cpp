@@ -163,8 +163,16 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
                      group.asked->fidelity});
       continue;
     }
-    out.push_back(line_of(Collective::allreduce, "allreduce dw", axes_text(group.set, p.mesh), what, 1, whole,
-                          group.path, {setting, pricer}));
+    // ZeRO: sums go to the PE that updates; then, or before each pass (3), weights are gathered.
+    const int zero = setting.training.zero;
+    out.push_back(line_of(zero > 0 ? Collective::reduce_scatter : Collective::allreduce,
+                          zero > 0 ? "reduce-scatter dw" : "allreduce dw", axes_text(group.set, p.mesh), what,
+                          zero >= 2 ? S : 1, whole, group.path, {setting, pricer}));
+    if (zero > 0)
+      out.push_back(line_of(Collective::allgather, "allgather w", axes_text(group.set, p.mesh), what,
+                            zero >= 3 ? 2 * S : 1,
+                            whole / setting.training.bytes().sent_gradient * setting.training.bytes().weight,
+                            group.path, {setting, pricer}));
   }
   for (const StageKind& kind : plan.kinds)
     for (std::size_t c = 0; c < kind.chunks.size(); ++c) {

@@ -32,6 +32,8 @@ std::string_view engine_formula(Term term, bool pipeline) {
       return pipeline ? "I Σ_gr BW_l B/n_l" : "I Σ BW_l B/n_l";
     case Term::update:
       return pipeline ? "I max_i Σ_gi WU_l/n_w" : "I Σ WU_l/n_w";
+    case Term::recompute:
+      return pipeline ? "I S Σ_gi FW_l B/S/n_l, of what is not kept" : "I Σ FW_l B/n_l, of what is not kept";
     case Term::bubble:
       return "I [schedule executed: r waits for others]";
     case Term::gradient_exchange:

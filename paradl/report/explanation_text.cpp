@@ -7,6 +7,7 @@
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/paper/row.hpp"
+#include "paradl/report/answer.hpp"
 #include "paradl/report/explanation.hpp"
 
 namespace paradl {
@@ -80,15 +81,28 @@ std::string symbols_text(const Setting& setting, const Projection& p, bool paper
 std::string memory_text(const Setting& setting, const Projection& p, bool paper) {
   const Memory& m = p.cost->memory;
   std::string out =
-      fmt::format(" memory  {} of {}: weights {}, gradients {}, optimizer {}, activations {}, workspace {}\n",
+      fmt::format(" memory  {} of {}: weights {}, gradients {}, optimizer {}, activations {}, workspace {}",
                   text(m.total()), text(setting.machine.device.memory), text(m.weights), text(m.gradients),
                   text(m.optimizer), text(m.activations), text(m.workspace));
+  if (m.buffers > Bytes{}) out += fmt::format(", buffers {}", text(m.buffers));
+  if (m.reserve > Bytes{}) out += fmt::format(", reserve {}", text(m.reserve));
+  for (int a = 0; a < p.mesh.axes; ++a)
+    if (const Axis& axis = p.mesh.axis[std::size_t(a)];
+        axis.strategy->name == "layer" && axis.parts.total > 1)
+      out += fmt::format(" (stage {} of {}, which needs most)", p.cost->worst_stage + 1, axis.parts.total);
+  out += "\n";
   if (const std::string margin = margin_text(p); !margin.empty()) out += fmt::format("         {}\n", margin);
   if (paper)
     out += setting.training.gamma
                ? fmt::format("         γ 2δ Σ (b(|x|+|y|) + |w|), γ = {}\n", *setting.training.gamma)
                : "         2δ Σ (b(|x|+|y|) + |w|), normalisation and activation buffers left out\n";
   return out;
+}
+
+std::string padding_text(const Workload& work, const Mesh& mesh) {
+  const double padded = padded_words(work, mesh);
+  if (padded == 0) return {};
+  return fmt::format("vocabulary padded to {} words, a multiple of 128 for each tensor-parallel GPU", padded);
 }
 
 std::string band_text(const Projection& p) {
@@ -104,7 +118,7 @@ std::string limits_text(const Projection& p, const Workload& work) {
     const std::string layer =
         limit.layer >= 0 ? fmt::format(" (layer {})", work.layers[std::size_t(limit.layer)].name) : "";
     out += fmt::format(" limits  {}: {} {} {}{}, {}\n", limit.rule, limit.value,
-                       limit.divides ? "|" : "<=", limit.bound, layer, limit.holds() ? "holds" : "broken");
+                       limit.divides ? "into" : "<=", limit.bound, layer, limit.holds() ? "holds" : "broken");
   }
   return out;
 }

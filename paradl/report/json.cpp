@@ -49,7 +49,8 @@ Json times(const Projection& p) {
 Json memory(const Memory& m) {
   return {{"total", m.total().base()},           {"weights", m.weights.base()},
           {"gradients", m.gradients.base()},     {"optimizer", m.optimizer.base()},
-          {"activations", m.activations.base()}, {"workspace", m.workspace.base()}};
+          {"activations", m.activations.base()}, {"workspace", m.workspace.base()},
+          {"buffers", m.buffers.base()},         {"reserve", m.reserve.base()}};
 }
 
 Json limits(const Projection& p, const Workload& work) {
@@ -100,6 +101,7 @@ Json result(const Projection& p, const Answer& answer) {
     out["flops_per_s_per_gpu"] = rate;
     out["mfu"] = rate / peak(setting.machine, setting.training.precision).base();
     out["memory_bytes"] = memory(p.cost->memory);
+    if (p.cost->worst_stage > 0) out["worst_stage"] = p.cost->worst_stage;
     if (p.congested) {
       const auto& [low, typical, high] = *p.congested;
       out["congested_time_s"] = {{"epoch_low", (p.iterations * low).base()},
@@ -115,6 +117,7 @@ Json result(const Projection& p, const Answer& answer) {
                       {"gpu_hours", answer.epochs * p.epoch().base() * p.gpus / 3600}};
     }
   }
+  if (const double words = padded_words(work, p.mesh); words > 0) out["padded_vocabulary"] = words;
   out["feasible"] = p.feasible();
   out["limits"] = limits(p, work);
   out["bottlenecks"] = found_bottlenecks(p, setting);
@@ -124,6 +127,11 @@ Json result(const Projection& p, const Answer& answer) {
                        {"fidelity", answer.fidelity},
                        {"precision", precision_names[std::size_t(setting.training.precision)]},
                        {"optimizer", optimizer_names[std::size_t(setting.training.optimizer)]}};
+  const Training& training = setting.training;
+  if (training.zero > 0) out["parameters"]["zero"] = training.zero;
+  if (training.sequence_parallel) out["parameters"]["sequence_parallel"] = true;
+  if (training.recompute != Recompute::none)
+    out["parameters"]["recompute"] = training.recompute == Recompute::full ? "full" : "selective";
   if (setting.training.allreduce) out["parameters"]["allreduce"] = allreduce_text(setting.training);
   if (p.allreduce) out["parameters"]["allreduce_fidelity"] = network_fidelities[std::size_t(*p.allreduce)];
   if (!p.chosen.empty()) out["parameters"]["allreduce_chosen"] = p.chosen;

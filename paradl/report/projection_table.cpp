@@ -83,6 +83,8 @@ const std::vector<Field>& fields() {
         {{"optimizer", "optimizer", Holds::bytes, 1}, part<&Memory::optimizer>},
         {{"activations", "activations", Holds::bytes, 1}, part<&Memory::activations>},
         {{"workspace", "workspace", Holds::bytes, 1}, part<&Memory::workspace>},
+        {{"buffers", "buffers", Holds::bytes, 1}, part<&Memory::buffers>},
+        {{"reserve", "reserve", Holds::bytes, 1}, part<&Memory::reserve>},
         {{"samples", "samples/s", Holds::rate, 4},
          [](const Projection& p, const Answer&) -> Value { return p.samples_per_s(); }},
         {{"tokens", "tokens/s", Holds::rate, 4},

@@ -1,5 +1,6 @@
 #include "paradl/spec/expression.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <vector>
 
@@ -27,7 +28,7 @@ class Parser {
  private:
   [[noreturn]] void fail() const {
     throw ExpressionError{"cannot read this number",
-                          "write a whole number, or one with `$names` and + - * /"};
+                          "write a whole number, or one with `$names`, + - * / and min(,)"};
   }
 
   /// Values stay below 2^31 in size, so that no product of two can overflow before it is checked.
@@ -81,6 +82,16 @@ class Parser {
       return value;
     }
     if (take('$')) return name();
+    if (rest_.starts_with("min(")) {
+      rest_.remove_prefix(4);
+      if (++depth_ > 32) fail();
+      const std::int64_t first = sum();
+      if (!take(',')) fail();
+      const std::int64_t value = std::min(first, sum());
+      if (!take(')')) fail();
+      --depth_;
+      return value;
+    }
     std::int64_t value = 0;
     const auto [end, failed] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
     if (failed == std::errc::result_out_of_range) throw ExpressionError{"this number is too large", ""};
@@ -93,7 +104,7 @@ class Parser {
   /// The longest known name that stands here: `$kv-heads` is one name if there is such a parameter, else `$kv
   /// - heads`.
   std::int64_t name() {
-    const std::string_view words = rest_.substr(0, rest_.find_first_of(" +*/()$"));
+    const std::string_view words = rest_.substr(0, rest_.find_first_of(" +*/(),$"));
     for (std::size_t end = words.size(); end != words.npos;
          end = end == 0 ? words.npos : words.rfind('-', end - 1)) {
       const auto found = parameters_.find(std::string(words.substr(0, end)));

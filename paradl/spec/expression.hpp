@@ -14,7 +14,7 @@ struct ExpressionError {
   std::string message, help;
 };
 
-/// "4*$hidden" -> a whole number. Knows + - * / and brackets; a division must come out even. Throws
+/// "4*$hidden" -> a whole number. Knows + - * /, min(,) and brackets; a division must come out even. Throws
 /// ExpressionError.
 std::int64_t evaluate(std::string_view text, const Parameters& parameters);
 

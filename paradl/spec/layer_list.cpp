@@ -23,6 +23,7 @@ struct Scope {
   Parameters parameters;
   int input = -1;
   int depth = 0;
+  int block = -1;
 };
 
 class LayOut {
@@ -126,6 +127,7 @@ class LayOut {
       return last;
     }
     spec.op = *op;
+    spec.block = scope.block;
     spec.inputs = inputs(map, scope, last);
     spec.from_spot = map.spot("from");
     spec.auxiliary = map.flag("auxiliary", false);
@@ -160,12 +162,14 @@ class LayOut {
       case Op::fc:
         spec.filters = f.required("filters");
         spec.bias = f.map.flag("bias", true);
+        spec.experts = f.whole("experts", 0, 0);
         read_channels(f, spec);
         if ((spec.tied_to = f.map.has("tied"))) spec.tied = find(f.map, "tied", f.map.text("tied"), f.scope);
         break;
       case Op::embedding:
         spec.vocab = f.required("vocab");
         spec.filters = f.required("filters");
+        if ((spec.tied_to = f.map.has("tied"))) spec.tied = find(f.map, "tied", f.map.text("tied"), f.scope);
         break;
       case Op::position:
         spec.entries = f.required("entries");
@@ -192,6 +196,23 @@ class LayOut {
         spec.kv_heads = f.whole("kv-heads", 1, spec.heads);
         // The whole square is counted either way, as the published counts have it.
         spec.causal = f.map.flag("causal", false);
+        spec.flash = f.whole("flash", 0, 0) > 0;
+        spec.dropout = f.map.flag("dropout", true);
+        spec.relative = f.whole("relative", 0, 0);
+        break;
+      case Op::router:
+        spec.filters = f.required("experts");
+        break;
+      case Op::dispatch:
+        f.map.require("from");
+        spec.top_k = f.required("top-k");
+        spec.capacity = f.whole("capacity", 1, 100);
+        break;
+      case Op::combine:
+        f.map.require("from");
+        break;
+      case Op::part:
+        spec.positions = f.required("positions");
         break;
       case Op::tokens:
         spec.extra = f.whole("extra", 0, 0);
@@ -268,7 +289,11 @@ class LayOut {
       map.wrong("block", "blocks are nested too deeply", "does this block contain itself?");
       return last;
     }
-    Scope inner{.prefix = {}, .parameters = scope.parameters, .input = -1, .depth = scope.depth + 1};
+    Scope inner{.prefix = {},
+                .parameters = scope.parameters,
+                .input = -1,
+                .depth = scope.depth + 1,
+                .block = scope.block};
     const std::vector<int> from = inputs(map, scope, last);
     if (from.size() > 1) map.wrong("from", "a block has one input", "use `concat` or `add` before it");
     inner.input = from.front();
@@ -302,6 +327,7 @@ class LayOut {
       if (++instances_ > 2 * most_layers) return too_many(entry, last);
       inner.prefix = repeated ? fmt::format("{}{}.{}.", scope.prefix, name, i)
                               : fmt::format("{}{}.", scope.prefix, name);
+      if (scope.depth == 0) inner.block = instance_++;
       inner.input = list(body->second, inner);
     }
     // The block's own name stands for its output.
@@ -326,7 +352,7 @@ class LayOut {
       for (const auto& each : layer) {
         const std::string text = scalar_text(each.second);
         for (std::size_t at = text.find('$'); at != text.npos; at = text.find('$', at + 1))
-          entry->second.names.insert(text.substr(at + 1, text.find_first_of(" +*/()$", at + 1) - at - 1));
+          entry->second.names.insert(text.substr(at + 1, text.find_first_of(" +*/(),$", at + 1) - at - 1));
       }
     }
     return entry->second;
@@ -354,6 +380,7 @@ class LayOut {
   std::map<std::string, Uses> uses_;
   std::vector<LayerSpec> layers_;
   std::unordered_map<std::string, int> index_;
+  int instance_ = 0;           // of blocks that stand in no other
   std::size_t instances_ = 0;  // of blocks, empty ones included
   std::size_t visited_ = 0;    // entries of lists
   bool overflow_ = false;

@@ -21,10 +21,13 @@ struct LocalLayer {
   std::int64_t groups = 1;               // of a convolution or a group norm
   std::int64_t heads = 0, kv_heads = 0;  // attention: of queries; of keys and of values
   std::int64_t rows = 0;                 // of a table: vocabulary, positions, tokens put in front
+  std::int64_t experts = 0;              // of a product: as many with weights of their own; 0: one for all
+  std::int64_t kv_length = 0;            // attention: positions of keys and values; 0: those of x
   std::int64_t weights = 0;              // items, all together: what an update has to do
   int inputs = 1;                        // of add and concat
   bool bias = false;                     // or, of a norm, that it has weights at all
   bool causal = false;                   // attention
+  bool flash = false;                    // attention: scores are not stored
 
   std::int64_t x_positions() const { return x_extent[0] * x_extent[1] * x_extent[2]; }
   std::int64_t y_positions() const { return y_extent[0] * y_extent[1] * y_extent[2]; }

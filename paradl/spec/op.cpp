@@ -37,10 +37,15 @@ constexpr std::array table{
     OpTraits{"flatten",      false,  false, true,       false,       Keeps::nothing, 0.0,    0.0},
     OpTraits{"tokens",       false,  false, true,       false,       Keeps::nothing, 1.0,    1.0},
     OpTraits{"select",       false,  false, true,       false,       Keeps::nothing, 0.0,    0.0},
+    OpTraits{"rotary",       false,  false, true,       true,        Keeps::nothing, 1.0,    1.0},
     OpTraits{"loss",         false,  false, true,       true,        Keeps::x,       1.0,    1.0},
+    OpTraits{"part",         false,  false, true,       false,       Keeps::nothing, 0.0,    0.0},
+    OpTraits{"router",       false,  false, false,      true,        Keeps::x,       1.0,    2.0},
+    OpTraits{"dispatch",     false,  false, true,       true,        Keeps::nothing, 1.0,    1.0},
+    OpTraits{"combine",      false,  false, true,       true,        Keeps::x,       1.0,    1.5},
 };
 // clang-format on
-static_assert(table.size() == std::size_t(Op::loss) + 1, "one row for each Op");
+static_assert(table.size() == std::size_t(Op::combine) + 1, "one row for each Op");
 
 }  // namespace
 

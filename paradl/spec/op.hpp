@@ -34,7 +34,12 @@ enum class Op {
   flatten,
   tokens,
   select,
+  rotary,
   loss,
+  part,
+  router,
+  dispatch,
+  combine,
 };
 
 /// Which value a layer keeps for its backward pass.
@@ -60,6 +65,6 @@ std::vector<std::string> op_names();
 constexpr bool is_norm(Op op) { return op >= Op::batch_norm && op <= Op::rms_norm; }
 constexpr bool is_activation(Op op) { return op >= Op::relu && op <= Op::sigmoid; }
 /// A view of its input: no time, no memory of its own.
-constexpr bool is_view(Op op) { return op == Op::flatten || op == Op::select; }
+constexpr bool is_view(Op op) { return op == Op::flatten || op == Op::select || op == Op::part; }
 
 }  // namespace paradl

@@ -20,10 +20,14 @@ Cut cut_of(const Layout& layout, const Cell& cell, const Mesh& mesh) {
     const AxisSet bit = axis_bit(a);
     if (!(cell.work & bit)) continue;
     const Role role = layout.role[i][std::size_t(cell.layer)];
-    if (cell.weights & bit)
+    if (role == Role::expert)
+      cut.samples *= parts.total, cut.experts *= parts.total;
+    else if (cell.weights & bit)
       (role == Role::filter ? cut.filters : role == Role::channel ? cut.channels : cut.both) *= parts.total;
     else if (mesh.axis[i].strategy->input == Placement::split_space)
       for (std::size_t d = 0; d < 3; ++d) cut.space[d] *= parts.cut[d];
+    else if (mesh.axis[i].strategy->pairs)  // the part of the sequence that lies between two pairs
+      cut.space[0] *= parts.total;
     else
       cut.samples *= parts.total;
   }
@@ -43,6 +47,10 @@ LocalLayer local_layer(const Layer& layer, const Cut& cut, double samples) {
   l.inputs = int(layer.inputs.size());
   l.bias = layer.bias;
   l.causal = layer.causal;
+  l.flash = layer.flash;
+  l.experts = part(layer.experts, cut.experts);
+  if (layer.op == Op::attention && layer.kv_length != layer.x.positions())
+    l.kv_length = std::int64_t(layer.kv_length);
   for (std::size_t d = 0; d < 3; ++d) {
     l.kernel[d] = std::int64_t(layer.kernel[d]);
     l.stride[d] = std::int64_t(layer.stride[d]);

@@ -10,6 +10,7 @@ struct Cut {
   double filters = 1;   // output channels alone
   double channels = 1;  // input channels alone
   double both = 1;      // channels of x and y alike, where a layer works channel by channel
+  double experts = 1;   // those of a layer that has several
   std::array<int, 3> space{1, 1, 1};
   friend auto operator<=>(const Cut&, const Cut&) = default;
 };

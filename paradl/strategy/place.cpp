@@ -7,6 +7,7 @@
 #include <string>
 
 #include "paradl/strategy/placements.hpp"
+#include "paradl/strategy/recomputed.hpp"
 
 namespace paradl {
 namespace {
@@ -14,8 +15,12 @@ namespace {
 /// All axes together: which collectives each tensor needs.
 class Placer {
  public:
-  Placer(const Workload& work, const Mesh& mesh, Reduction reduction)
-      : work_(work), mesh_(mesh), placed_(work, mesh, reduction) {}
+  Placer(const Workload& work, const Mesh& mesh, const PlacingRules& rules)
+      : work_(work),
+        mesh_(mesh),
+        rules_(rules),
+        placed_(work, mesh, rules),
+        recomputed_(recomputed(work, rules)) {}
 
   Layout layout() {
     Layout out;
@@ -28,6 +33,7 @@ class Placer {
       out.order.push_back(entry->second);
     }
     out.runs = find_runs(out.order);
+    add_rebuilt(out);
     for (std::size_t a = 0; a < placed_.axes(); ++a) out.role.push_back(placed_.on(a).role);
     out.crossing = crossing();
     for (const Cell& cell : out.cells)
@@ -83,7 +89,8 @@ class Placer {
       const Placement x = on.x_wanted[i];
       const Role role = on.role[i];
       const bool kept_split = role == Role::keep && is_split(x);
-      if (role == Role::filter || role == Role::channel || (kept_split && x == Placement::split_channel))
+      if (role == Role::filter || role == Role::channel || role == Role::expert ||
+          (kept_split && x == Placement::split_channel))
         cell.weights |= bit;
       if (role == Role::data || role == Role::spatial || (kept_split && x != Placement::split_channel))
         cell.summed |= bit;
@@ -92,6 +99,7 @@ class Placer {
       else if (role != Role::stage)
         cell.alike |= bit;
       if (role == Role::spatial && traits(layer.op).window) cell.halo_axis = std::int8_t(a);
+      if (role == Role::spatial && layer.op == Op::attention) cell.ring_axis = std::int8_t(a);
     }
     if (layer.op == Op::batch_norm) cell.samples = cell.summed;
     if (cell.halo_axis >= 0) {
@@ -102,6 +110,7 @@ class Placer {
     cell.forward = exchanges(placed_.forward(int(i)), layer.y.items());
     if (!placed_.readers(int(i)).empty())
       cell.backward = exchanges(placed_.backward(int(i)), layer.y.items());
+    cell.recomputed = recomputed_[i];
     add_memory(i, cell);
     return cell;
   }
@@ -132,11 +141,32 @@ class Placer {
 
   /// Whether layer i, asked in the order of layers, is the first that keeps the tensor as it wants it: the
   /// others find it there.
-  bool keeps_first(std::size_t i, int tensor) {
-    const AxisSet lies = split(&AxisPlacement::x_wanted, i);
+  bool keeps_first(std::size_t i, int tensor, AxisSet lies) {
     if (!kept_.emplace(tensor, lies).second) return false;
-    const bool made_kept = tensor >= 0 && traits(work_.layers[std::size_t(tensor)].op).keeps == Keeps::y;
+    const bool made_kept = tensor >= 0 && traits(work_.layers[std::size_t(tensor)].op).keeps == Keeps::y &&
+                           (!drops(std::size_t(tensor)) || same_block(i, tensor));
     return !(made_kept && split(&AxisPlacement::y_left, std::size_t(tensor)) == lies);
+  }
+
+  /// Whether what a layer makes is made again: all but what its block hands on.
+  bool drops(std::size_t i) const { return recomputed_[i] && rules_.recompute == Recompute::full; }
+  bool same_block(std::size_t i, int tensor) const {
+    return tensor >= 0 && work_.layers[std::size_t(tensor)].block == work_.layers[i].block;
+  }
+
+  double items_of(int tensor) const {
+    return tensor < 0 ? work_.input.items() : work_.layers[std::size_t(tensor)].y.items();
+  }
+
+  /// How a layer keeps an input for its backward pass. Between pairs of products a PE keeps its part of the
+  /// sequence and gathers the rest anew, behind the product for dx (Korthikanti et al. 2022, section 4.2.2).
+  AxisSet kept_lie(std::size_t i, int from) const {
+    AxisSet lies = split(&AxisPlacement::x_wanted, i);
+    for (std::size_t a = 0; a < placed_.axes() && from >= 0; ++a)
+      if (rules_.sequence_parallel && placed_.on(a).role[i] == Role::filter &&
+          placed_.on(a).y_left[std::size_t(from)] == Placement::split_space)
+        lies |= axis_bit(int(a));
+    return lies;
   }
 
   /// What the backward pass needs is kept by the layer that needs it, each tensor once.
@@ -146,12 +176,24 @@ class Placer {
     const AxisSet x = split(&AxisPlacement::x_wanted, i), left = split(&AxisPlacement::y_left, i);
     if (keeps == Keeps::x)
       for (const int from : layer.inputs)
-        if (keeps_first(i, maker(from)))
-          cell.kept[0] = {cell.kept[0].items + layer.x_items / double(layer.inputs.size()), x};
+        if (const AxisSet lies = kept_lie(i, from); keeps_first(i, maker(from), lies))
+          cell.kept[0] = {cell.kept[0].items + items_of(from), lies};
     if (keeps == Keeps::y) cell.kept[1] = {layer.y.items(), left};
-    // Attention keeps its scores twice, before and after dropout.
-    if (layer.scores > 0) cell.kept[2] = {2 * layer.scores, x};
     if (keeps == Keeps::mask) cell.mask = {layer.y.items(), left};
+    // Attention keeps its scores; where they are dropped out, before and after, with the mask. Flash
+    // attention keeps the sum of exponentials of each row instead, in fp32.
+    if (layer.scores > 0) {
+      cell.kept[2] = {(layer.dropout ? 2 : 1) * layer.scores, x};
+      if (layer.dropout) cell.mask = {layer.scores, x};
+    } else if (layer.op == Op::attention) {
+      cell.mask = {4 * layer.query_heads * layer.x.positions(), x};
+    }
+    // Logits and their softmax are fp32, whatever the rest is.
+    if (layer.op == Op::loss && work_.tokens) {
+      cell.mask = {4 * layer.x_items, x};
+      cell.kept[0] = {};
+    }
+    if (cell.recomputed) drop_recomputed(i, cell);
     // A slice of a tensor that a PE has whole does not make it smaller.
     AxisSet source = AxisSet(~0u), gathered = left;
     for (const int from : layer.inputs)
@@ -160,6 +202,38 @@ class Placer {
       gathered &= split(&AxisPlacement::x_wanted, reader);
     cell.x = {layer.x_buffer(), AxisSet(x & source)};
     cell.y = {layer.y.items(), gathered};
+  }
+
+  /// What is made again is not kept, but has its place for a while; a block's input stays.
+  void drop_recomputed(std::size_t i, Cell& cell) {
+    Rebuilt& block = rebuilt_[work_.layers[i].block < 0 ? -1 - int(i) : work_.layers[i].block];
+    const auto take = [](std::map<AxisSet, double>& sums, Kept& kept) {
+      sums[kept.divided] += kept.items;
+      kept = {};
+    };
+    if (rules_.recompute == Recompute::selective) {
+      take(block.kept, cell.kept[2]);
+      take(block.masks, cell.mask);
+      return;
+    }
+    for (Kept& kept : cell.kept) take(block.kept, kept);
+    take(block.masks, cell.mask);
+    for (const int from : work_.layers[i].inputs) {
+      const int tensor = maker(from);
+      if (same_block(i, tensor)) continue;
+      const AxisSet lies = tensor < 0 ? input_split() : split(&AxisPlacement::y_left, std::size_t(tensor));
+      if (inputs_.emplace(tensor, lies).second) cell.kept[0] = {cell.kept[0].items + items_of(from), lies};
+    }
+  }
+
+  /// The block whose values take most room while they are there again.
+  void add_rebuilt(Layout& out) const {
+    const Rebuilt* largest = nullptr;
+    for (const auto& [block, rebuilt] : rebuilt_)
+      if (!largest || rebuilt.items() > largest->items()) largest = &rebuilt;
+    if (!largest) return;
+    for (const auto& [divided, items] : largest->kept) out.rebuilt.push_back({items, divided});
+    for (const auto& [divided, items] : largest->masks) out.rebuilt_masks.push_back({items, divided});
   }
 
   /// Two cells are one if everything that prices them is equal.
@@ -178,6 +252,7 @@ class Placer {
       for (const Exchange& e : *list) add(e.operation), add(e.axis), add(e.divided), add(e.items);
     }
     for (const Kept& kept : cell.kept) add(kept.items), add(kept.divided);
+    add(cell.mask.items), add(cell.mask.divided), add(cell.recomputed), add(cell.ring_axis);
     add(cell.x.items), add(cell.x.divided), add(cell.y.divided);
     return bytes;
   }
@@ -213,22 +288,38 @@ class Placer {
     return runs;
   }
 
+  /// Items that a recomputed block has for the time of its backward pass, by the axes that cut them.
+  struct Rebuilt {
+    std::map<AxisSet, double> kept, masks;
+    double items() const {
+      double sum = 0;
+      for (const auto& [divided, items] : kept) sum += 2 * items;
+      for (const auto& [divided, items] : masks) sum += items;
+      return sum;
+    }
+  };
+
   const Workload& work_;
   const Mesh& mesh_;
+  PlacingRules rules_;
   Placements placed_;
-  std::set<std::pair<int, AxisSet>> kept_;  // tensors that a layer keeps, and how they lie there
+  std::vector<bool> recomputed_;              // by layer
+  std::map<int, Rebuilt> rebuilt_;            // by block; by layer, below zero, outside of blocks
+  std::set<std::pair<int, AxisSet>> inputs_;  // of recomputed blocks, which stay
+  std::set<std::pair<int, AxisSet>> kept_;    // tensors that a layer keeps, and how they lie there
 };
 
 }  // namespace
 
-Layout place(const Workload& work, const Mesh& mesh, Reduction reduction) {
-  return Placer(work, mesh, reduction).layout();
+Layout place(const Workload& work, const Mesh& mesh, const PlacingRules& rules) {
+  return Placer(work, mesh, rules).layout();
 }
 
 std::vector<Role> roles_of(const Workload& work, const Strategy& strategy, const Parts& parts) {
   std::vector<Role> roles;
-  roles.reserve(2 * work.layers.size());
-  for (const Placement incoming : {Placement::replicated, Placement::split_channel})
+  roles.reserve(4 * work.layers.size());
+  for (const Placement incoming :
+       {Placement::replicated, Placement::split_channel, Placement::split_space, Placement::split_expert})
     for (std::size_t i = 0; i < work.layers.size(); ++i)
       roles.push_back(strategy.role(work, i, parts, incoming));
   return roles;

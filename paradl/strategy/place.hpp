@@ -5,6 +5,7 @@
 
 #include "paradl/mesh/exchange.hpp"
 #include "paradl/mesh/mesh.hpp"
+#include "paradl/strategy/rules.hpp"
 #include "paradl/strategy/strategy.hpp"
 
 namespace paradl {
@@ -47,6 +48,8 @@ struct Cell {
   AxisSet alike = 0;               // axes on which all PEs have the same weights and gradients
   AxisSet samples = 0;             // axes that share out the samples of a batch-norm's statistics
   std::int8_t halo_axis = -1;      // the axis on which it trades halos
+  std::int8_t ring_axis = -1;      // the axis around which its keys and values travel
+  bool recomputed = false;         // its forward pass runs again before its backward pass
   AxisSet halo_divided = 0;        // the other axes that cut x, whose rows it trades forward ...
   AxisSet dy_divided = 0;          // ... and dy, backward
   ExchangeList forward, backward;  // of its output, and of the gradient with respect to it
@@ -83,10 +86,12 @@ struct Layout {
     int layer;
   };
   std::vector<Crowd> crowds;
+  /// What the largest block that is recomputed keeps while its backward pass runs.
+  std::vector<Kept> rebuilt, rebuilt_masks;
 };
 
 /// Places every layer on every axis. `axes` are outermost first; a stage axis changes nothing here.
-Layout place(const Workload& work, const Mesh& mesh, Reduction reduction);
+Layout place(const Workload& work, const Mesh& mesh, const PlacingRules& rules);
 
 /// The roles that a strategy gives to all layers: equal vectors make equal layouts.
 std::vector<Role> roles_of(const Workload& work, const Strategy& strategy, const Parts& parts);

@@ -3,7 +3,15 @@
 namespace paradl {
 namespace {
 
-AxisPlacement place_on(const Workload& work, const Axis& axis, Reduction reduction) {
+/// How a layer's sum is left lying on an axis: over positions where the sequence is split between the pairs
+/// of `tensor`, which a layer without a sequence cannot be.
+Placement after_sum(const Layer& layer, const Axis& axis, const PlacingRules& rules) {
+  const bool scattered = rules.sequence_parallel && axis.strategy->pairs && layer.y.dims == 1 &&
+                         layer.y.positions() >= axis.parts.total;
+  return scattered ? Placement::split_space : reduced(rules.reduction);
+}
+
+AxisPlacement place_on(const Workload& work, const Axis& axis, const PlacingRules& rules) {
   const std::size_t n = work.layers.size();
   AxisPlacement placed;
   for (auto* list : {&placed.x_wanted, &placed.y_given, &placed.y_left, &placed.dy_wanted, &placed.dx_given})
@@ -21,7 +29,8 @@ AxisPlacement place_on(const Workload& work, const Axis& axis, Reduction reducti
     placed.role[i] = role;
     placed.x_wanted[i] = row.x_wanted;
     placed.y_given[i] = row.y_given;
-    placed.y_left[i] = row.y_given == Placement::partial ? reduced(reduction) : row.y_given;
+    placed.y_left[i] =
+        row.y_given == Placement::partial ? after_sum(work.layers[i], axis, rules) : row.y_given;
     placed.dy_wanted[i] = row.dy_wanted;
     placed.dx_given[i] = row.dx_given;
   }
@@ -47,9 +56,9 @@ class Journal {
 
 }  // namespace
 
-Placements::Placements(const Workload& work, const Mesh& mesh, Reduction reduction)
-    : mesh_(mesh), reduction_(reduction) {
-  for (int a = 0; a < mesh.axes; ++a) axes_.push_back(place_on(work, mesh.axis[std::size_t(a)], reduction));
+Placements::Placements(const Workload& work, const Mesh& mesh, const PlacingRules& rules)
+    : mesh_(mesh), rules_(rules) {
+  for (int a = 0; a < mesh.axes; ++a) axes_.push_back(place_on(work, mesh.axis[std::size_t(a)], rules));
   readers_.resize(work.layers.size() + 1);
   for (std::size_t i = 0; i < work.layers.size(); ++i)
     for (const int from : work.layers[i].inputs) readers_[std::size_t(from + 1)].push_back(i);
@@ -108,7 +117,9 @@ Way Placements::backward(int i) const {
     if (journal.is_free(a, wanted(a))) journal.change(a, wanted(a));
   for (std::size_t a = axes_.size(); a-- > 0;) {
     if (journal.on(a) != Placement::partial) continue;
-    const bool slices = wanted(a) == Placement::split_channel && reduction_ == Reduction::reduce_scatter;
+    const bool slices =
+        (wanted(a) == Placement::split_channel && rules_.reduction == Reduction::reduce_scatter) ||
+        (wanted(a) == Placement::split_space && rules_.sequence_parallel);
     journal.change(a, slices ? wanted(a) : Placement::replicated);
     if (is_split(wanted(a))) journal.change(a, wanted(a));  // a slice of what is whole costs nothing
   }

@@ -28,6 +28,8 @@ struct Strategy {
   Role (*role)(const Workload&, std::size_t layer, const Parts&, Placement incoming);
   /// Where it stops fitting; `batch` is the samples that the axis has to share out.
   Limit (*limit)(const Workload&, const Parts&, double batch);
+  bool usual = true;   // tried where no strategy is named
+  bool pairs = false;  // products in pairs, between which the sequence may be split
 };
 
 /// The tightest bound: the layer for which `extent` is smallest among those that `counts`.

@@ -29,6 +29,10 @@ std::span<const Strategy* const> strategies() {
     add(channel_strategy);
     extern const Strategy tensor_strategy;
     add(tensor_strategy);
+    extern const Strategy context_strategy;
+    add(context_strategy);
+    extern const Strategy expert_strategy;
+    add(expert_strategy);
     // clang-format on
     assert(rows.size() <= most_axes);  // each may be an axis of one mesh
     return rows;
@@ -70,10 +74,12 @@ StrategyName read_strategy(std::string_view text) {
 
 std::vector<StrategyName> default_strategies() {
   std::vector<StrategyName> list{{"serial", {}}};
-  for (const Strategy* axis : strategies()) list.push_back({std::string(axis->name), {axis}});
+  for (const Strategy* axis : strategies())
+    if (axis->usual) list.push_back({std::string(axis->name), {axis}});
   const Strategy* data = find_strategy("data");
   for (const Strategy* axis : strategies())
-    if (axis != data) list.push_back({fmt::format("{}+{}", data->name, axis->name), {data, axis}});
+    if (axis != data && axis->usual)
+      list.push_back({fmt::format("{}+{}", data->name, axis->name), {data, axis}});
   list.push_back(read_strategy("data+layer+tensor"));
   return list;
 }

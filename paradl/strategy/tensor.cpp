@@ -19,14 +19,21 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement inc
   // Each PE looks up the rows of the vocabulary that it holds; the sum over all of them is the embedding.
   if (layer.op == Op::embedding)
     return layer.weights / layer.filters() >= parts.total ? Role::channel : Role::whole;
+  if (incoming == Placement::split_space && traits(layer.op).per_position) return Role::keep;
   return keep_channels(layer, parts);
 }
 
 /// Heads bound a transformer, filters a convolutional network.
 Limit limit(const Workload& work, const Parts& parts, double) {
-  const auto attends = [&](std::size_t i) { return work.layers[i].op == Op::attention; };
-  const Limit heads =
-      tightest("p <= heads", parts.total, work, attends, [](const Layer& l) { return l.heads; });
+  Limit heads;
+  for (std::size_t i = 0; i < work.layers.size() && heads.holds(); ++i)
+    if (const Layer& l = work.layers[i];
+        l.op == Op::attention && (heads.layer < 0 || std::fmod(l.heads, parts.total) != 0))
+      heads = {.rule = "p divides heads",
+               .value = double(parts.total),
+               .bound = l.heads,
+               .layer = int(i),
+               .divides = true};
   if (heads.layer >= 0) return heads;
   const auto counts = [&](std::size_t i) {
     return can_cut(work, i) && sets_channel_limit(work, work.layers[i]);
@@ -38,6 +45,10 @@ Limit limit(const Workload& work, const Parts& parts, double) {
 
 extern constinit const Strategy tensor_strategy{"tensor",
                                                 "split filters and channels in turn on successive products",
-                                                Placement::replicated, role, limit};
+                                                Placement::replicated,
+                                                role,
+                                                limit,
+                                                true,
+                                                true};
 
 }  // namespace paradl

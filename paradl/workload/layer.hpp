@@ -38,10 +38,16 @@ struct Layer {
   double heads = 0;    // attention: the smallest number of heads (of keys and values) that can be dealt out
   double query_heads = 0;  // attention: all of them
   double rows = 0;         // of a table: vocabulary, positions, tokens put in front
+  double experts = 0;    // of a product: each position goes through one of so many, each with its own weights
+  double kv_length = 0;  // attention: positions of keys and values, which may come from another sequence
+  double vocabulary = 0;  // of tokens that its table or its logits have
   double groups = 1;
   std::array<double, 3> kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, padding{0, 0, 0};
   bool bias = false;            // beside its weights; of a norm: that it has weights
   bool causal = false;          // attention
+  bool flash = false;           // attention: scores are not stored
+  bool dropout = false;         // attention: of its scores
+  int block = -1;               // the repetition of a block that it stands in
   int tied = -1;                // the layer whose weights it uses
   bool auxiliary = false;       // trained, but left out of the published MAC count
   bool wants_whole = false;     // a loss that wants all channels in one place

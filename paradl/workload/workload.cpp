@@ -38,10 +38,18 @@ class Inference {
     l.groups = double(s.groups);
     l.bias = is_norm(s.op) ? s.affine : traits(s.op).product && s.bias;
     l.causal = s.causal;
+    l.flash = s.flash;
+    l.dropout = s.op == Op::attention && s.dropout;
+    l.block = s.block;
+    l.experts = double(s.experts);
     l.tied = s.tied;
-    l.rows = double(std::max({s.vocab, s.entries, s.extra}));
-    if (s.inputs.size() > 1 && s.op != Op::add && s.op != Op::concat)
-      problems_.add(s.from_spot, fmt::format("layer `{}` takes one input, not {}", s.name, s.inputs.size()),
+    l.rows = double(std::max({s.vocab, s.entries, s.extra, s.relative}));
+    const bool sums = s.op == Op::add || s.op == Op::concat;
+    const bool pairs = s.op == Op::attention || s.op == Op::dispatch || s.op == Op::combine;
+    if (s.inputs.size() > (pairs ? 2 : 1) && !sums)
+      problems_.add(s.from_spot,
+                    fmt::format("layer `{}` takes {}, not {}", s.name, pairs ? "two inputs" : "one input",
+                                s.inputs.size()),
                     "");
     if (s.channels > 0 && double(s.channels) != l.x.channels) {
       const std::string giver =
@@ -79,7 +87,7 @@ class Inference {
       }
       case Op::fc:
         l.y.channels = F;
-        l.weights = C * F + (s.bias ? F : 0);
+        l.weights = std::max(1.0, l.experts) * (C * F + (s.bias ? F : 0));
         if (s.tied_to) tie(s, l);
         l.macs = C * F * l.x.positions();
         break;
@@ -88,7 +96,9 @@ class Inference {
           problems_.add(s.spot, fmt::format("layer `{}` wants token ids, but {} channels come in", s.name, C),
                         "use `input: 1xLENGTH`");
         l.y.channels = F;
+        l.vocabulary = double(s.vocab);
         l.weights = double(s.vocab) * F;
+        if (s.tied_to) tie(s, l);
         break;
       case Op::position:
         l.weights = double(s.entries) * C;
@@ -121,7 +131,27 @@ class Inference {
         l.y.channels = C / 2;
         break;
       case Op::attention:
-        attention(s, l);
+        attention(s, l, shape_of);
+        break;
+      case Op::router:
+        l.y.channels = F;
+        l.weights = C * F;
+        l.macs = C * F * l.x.positions();
+        break;
+      case Op::dispatch:
+        // Every position goes to k experts, each of which has room for `capacity` per cent of an even share.
+        l.y.extent = {std::ceil(l.x.positions() * double(s.top_k) * double(s.capacity) / 100), 1, 1};
+        l.y.dims = 1;
+        break;
+      case Op::combine:
+        l.y.extent = shape_of(s.inputs.back()).extent;
+        l.y.dims = shape_of(s.inputs.back()).dims;
+        break;
+      case Op::part:
+        if (l.x.dims != 1 || double(s.positions) > l.x.positions())
+          problems_.add(
+              s.spot, fmt::format("layer `{}` takes {} positions of {}", s.name, s.positions, text(l.x)), "");
+        l.y.extent[0] = double(s.positions);
         break;
       case Op::add:
         for (const int i : s.inputs)
@@ -157,7 +187,7 @@ class Inference {
 
   /// The weights of another layer, used once more: it must have as many.
   void tie(const LayerSpec& s, Layer& l) {
-    const double own = l.x.channels * double(s.filters);
+    const double own = (s.op == Op::embedding ? double(s.vocab) : l.x.channels) * double(s.filters);
     const LayerSpec* other = s.tied >= 0 ? &spec_.layers[std::size_t(s.tied)] : nullptr;
     const double theirs = other && other->op == Op::embedding ? double(other->vocab * other->filters)
                           : other && other->op == Op::fc ? shape_in(*other).channels * double(other->filters)
@@ -167,7 +197,7 @@ class Inference {
                     fmt::format("layer `{}` needs {} weights, but `{}` has {}", s.name, own,
                                 other ? other->name : "the input", theirs),
                     "tie it to an embedding or fc of the same size");
-    l.weights = s.bias ? double(s.filters) : 0;
+    l.weights = s.op == Op::fc && s.bias ? double(s.filters) : 0;
   }
 
   /// y's extents for convolutions and pooling: floor or ceil of (X + 2 padding - reach) / stride, plus one.
@@ -209,9 +239,18 @@ class Inference {
     }
   }
 
-  void attention(const LayerSpec& s, Layer& l) {
+  /// Queries, keys and values side by side; or queries, and keys and values of another sequence.
+  template <class ShapeOf>
+  void attention(const LayerSpec& s, Layer& l, ShapeOf shape_of) {
     const double heads = double(s.heads), kv = double(s.kv_heads);
-    const double size = l.x.channels / (heads + 2 * kv);
+    const bool crossed = s.inputs.size() == 2;
+    const double size = l.x.channels / (crossed ? heads : heads + 2 * kv);
+    const Shape& memory = shape_of(s.inputs.back());
+    if (crossed && memory.channels != 2 * kv * size)
+      problems_.add(s.from_spot,
+                    fmt::format("layer `{}`: {} channels cannot be keys and values of {} heads of {}", s.name,
+                                memory.channels, kv, size),
+                    "");
     if (kv > heads || std::fmod(heads, kv) != 0)
       problems_.add(s.spot, fmt::format("layer `{}`: {} kv-heads do not divide {} heads", s.name, kv, heads),
                     "");
@@ -220,13 +259,16 @@ class Inference {
           s.spot,
           fmt::format("layer `{}`: {} channels cannot be {} heads of queries and {} of keys and values",
                       s.name, l.x.channels, heads, kv),
-          "channels must be a multiple of heads + 2 kv-heads");
+          crossed ? "channels must be a multiple of heads"
+                  : "channels must be a multiple of heads + 2 kv-heads");
     const double length = l.x.positions();
+    l.kv_length = memory.positions();
     l.y.channels = heads * size;
     l.heads = kv;
     l.query_heads = heads;
-    l.scores = heads * length * length;
-    l.macs = 2 * length * length * heads * size;
+    l.scores = s.flash ? 0 : heads * length * l.kv_length;
+    l.macs = 2 * length * l.kv_length * heads * size;
+    l.weights = double(s.relative) * heads;
   }
 
   const Shape& shape_in(const LayerSpec& other) const {
@@ -238,12 +280,24 @@ class Inference {
   const std::vector<Layer>* before_ = nullptr;
 };
 
+/// The last product of a network of tokens gives one logit for each word of the vocabulary that it can write.
+void mark_logits(std::vector<Layer>& layers, const Layer& loss) {
+  const int last = loss.inputs.front();
+  if (last < 0 || layers[std::size_t(last)].op != Op::fc || layers[std::size_t(last)].auxiliary) return;
+  const double words = layers[std::size_t(last)].filters();
+  const auto reads = [&](const Layer& l) { return l.op == Op::embedding && l.vocabulary == words; };
+  if (std::ranges::none_of(layers, reads)) return;
+  layers[std::size_t(last)].vocabulary = words;
+  layers[std::size_t(&loss - layers.data())].vocabulary = words;
+}
+
 /// Numbers layers so that equal ones share a number: they are priced once and counted.
 void number_classes(std::vector<Layer>& layers) {
   const auto key = [](const Layer& l) {
     return std::tuple(
         l.op, l.x.channels, l.x.extent, l.x.dims, l.y.channels, l.y.extent, l.y.dims, l.x_items, l.weights,
         l.macs, l.heads, l.groups, l.kernel, l.stride, l.dilation, l.padding,
+        std::tuple(l.query_heads, l.scores, l.kv_length, l.experts, l.vocabulary, l.flash, l.dropout),
         std::tuple(l.wants_whole, l.time.has_value(), l.time.value_or(Seconds{}).base(), l.first()));
   };
   std::map<decltype(key(layers.front())), int> classes;
@@ -304,12 +358,22 @@ Workload build_workload(const ModelSpec& spec) {
     work.convolutional |= layer.op == Op::conv;
   }
   problems.raise();
+  for (const Layer& loss : work.layers)
+    if (work.tokens && loss.op == Op::loss) mark_logits(work.layers, loss);
   number_classes(work.layers);
   work.spatial = read_rule(spec, "spatial");
   work.filter = read_rule(spec, "filter");
   work.channel = read_rule(spec, "channel");
   work.tensor = read_rule(spec, "tensor");
   return work;
+}
+
+void set_flash(Workload& work, bool flash) {
+  for (Layer& layer : work.layers)
+    if (layer.op == Op::attention) {
+      layer.flash = flash;
+      layer.scores = flash ? 0 : layer.query_heads * layer.x.positions() * layer.kv_length;
+    }
 }
 
 std::pair<ModelSpec, Workload> load_model(const Catalog& catalog, const std::string& name) {

@@ -36,6 +36,9 @@ struct Workload {
 /// Infers every shape. SpecError where layers do not fit together.
 Workload build_workload(const ModelSpec& spec);
 
+/// Attention that stores its scores, or does not.
+void set_flash(Workload& work, bool flash);
+
 /// A model by its name, path or family with parameters (`gpt:layers=24`). Parameters that make no network are
 /// a mistake of the command line: UsageError.
 std::pair<ModelSpec, Workload> load_model(const Catalog& catalog, const std::string& name);

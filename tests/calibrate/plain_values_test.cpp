@@ -182,7 +182,7 @@ TEST_CASE("plain: activations by hand") {
   check_close(run(gate(1, 4, {}), input({2, 1, 3, -1})).y, {1.462117f, -0.806824f});
   // e^0 : e^ln 3 = 1 : 3
   check_close(run(same(Op::softmax, 1, 2), input({0, std::log(3.0f)})).y, {0.25f, 0.75f});
-  for (const Op op : {Op::dropout, Op::loss}) {
+  for (const Op op : {Op::dropout, Op::rotary, Op::loss}) {
     const LayerOutput out = run(same(op, 1, 2), input({5, 6}, {}, {}, {7, 8}));
     CHECK(out.y == Numbers{5, 6});
     CHECK(out.dx[0] == Numbers{7, 8});

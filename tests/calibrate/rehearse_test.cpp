@@ -80,7 +80,7 @@ Script script_of(const Workload& work, const Mesh& mesh, const Case& c) {
       .optimizer = Optimizer::momentum, .micro_batches = c.micro_batches, .schedule = c.schedule};
   training.reduction = c.reduction;
   Script script{.work = work, .mesh = mesh, .training = training, .batch = 8};
-  const Layout layout = place(work, mesh, c.reduction);
+  const Layout layout = place(work, mesh, {.reduction = c.reduction});
   for (const Layout::Gradients& kind : layout.gradients) script.gradient_sets.push_back(kind.summed);
   for (int a = 0; a < mesh.axes; ++a)
     if (layout.role[std::size_t(a)].front() == Role::stage)

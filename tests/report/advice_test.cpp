@@ -71,7 +71,7 @@ TEST_CASE("advice: heavy weights ask for another split or a lighter optimizer") 
   // One product of 4096 x 4096: 16.8 M weights, 4096 items a sample.
   Bench bench(work_of("  - {name: fc, op: fc, filters: 4096}\n", "4096x1x1"), flat_machine());
   CHECK(contains(hint(bench, "data", "4", 4),
-                 "try a strategy that splits the weights (`layer`, `tensor`), --optimizer sgd, or more GPUs: "
+                 "try --zero 1, a strategy that splits the weights (`layer`, `tensor`), --optimizer sgd, or more GPUs: "
                  "weights, gradients and optimizer take"));
 }
 

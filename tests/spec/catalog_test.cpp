@@ -123,8 +123,10 @@ TEST_CASE("numbers that cannot be read are mistakes of the command line") {
 TEST_CASE("a number that the model does not have is a mistake of the command line") {
   CHECK(refusal("gpt:layer=2") ==
         "usage: `layer` is not a parameter of this model\nhelp: did you mean `layers`?\n");
-  CHECK(says(refusal("gpt:colour=2"),
-             "help: it has: layers, hidden, heads, seq, vocab, ffn, kv-heads, gated, tied\n"));
+  CHECK(
+      says(refusal("gpt:colour=2"),
+           "help: it has: layers, hidden, heads, seq, vocab, ffn, kv-heads, head-size, gated, tied, experts, "
+           "top-k, capacity, flash, moe\n"));
   CHECK(refusal("gtp:layers=2").starts_with("usage: no model is called `gtp`\n"));
   CHECK(refusal("alexnet:layers=2") ==
         "usage: `layers` is not a parameter of this model\nhelp: this model has no parameters\n");
@@ -141,12 +143,13 @@ TEST_CASE("a parameter may be spelt with `_` in the file, too") {
 
 TEST_CASE("numbers that do not fit together are a mistake of the command line, and say why") {
   CHECK(complaint([] { load_model(shipped(), "gpt:heads=7"); })
-            .starts_with("usage: `gpt:heads=7` gives no network: `filters`: 1536 is not a multiple of 7\n"
-                         "help: choose values that divide evenly; see "));
+            .starts_with(
+                "usage: `gpt:heads=7` gives no network: parameter `head-size`: 768 is not a multiple of 7\n"
+                "help: choose values that divide evenly; see "));
   CHECK(complaint([] {
           load_model(shipped(), "resnet-bottleneck:depth1=0,depth2=0,depth3=0,depth4=20000");
         }).starts_with("usage: "));
-  CHECK(says(refusal("gpt:heads=7"), "1536 is not a multiple of 7"));
+  CHECK(says(refusal("gpt:heads=7"), "768 is not a multiple of 7"));
   CHECK(says(refusal("gpt:vocab=0"), "`vocab` must be from 1 to"));
   CHECK(says(refusal("gpt:layers=30000"), "`repeat` must be from 0 to 20000, not 30000"));
 }

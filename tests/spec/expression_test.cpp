@@ -85,6 +85,8 @@ TEST_CASE("every division must come out even") {
   CHECK(advice("7/2") == "choose values that divide evenly");
   // From left to right: 7*2/2 is 14/2, while 7/2*2 stops at 7/2.
   CHECK(evaluate("7*2/2", {}) == 7);
+  CHECK(evaluate("min(7, 2+1)*2", {}) == 6);
+  CHECK(evaluate("1 - min($e, 1)", {{"e", 8}}) == 0);
   CHECK(refusal("7/2*2") == "7 is not a multiple of 2");
 }
 
@@ -95,7 +97,7 @@ TEST_CASE("what is no expression is refused") {
     CAPTURE(text);
     CHECK(refusal(text) == "cannot read this number");
   }
-  CHECK(advice("abc") == "write a whole number, or one with `$names` and + - * /");
+  CHECK(advice("abc") == "write a whole number, or one with `$names`, + - * / and min(,)");
 }
 
 TEST_CASE("numbers too large for any network are refused, wherever they come up") {

@@ -76,7 +76,7 @@ inline std::vector<NamedLayer> conformance_layers() {
       {"flatten", to_point(Op::flatten, 2, 19, {5, 5})},
       {"select", to_point(Op::select, 2, 19, {5})},
   };
-  for (const Op op : {Op::relu, Op::gelu, Op::silu, Op::tanh, Op::sigmoid, Op::dropout, Op::loss})
+  for (const Op op : {Op::relu, Op::gelu, Op::silu, Op::tanh, Op::sigmoid, Op::dropout, Op::rotary, Op::loss})
     out.push_back({std::string(traits(op).name), same(op, 3, 33, {7, 5})});
   return out;
 }

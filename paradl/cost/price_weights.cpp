@@ -1,0 +1,110 @@
+// What a transformer adds to a cell: keys and values that travel around a ring, vocabularies that are padded,
+// weights that ZeRO deals out and gathers, passes that run again.
+#include <algorithm>
+#include <cmath>
+
+#include "paradl/cost/price.hpp"
+
+namespace paradl {
+namespace {
+
+/// Messages that run ahead of the work that needs them: the first is waited for, the others hide behind it.
+Seconds exposed_of(Seconds first, Seconds all, Seconds work, bool overlap) {
+  return overlap ? std::max(first, all - work) : all;
+}
+
+}  // namespace
+
+double padded_vocabulary(double words, double parts) {
+  if (std::fmod(words, parts) == 0) return words;
+  return std::ceil(words / (128 * parts)) * 128 * parts;
+}
+
+double Pricer::padding(const Cell& cell) const {
+  const double words = setting_.work.layers[std::size_t(cell.layer)].vocabulary;
+  const bool dealt_out = words > 0 && (cell.weights & tensor_axis_);
+  return dealt_out ? padded_vocabulary(words, tensor_) / words : 1;
+}
+
+/// Ring attention: p-1 times a PE passes on the keys and values that it has, and meanwhile works on them.
+/// Backward their gradients travel along.
+void Pricer::price_ring(const Cell& cell, double samples, CellCost& out) const {
+  const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
+  const auto axis = std::size_t(cell.ring_axis);
+  const double p = parts_[axis_bit(cell.ring_axis)];
+  const double size = layer.y.channels / layer.query_heads;
+  const Bytes block = samples / parts_[cell.work] * 2 * layer.heads * size * layer.kv_length *
+                      setting_.training.bytes().activation;
+  const auto pass = [&](double blocks, Seconds work, Seconds& exposed) {
+    const Seconds message = ring_message_[axis](blocks * block);
+    const Seconds waits = setting_.training.overlap ? std::max(Seconds{}, message - work / p) : message;
+    exposed += (p - 1) * waits;
+    out.hidden += (p - 1) * (message - waits);
+  };
+  pass(1, out.forward, out.forward_exchange);
+  pass(2, out.backward, out.backward_exchange);
+}
+
+/// ZeRO 1 and 2 gather the updated weights once; 3 gathers them before each forward and each backward pass.
+/// Where gradients are dealt out, too (2, 3), those of every micro-batch are scattered.
+void Pricer::add_weight_gathers(const Layout& layout, const StagePlan& plan, Breakdown& out) const {
+  const Training& training = setting_.training;
+  const double S = training.micro_batches;
+  if (training.zero >= 2) {
+    out[Term::gradient_exchange] = S * out[Term::gradient_exchange];
+    out.hidden = S * out.hidden;
+  }
+  Seconds exposed, hidden;
+  for (const StageKind& kind : plan.kinds) {
+    std::array<Bytes, most_gradient_groups> weights{};
+    Seconds forward, backward;
+    for (const auto& [id, count] : kind.cells) {
+      const Cell& cell = layout.cells[std::size_t(id)];
+      const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
+      forward += count * cells_[std::size_t(id)].forward_pass();
+      backward += count * cells_[std::size_t(id)].backward_pass();
+      for (std::size_t g = 0; g < gradients_; ++g)
+        if (gradient_[g].has(cell))
+          weights[g] +=
+              count * padding(cell) * layer.weights / parts_[cell.weights] * training.bytes().weight;
+    }
+    Seconds first, all, once;
+    for (std::size_t g = 0; g < gradients_; ++g) {
+      if (!(weights[g] > Bytes{})) continue;
+      const double pieces = std::max(1.0, std::floor(weights[g] / training.bucket));
+      const Seconds each = gradient_[g].gather(weights[g] / pieces);
+      first += each, all += pieces * each, once += gradient_[g].gather(weights[g]);
+    }
+    Seconds own = once, own_hidden;
+    if (training.zero == 3) {
+      // In one piece, or in pieces behind the work, whichever is faster.
+      const auto gathered = [&](Seconds work) {
+        return std::min(once, exposed_of(first, all, work, training.overlap));
+      };
+      own = S * (gathered(forward) + gathered(backward));
+      own_hidden = std::max(Seconds{}, 2 * S * once - own);
+    }
+    if (own >= exposed) exposed = own, hidden = own_hidden;
+  }
+  out[Term::gradient_exchange] += exposed;
+  out.hidden += hidden;
+}
+
+/// Passes that run again are priced as part of the backward pass, in which the slowest stage sets the pace;
+/// here they get a term of their own.
+void Pricer::show_recomputation(const StagePlan& plan, Breakdown& out) const {
+  Seconds most, again;
+  for (const StageKind& kind : plan.kinds) {
+    Seconds backward, recompute;
+    for (const auto& [id, count] : kind.cells) {
+      backward += count * cells_[std::size_t(id)].backward;
+      recompute += count * cells_[std::size_t(id)].recompute;
+    }
+    if (backward > most) most = backward, again = recompute;
+  }
+  if (!(again > Seconds{})) return;
+  out[Term::recompute] = again / most * out[Term::backward];
+  out[Term::backward] = out[Term::backward] - out[Term::recompute];
+}
+
+}  // namespace paradl

@@ -1,0 +1,48 @@
+// Context parallelism: every PE has a part of each sequence. Layers that work position by position need
+// nothing of the others; in attention, keys and values travel around the ring of PEs while each works on the
+// block it has (ring attention, Liu et al. 2023). Parts of a causal sequence are taken from both ends, so
+// that all have as much to do.
+#include <algorithm>
+
+#include "paradl/strategy/strategy.hpp"
+
+namespace paradl {
+namespace {
+
+bool can_cut(const Layer& layer) {
+  const bool by_position = traits(layer.op).per_position && !is_view(layer.op);
+  return layer.x.dims == 1 && (by_position || layer.op == Op::attention);
+}
+
+Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {
+  const Layer& l = work.layers[i];
+  return can_cut(l) && std::min(l.x.positions(), l.y.positions()) >= parts.total ? Role::spatial
+                                                                                 : Role::whole;
+}
+
+/// The sequence that does not come out even, else the shortest.
+Limit limit(const Workload& work, const Parts& parts, double) {
+  Limit length{.rule = "p divides sequence", .value = double(parts.total), .bound = double(parts.total)};
+  for (std::size_t i = 0; i < work.layers.size() && length.holds(); ++i)
+    if (const Layer& l = work.layers[i]; l.op == Op::attention && l.x.dims == 1)
+      for (const double positions : {l.x.positions(), l.kv_length})
+        if (length.layer < 0 || std::fmod(positions, parts.total) != 0)
+          length = {.rule = "p divides sequence",
+                    .value = double(parts.total),
+                    .bound = positions,
+                    .layer = int(i),
+                    .divides = true};
+  if (length.layer < 0) return {.rule = "p <= sequences", .value = double(parts.total), .bound = 1};
+  return length;
+}
+
+}  // namespace
+
+extern constinit const Strategy context_strategy{"context",
+                                                 "split every sequence; keys and values travel around a ring",
+                                                 Placement::split_space,
+                                                 role,
+                                                 limit,
+                                                 false};
+
+}  // namespace paradl

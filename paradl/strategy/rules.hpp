@@ -1,0 +1,20 @@
+#pragma once
+#include "paradl/mesh/exchange.hpp"
+
+namespace paradl {
+
+/// What is computed once more in the backward pass instead of being kept: nothing; the scores of attention;
+/// all that a block makes.
+enum class Recompute { none, selective, full };
+
+/// How a framework lays out tensors, besides the roles of layers.
+struct PlacingRules {
+  Reduction reduction = Reduction::allreduce;  // what ends a sum over filters or channels
+  /// Between the pairs of products of `tensor`, each PE keeps its part of the sequence: a sum is scattered
+  /// over positions, and gathered before the next product.
+  bool sequence_parallel = false;
+  Recompute recompute = Recompute::none;
+  int recomputed_blocks = -1;  // so many of them, evenly spread; -1: all
+};
+
+}  // namespace paradl

@@ -1,0 +1,320 @@
+// Transformers: what one GPU keeps and sends, against the formulas of Korthikanti et al., Reducing activation
+// recomputation in large transformer models (arXiv:2205.05198), and Rajbhandari et al., ZeRO
+// (arXiv:1910.02054).
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include "tests/support/approx.hpp"
+#include "tests/support/pencil.hpp"
+#include "tests/support/spec_text.hpp"
+
+using namespace paradl;
+using namespace paradl::test;
+
+namespace {
+
+constexpr double s = 512, h = 1024, a = 16, b = 4;
+
+std::string gpt(int layers, const std::string& more = "") {
+  return fmt::format("gpt:layers={},hidden=1024,heads=16,seq=512,vocab=51200{}", layers, more);
+}
+
+Workload network_of(const std::string& name) { return build_workload(shipped().model(name)); }
+
+Training mixed() {
+  Training t = without_overlap();
+  t.precision = Precision::fp16;
+  t.optimizer = Optimizer::adam;
+  return t;
+}
+
+Memory memory_of(const std::string& model, const Training& t, const std::string& strategy,
+                 const std::string& grid, double batch) {
+  Bench bench(network_of(model), flat_machine(4096), t);
+  const Projection p = bench.engine(strategy, grid, batch);
+  REQUIRE(p.cost);
+  return p.cost->memory;
+}
+
+/// Bytes of activations that one more layer adds.
+double activations_of_layer(const Training& t, const std::string& strategy, const std::string& grid,
+                            const std::string& more = "") {
+  const auto of = [&](int layers) {
+    return memory_of(gpt(layers, more), t, strategy, grid, b).activations.base();
+  };
+  return of(3) - of(2);
+}
+
+/// All exchanges of gradients and weights of an iteration on links without latency.
+double exchange_time(const std::string& model, Training t, int zero, double batch = 8) {
+  t.zero = zero;
+  Machine machine = flat_machine();
+  machine.levels[0].link.alpha = Seconds{};
+  Bench bench(network_of(model), machine, t);
+  return bench.engine("data", "8", batch).cost->communication().base();
+}
+
+}  // namespace
+
+TEST_CASE("activations of a transformer layer: sbh(34 + 5as/h)") {
+  CHECK(activations_of_layer(mixed(), "serial", "1") == s * b * h * (34 + 5 * a * s / h));
+  SUBCASE("with tensor size t: sbh(10 + 24/t + 5as/(ht))") {
+    for (const double t : {2.0, 4.0, 8.0})
+      CHECK(activations_of_layer(mixed(), "tensor", fmt::format("{}", t)) ==
+            s * b * h * (10 + 24 / t + 5 * a * s / (h * t)));
+  }
+  SUBCASE("with sequence parallelism: sbh/t (34 + 5as/h)") {
+    Training sequence = mixed();
+    sequence.sequence_parallel = true;
+    for (const double t : {2.0, 4.0, 8.0})
+      CHECK(activations_of_layer(sequence, "tensor", fmt::format("{}", t)) ==
+            s * b * h / t * (34 + 5 * a * s / h));
+    sequence.recompute = Recompute::selective;
+    // and selective recomputation: 34sbh/t
+    for (const double t : {2.0, 4.0, 8.0})
+      CHECK(activations_of_layer(sequence, "tensor", fmt::format("{}", t)) == 34 * s * b * h / t);
+  }
+  SUBCASE("selective recomputation drops the scores, full all but the layer's input") {
+    Training t = mixed();
+    t.recompute = Recompute::selective;
+    CHECK(activations_of_layer(t, "serial", "1") == 34 * s * b * h);
+    t.recompute = Recompute::full;
+    CHECK(activations_of_layer(t, "serial", "1") == 2 * s * b * h);
+    CHECK(activations_of_layer(t, "tensor", "8") == 2 * s * b * h);
+    t.sequence_parallel = true;
+    CHECK(activations_of_layer(t, "tensor", "8") == 2 * s * b * h / 8);
+  }
+  SUBCASE("flash attention keeps four bytes a row and head instead of scores") {
+    CHECK(activations_of_layer(mixed(), "serial", "1", ",flash=1") == s * b * (34 * h + 4 * a));
+  }
+  SUBCASE("context parallelism splits all of it") {
+    CHECK(activations_of_layer(mixed(), "context", "4", ",flash=1") == s * b * (34 * h + 4 * a) / 4);
+  }
+}
+
+TEST_CASE("N blocks of full recomputation keep less by N blocks") {
+  Training t = mixed();
+  const double none = memory_of(gpt(8), t, "serial", "1", b).activations.base();
+  t.recompute = Recompute::full;
+  t.recomputed_blocks = 3;
+  CHECK(none - memory_of(gpt(8), t, "serial", "1", b).activations.base() ==
+        3 * s * b * h * (32 + 5 * a * s / h));
+}
+
+TEST_CASE("recomputation runs the forward pass of a block once more, with its exchanges") {
+  Bench plain(network_of(gpt(4)), flat_machine(), mixed());
+  Training t = mixed();
+  t.recompute = Recompute::full;
+  Bench again(network_of(gpt(4)), flat_machine(), t);
+  const auto was = *plain.engine("tensor", "4", 8).cost, is = *again.engine("tensor", "4", 8).cost;
+  CHECK(is[Term::recompute] > Seconds{});
+  CHECK(is[Term::recompute] < was[Term::forward]);  // the head is not run again
+  CHECK(is[Term::backward].base() == approx(was[Term::backward].base()));
+  // two allreduces of x for each of 4 layers: 6 steps of a quarter each
+  const double x = 8 * s * h * 2;
+  CHECK((is[Term::activation_exchange] - was[Term::activation_exchange]).base() ==
+        approx(4 * 2 * 6 * (10e-6 + x / 4 * 1e-10)));
+  t.recompute = Recompute::selective;
+  Bench scores(network_of(gpt(4)), flat_machine(), t);
+  const auto less = *scores.engine("tensor", "4", 8).cost;
+  CHECK(less[Term::recompute] < is[Term::recompute]);
+  CHECK(less[Term::activation_exchange] == was[Term::activation_exchange]);
+}
+
+TEST_CASE("sequence parallelism moves as much as tensor parallelism alone") {
+  Training t = mixed();
+  Machine machine = flat_machine();
+  machine.levels[0].link.alpha = Seconds{};
+  const auto exchange = [&](int layers) {
+    Bench bench(network_of(gpt(layers)), machine, t);
+    return (*bench.engine("tensor", "4", 8).cost)[Term::activation_exchange].base();
+  };
+  const double plain = exchange(3) - exchange(2);
+  t.sequence_parallel = true;
+  CHECK(exchange(3) - exchange(2) == approx(plain));
+}
+
+TEST_CASE("weights, gradients and Adam in fp16: 18 bytes a weight, 16 with fp16 gradients") {
+  const double weights = network_of(gpt(2)).parameters();
+  Memory m = memory_of(gpt(2), mixed(), "serial", "1", 1);
+  CHECK((m.weights + m.gradients + m.optimizer).base() == 18 * weights);
+  Training t = mixed();
+  t.short_gradients = true;
+  m = memory_of(gpt(2), t, "serial", "1", 1);
+  CHECK((m.weights + m.gradients + m.optimizer).base() == 16 * weights);
+}
+
+TEST_CASE("GPT-3 175B on 64 GPUs, tensor 8 and 8 stages") {
+  // A stage has 12 layers of 12h^2 + 13h weights; of these 12h^2 + 7h are split, 6h (norms and the biases
+  // behind sums) are not.
+  const double H = 12288, layer = 18 * ((12 * H * H + 7 * H) / 8 + 6 * H);
+  Training t = mixed();
+  t.micro_batches = 8;
+  t.schedule = PipelineSchedule::one_forward_one_backward;
+  const Memory m = memory_of("gpt3-175b", t, "layer+tensor", "8x8", 8);
+  const double state = (m.weights + m.gradients + m.optimizer).base();
+  CHECK(state >= 12 * layer * 0.99);
+  CHECK(state <=
+        12 * layer + 18 * (51200 * H / 8 + 2048 * H) + layer);  // and what the first stage has besides
+}
+
+TEST_CASE("the last stage has a copy of the embedding that its logits share") {
+  const auto weights = [](const std::string& model, const std::string& strategy, const std::string& grid) {
+    return memory_of(model, mixed(), strategy, grid, 1).weights.base();
+  };
+  CHECK(weights(gpt(4), "layer", "4") == weights(gpt(4, ",tied=0"), "layer", "4"));
+  CHECK(weights(gpt(4), "serial", "1") < weights(gpt(4, ",tied=0"), "serial", "1"));
+}
+
+TEST_CASE("ZeRO: memory by the published formulas, exchanges 1, 1 and 1.5 times the allreduce") {
+  Training t = mixed();
+  t.short_gradients = true;  // the article's 16 bytes: 2 + 2 + 12
+  const double W = network_of(gpt(2)).parameters(), N = 8;
+  const auto state = [&](int zero) {
+    t.zero = zero;
+    const Memory m = memory_of(gpt(2), t, "data", "8", 8);
+    return (m.weights + m.gradients + m.optimizer).base();
+  };
+  CHECK(state(0) == approx(16 * W));
+  CHECK(state(1) == approx(4 * W + 12 * W / N));
+  CHECK(state(2) == approx(2 * W + 14 * W / N));
+  CHECK(state(3) == approx(16 * W / N));
+  const double allreduce = exchange_time(gpt(2), mixed(), 0);
+  CHECK(exchange_time(gpt(2), mixed(), 1) == approx(allreduce));
+  CHECK(exchange_time(gpt(2), mixed(), 2) == approx(allreduce));
+  CHECK(exchange_time(gpt(2), mixed(), 3) == approx(1.5 * allreduce));
+  SUBCASE("each PE updates its share") {
+    const auto update = [&](int zero) {
+      t.zero = zero;
+      Bench bench(network_of(gpt(2)), flat_machine(), t);
+      return (*bench.engine("data", "8", 8).cost)[Term::update].base();
+    };
+    CHECK(update(1) == approx(update(0) / 8));
+  }
+  SUBCASE("hidden behind the work, no more is waited for than without") {
+    Training overlapped = mixed();
+    overlapped.overlap = true;
+    overlapped.zero = 3;
+    Bench bench(network_of(gpt(8)), flat_machine(), overlapped);
+    const auto cost = *bench.engine("data", "8", 64).cost;
+    overlapped.overlap = false;
+    Bench exposed(network_of(gpt(8)), flat_machine(), overlapped);
+    CHECK(cost.iteration() < exposed.engine("data", "8", 64).cost->iteration());
+  }
+}
+
+TEST_CASE("gradients of micro-batches are summed once, and only one micro-batch is kept") {
+  Training t = mixed();
+  Bench whole(network_of(gpt(2)), flat_machine(), t);
+  t.micro_batches = 4;
+  Bench pieces(network_of(gpt(2)), flat_machine(), t);
+  const auto one = *whole.engine("data", "2", 16).cost, four = *pieces.engine("data", "2", 16).cost;
+  CHECK(four[Term::gradient_exchange] == one[Term::gradient_exchange]);
+  CHECK(four[Term::forward].base() == approx(one[Term::forward].base()));
+  CHECK(four.memory.activations.base() == approx(one.memory.activations.base() / 4));
+}
+
+TEST_CASE("ring attention passes keys and values on p-1 times forward, with their gradients backward") {
+  // One layer's block: b s/p positions, keys and values of h channels each.
+  Training t = mixed();
+  const auto exchange = [&](int layers) {
+    Bench bench(network_of(gpt(layers)), flat_machine(), t);
+    return (*bench.engine("context", "4", b).cost)[Term::activation_exchange].base();
+  };
+  const double block = b * s / 4 * 2 * h * 2;
+  CHECK(exchange(2) - exchange(1) == approx(3 * (10e-6 + block * 1e-10) + 3 * (10e-6 + 2 * block * 1e-10)));
+  SUBCASE("behind the work on the block that is there") {
+    t.overlap = true;
+    CHECK(exchange(2) - exchange(1) < 3 * (10e-6 + block * 1e-10) + 3 * (10e-6 + 2 * block * 1e-10));
+  }
+}
+
+TEST_CASE("experts: tokens go to them and come back, and each PE has its share of the weights") {
+  const std::string moe = ",experts=8,top-k=2";
+  Training t = mixed();
+  Bench bench(network_of(gpt(1, moe)), flat_machine(), t);
+  // y of the dispatch, 2 of each token: 4 all-to-alls of a PE's part, (p-1)(alpha + m/p beta) each
+  const double m = 8 / 4.0 * 2 * s * h * 2;
+  CHECK((*bench.engine("expert", "4", 8).cost)[Term::activation_exchange].base() ==
+        approx(4 * 3 * (10e-6 + m / 4 * 1e-10)));
+  const double experts = 8 * (2 * 4 * h * h + 5 * h), all = network_of(gpt(1, moe)).parameters();
+  CHECK(memory_of(gpt(1, moe), t, "expert", "4", 8).weights.base() ==
+        approx(2 * (all - experts + experts / 4)));
+  CHECK(bench.engine("expert", "3", 8).limits.all()[0].rule == "p divides experts");
+  CHECK_FALSE(bench.engine("expert", "3", 8).feasible());
+}
+
+TEST_CASE("a vocabulary that the tensor size does not divide is padded to a multiple of 128 t") {
+  CHECK(padded_vocabulary(50257, 1) == 50257);
+  CHECK(padded_vocabulary(50257, 8) == 51200);
+  CHECK(padded_vocabulary(50257, 4) == 50688);
+  CHECK(padded_vocabulary(51200, 8) == 51200);
+  const auto weights = [&](int vocab) {
+    return memory_of(fmt::format("gpt:layers=1,hidden=64,heads=8,seq=32,vocab={}", vocab), mixed(), "tensor",
+                     "8", 1)
+        .weights.base();
+  };
+  CHECK(weights(50257) == weights(51200));
+}
+
+TEST_CASE("what does not divide is refused, with what would") {
+  Bench bench(network_of(gpt(1)), flat_machine(), mixed());
+  const Projection p = bench.engine("tensor", "3", 8);
+  CHECK_FALSE(p.feasible());
+  CHECK(p.limits.all()[0].rule == "p divides heads");
+  Training t = mixed();
+  t.micro_batches = 3;
+  Bench pieces(network_of(gpt(1)), flat_machine(), t);
+  CHECK_FALSE(pieces.engine("data", "2", 16).feasible());
+  CHECK(pieces.engine("data", "2", 12).limits.hold());
+}
+
+TEST_SUITE_BEGIN("reference");
+
+TEST_CASE("no run that took place is said not to fit") {
+  const std::string folder = PARADL_REFERENCE_DATA;
+  if (folder.empty()) return;
+  std::ifstream in(folder + "/llm_measured.csv");
+  std::string line;
+  REQUIRE(std::getline(in, line));
+  const auto cells_of = [](const std::string& text) {
+    std::vector<std::string> cells;
+    std::istringstream words(text);
+    for (std::string cell; std::getline(words, cell, ',');) cells.push_back(cell);
+    return cells;
+  };
+  const std::vector<std::string> columns = cells_of(line);
+  const Machine selene = build_machine(shipped().system("selene"));
+  int rows = 0;
+  while (std::getline(in, line)) {
+    std::map<std::string, std::string> row;
+    const std::vector<std::string> cells = cells_of(line);
+    for (std::size_t i = 0; i < columns.size() && i < cells.size(); ++i) row[columns[i]] = cells[i];
+    CAPTURE(line);
+    const double batch = std::stod(row["global_batch"]), micro = std::stod(row["micro_batch"]);
+    Training t = mixed();
+    t.micro_batches = int(batch / std::stod(row["dp"]) / micro);
+    t.schedule = PipelineSchedule::one_forward_one_backward;
+    // The single-node rows ran without recomputation, whatever their label says; see the reference.
+    const bool single = row["source"].find("ground_truth_single") != std::string::npos;
+    t.recompute = single ? Recompute::none : Recompute::full;
+    if (row["source"].find("zero3") != std::string::npos) t.zero = 3;
+    Bench bench(network_of(fmt::format("gpt:layers={},hidden={},heads={},seq={},vocab={}", row["layers"],
+                                       row["hidden"], row["heads"], row["seq"], row["vocab"])),
+                selene, t);
+    const Projection p =
+        bench.engine("data+layer+tensor", fmt::format("{}x{}x{}", row["dp"], row["pp"], row["tp"]), batch);
+    CHECK(p.limits.hold());
+    REQUIRE(p.cost);
+    const double GiB = p.cost->memory.total().base() / (1 << 30);
+    CAPTURE(GiB);
+    CHECK(p.feasible());
+    ++rows;
+  }
+  CHECK(rows == 248);
+}
+
+TEST_SUITE_END();
