@@ -63,7 +63,7 @@ const Layout& Planner::layout(const Mesh& mesh) {
   key.fill(-1);
   for (int a = 0; a < mesh.axes; ++a) key[std::size_t(a)] = facts(mesh.axis[std::size_t(a)]).signature;
   auto& entry = layouts_[key];
-  if (!entry) entry = std::make_unique<Layout>(place(setting_.work, mesh, setting_.training.reduction));
+  if (!entry) entry = std::make_unique<Layout>(place(setting_.work, mesh, setting_.training.habits()));
   return *entry;
 }
 

@@ -4,6 +4,8 @@
 #include "paradl/machine/layer_time.hpp"
 #include "paradl/mesh/exchange.hpp"
 #include "paradl/network/algorithm.hpp"
+#include "paradl/spec/framework_spec.hpp"
+#include "paradl/strategy/habits.hpp"
 
 namespace paradl {
 
@@ -30,6 +32,10 @@ struct Training {
   Bytes bucket{25e6};                    // gradients are sent in pieces of this size (PyTorch's default)
   const Algorithm* allreduce = nullptr;  // of gradients; none: a ring on every level
   double density = 1;                    // of sparse gradients
+  FrameworkTerms framework;              // the ideal, unless one was named
+  Transport transport = Transport::gpu;  // of exchanges between GPUs
+
+  Habits habits() const { return {reduction, framework.convolutions_only, framework.gathers_reduce}; }
 };
 
 /// Everything a projection depends on besides strategy and grid.

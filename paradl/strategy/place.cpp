@@ -14,8 +14,8 @@ namespace {
 /// All axes together: which collectives each tensor needs.
 class Placer {
  public:
-  Placer(const Workload& work, const Mesh& mesh, Reduction reduction)
-      : work_(work), mesh_(mesh), placed_(work, mesh, reduction) {}
+  Placer(const Workload& work, const Mesh& mesh, const Habits& habits)
+      : work_(work), mesh_(mesh), placed_(work, mesh, habits) {}
 
   Layout layout() {
     Layout out;
@@ -221,8 +221,8 @@ class Placer {
 
 }  // namespace
 
-Layout place(const Workload& work, const Mesh& mesh, Reduction reduction) {
-  return Placer(work, mesh, reduction).layout();
+Layout place(const Workload& work, const Mesh& mesh, const Habits& habits) {
+  return Placer(work, mesh, habits).layout();
 }
 
 std::vector<Role> roles_of(const Workload& work, const Strategy& strategy, const Parts& parts) {

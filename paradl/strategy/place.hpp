@@ -5,6 +5,7 @@
 
 #include "paradl/mesh/exchange.hpp"
 #include "paradl/mesh/mesh.hpp"
+#include "paradl/strategy/habits.hpp"
 #include "paradl/strategy/strategy.hpp"
 
 namespace paradl {
@@ -86,7 +87,7 @@ struct Layout {
 };
 
 /// Places every layer on every axis. `axes` are outermost first; a stage axis changes nothing here.
-Layout place(const Workload& work, const Mesh& mesh, Reduction reduction);
+Layout place(const Workload& work, const Mesh& mesh, const Habits& habits);
 
 /// The roles that a strategy gives to all layers: equal vectors make equal layouts.
 std::vector<Role> roles_of(const Workload& work, const Strategy& strategy, const Parts& parts);

@@ -6,6 +6,7 @@
 
 #include "paradl/mesh/exchange.hpp"
 #include "paradl/mesh/mesh.hpp"
+#include "paradl/strategy/habits.hpp"
 #include "paradl/strategy/strategy.hpp"
 
 namespace paradl {
@@ -34,7 +35,7 @@ struct Way {
 /// All layers on all axes: who wants what, and how it gets there. The engine prices it, a rehearsal does it.
 class Placements {
  public:
-  Placements(const Workload& work, const Mesh& mesh, Reduction reduction);
+  Placements(const Workload& work, const Mesh& mesh, const Habits& habits);
 
   std::size_t axes() const { return axes_.size(); }
   const AxisPlacement& on(std::size_t axis) const { return axes_[axis]; }
@@ -55,9 +56,11 @@ class Placements {
  private:
   Placement wanted_by_readers(std::size_t axis, int layer, Placement none) const;
   Placement given_by_readers(std::size_t axis, int layer) const;
+  bool gathers_space(std::size_t axis, int layer) const;
+  void slice_backward(const Workload& work, AxisPlacement& axis) const;
 
   const Mesh& mesh_;
-  Reduction reduction_;
+  Habits habits_;
   std::vector<AxisPlacement> axes_;
   std::vector<std::vector<std::size_t>> readers_;  // of the input, of layer 0, ...
 };
