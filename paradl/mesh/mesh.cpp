@@ -122,12 +122,12 @@ Path flat_path(const Mesh& mesh, AxisSet set, const Machine& machine) {
       continue;
     }
     hop.size = p;
-    hop.phi = 1;
+    hop.phi = ways(machine);
     // What passes from node to node may also be the slowest inside the units that it crosses.
     for (int j = 1; j <= k; ++j) {
       const Level& level = machine.levels[std::size_t(j)];
       const double unit = std::min(level.inside, mesh.gpus());
-      const double rings = unit / std::max(1.0, lines.product(fitting, unit));
+      const double rings = ways(machine) * unit / std::max(1.0, lines.product(fitting, unit));
       const double share = rings / level.ports * (level.link.beta / hop.link.beta);
       if (j == 1 || share > hop.phi) hop.phi = share, hop.narrow = j;
     }
