@@ -9,6 +9,8 @@
 namespace paradl::calibrate {
 namespace {
 
+// `soft` and `trust` were chosen among six pairs by leaving curves of the ABCI runs out, so that what leaving
+// out tells of these runs (84.3 to 86.5 % over the pairs, 85.9 % with this one) is a little too good.
 constexpr double soft = 0.1;         // residuals beyond this count by their size, not by its square
 constexpr double step = 0.02;        // of a logarithm, for derivatives
 constexpr double trust = 0.1;        // what a first guess weighs, which may be off by ...

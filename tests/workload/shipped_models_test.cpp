@@ -205,9 +205,13 @@ TEST_CASE("weights and multiply-adds of each network are those of the reference"
   }
 }
 
+TEST_CASE("the report's VGG16 has the weights of the authors' network file") {
+  CHECK(network_called("vgg16-226").parameters() == doctest::Approx(169.8e6).epsilon(0.001));
+}
+
 TEST_CASE("every shipped model is in the reference, or it is known why it is not") {
   const std::set<std::string> elsewhere{
-      "cosmoflow-128", "cosmoflow-256", "cosmoflow-512",                        // the paper's network
+      "cosmoflow-128", "cosmoflow-256", "cosmoflow-512", "vgg16-226",           // the paper's networks
       "megatron-2.5b", "llama",         "tiny-cnn",                             // no row
       "bert",          "gpt",           "vgg",           "resnet-bottleneck"};  // templates: by numbers
   for (const std::string& name : shipped().names("models")) {
