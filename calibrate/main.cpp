@@ -15,6 +15,7 @@ constexpr const char* tree =
   paradl-calibrate layers     MODEL -b N           times of each layer's passes, whole and cut -> profiles/
   paradl-calibrate links      NAME                 latency and bandwidth of every level -> systems/
   paradl-calibrate contention                      what flows that share a link or a memory cost each other
+  paradl-calibrate runs       RUNS.csv             links and framework costs from measured training runs
   paradl-calibrate rehearse   MODEL --all          run strategies for real, beside the projection
 
 Under mpirun or srun all ranks take part and one prints. Without a GPU: --backend cpu, which is the default.
@@ -30,12 +31,12 @@ int main(int argc, char** argv) {
     return bad_environment;  // one rank speaks
   // A launcher gives its first rank a terminal of its own, whatever its own output goes to.
   if (launched()) setenv("NO_COLOR", "1", 0);
-  return leave(
-      run_program({.name = "paradl-calibrate",
-                   .about = "Measures this machine, and rehearses strategies on it.",
-                   .tree = tree,
-                   .parts = parts_of_this_build(),
-                   .patience = Seconds{launched_rank() > 0 ? 1.0 : 0.0},
-                   .commands = {define_all, define_layers, define_links, define_contention, define_rehearse}},
-                  argc, argv));
+  return leave(run_program({.name = "paradl-calibrate",
+                            .about = "Measures this machine, and rehearses strategies on it.",
+                            .tree = tree,
+                            .parts = parts_of_this_build(),
+                            .patience = Seconds{launched_rank() > 0 ? 1.0 : 0.0},
+                            .commands = {define_all, define_layers, define_links, define_contention,
+                                         define_rehearse, define_runs}},
+                           argc, argv));
 }

@@ -28,9 +28,9 @@ std::vector<Mesh> read_splits(const Words& words, const Workload& work, const Ba
   return out;
 }
 
-LayerJob read_job(const Words& words, const Workload& work) {
+LayerJob read_job(const Session& session, const Words& words, const Workload& work) {
   LayerJob job{.name = words.name, .model = work.name};
-  job.training = read_training(words.options);
+  job.training = read_training(session.catalog, words.options);
   job.batch = read_layer_batch(words.options, work);
   job.rule = words.rule.read();
   job.shapes = plan_shapes(work, read_splits(words, work, job.batch), job.training, job.batch);
@@ -83,7 +83,7 @@ int run(const Session& session, Words& words) {
   const auto [spec, work] = load_model(session.catalog, words.model);
   check_format(words.options);
   if (!words.name.empty()) check_name(words.name);
-  LayerJob job = read_job(words, work);
+  LayerJob job = read_job(session, words, work);
   if (words.dry_run) return dry_run(words, std::move(job));
   const Bench bench = open_bench(words.backend, job.training.precision);
   settle_name(job, words, bench.device->facts());

@@ -52,7 +52,7 @@ int run(const Session& session, Words& words) {
   const double require = words.require.empty() ? 0 : read_number("require", words.require, 0, 100);
   const double require_each =
       words.require_each.empty() ? 0 : read_number("require-each", words.require_each, 0, 100);
-  const Training training = read_training(options);
+  const Training training = read_training(session.catalog, options);
   const Bench bench =
       open_bench(words.backend, training.precision, words.dry_run ? Absent::allowed : Absent::refused);
   Communicator& ranks = bench.between_devices();

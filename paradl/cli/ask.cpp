@@ -44,7 +44,7 @@ constexpr std::array<std::string_view, 2> batch_norms{"local", "sync"};
 constexpr std::array<std::string_view, 3> recomputations{"none", "selective", "full"};
 constexpr std::array<std::string_view, 2> gradient_precisions{"fp32", "fp16"};
 constexpr std::array<std::string_view, 2> grid_choices{"best", "all"};
-constexpr std::array<std::string_view, 2> frameworks{"pytorch", "megatron"};
+constexpr std::array<std::string_view, 2> link_levels{"ideal", "measured"};
 
 /// `gpipe`, `1f1b` or `interleaved:2`: the order of passes, and the chunks of a stage.
 std::pair<PipelineSchedule, int> read_schedule(const std::string& text) {
@@ -195,6 +195,7 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
   q.batch = options.has("batch") ? options.read("batch", "", read_batch)
                                  : BatchRule{.per = BatchRule::Per::gpu, .value = ask.work.batch};
   if (options.has("batch")) check_batch(q.batch, q.gpus, ask.machine, options.get("batch"));
+  if (ask.training.framework.one_extent) q.most_extents = 1;
   q.grids = choose<Grids>(options, "grids", "best", grid_choices);
   return q;
 }
@@ -235,19 +236,28 @@ std::vector<Override> read_overrides(const std::vector<std::string>& sets) {
   return out;
 }
 
-Training read_training(const Options& options) {
-  Training t;
-  // Megatron-LM trains transformers in 16 bits with Adam; everything else starts from fp32 and momentum.
-  const bool megatron = choose<int>(options, "framework", "pytorch", frameworks) == 1;
-  t.precision = choose<Precision>(options, "precision", megatron ? "fp16" : "fp32", precision_names);
-  t.optimizer = choose<Optimizer>(options, "optimizer", megatron ? "adam" : "momentum", optimizer_names);
+FrameworkSpec read_framework(const Catalog& catalog, const Options& options) {
+  return options.read("framework", "ideal", [&](const std::string& name) {
+    return read_framework(catalog.find("frameworks", name));
+  });
+}
+
+Training read_training(const Catalog& catalog, const Options& options) {
+  const FrameworkSpec framework = read_framework(catalog, options);
+  Training t{.framework = framework.terms};
+  t.transport = choose<Transport>(options, "transport", "gpu", transport_names);
+  t.precision =
+      choose<Precision>(options, "precision", framework.precision.value_or("fp32"), precision_names);
+  t.optimizer =
+      choose<Optimizer>(options, "optimizer", framework.optimizer.value_or("momentum"), optimizer_names);
   t.micro_batches = options.read("micro-batches", "1", [](const std::string& text) {
     return read_count("micro-batches", text, 1, 1'000'000);
   });
   std::tie(t.schedule, t.chunks) = options.read("schedule", "gpipe", read_schedule);
-  if (megatron) t.stage_cut = StageCut::equal_blocks;
-  t.overlap = choose<int>(options, "overlap", "on", on_off) == 1;
-  t.reduction = choose<Reduction>(options, "reduction", "allreduce", reductions);
+  if (framework.terms.equal_stages) t.stage_cut = StageCut::equal_blocks;
+  t.overlap = choose<int>(options, "overlap", framework.overlap.value_or("on"), on_off) == 1;
+  t.reduction =
+      choose<Reduction>(options, "reduction", framework.reduction.value_or("allreduce"), reductions);
   t.synchronised_batch_norm = choose<int>(options, "batch-norm", "local", batch_norms) == 1;
   t.ceil_iterations = choose<int>(options, "iterations", "exact", iteration_rules) == 1;
   if (options.has("allreduce"))
@@ -295,11 +305,37 @@ void Ask::add_band(Projection& p) const {
   p.congested = {iteration(*slowed[0]), iteration(*slowed[1]), iteration(*slowed[2])};
 }
 
+std::string Ask::framework_text() const {
+  const std::string way = training.transport == Transport::host ? ", exchanges through the host" : "";
+  return framework_spec.name == "ideal" && way.empty()
+             ? ""
+             : fmt::format(" Framework: {}{}.", framework_spec.name, way);
+}
+
+ParameterLevel Ask::level() const {
+  std::string layers = times.source.substr(0, times.source.find(' '));
+  if (layers == "roofline") layers = "ideal";
+  return {layers, has_measured_links(machine) ? "measured" : "ideal", framework_spec.name};
+}
+
 std::string Ask::links_text() const {
   return (has_measured_links(machine) ? "measured, in " : "specifications in ") +
          std::filesystem::path(system_spec.source.file).filename().string() +
          (overridden ? " with --set" : "");
 }
+
+namespace {
+
+void read_links(const Options& options, Ask& ask) {
+  const bool measured = choose<int>(options, "links", "measured", link_levels) == 1;
+  if (!measured)
+    ask.machine = without_measured_links(std::move(ask.machine));
+  else if (!has_measured_links(ask.machine))
+    throw UsageError(fmt::format("no links were measured on {}", ask.machine.name),
+                     "use --links ideal; `paradl-calibrate links` measures them");
+}
+
+}  // namespace
 
 std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model,
                               const std::string& system, bool needs_gpus) {
@@ -313,9 +349,11 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
   ask->overridden = !options.sets().empty();
   ask->machine = build_machine(ask->system_spec);
   ask->fidelity = choose<Fidelity>(options, "fidelity", "detailed", fidelities);
-  ask->training = read_training(options);
+  ask->framework_spec = read_framework(catalog, options);
+  ask->training = read_training(catalog, options);
   if (options.has("flash")) set_flash(ask->work, choose<int>(options, "flash", "off", on_off) == 1);
   check_knobs(*ask, options);
+  if (options.has("links")) read_links(options, *ask);
   if (options.has("samples")) ask->work.D = number(options, "samples", 1, 1e15);
   if (!(ask->work.D > 0))
     throw UsageError(fmt::format("{} names no data set, so an epoch has no length", ask->work.name),
@@ -335,8 +373,11 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
   if (options.has("profile")) {
     ask->profile_spec = read_profile(catalog.find("profiles", options.get("profile")));
     check_profile(*ask->profile_spec, ask->training);
-    ask->times = profiled_times(std::move(ask->times), ask->work,
-                                std::make_shared<Profile>(*ask->profile_spec), std::ceil(ask->work.batch));
+    if (ask->profile_spec->total)
+      ask->times = total_times(ask->work, ask->machine, *ask->profile_spec);
+    else
+      ask->times = profiled_times(std::move(ask->times), ask->work,
+                                  std::make_shared<Profile>(*ask->profile_spec), std::ceil(ask->work.batch));
   }
   ask->question = read_question(options, *ask, needs_gpus);
   ask->planner = std::make_unique<Planner>(ask->setting());

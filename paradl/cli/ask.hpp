@@ -9,6 +9,7 @@
 #include "paradl/cost/planner.hpp"
 #include "paradl/cost/sweep.hpp"
 #include "paradl/spec/catalog.hpp"
+#include "paradl/spec/recorded_errors.hpp"
 
 namespace paradl {
 
@@ -79,6 +80,7 @@ struct Ask {
   ModelSpec model_spec;
   SystemSpec system_spec;
   std::optional<ProfileSpec> profile_spec;
+  FrameworkSpec framework_spec;
   Workload work;
   Machine machine;
   std::unique_ptr<const Topology> topology;  // none: the machine's levels are all there is
@@ -104,7 +106,9 @@ struct Ask {
   Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const;
   std::vector<Projection> sweep() const;
   void add_band(Projection& projection) const;
-  std::string links_text() const;  // where link times come from, for footnotes
+  std::string links_text() const;      // where link times come from, for footnotes
+  std::string framework_text() const;  // " Framework: ddp." unless it is the ideal
+  ParameterLevel level() const;        // on what its projections rest
 };
 
 /// The network that a system names, if it names one. SpecError at its place if it cannot be.
@@ -114,7 +118,9 @@ std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine
 std::vector<Override> read_overrides(const std::vector<std::string>& sets);
 
 /// Reads how a framework trains. UsageError or SpecError for a value that cannot be.
-Training read_training(const Options& options);
+Training read_training(const Catalog& catalog, const Options& options);
+/// The framework that was asked for, or the ideal.
+FrameworkSpec read_framework(const Catalog& catalog, const Options& options);
 
 /// Reads model, system and options. UsageError or SpecError where they do not make a question.
 std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model,

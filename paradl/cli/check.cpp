@@ -51,14 +51,16 @@ std::string kind_by_path(const std::string& file) {
   if (folder == "models") return "model";
   if (folder == "systems") return "system";
   if (folder == "profiles") return "profile";
+  if (folder == "frameworks") return "framework";
   return "unknown";
 }
 
 /// Content decides; the path only where a file has nothing that tells.
 std::string kind_of(const SourceText& source) {
-  if (has_any(source, {"layers"}) && has_any(source, {"device"})) return "profile";
+  if (has_any(source, {"layers", "total"}) && has_any(source, {"device"})) return "profile";
   if (has_any(source, {"layers", "base"})) return "model";
   if (has_any(source, {"device", "levels"})) return "system";
+  if (has_any(source, {"costs", "hybrid-gradients", "backward-of-allgather"})) return "framework";
   const std::string kind = kind_by_path(source.file);
   return kind == "unknown" && has_any(source, Options::configuration_keys()) ? "configuration" : kind;
 }
@@ -107,7 +109,7 @@ void check_system(const SourceText& source, Checked& out) {
 void check_profile(const SourceText& source, Checked& out) {
   const ProfileSpec spec = read_profile(source);
   warn_of_name(source, "profile", spec.name, out);
-  if (spec.entries.empty())
+  if (spec.entries.empty() && !spec.total)
     out.warnings.push_back({"it has no layers", "`paradl-calibrate layers` measures them"});
   constexpr double much = 0.2;
   const auto noisy =
@@ -122,7 +124,7 @@ void check_profile(const SourceText& source, Checked& out) {
 void check_configuration(const Session& session, const SourceText& source) {
   Options options;
   options.read_configuration(source);
-  read_training(options);
+  read_training(session.catalog, options);
   options.read("batch", "1", [](const std::string& text) { return read_batch(text); });
   options.read("on", "", [&](const std::string& name) {
     if (!name.empty()) session.catalog.system(name);
@@ -148,6 +150,8 @@ Checked check(const Session& session, const SourceText& source) {
       check_system(source, out);
     else if (out.kind == "profile")
       check_profile(source, out);
+    else if (out.kind == "framework")
+      warn_of_name(source, "framework", read_framework(source).name, out);
     else if (out.kind == "configuration")
       check_configuration(session, source);
     else

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -27,6 +28,7 @@ std::string format_of(const std::string& path) {
   if (extension == ".md") return "markdown";
   if (extension == ".tex") return "latex";
   if (extension == ".txt") return "text";
+  if (extension == ".svg") return "svg";
   throw UsageError(fmt::format("-o {}: no format goes with `{}`", path, extension),
                    "use .json, .jsonl, .csv, .md, .tex or .txt");
 }
@@ -142,6 +144,10 @@ Answer start_answer(const Session& session, const Ask& ask) {
   answer.system = ask.machine.name;
   answer.fidelity = ask.fidelity == Fidelity::paper ? "paper" : "detailed";
   answer.epochs = ask.epochs;
+  answer.level = ask.level();
+  const auto records = session.catalog.names("accuracy");
+  if (std::ranges::find(records, "recorded") != records.end())
+    answer.recorded = read_recorded_errors(session.catalog.find("accuracy", "recorded"));
   return answer;
 }
 

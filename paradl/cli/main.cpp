@@ -13,10 +13,11 @@ constexpr const char* tree = R"(paradl: how long will training take, will it fit
   paradl collectives OP --on SYSTEM -p RANGE       cost of one collective: closed form, algorithms, simulation
   paradl topology  show SPEC                       hosts, switches, cables, diameter, bisection; a picture
 
+  paradl validate  MEASURED.csv                    how close are projections to measured runs?
   paradl calibrate ...                             measure this machine, rehearse on it (paradl-calibrate)
   paradl import    FILE                            bring in a model or a system from another tool
   paradl check     FILE...                         are these spec files right?
-  paradl models | systems | profiles | strategies  [list | show NAME]
+  paradl models | systems | profiles | frameworks | strategies  [list | show NAME]
   paradl help TOPIC                                longer texts; `paradl help` lists them
 
 Try: paradl advise resnet50 --on abci -p 64
@@ -27,13 +28,13 @@ Try: paradl advise resnet50 --on abci -p 64
 
 int main(int argc, char** argv) {
   using namespace paradl;
-  return run_program(
-      {.name = "paradl",
-       .about = "How long will training take, will it fit, and on how many GPUs?",
-       .tree = tree,
-       .parts = "calibration: `paradl-calibrate --version -v`\n",
-       .commands = {define_advise, define_project, define_explain, define_compare, define_collectives,
-                    define_topology, define_import, define_check, define_models, define_systems,
-                    define_profiles, define_strategies, define_calibrate, define_help}},
-      argc, argv);
+  return run_program({.name = "paradl",
+                      .about = "How long will training take, will it fit, and on how many GPUs?",
+                      .tree = tree,
+                      .parts = "calibration: `paradl-calibrate --version -v`\n",
+                      .commands = {define_advise, define_project, define_explain, define_compare,
+                                   define_collectives, define_topology, define_validate, define_import,
+                                   define_check, define_models, define_systems, define_profiles,
+                                   define_frameworks, define_strategies, define_calibrate, define_help}},
+                     argc, argv);
 }

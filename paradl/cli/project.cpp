@@ -37,13 +37,17 @@ int run(const Session& session, Options& options, const std::string& model) {
 
   std::vector<std::string> columns{"gpus", "strategy", "grid", "epoch"};
   for (const TermName& term : term_names) columns.emplace_back(term.json);
-  for (const char* id : {"memory", "efficiency", "congested_low", "congested_typical", "congested_high",
-                         "network_energy", "total_time", "gpu_hours"})
+  for (const char* id : {"memory", "efficiency", "interval_low", "interval_high", "congested_low",
+                         "congested_typical", "congested_high", "network_energy", "total_time", "gpu_hours"})
     columns.emplace_back(id);
   deliver(session, options, answer, columns, [&](const Printed& table) {
     const std::string allreduce = allreduce_basis(ask->training, answer.results);
-    return table.text + fmt::format("\nLayer times: {}. Links: {}.{}{}\n", ask->times.source,
-                                    ask->links_text(), allreduce.empty() ? "" : " ", allreduce);
+    const bool judged = std::ranges::any_of(
+        answer.results, [&](const Projection& p) { return recorded_error(answer, p) != nullptr; });
+    return table.text +
+           fmt::format("\nLayer times: {}. Links: {}.{}{}{}{}\n", ask->times.source, ask->links_text(),
+                       allreduce.empty() ? "" : " ", allreduce, ask->framework_text(),
+                       judged ? " Intervals: where nine runs in ten lay (accuracy/recorded.yaml)." : "");
   });
   return answered;
 }

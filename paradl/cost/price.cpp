@@ -96,7 +96,8 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
     const AxisSet bit = axis_bit(a);
     for (std::size_t set = 0; set < bit; ++set) parts_[set | bit] = parts_[set] * axis.parts.total;
     axis_path_[i] = group(mesh, bit);
-    for (std::size_t op = 0; op < collectives; ++op) cost_[i][op] = cost_of(Collective(op), axis_path_[i]);
+    for (std::size_t op = 0; op < collectives; ++op)
+      cost_[i][op] = axis_cost(Collective(op), axis, axis_path_[i]);
     if (is_split(axis.strategy->input)) sharing_ |= bit;
     if (axis.strategy->pairs) tensor_axis_ |= bit, tensor_ *= axis.parts.total;
     if (axis.strategy->input == Placement::split_space) {
@@ -106,29 +107,38 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
         if (cut_[std::size_t(d)] < 2) continue;
         Path& path = halo_path_[std::size_t(d)];
         path = neighbours(mesh, a, d);
-        halo_message_[std::size_t(d)] = cost_of(Collective::point_to_point, path);
+        halo_message_[std::size_t(d)] = axis_cost(Collective::point_to_point, axis, path);
       }
     }
     if (layout.role[i].front() == Role::stage) {
       stage_path_ = neighbours(mesh, a, -1);
-      stage_message_ = cost_of(Collective::point_to_point, stage_path_);
+      stage_message_ = axis_cost(Collective::point_to_point, axis, stage_path_);
     }
   }
+  leaders_ = through_leaders(mesh);
   gradients_ = 0;
   for (const Layout::Gradients& kind : layout.gradients) {
     assert(gradients_ < gradient_.size());
     const bool scattered = setting_.training.zero > 0;
     const auto group_of = [&](AxisSet set, const Path& path) -> GradientGroup {
-      const Collective sum = scattered ? Collective::reduce_scatter : Collective::allreduce;
+      // Who scatters the sums has no leader: each PE keeps its own part.
+      if (scattered)
+        return {kind,
+                set,
+                path,
+                cost_of(Collective::reduce_scatter, path),
+                asked_sum(mesh, set, path),
+                cost_of(Collective::allgather, path)};
       return {kind,
               set,
               path,
-              cost_of(sum, path),
+              leaders_ ? leader_cost(kind, path, mesh) : gradient_cost(path),
               asked_sum(mesh, set, path),
               cost_of(Collective::allgather, path)};
     };
     GradientGroup chosen = group_of(kind.summed, group(mesh, kind.summed));
-    if (!scattered && setting_.training.wide_sums && parts_[kind.alike] > 1 && parts_[kind.summed] > 1) {
+    if (!scattered && setting_.training.wide_sums && !leaders_ && parts_[kind.alike] > 1 &&
+        parts_[kind.summed] > 1) {
       const auto wider = AxisSet(kind.summed | kind.alike);
       if (const Path path = group(mesh, wider); can_sum(path, setting_)) {
         const GradientGroup all = group_of(wider, path);
@@ -154,7 +164,9 @@ MessageCost Pricer::cost_of(Collective operation, const Path& path) {
 }
 
 Path Pricer::group(const Mesh& mesh, AxisSet set) {
-  if (!setting_.topology) return group_path(mesh, set, setting_.machine);
+  if (!setting_.topology)
+    return setting_.training.framework.flat_rings ? flat_path(mesh, set, setting_.machine)
+                                                  : group_path(mesh, set, setting_.machine);
   const auto key = key_of(mesh, set, -2);
   const auto known = routed_.find(key);
   if (known != routed_.end()) return known->second;
@@ -265,6 +277,7 @@ CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& 
     out.backward = passes->backward();
     out.update = passes->update;
   }
+  add_framework(cell, out);
   if (setting_.training.zero > 0) out.update = out.update / shards(cell);
   out.gradient = wider * layer.weights / parts_[cell.weights] * bytes.sent_gradient;
   for (const Exchange& e : cell.forward) out.forward_exchange += time_of(e, samples);

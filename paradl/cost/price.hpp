@@ -38,11 +38,12 @@ Job job_of(const Path& path, const Setting& setting);
 /// Whether the algorithm that was asked for can do it.
 bool can_sum(const Path& path, const Setting& setting);
 
-/// Time by bytes: linear, or as it was measured.
+/// Time by bytes: linear, or as it was measured; with copies to the host and back, where there are some.
 struct MessageCost {
   Linear specified;
   const Curve* measured = nullptr;
-  Seconds operator()(Bytes m) const { return measured ? (*measured)(m) : specified(m); }
+  SecondsPerByte copies = {};
+  Seconds operator()(Bytes m) const { return (measured ? (*measured)(m) : specified(m)) + m * copies; }
 };
 
 /// What the algorithm that was asked for takes to sum gradients, and how that was found.
@@ -166,6 +167,13 @@ class Pricer {
   std::array<GradientGroup, most_gradient_groups> gradient_{};
   std::size_t gradients_ = 0;
   Seconds statistics_cost(const Cell& cell, Bytes m) const;
+  // What frameworks do differently (price_framework.cpp):
+  bool through_leaders(const Mesh& mesh) const;
+  MessageCost leader_cost(const Layout::Gradients& kind, const Path& path, const Mesh& mesh) const;
+  MessageCost gradient_cost(const Path& path);
+  MessageCost axis_cost(Collective operation, const Axis& axis, const Path& path);
+  void add_framework(const Cell& cell, CellCost& cost) const;
+  Seconds packing_of(const Layout& layout) const;
   Path group(const Mesh& mesh, AxisSet set);
   Path neighbours(const Mesh& mesh, int axis, int dim);
   MessageCost cost_of(Collective operation, const Path& path);
@@ -189,6 +197,7 @@ class Pricer {
   };
   std::map<CutLayer, std::optional<PassTimes>> passes_;
   std::array<int, 3> cut_{1, 1, 1};
+  bool leaders_ = false;  // of nodes send the gradients
 };
 
 }  // namespace paradl

@@ -29,6 +29,7 @@ void Pricer::price_single(const Layout& layout, Breakdown& out) const {
   Seconds whole;
   for (std::size_t g = 0; g < gradients_; ++g)
     if (gradient[g] > Bytes{}) whole += gradient_[g].allreduce(gradient[g]);
+  if (whole > Seconds{}) whole += packing_of(layout);
   if (!setting_.training.overlap || !(whole > Seconds{})) {
     out[Term::gradient_exchange] = whole;
     return;

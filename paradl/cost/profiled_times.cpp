@@ -31,4 +31,17 @@ LayerTimes profiled_times(LayerTimes times, const Workload& work, std::shared_pt
   return times;
 }
 
+LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profile) {
+  if (profile.model != work.name)
+    throw UsageError(
+        fmt::format("the profile `{}` is the total of {}, not of {}", profile.name, profile.model, work.name),
+        "leave --profile out, or name a profile of this model");
+  work.time = profile.total->time;
+  machine.device.peak[std::size_t(profile.precision)] = profile.total->rate;
+  machine.device.memory_bandwidth = profile.total->memory_bandwidth;
+  LayerTimes times = layer_times(work, machine, profile.precision, profile.optimizer);
+  times.source = fmt::format("profile {} (a measured total, spread by a roofline)", profile.name);
+  return times;
+}
+
 }  // namespace paradl

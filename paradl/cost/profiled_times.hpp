@@ -10,4 +10,7 @@ namespace paradl {
 LayerTimes profiled_times(LayerTimes times, const Workload& work, std::shared_ptr<const Profile> profile,
                           double samples);
 
+/// A measured total spread over the layers. UsageError if it is another network's.
+LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profile);
+
 }  // namespace paradl

@@ -6,6 +6,7 @@
 #include "paradl/mesh/exchange.hpp"
 #include "paradl/mesh/pipeline.hpp"
 #include "paradl/network/algorithm.hpp"
+#include "paradl/spec/framework_spec.hpp"
 #include "paradl/strategy/rules.hpp"
 
 namespace paradl {
@@ -46,9 +47,18 @@ struct Training {
   Bytes bucket{25e6};                    // gradients are sent in pieces of this size (PyTorch's default)
   const Algorithm* allreduce = nullptr;  // of gradients; none: a ring on every level
   double density = 1;                    // of sparse gradients
+  FrameworkTerms framework;              // the ideal, unless one was named
+  Transport transport = Transport::gpu;  // of exchanges between GPUs
 
   Pipeline pipeline(int stages) const { return {stages, micro_batches, stages > 1 ? chunks : 1, schedule}; }
-  PlacingRules placing() const { return {reduction, sequence_parallel, recompute, recomputed_blocks}; }
+  PlacingRules placing() const {
+    return {.reduction = reduction,
+            .sequence_parallel = sequence_parallel,
+            .recompute = recompute,
+            .recomputed_blocks = recomputed_blocks,
+            .convolutions_only = framework.convolutions_only,
+            .gathers_reduce = framework.gathers_reduce};
+  }
   ItemBytes bytes() const {
     ItemBytes out = item_bytes(precision);
     if (short_gradients) out.gradient = out.sent_gradient;

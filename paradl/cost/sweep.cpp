@@ -98,7 +98,7 @@ std::vector<Projection> sweep(const Question& question, const Workload& work, co
       // one.
       const bool proper = strategy.axes.empty() ? p == 1 : p >= (1 << strategy.axes.size());
       if (!question.named && !proper) continue;
-      const int extents = std::max(1, work.input.dims);
+      const int extents = std::clamp(work.input.dims, 1, question.most_extents);
       const auto grids =
           question.grid ? meshes(strategy, *question.grid, extents) : meshes(strategy, p, extents);
       if (!question.named && grids.front().axes > 1 && grids.front().axis[0].parts.total == 1)

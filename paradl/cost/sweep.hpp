@@ -19,6 +19,7 @@ struct Question {
   BatchRule batch;
   std::optional<std::vector<Parts>> grid;  // of the one strategy asked for
   Grids grids = Grids::best;
+  int most_extents = 3;  // along which space may be cut
 };
 
 /// Every mesh that a strategy can have on p GPUs; a strategy of several axes has at least two parts on each,

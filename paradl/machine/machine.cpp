@@ -42,6 +42,25 @@ Machine build_machine(const SystemSpec& spec) {
   return machine;
 }
 
+Machine without_measured_links(Machine machine) {
+  for (Level& level : machine.levels) level.measured.clear();
+  if (machine.host) machine.host->staged.reset();
+  return machine;
+}
+
+SecondsPerByte staged_copy(const Machine& machine) {
+  if (machine.host && machine.host->staged) return 1.0 / machine.host->staged->copies;
+  if (machine.host && machine.host->bandwidth) return 1.0 / *machine.host->bandwidth;
+  throw UsageError(machine.name + " says nothing of its hosts, through which exchanges would pass",
+                   "add host: {bandwidth: 16 GB/s} to the system file, or --set host.bandwidth=16GB/s");
+}
+
+Link staged_message(const Machine& machine, const Link& link) {
+  if (machine.host && machine.host->staged)
+    return {machine.host->staged->latency, 1.0 / machine.host->staged->bandwidth};
+  return {link.alpha, link.beta + 2.0 * staged_copy(machine)};
+}
+
 Machine congested(Machine machine, double factor) {
   const auto slow_down = [factor](Link& link) {
     link.alpha *= factor;

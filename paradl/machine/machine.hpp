@@ -38,6 +38,15 @@ struct Machine {
 
 Machine build_machine(const SystemSpec& spec);
 
+/// The same machine by its specifications alone.
+Machine without_measured_links(Machine machine);
+
+/// A message from GPU to GPU by way of both hosts: as it was measured; else copied out, sent over `link` and
+/// copied in. UsageError if nothing is known of the host.
+Link staged_message(const Machine& machine, const Link& link);
+/// What a byte costs to be copied between a GPU and its host. UsageError if nothing is known of it.
+SecondsPerByte staged_copy(const Machine& machine);
+
 /// The same machine while other jobs use its network: every link between nodes is `factor` times as slow.
 Machine congested(Machine machine, double factor);
 

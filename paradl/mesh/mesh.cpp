@@ -110,6 +110,31 @@ Path group_path(const Mesh& mesh, AxisSet set, const Machine& machine) {
   });
 }
 
+Path flat_path(const Mesh& mesh, AxisSet set, const Machine& machine) {
+  Path path = group_path(mesh, set, machine);
+  const double p = path.size();
+  const Lines lines = lines_of(mesh, set);
+  const Hop outermost = path.outermost();
+  for (int k = path.hops - 1; k >= 0; --k) {
+    Hop& hop = path.hop[std::size_t(k)];
+    if (hop.size <= 1 || hop.level != outermost.level) {
+      hop.size = 1;
+      continue;
+    }
+    hop.size = p;
+    hop.phi = ways(machine);
+    // What passes from node to node may also be the slowest inside the units that it crosses.
+    for (int j = 1; j <= k; ++j) {
+      const Level& level = machine.levels[std::size_t(j)];
+      const double unit = std::min(level.inside, mesh.gpus());
+      const double rings = ways(machine) * unit / std::max(1.0, lines.product(fitting, unit));
+      const double share = rings / level.ports * (level.link.beta / hop.link.beta);
+      if (j == 1 || share > hop.phi) hop.phi = share, hop.narrow = j;
+    }
+  }
+  return path;
+}
+
 Path neighbour_path(const Mesh& mesh, int axis, int dim, const Machine& machine) {
   const Parts& parts = mesh.axis[std::size_t(axis)].parts;
   Lines lines;

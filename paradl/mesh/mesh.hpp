@@ -41,6 +41,11 @@ struct Mesh {
 /// when all groups of that kind exchange at the same time.
 Path group_path(const Mesh& mesh, AxisSet set, const Machine& machine);
 
+/// One ring through all PEs of a group, in place of a ring on every level: it is as slow as its slowest link,
+/// on which a node's rings share its ports; fewer rings than ports are spread over all of them, as NCCL
+/// spreads its channels.
+Path flat_path(const Mesh& mesh, AxisSet set, const Machine& machine);
+
 /// The same for messages between neighbours along one axis: only GPUs at the edge of a unit send out of it.
 /// `dim` is the extent that they have in common, for an axis that cuts space; -1 for the axis as a whole.
 Path neighbour_path(const Mesh& mesh, int axis, int dim, const Machine& machine);

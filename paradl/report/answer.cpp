@@ -9,6 +9,11 @@
 
 namespace paradl {
 
+const RecordedError* recorded_error(const Answer& answer, const Projection& projection) {
+  if (!projection.cost || answer.fidelity == "paper") return nullptr;
+  return find_recorded(answer.recorded, answer.level, projection.strategy->text, projection.gpus);
+}
+
 double model_flop(const Setting& setting, double batch) {
   constexpr double passes = 3;  // forward, and backward with respect to inputs and weights
   constexpr double flop_per_mac = 2;

@@ -4,6 +4,7 @@
 
 #include "paradl/cost/projection.hpp"
 #include "paradl/spec/document.hpp"
+#include "paradl/spec/recorded_errors.hpp"
 
 namespace paradl {
 
@@ -19,10 +20,16 @@ struct Answer {
   std::vector<InputFile> inputs;
   std::string model, system, fidelity;
   const Setting* setting = nullptr;
-  double epochs = 0;    // 0: not asked
-  bool ranked = false;  // results stand in the order of choice
+  ParameterLevel level;                 // on what the projections rest
+  std::vector<RecordedError> recorded;  // how far off such projections were
+  double epochs = 0;                    // 0: not asked
+  bool ranked = false;                  // results stand in the order of choice
   std::vector<Projection> results;
 };
+
+/// Where a projection's time is expected nine times in ten, by the recorded error of its level and strategy;
+/// nullptr if nothing was recorded.
+const RecordedError* recorded_error(const Answer& answer, const Projection& projection);
 
 /// Model flop of one iteration (forward and backward), for utilisation.
 double model_flop(const Setting& setting, double batch);

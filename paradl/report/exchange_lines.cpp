@@ -145,6 +145,20 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
     const Bytes whole = pricer.gradients_of(group, layout);
     if (!(group.allreduce(whole) > Seconds{})) continue;
     const char* what = pricer.gradient_groups().size() == 1 ? "all weights" : "weights";
+    const bool leaders =
+        setting.training.framework.hybrid_gradients == GradientRoute::leader && without_ones(p.mesh).axes > 1;
+    if (leaders && !group.asked) {
+      const Seconds each = group.allreduce(whole);
+      out.push_back({"leaders' allreduce dw",
+                     axes_text(group.set, p.mesh),
+                     what,
+                     1,
+                     whole,
+                     each,
+                     "W(2β_node + s) + 2(n-1)(α + W/n β)",
+                     {{group.path.outermost().level, group.path.size(), whole, 1, each, {}}}});
+      continue;
+    }
     if (group.asked) {
       const Algorithm& algorithm = *setting.training.allreduce;
       const Hop& hop = group.path.outermost();

@@ -102,6 +102,13 @@ Json result(const Projection& p, const Answer& answer) {
     out["mfu"] = rate / peak(setting.machine, setting.training.precision).base();
     out["memory_bytes"] = memory(p.cost->memory);
     if (p.cost->worst_stage > 0) out["worst_stage"] = p.cost->worst_stage;
+    if (const RecordedError* error = recorded_error(answer, p))
+      out["interval_s"] = {{"share", 0.9},
+                           {"iteration_low", error->low * p.iteration().base()},
+                           {"iteration_high", error->high * p.iteration().base()},
+                           {"epoch_low", error->low * p.epoch().base()},
+                           {"epoch_high", error->high * p.epoch().base()},
+                           {"runs", error->runs}};
     if (p.congested) {
       const auto& [low, typical, high] = *p.congested;
       out["congested_time_s"] = {{"epoch_low", (p.iterations * low).base()},
@@ -124,6 +131,7 @@ Json result(const Projection& p, const Answer& answer) {
   const auto& profile = setting.times.profile;
   out["parameters"] = {{"layers", profile ? "profile:" + profile->name() : setting.times.source},
                        {"links", has_measured_links(setting.machine) ? "measured" : "specified"},
+                       {"framework", answer.level.framework},
                        {"fidelity", answer.fidelity},
                        {"precision", precision_names[std::size_t(setting.training.precision)]},
                        {"optimizer", optimizer_names[std::size_t(setting.training.optimizer)]}};

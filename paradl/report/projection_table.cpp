@@ -94,6 +94,16 @@ const std::vector<Field>& fields() {
          }},
         {{"efficiency", "efficiency", Holds::share, 5},
          [](const Projection& p, const Answer&) -> Value { return p.efficiency(); }},
+        {{"interval_low", "90 %: from", Holds::seconds, 6},
+         [](const Projection& p, const Answer& a) -> Value {
+           const RecordedError* error = recorded_error(a, p);
+           return error ? Value{error->low * p.epoch().base()} : Value{};
+         }},
+        {{"interval_high", "to", Holds::seconds, 6},
+         [](const Projection& p, const Answer& a) -> Value {
+           const RecordedError* error = recorded_error(a, p);
+           return error ? Value{error->high * p.epoch().base()} : Value{};
+         }},
         {{"congested_low", "congested from", Holds::seconds, 6},
          [](const Projection& p, const Answer&) -> Value {
            return p.congested ? epoch_of(p, p.congested->low) : Value{};

@@ -171,7 +171,15 @@ ProfileSpec read_profile(SourceText source) {
   profile.date = map.text("date", "");
   profile.precision = read_name<Precision>(map, "precision", precision_names);
   profile.optimizer = read_name<Optimizer>(map, "optimizer", optimizer_names);
-  if (map.require("layers")) {
+  profile.origin = map.text("source", "");
+  if (map.has("total")) {
+    Reader total(map.node("total"), problems, "`total`");
+    profile.total = {total.quantity<Seconds>("time"), total.quantity<FlopRate>("rate"),
+                     total.quantity<Bandwidth>("memory-bandwidth")};
+    total.finish();
+    if (map.has("layers")) map.wrong("layers", "a profile has `layers` or a `total`, not both", "remove one");
+    if (profile.model.empty()) map.wrong("total", "of which network?", "add model: resnet50");
+  } else if (map.require("layers")) {
     const YAML::Node list = map.node("layers");
     if (!list.IsSequence()) map.wrong("layers", "`layers` must be a list", "");
     if (list.IsSequence())

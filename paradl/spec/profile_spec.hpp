@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,15 @@ struct ProfileSpec {
     PassTimes time;
   };
   std::vector<Entry> entries;
+  /// Where only the whole network was measured: forward and backward of one sample, and the rates at which a
+  /// roofline spreads that over the layers.
+  struct Total {
+    Seconds time;
+    FlopRate rate;
+    Bandwidth memory_bandwidth;
+  };
+  std::optional<Total> total = {};
+  std::string origin = {};  // where the numbers come from
 };
 
 /// Reads a profile. SpecError lists what is wrong with the file.

@@ -153,6 +153,16 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
   return levels;
 }
 
+std::optional<StagedSpec> read_staged(Reader& host, Problems& problems) {
+  if (!host.has("staged")) return {};
+  Reader map(host.node("staged"), problems, "`staged`");
+  const StagedSpec staged{.latency = map.quantity_or_zero<Seconds>("latency"),
+                          .bandwidth = map.quantity<Bandwidth>("bandwidth"),
+                          .copies = map.quantity<Bandwidth>("copies")};
+  map.finish();
+  return staged;
+}
+
 std::optional<StorageSpec> read_storage(Reader& storage, const std::string& key, Problems& problems) {
   if (!storage.has(key)) return {};
   Reader map(storage.node(key), problems, "`" + key + "`");
@@ -182,6 +192,7 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
     congestion.finish();
     spec.congestion = c;
   }
+  spec.framework = map.text("framework", "");
   spec.topology = map.text("topology", "");
   spec.topology_spot = map.spot("topology");
   if (!spec.topology.empty() && spec.levels.size() > 2)
@@ -194,7 +205,8 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
   if (map.has("host")) {
     Reader host(map.node("host"), problems, "`host`");
     spec.host = HostSpec{.memory = host.optional<Bytes>("memory"),
-                         .bandwidth = host.optional<Bandwidth>("bandwidth")};
+                         .bandwidth = host.optional<Bandwidth>("bandwidth"),
+                         .staged = read_staged(host, problems)};
     host.finish();
   }
   if (map.has("storage")) {

@@ -41,9 +41,17 @@ struct CongestionSpec {
   double typical = 1, low = 1, high = 1;
 };
 
+/// Exchanges that pass through host memory, as they were measured: no GPUDirect.
+struct StagedSpec {
+  Seconds latency;      // of one message between two hosts, from GPU to GPU
+  Bandwidth bandwidth;  // of the same
+  Bandwidth copies;     // of a collective's buffers to the host and back, beside the network's own time
+};
+
 struct HostSpec {
   std::optional<Bytes> memory;         // per node
   std::optional<Bandwidth> bandwidth;  // between one GPU and its host, one direction
+  std::optional<StagedSpec> staged;
 };
 
 struct StorageSpec {
@@ -63,6 +71,7 @@ struct SystemSpec {
   std::optional<CongestionSpec> congestion;
   std::optional<HostSpec> host;
   std::optional<StorageSpec> node_storage, shared_storage;
+  std::string framework;  // of the runs that were measured on it, where a run names none; may be empty
 };
 
 /// One value given on the command line in place of the file's: `device.memory=32GiB`.

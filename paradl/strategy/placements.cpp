@@ -1,7 +1,14 @@
 #include "paradl/strategy/placements.hpp"
 
+#include <algorithm>
+
+#include "paradl/strategy/table.hpp"
+
 namespace paradl {
 namespace {
+
+/// An axis that leaves samples and extents whole deals out channels.
+bool splits_channels(const Axis& axis) { return axis.strategy->input == Placement::replicated; }
 
 /// How a layer's sum is left lying on an axis: over positions where the sequence is split between the pairs
 /// of `tensor`, which a layer without a sequence cannot be.
@@ -24,7 +31,14 @@ AxisPlacement place_on(const Workload& work, const Axis& axis, const PlacingRule
       const Placement here = from < 0 ? axis.strategy->input : placed.y_left[std::size_t(from)];
       if (is_split(here)) incoming = here;
     }
-    const Role role = axis.strategy->role(work, i, axis.parts, incoming);
+    Role role = axis.strategy->role(work, i, axis.parts, incoming);
+    if (rules.convolutions_only && splits_channels(axis) && role != Role::stage) {
+      const Layer& layer = work.layers[i];
+      if (layer.op != Op::conv)
+        role = Role::whole;
+      else if (axis.strategy == find_strategy("channel") && is_dense_product(layer) && layer.first())
+        role = Role::channel;  // of three colours some PEs get none, but all sum
+    }
     const RoleRow row = row_of(role, incoming);
     placed.role[i] = role;
     placed.x_wanted[i] = row.x_wanted;
@@ -62,6 +76,28 @@ Placements::Placements(const Workload& work, const Mesh& mesh, const PlacingRule
   readers_.resize(work.layers.size() + 1);
   for (std::size_t i = 0; i < work.layers.size(); ++i)
     for (const int from : work.layers[i].inputs) readers_[std::size_t(from + 1)].push_back(i);
+  if (rules.convolutions_only && rules.reduction == Reduction::reduce_scatter)
+    for (AxisPlacement& axis : axes_) slice_backward(work, axis);
+}
+
+/// What was summed into slices behind a convolution stays in slices until the convolution before it, which
+/// wants them: layers that work channel by channel run whole forward, but backward on their PE's slice only.
+void Placements::slice_backward(const Workload& work, AxisPlacement& axis) const {
+  for (std::size_t i = work.layers.size(); i-- > 0;) {
+    if (axis.role[i] != Role::whole || !traits(work.layers[i].op).per_channel) continue;
+    const auto sliced = [&](std::size_t reader) {
+      return axis.dx_given[reader] == Placement::partial ||
+             (axis.role[reader] == Role::whole && axis.dx_given[reader] == Placement::split_channel);
+    };
+    if (std::ranges::any_of(readers(int(i)), sliced))
+      axis.dy_wanted[i] = axis.dx_given[i] = Placement::split_channel;
+  }
+}
+
+/// Whether the parts of a layer's y are gathered forward.
+bool Placements::gathers_space(std::size_t a, int i) const {
+  return axes_[a].y_given[std::size_t(i)] == Placement::split_space &&
+         wanted_by_readers(a, i, Placement::split_space) == Placement::replicated;
 }
 
 Lie Placements::input() const {
@@ -85,7 +121,12 @@ Way Placements::forward(int i) const {
   for (std::size_t a = 0; a < axes_.size(); ++a) given[a] = axes_[a].y_given[std::size_t(i)];
   Journal journal(given);
   for (std::size_t a = axes_.size(); a-- > 0;)
-    if (given[a] == Placement::partial) journal.change(a, axes_[a].y_left[std::size_t(i)]);
+    if (given[a] == Placement::partial) {
+      // Slices of a sum that would only be gathered again are not made.
+      const Placement left = axes_[a].y_left[std::size_t(i)];
+      journal.change(a,
+                     wanted_by_readers(a, i, left) == Placement::replicated ? Placement::replicated : left);
+    }
   for (std::size_t a = 0; a < axes_.size(); ++a) {
     const Placement wanted = wanted_by_readers(a, i, journal.on(a));
     if (journal.is_free(a, wanted)) journal.change(a, wanted);
@@ -107,7 +148,11 @@ Placement Placements::given_by_readers(std::size_t a, int layer) const {
 
 Way Placements::backward(int i) const {
   Lie given{};
-  for (std::size_t a = 0; a < axes_.size(); ++a) given[a] = given_by_readers(a, i);
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    given[a] = given_by_readers(a, i);
+    if (rules_.gathers_reduce && i >= 0 && given[a] == Placement::replicated && gathers_space(a, i))
+      given[a] = Placement::partial;
+  }
   Journal journal(given);
   const auto wanted = [&](std::size_t a) {
     if (i >= 0) return axes_[a].dy_wanted[std::size_t(i)];
@@ -117,9 +162,10 @@ Way Placements::backward(int i) const {
     if (journal.is_free(a, wanted(a))) journal.change(a, wanted(a));
   for (std::size_t a = axes_.size(); a-- > 0;) {
     if (journal.on(a) != Placement::partial) continue;
-    const bool slices =
-        (wanted(a) == Placement::split_channel && rules_.reduction == Reduction::reduce_scatter) ||
-        (wanted(a) == Placement::split_space && rules_.sequence_parallel);
+    const bool slices = wanted(a) == Placement::split_channel ? rules_.reduction == Reduction::reduce_scatter
+                        : wanted(a) == Placement::split_space && rules_.sequence_parallel
+                            ? true
+                            : is_split(wanted(a)) && rules_.gathers_reduce;
     journal.change(a, slices ? wanted(a) : Placement::replicated);
     if (is_split(wanted(a))) journal.change(a, wanted(a));  // a slice of what is whole costs nothing
   }

@@ -56,6 +56,8 @@ class Placements {
  private:
   Placement wanted_by_readers(std::size_t axis, int layer, Placement none) const;
   Placement given_by_readers(std::size_t axis, int layer) const;
+  bool gathers_space(std::size_t axis, int layer) const;
+  void slice_backward(const Workload& work, AxisPlacement& axis) const;
 
   const Mesh& mesh_;
   PlacingRules rules_;

@@ -15,6 +15,12 @@ struct PlacingRules {
   bool sequence_parallel = false;
   Recompute recompute = Recompute::none;
   int recomputed_blocks = -1;  // so many of them, evenly spread; -1: all
+  /// Where channels are split, only convolutions are, the first too, however few its channels: everything
+  /// else runs whole on every PE.
+  bool convolutions_only = false;
+  /// The backward pass of gathering space is an exchange, too: a reduce-scatter, even of gradients that are
+  /// the same everywhere.
+  bool gathers_reduce = false;
 };
 
 }  // namespace paradl

@@ -1,0 +1,58 @@
+// paradl frameworks: what is known of frameworks, and what one does.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "paradl/cli/listing.hpp"
+
+namespace paradl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Listing list_frameworks(const Session& session) {
+  Table table{.columns = {{"name", "name", Holds::text, 9}, {"summary", "", Holds::text, 8}}};
+  Json json{{"schema", "paradl.frameworks/1"}, {"frameworks", Json::array()}};
+  for (const std::string& name : session.catalog.names("frameworks"))
+    add_or_explain(table, name, [&] {
+      const SourceText source = session.catalog.find("frameworks", name);
+      json["frameworks"].push_back({{"name", name}, {"file", source.file}});
+      const FrameworkSpec spec = read_framework(source);
+      table.rows.push_back({.values = {name, spec.summary}});
+      json["frameworks"].back()["summary"] = spec.summary;
+    });
+  return {.sections = {{"", std::move(table)}},
+          .after = "`paradl help frameworks` tells what each word of a file means.\n",
+          .json = json_text(json)};
+}
+
+Listing show_framework(const Session& session, const std::string& name) {
+  const FrameworkSpec spec = read_framework(session.catalog.find("frameworks", name));
+  const Json json{{"schema", "paradl.framework/1"},
+                  {"name", spec.name},
+                  {"summary", spec.summary},
+                  {"file", spec.source.file},
+                  {"text", spec.source.text}};
+  return {.sections = {{title_line(spec.name, spec.summary),
+                        facts_table({{"source", spec.origin}, {"file", spec.source.file}})},
+                       {spec.source.text, {}}},
+          .json = json_text(json)};
+}
+
+}  // namespace
+
+void define_frameworks(const Arguments& root, Session& session, Action& action) {
+  define_listing(root, session, action,
+                 {.word = "frameworks",
+                  .one = "framework",
+                  .summary = "frameworks and what they cost: list, or show NAME",
+                  .name_help = "name in frameworks/, or a path",
+                  .examples = R"(Examples:
+  paradl frameworks
+  paradl frameworks show chainermn
+  paradl frameworks --json)",
+                  .list = list_frameworks,
+                  .show = show_framework,
+                  .names = [](const Session& s) { return s.catalog.names("frameworks"); }});
+}
+
+}  // namespace paradl

@@ -1,0 +1,166 @@
+#include "paradl/cli/runs.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "paradl/spec/reader.hpp"
+
+namespace paradl {
+namespace {
+
+/// "16x4": a node to the innermost axis, and what is left to the outermost.
+std::string natural_grid(const StrategyName& strategy, int gpus, double per_node) {
+  if (strategy.axes.size() != 2) return "";
+  const int inner = std::min(gpus, int(per_node));
+  if (gpus % inner != 0) return "";
+  return fmt::format("{}={},{}={}", strategy.axes[0]->name, gpus / inner, strategy.axes[1]->name, inner);
+}
+
+/// The name of a measured profile for this model on this device, as it is trained; empty if there is none.
+std::string matching_profile(const std::vector<ProfileSpec>& profiles, const std::string& model,
+                             const std::string& device, const Training& training) {
+  const auto plain = [](std::string name) {
+    std::ranges::replace(name, '_', '-');
+    return name;
+  };
+  for (const ProfileSpec& p : profiles)
+    if (p.model == plain(model) && p.device == device && p.precision == training.precision &&
+        p.optimizer == training.optimizer)
+      return p.name;
+  return "";
+}
+
+/// One line of accuracy/networks.yaml.
+struct NetworkMeant {
+  std::string system, name, model;
+};
+
+std::vector<NetworkMeant> networks_meant(const Catalog& catalog) {
+  const auto files = catalog.names("accuracy");
+  if (std::ranges::find(files, "networks") == files.end()) return {};
+  const SourceText source = catalog.find("accuracy", "networks");
+  Problems problems(source);
+  Reader map(parse_yaml(source), problems, "a list of networks");
+  std::vector<NetworkMeant> out;
+  if (map.require("networks"))
+    for (const YAML::Node& item : map.node("networks")) {
+      Reader entry(item, problems, "a network");
+      out.push_back({entry.text("system"), entry.text("name"), entry.text("model")});
+      entry.finish();
+    }
+  map.finish();
+  problems.raise();
+  return out;
+}
+
+std::string model_of(const MeasuredRun& run, const std::vector<NetworkMeant>& meant) {
+  for (const NetworkMeant& one : meant)
+    if (one.system == run.system && one.name == run.model) return one.model;
+  return run.model;
+}
+
+/// What a run says, over what the command line says, over defaults.
+Options options_of(const MeasuredRun& run, Options options) {
+  const auto known = Options::configuration_keys();
+  for (const auto& [key, value] : run.options) {
+    const bool idle = value == "0" || value == "none" || value == "off" || value == "1";
+    if (std::ranges::find(known, key) != known.end())
+      options.set(key, value);
+    else if (!idle)
+      throw UsageError(fmt::format("`{}` {} cannot be projected", key, value), "leave the run out");
+  }
+  options.set("strategy", run.strategy);
+  options.set("batch", run.batch);
+  if (!run.grid.empty()) options.set("grid", run.grid);
+  options.set("gpus", fmt::format("{}", run.gpus));
+  return options;
+}
+
+/// The column that a mistake in a run is most likely in, by the words of the message.
+std::string column_of(const std::string& message, const MeasuredRun& run) {
+  if (message.find("no model") != message.npos) return "model";
+  if (message.find("no system") != message.npos) return "system";
+  if (message.find("no framework") != message.npos) return "framework";
+  if (message.find("grid") != message.npos) return "grid";
+  if (message.find("batch") != message.npos) return "batch";
+  if (message.find("strategy") != message.npos || message.find(run.strategy) != message.npos)
+    return "strategy";
+  if (message.find("GPUs") != message.npos) return "gpus";
+  for (const auto& [key, value] : run.options)
+    if (message.find(key) != message.npos) {
+      std::string column = key;
+      std::ranges::replace(column, '-', '_');
+      return column;
+    }
+  return "model";
+}
+
+}  // namespace
+
+Projection RunAsked::project() const {
+  const Projection* best = nullptr;
+  const std::vector<Projection> all = ask->sweep();
+  for (const Projection& p : all)
+    if (p.cost && (!best || p.iteration() < best->iteration())) best = &p;
+  if (best) return *best;
+  const Limit* broken = nullptr;
+  for (const Projection& p : all)
+    for (const Limit& limit : p.limits.all())
+      if (!limit.holds() && !broken) broken = &limit;
+  throw UsageError(fmt::format("`{}` on {} GPUs has no projection{}", run->strategy, run->gpus,
+                               broken ? fmt::format(": {} breaks {}", broken->value, broken->rule) : ""),
+                   "leave the run out, or correct its strategy, grid or batch");
+}
+
+std::vector<RunAsked> ask_runs(const Catalog& catalog, const Options& options, const MeasuredRuns& runs) {
+  std::vector<ProfileSpec> profiles;
+  for (const std::string& name : catalog.names("profiles"))
+    profiles.push_back(read_profile(catalog.find("profiles", name)));
+  const std::vector<NetworkMeant> meant = networks_meant(catalog);
+  std::vector<RunAsked> out;
+  for (const MeasuredRun& run : runs.runs) {
+    try {
+      Options asked = options_of(run, options);
+      const std::string system = options.get("on", run.system), model = model_of(run, meant);
+      const SystemSpec machine = catalog.system(system);
+      if (!asked.has("framework") && !machine.framework.empty()) asked.set("framework", machine.framework);
+      if (run.grid.empty())
+        if (const std::string grid =
+                natural_grid(read_strategy(run.strategy), run.gpus, machine.levels.front().size);
+            !grid.empty())
+          asked.set("grid", grid);
+      if (!asked.has("profile"))
+        asked.set("profile",
+                  matching_profile(profiles, model, machine.device.name, read_training(catalog, asked)));
+      asked.set("grids", "all");
+      out.push_back({.run = &run,
+                     .ask = read_ask(catalog, asked, model, system),
+                     .framework = asked.get("framework", "ideal"),
+                     .model = model});
+    } catch (const UsageError& error) {
+      const Spot spot = runs.spot(run, column_of(error.what(), run));
+      throw SpecError(runs.source.file, runs.source.text, {{spot, error.what(), error.help()}});
+    }
+  }
+  return out;
+}
+
+Judged judge(const RunAsked& asked) {
+  const MeasuredRun& run = *asked.run;
+  const Projection p = asked.project();
+  Judged out{.model = run.model,
+             .system = run.system,
+             .strategy = run.strategy,
+             .gpus = run.gpus,
+             .batch = p.batch,
+             .measured = run.iteration,
+             .projected = p.iteration()};
+  if (run.compute) out.compute = {run.compute->base(), p.cost->compute().base()};
+  if (run.communication)
+    out.communication = {run.communication->base(), p.cost->exposed_communication().base()};
+  if (run.memory) out.memory = {run.memory->base(), p.cost->memory.total().base()};
+  return out;
+}
+
+}  // namespace paradl

@@ -1,0 +1,140 @@
+#include "paradl/cost/accuracy.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace paradl {
+namespace {
+
+template <class Name>
+std::vector<Tally> grouped(const std::vector<Judged>& runs, Name name) {
+  std::vector<std::string> names;
+  for (const Judged& run : runs)
+    if (std::ranges::find(names, name(run)) == names.end()) names.push_back(name(run));
+  std::vector<Tally> out;
+  for (const std::string& one : names) {
+    std::vector<Judged> members;
+    std::ranges::copy_if(runs, std::back_inserter(members),
+                         [&](const Judged& run) { return name(run) == one; });
+    out.push_back(tally(members, one));
+  }
+  return out;
+}
+
+double per_sample(const Judged& run, Seconds time) { return time.base() / run.batch; }
+
+/// Student's t for a new value, nine in ten of them within: by degrees of freedom.
+double t_of(std::size_t freedom) {
+  constexpr double table[] = {6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81};
+  if (freedom == 0) return table[0];
+  return freedom <= std::size(table) ? table[freedom - 1] : 1.645 + 1.6 / double(freedom);
+}
+
+double log_error(const Judged& run) { return std::log(run.measured / run.projected); }
+
+double mean_square(const std::vector<Judged>& runs) {
+  double sum = 0;
+  for (const Judged& run : runs) sum += log_error(run) * log_error(run);
+  return runs.empty() ? 0 : sum / double(runs.size());
+}
+
+/// A few runs that happen to lie close say little: the error of all strategies together counts as `borrowed`
+/// runs more. Around their mean where that stands out, as at large scale; else around the projection.
+RecordedError recorded(const std::vector<Judged>& runs, const std::vector<Judged>& all, RecordedError about) {
+  constexpr double borrowed = 5;
+  const auto n = double(runs.size());
+  double mean = 0;
+  for (const Judged& run : runs) mean += log_error(run) / n;
+  const double square = (n * mean_square(runs) + borrowed * mean_square(all)) / (n + borrowed);
+  const double reach = t_of(runs.size() + std::size_t(borrowed)) * std::sqrt(square);
+  const double bias = std::abs(mean) > reach / 2 ? mean : 0;
+  about.runs = int(runs.size());
+  about.mean_accuracy = tally(runs, "").mean;
+  about.low = std::min(1.0, std::exp(bias - reach));
+  about.high = std::max(1.0, std::exp(bias + reach));
+  return about;
+}
+
+}  // namespace
+
+double Judged::accuracy() const { return std::max(0.0, 1 - std::abs(error())); }
+
+std::optional<Seconds> Judged::unexplained() const {
+  if (!compute || !communication) return {};
+  return gap() - Seconds{compute->gap()} - Seconds{communication->gap()};
+}
+
+Tally tally(const std::vector<Judged>& runs, std::string name) {
+  Tally out{.name = std::move(name), .n = runs.size()};
+  if (runs.empty()) return out;
+  std::vector<double> all;
+  for (const Judged& run : runs) all.push_back(run.accuracy());
+  std::ranges::sort(all);
+  for (const double a : all) out.mean += a / double(all.size());
+  const std::size_t half = all.size() / 2;
+  out.median = all.size() % 2 ? all[half] : (all[half - 1] + all[half]) / 2;
+  out.worst = all.front();
+  return out;
+}
+
+std::vector<Tally> by_strategy(const std::vector<Judged>& runs) {
+  return grouped(runs, [](const Judged& run) { return run.strategy; });
+}
+
+std::vector<Tally> by_model(const std::vector<Judged>& runs) {
+  return grouped(runs, [](const Judged& run) { return run.model; });
+}
+
+std::vector<Tally> by_gpus(const std::vector<Judged>& runs) {
+  std::vector<Judged> sorted = runs;
+  std::ranges::stable_sort(sorted, {}, &Judged::gpus);
+  return grouped(sorted, [](const Judged& run) { return fmt::format("{}", run.gpus); });
+}
+
+std::vector<RecordedError> record_errors(const std::vector<Judged>& runs,
+                                         const std::vector<ParameterLevel>& levels) {
+  std::vector<ParameterLevel> known;
+  for (const ParameterLevel& level : levels)
+    if (std::ranges::find(known, level) == known.end()) known.push_back(level);
+  std::vector<RecordedError> out;
+  for (const ParameterLevel& level : known)
+    for (const Tally& strategy : by_strategy(runs))
+      for (const bool large : {false, true}) {
+        std::vector<Judged> members, all;
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+          if (levels[i] != level || (runs[i].gpus >= large_scale) != large) continue;
+          all.push_back(runs[i]);
+          if (runs[i].strategy == strategy.name) members.push_back(runs[i]);
+        }
+        RecordedError about{.level = level, .strategy = strategy.name};
+        (large ? about.from : about.below) = large_scale;
+        if (!members.empty()) out.push_back(recorded(members, all, about));
+      }
+  return out;
+}
+
+Ranking ranking(const std::vector<Judged>& runs) {
+  Ranking out;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    for (std::size_t j = i + 1; j < runs.size(); ++j) {
+      const Judged &a = runs[i], &b = runs[j];
+      if (a.model != b.model || a.system != b.system || a.gpus != b.gpus || a.strategy == b.strategy)
+        continue;
+      const double measured = per_sample(a, a.measured) / per_sample(b, b.measured);
+      if (std::max(measured, 1 / measured) <= 1 + clear_difference) continue;
+      const double projected = per_sample(a, a.projected) / per_sample(b, b.projected);
+      ++out.pairs;
+      if ((measured < 1) == (projected < 1)) {
+        ++out.agree;
+      } else {
+        const Judged &fast = measured < 1 ? a : b, &slow = measured < 1 ? b : a;
+        out.wrong.push_back(
+            fmt::format("{}, {} GPUs: {} was faster than {}", a.model, a.gpus, fast.strategy, slow.strategy));
+      }
+    }
+  return out;
+}
+
+}  // namespace paradl

@@ -1,0 +1,125 @@
+// What a framework adds to what a strategy needs: each term is off by default (spec/framework_spec.hpp).
+#include <algorithm>
+
+#include "paradl/cost/price.hpp"
+#include "paradl/mesh/measured_cost.hpp"
+
+namespace paradl {
+namespace {
+
+/// A large message's link: gradients travel in one buffer.
+constexpr Bytes large{1e8};
+
+/// Bytes that one PE copies between its GPU and its host for each byte of a collective's buffer.
+double copied(Collective operation, double p) {
+  switch (operation) {
+    case Collective::allgather:       // its share out, the whole in
+    case Collective::reduce_scatter:  // the whole out, its share in
+      return 1 + 1 / p;
+    case Collective::allreduce:
+    case Collective::all_to_all:
+    case Collective::point_to_point:
+      return 2;
+  }
+  return 0;
+}
+
+bool is_window_wider_than_one(const Layer& layer) {
+  return traits(layer.op).window && std::ranges::any_of(layer.kernel, [](double k) { return k > 1; });
+}
+
+/// Arrays of weights that are sent one by one.
+double tensors(const Layer& layer) {
+  const double beside = layer.bias ? 1 : 0;  // a norm's factors and addends, a product's biases
+  if (!(layer.weights > 0)) return 0;
+  return layer.tied < 0 ? 1 + beside : beside;
+}
+
+}  // namespace
+
+MessageCost Pricer::axis_cost(Collective operation, const Axis& axis, const Path& path) {
+  const Training& training = setting_.training;
+  if (axis.strategy->input == Placement::split_space && training.framework.halos == Transport::host) {
+    Path staged = path;
+    for (int k = 0; k < staged.hops; ++k) {
+      Hop& hop = staged.hop[std::size_t(k)];
+      hop.link = staged_message(setting_.machine, hop.link);
+      hop.phi = 1;  // the measured rate is that of all GPUs of a node at once
+    }
+    return {cost(operation, staged)};
+  }
+  MessageCost out = cost_of(operation, path);
+  if (training.transport == Transport::host && path.size() > 1)
+    out.copies = copied(operation, path.size()) * staged_copy(setting_.machine);
+  return out;
+}
+
+MessageCost Pricer::gradient_cost(const Path& path) {
+  MessageCost out = cost_of(Collective::allreduce, path);
+  if (path.size() <= 1) return out;
+  out.copies = setting_.training.framework.packing;
+  if (setting_.training.transport == Transport::host)
+    out.copies += copied(Collective::allreduce, path.size()) * staged_copy(setting_.machine);
+  return out;
+}
+
+bool Pricer::through_leaders(const Mesh& mesh) const {
+  return setting_.training.framework.hybrid_gradients == GradientRoute::leader && mesh.axes > 1;
+}
+
+/// Everything that a node has is reduced to its leader, summed around a ring of leaders and broadcast:
+/// 2 W/B_node + 2(n-1)(alpha + W/n beta), where W counts every different gradient in the node. One leader
+/// drives one port.
+MessageCost Pricer::leader_cost(const Layout::Gradients& kind, const Path& path, const Mesh& mesh) const {
+  const Training& training = setting_.training;
+  const double per_node = setting_.machine.gpus_per_node();
+  double members = 1, different = 1, stride = 1;  // of the group, and of parts of the weights, in one node
+  for (int a = mesh.axes - 1; a >= 0; --a) {
+    const AxisSet bit = axis_bit(a);
+    const double here = std::clamp(per_node / stride, 1.0, double(mesh.axis[std::size_t(a)].parts.total));
+    if (kind.summed & bit)
+      members *= here;
+    else if (!(kind.alike & bit))
+      different *= here;
+    stride *= mesh.axis[std::size_t(a)].parts.total;
+  }
+  const double n = std::max(1.0, path.size() / members);
+  if (path.size() <= 1) return {};
+  const Path measured = measured_path(Collective::allreduce, path, setting_.machine, large);
+  Link between = measured.outermost().link;
+  if (training.transport == Transport::host) between = staged_message(setting_.machine, between);
+  Path node;
+  node.hops = 1;
+  node.hop[0] = {.size = 2, .link = setting_.machine.levels.front().link};
+  const Link within = measured_path(Collective::allreduce, node, setting_.machine, large).hop[0].link;
+  const Linear sum{2 * (n - 1) * between.alpha, 2 * within.beta + 2 * (n - 1) / n * between.beta};
+  return {{sum.fixed, different * sum.per_byte}, nullptr, different * training.framework.packing};
+}
+
+Seconds Pricer::packing_of(const Layout& layout) const {
+  const FrameworkTerms& framework = setting_.training.framework;
+  const Seconds each = leaders_ ? framework.leader_tensor : framework.tensor;
+  if (!(each > Seconds{})) return {};
+  double sent = 0;
+  for (const Cell& cell : layout.cells)
+    if (cell.summed && parts_[cell.summed] > 1)
+      sent += cell.count * tensors(setting_.work.layers[std::size_t(cell.layer)]);
+  return sent * each;
+}
+
+/// One third of what a split layer costs is shown as forward, as of measured totals.
+void Pricer::add_framework(const Cell& cell, CellCost& cost) const {
+  const FrameworkTerms& framework = setting_.training.framework;
+  const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
+  const bool by_channels = traits(layer.op).product && parts_[cell.weights] > 1;
+  const bool by_space = cell.halo_axis >= 0 && is_window_wider_than_one(layer);
+  if (by_channels || by_space) {
+    cost.forward += framework.split_layer / 3;
+    cost.backward += 2 * framework.split_layer / 3;
+  }
+  if (is_view(layer.op)) return;
+  cost.forward = std::max(cost.forward, framework.launch);
+  cost.backward = std::max(cost.backward, framework.launch);
+}
+
+}  // namespace paradl

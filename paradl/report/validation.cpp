@@ -1,0 +1,174 @@
+#include "paradl/report/validation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "paradl/core/format.hpp"
+#include "paradl/report/json.hpp"
+
+namespace paradl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Value gap(const std::optional<Judged::Part>& part) { return part ? Value{part->gap()} : Value{}; }
+
+Table tally_table(const std::string& title, const std::vector<Tally>& tallies) {
+  Table table{.columns = {{"name", title, Holds::text, 9},
+                          {"runs", "runs", Holds::count, 8},
+                          {"mean", "mean", Holds::share, 7},
+                          {"median", "median", Holds::share, 6},
+                          {"worst", "worst", Holds::share, 5}}};
+  for (const Tally& t : tallies)
+    table.rows.push_back({.values = {t.name, double(t.n), t.mean, t.median, t.worst}});
+  return table;
+}
+
+/// Where the gaps are, on average and in percent of the measured time.
+std::string attribution_text(const std::vector<Judged>& runs) {
+  double n = 0, compute = 0, communication = 0, unexplained = 0;
+  for (const Judged& run : runs) {
+    if (!run.unexplained()) continue;
+    ++n;
+    compute += run.compute->gap() / run.measured.base();
+    communication += run.communication->gap() / run.measured.base();
+    unexplained += *run.unexplained() / run.measured;
+  }
+  std::string out;
+  if (n > 0)
+    out += fmt::format(
+        "Gap (projected less measured, over the measured iteration; mean of {} runs): computation {:+.1f} %, "
+        "communication {:+.1f} %, unexplained {:+.1f} %.\n",
+        n, 100 * compute / n, 100 * communication / n, 100 * unexplained / n);
+  double with_memory = 0, memory = 0;
+  for (const Judged& run : runs)
+    if (run.memory) ++with_memory, memory += run.memory->gap() / run.memory->measured;
+  if (with_memory > 0)
+    out += fmt::format("Memory: {:+.1f} % of what was measured, mean of {} runs.\n",
+                       100 * memory / with_memory, with_memory);
+  return out;
+}
+
+Json number(const std::optional<Judged::Part>& part) {
+  return part ? Json{{"measured", part->measured}, {"projected", part->projected}} : Json();
+}
+
+Json row_json(const MeasuredRun& run, const Judged& judged) {
+  Json out{
+      {"model", run.model}, {"system", run.system}, {"strategy", run.strategy},           {"grid", run.grid},
+      {"gpus", run.gpus},   {"batch", run.batch},   {"iteration_s", run.iteration.base()}};
+  if (run.compute) out["compute_s"] = run.compute->base();
+  if (run.communication) out["communication_s"] = run.communication->base();
+  if (run.memory) out["memory_bytes"] = run.memory->base();
+  for (const auto& [key, value] : run.options) {
+    std::string column = key;
+    std::ranges::replace(column, '-', '_');
+    out[column] = value;
+  }
+  if (!run.source.empty()) out["source"] = run.source;
+  if (!run.notes.empty()) out["notes"] = run.notes;
+  out["projected_s"] = judged.projected.base();
+  out["accuracy"] = judged.accuracy();
+  Json parts = Json::object();
+  if (judged.compute) parts["compute_s"] = number(judged.compute);
+  if (judged.communication) parts["communication_s"] = number(judged.communication);
+  if (judged.memory) parts["memory_bytes"] = number(judged.memory);
+  if (judged.unexplained()) parts["unexplained_s"] = judged.unexplained()->base();
+  if (!parts.empty()) out["parts"] = parts;
+  return out;
+}
+
+Json tallies_json(const std::vector<Tally>& tallies) {
+  Json out = Json::object();
+  for (const Tally& t : tallies)
+    out[t.name] = {{"mean", t.mean}, {"n", t.n}, {"median", t.median}, {"worst", t.worst}};
+  return out;
+}
+
+}  // namespace
+
+Table validation_table(const Validation& validation) {
+  Table table{.columns = {{"model", "model", Holds::text, 9},
+                          {"strategy", "strategy", Holds::text, 9},
+                          {"gpus", "gpus", Holds::count, 9},
+                          {"batch", "batch", Holds::shape, 4},
+                          {"measured", "measured", Holds::seconds, 8},
+                          {"projected", "projected", Holds::seconds, 8},
+                          {"accuracy", "accuracy", Holds::share, 8},
+                          {"compute_gap", "compute gap", Holds::seconds, 3},
+                          {"communication_gap", "comm gap", Holds::seconds, 3},
+                          {"unexplained", "unexplained", Holds::seconds, 2},
+                          {"transport", "transport", Holds::text, 1}}};
+  for (std::size_t i = 0; i < validation.judged.size(); ++i) {
+    const Judged& run = validation.judged[i];
+    const auto& options = validation.runs[i].options;
+    const auto transport = options.find("transport");
+    table.rows.push_back(
+        {.values = {run.model, run.strategy, double(run.gpus), validation.runs[i].batch, run.measured.base(),
+                    run.projected.base(), run.accuracy(), gap(run.compute), gap(run.communication),
+                    run.unexplained() && std::abs(run.unexplained()->base()) > 1e-3 * run.measured.base()
+                        ? Value{run.unexplained()->base()}
+                        : Value{},
+                    transport != options.end() && transport->second == "host" ? Value{transport->second}
+                                                                              : Value{}}});
+  }
+  return without_empty_columns(std::move(table), {"model", "strategy", "gpus", "accuracy"});
+}
+
+std::string validation_text(const Validation& validation, const Style& style) {
+  const std::vector<Judged>& runs = validation.judged;
+  const Tally all = tally(runs, "");
+  const auto worst = std::ranges::min_element(runs, {}, &Judged::accuracy);
+  std::string out = fmt::format(
+      "Accuracy (1 - |projected - measured| / measured): mean {:.1f} %, median {:.1f} %, worst {:.1f} % ({} "
+      "{}, {} "
+      "GPUs), {} runs.\n\n",
+      100 * all.mean, 100 * all.median, 100 * all.worst, worst->model, worst->strategy, worst->gpus, all.n);
+  out += to_text(validation_table(validation), style).text;
+  out += "\n" + to_text(tally_table("strategy", by_strategy(runs)), style).text;
+  out += "\n" + to_text(tally_table("model", by_model(runs)), style).text;
+  out += "\n" + to_text(tally_table("gpus", by_gpus(runs)), style).text + "\n";
+  if (const Ranking order = ranking(runs); order.pairs > 0) {
+    out += fmt::format(
+        "Ranking: {} of {} pairs of strategies that differ by more than {:.0f} % are ordered as measured.\n",
+        order.agree, order.pairs, 100 * clear_difference);
+    for (const std::string& wrong : order.wrong) out += fmt::format("  not {}\n", wrong);
+  }
+  out += attribution_text(runs);
+  return out + fmt::format("Based on {}.\n", fmt::join(validation.bases, "; "));
+}
+
+std::string validation_json(const Validation& validation) {
+  const std::vector<Judged>& runs = validation.judged;
+  Json out = json_header("paradl.validation/1", validation.command, validation.inputs);
+  out["results"] = Json::array();
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    out["results"].push_back(row_json(validation.runs[i], runs[i]));
+  const Tally all = tally(runs, "");
+  const Ranking order = ranking(runs);
+  out["summary"] = {{"mean", all.mean},
+                    {"median", all.median},
+                    {"worst", all.worst},
+                    {"n", all.n},
+                    {"by_strategy", tallies_json(by_strategy(runs))},
+                    {"by_model", tallies_json(by_model(runs))},
+                    {"by_gpus", tallies_json(by_gpus(runs))},
+                    {"ranking", {{"pairs", order.pairs}, {"agree", order.agree}, {"wrong", order.wrong}}},
+                    {"based_on", validation.bases}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string validation_lines(const Validation& validation) {
+  std::string out;
+  for (std::size_t i = 0; i < validation.judged.size(); ++i)
+    out += row_json(validation.runs[i], validation.judged[i])
+               .dump(-1, ' ', false, Json::error_handler_t::replace) +
+           "\n";
+  return out;
+}
+
+}  // namespace paradl

@@ -1,0 +1,198 @@
+#include "paradl/report/validation_picture.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "paradl/core/format.hpp"
+
+namespace paradl {
+namespace {
+
+constexpr double side = 360, left = 70, top = 56, between = 90, legend_line = 20;
+constexpr double band = 0.1;  // shown around what would be right
+
+// Okabe and Ito's colours: told apart by people who do not see red or green; shapes say the same in grey.
+constexpr std::array<std::string_view, 7> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                                  "#b58900", "#56b4e9", "#7f7f7f"};
+
+constexpr std::string_view style =
+    "<style>text{font:12px system-ui,sans-serif;fill:#4a4f57}.head{font-weight:600;font-size:14px}"
+    ".axis{stroke:#8a8f98;fill:none}.grid{stroke:#8a8f98;stroke-opacity:.22;fill:none}"
+    ".right{stroke:#8a8f98;stroke-dasharray:5 4;fill:none}.band{fill:#8a8f98;fill-opacity:.14}"
+    "@media(prefers-color-scheme:dark){text{fill:#c3c8d0}}</style>\n";
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    out += c == '&'   ? std::string("&amp;")
+           : c == '<' ? std::string("&lt;")
+           : c == '>' ? std::string("&gt;")
+           : c == '"' ? std::string("&quot;")
+                      : std::string(1, c);
+  return out;
+}
+
+/// A shape around a place, by the number of its strategy; `said` appears when one points at it.
+std::string mark(std::size_t kind, double x, double y, const std::string& said) {
+  const std::string_view colour = colours[kind % colours.size()];
+  constexpr double r = 5;
+  std::string shape;
+  switch (kind % 5) {
+    case 0:
+      shape = fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"", x, y, r);
+      break;
+    case 1:
+      shape = fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\"", x - r + 0.5,
+                          y - r + 0.5, 2 * r - 1, 2 * r - 1);
+      break;
+    case 2:
+      shape = fmt::format("<path d=\"M{:.1f} {:.1f}l{} {}h{}z\"", x, y - r - 1, r + 1, 2 * r, -2 * (r + 1));
+      break;
+    case 3:
+      shape = fmt::format("<path d=\"M{:.1f} {:.1f}l{} {}l{} {}l{} {}z\"", x, y - r - 1, r + 1, r + 1, -r - 1,
+                          r + 1, -r - 1, -r - 1);
+      break;
+    default:
+      shape = fmt::format("<path d=\"M{:.1f} {:.1f}l{} {}h{}z\"", x, y + r + 1, r + 1, -2 * r, -2 * (r + 1));
+  }
+  return fmt::format("{} fill=\"{}\" fill-opacity=\".8\"><title>{}</title>{}\n", shape, colour, escaped(said),
+                     kind % 5 == 0   ? "</circle>"
+                     : kind % 5 == 1 ? "</rect>"
+                                     : "</path>");
+}
+
+std::string words(double x, double y, std::string_view anchor, std::string_view text,
+                  std::string_view kind = "") {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor,
+                     kind.empty() ? "" : fmt::format(" class=\"{}\"", kind), escaped(text));
+}
+
+std::string line(std::string_view kind, double x1, double y1, double x2, double y2) {
+  return fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", kind, x1, y1, x2, y2);
+}
+
+/// 1, 2, 5, 10, ... within bounds.
+std::vector<double> round_numbers(double least, double most) {
+  std::vector<double> out;
+  for (double decade = std::pow(10, std::floor(std::log10(least))); decade <= most; decade *= 10)
+    for (const double step : {1.0, 2.0, 5.0})
+      if (decade * step >= least && decade * step <= most) out.push_back(decade * step);
+  return out;
+}
+
+std::string said_of(const Judged& run) {
+  return fmt::format("{} {}, {} GPUs: measured {}, projected {} ({:+.0f} %)", run.model, run.strategy,
+                     run.gpus, text(run.measured), text(run.projected), 100 * run.error());
+}
+
+std::size_t kind_of(const std::vector<std::string>& strategies, const Judged& run) {
+  return std::size_t(std::ranges::find(strategies, run.strategy) - strategies.begin());
+}
+
+std::string scatter(const std::vector<Judged>& runs, const std::vector<std::string>& strategies) {
+  double least = runs.front().measured.base(), most = least;
+  for (const Judged& run : runs) {
+    least = std::min({least, run.measured.base(), run.projected.base()});
+    most = std::max({most, run.measured.base(), run.projected.base()});
+  }
+  least /= 1.25, most *= 1.25;
+  const auto along = [&](double value) { return side * std::log(value / least) / std::log(most / least); };
+  const auto x = [&](double value) { return left + along(value); };
+  const auto y = [&](double value) { return top + side - along(value); };
+  std::string out = words(left, top - 14, "start", "Projected against measured iteration", "head");
+  const double off = along(least * (1 + band));
+  out += fmt::format(
+      "<clipPath id=\"plot\"><rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{2}\"/></clipPath>\n", left,
+      top, side);
+  out += fmt::format(
+      "<g clip-path=\"url(#plot)\"><path class=\"band\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}V{:.1f}L{:.1f} "
+      "{:.1f}z\"/></g>\n",
+      left, top + side - off, left + side, top - off, top + off, left, top + side + off);
+  out += line("right", left, top + side, left + side, top);
+  for (const double tick : round_numbers(least, most)) {
+    out +=
+        line("grid", x(tick), top, x(tick), top + side) + line("grid", left, y(tick), left + side, y(tick));
+    out += words(x(tick), top + side + 18, "middle", fmt::format("{:g}", tick));
+    out += words(left - 8, y(tick) + 4, "end", fmt::format("{:g}", tick));
+  }
+  out += fmt::format("<rect class=\"axis\" x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{2}\"/>\n", left, top,
+                     side);
+  out += words(left + side / 2, top + side + 40, "middle", "measured, s");
+  out += fmt::format(
+      "<text x=\"{0:.0f}\" y=\"{1:.0f}\" text-anchor=\"middle\" transform=\"rotate(-90 {0:.0f} "
+      "{1:.0f})\">projected, s</text>\n",
+      left - 48, top + side / 2);
+  for (const Judged& run : runs)
+    out += mark(kind_of(strategies, run), x(run.measured.base()), y(run.projected.base()), said_of(run));
+  return out;
+}
+
+std::string errors(const std::vector<Judged>& runs, const std::vector<std::string>& strategies,
+                   double start) {
+  double least = runs.front().gpus, most = least, reach = 0.2;
+  for (const Judged& run : runs) {
+    least = std::min(least, double(run.gpus)), most = std::max(most, double(run.gpus));
+    reach = std::max(reach, std::abs(run.error()));
+  }
+  reach = std::ceil(reach * 5) / 5;
+  const double octaves = std::max(1.0, std::log2(most / least));
+  const auto x = [&](double gpus) { return start + 16 + (side - 32) * std::log2(gpus / least) / octaves; };
+  const auto y = [&](double error) { return top + side / 2 * (1 - error / reach); };
+  std::string out = words(start, top - 14, "start", "Error over GPUs (+: projected too slow)", "head");
+  out += fmt::format("<rect class=\"band\" x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\"/>\n", start,
+                     y(band), side, y(-band) - y(band));
+  for (double tick = -reach; tick <= reach + 1e-9; tick += 0.2) {
+    out += line(std::abs(tick) < 1e-9 ? "right" : "grid", start, y(tick), start + side, y(tick));
+    out += words(start - 8, y(tick) + 4, "end",
+                 fmt::format("{:+.0f} %", std::abs(tick) < 1e-9 ? 0.0 : 100 * tick));
+  }
+  double last = -1e9;
+  std::vector<int> sizes;
+  for (const Judged& run : runs) sizes.push_back(run.gpus);
+  std::ranges::sort(sizes);
+  for (const int gpus : sizes)
+    if (x(gpus) - last > 28) {
+      last = x(gpus);
+      out += words(last, top + side + 18, "middle", fmt::format("{}", gpus));
+    }
+  out += fmt::format("<rect class=\"axis\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", start, top,
+                     side, side);
+  out += words(start + side / 2, top + side + 40, "middle", "GPUs");
+  for (const Judged& run : runs) {
+    // Strategies stand a little aside of each other, so that none hides another.
+    const double aside = 3.0 * (double(kind_of(strategies, run)) - double(strategies.size() - 1) / 2);
+    out += mark(kind_of(strategies, run), x(run.gpus) + aside, y(run.error()), said_of(run));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string validation_svg(const std::vector<Judged>& runs) {
+  std::vector<std::string> strategies;
+  for (const Tally& t : by_strategy(runs)) strategies.push_back(t.name);
+  const double start = left + side + between, width = start + side + 30;
+  const double height = top + side + 62 + legend_line;
+  const Tally all = tally(runs, "");
+  const std::string title = fmt::format("Projected and measured iterations of {} runs", all.n);
+  const std::string finding = fmt::format("Mean accuracy {:.1f} %, median {:.1f} %, worst {:.1f} %.",
+                                          100 * all.mean, 100 * all.median, 100 * all.worst);
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+      "style=\"max-width:100%;height:auto\" role=\"img\">\n<title>{2}</title>\n<desc>{3}</desc>\n{4}",
+      width, height, title, finding, style);
+  out += words(left, 22, "start", title + ". " + finding);
+  out += scatter(runs, strategies) + errors(runs, strategies, start);
+  double x = left;
+  for (std::size_t i = 0; i < strategies.size(); ++i) {
+    out += mark(i, x, height - 14, strategies[i]) + words(x + 12, height - 10, "start", strategies[i]);
+    x += 40 + 7.0 * double(strategies[i].size());
+  }
+  out += words(width - 30, height - 10, "end", "grey: within 10 %");
+  return out + "</svg>\n";
+}
+
+}  // namespace paradl

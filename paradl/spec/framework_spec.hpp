@@ -1,0 +1,50 @@
+#pragma once
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "paradl/core/quantity.hpp"
+#include "paradl/spec/document.hpp"
+#include "paradl/spec/precision.hpp"
+
+namespace paradl {
+
+/// How the sum of gradients travels, where it is not one ring for each group of PEs that share weights.
+enum class GradientRoute { rings, leader };
+inline constexpr std::array<std::string_view, 2> gradient_route_names{"rings", "leader"};
+
+/// Along which way exchanges leave a GPU.
+enum class Transport { gpu, host };
+inline constexpr std::array<std::string_view, 2> transport_names{"gpu", "host"};
+
+/// What a framework does differently from the ideal, each as a term of its own. The defaults are the ideal.
+struct FrameworkTerms {
+  bool convolutions_only = false;  // filter and channel split convolutions; the rest runs whole on every PE
+  bool gathers_reduce = false;     // the backward pass of an allgather is a reduce-scatter
+  bool one_extent = false;         // spatial cuts along the first extent only
+  bool equal_stages = false;       // stages have as many blocks each, whatever those take
+  bool flat_rings = false;         // one ring through all GPUs of a group, in place of one on every level
+  GradientRoute hybrid_gradients = GradientRoute::rings;  // of strategies with several axes
+  Transport halos = Transport::gpu;                       // of everything that a spatial axis exchanges
+
+  Seconds split_layer;     // slices, copies and small kernels of one split layer, forward and backward
+  Seconds tensor;          // to pack one weight tensor's gradient, scale and unpack it
+  Seconds leader_tensor;   // the same where a leader sends for its node
+  SecondsPerByte packing;  // and for each byte of gradients
+  Seconds launch;          // of the host for one pass of one layer: none is shorter
+};
+
+/// A framework as written: frameworks/*.yaml.
+struct FrameworkSpec {
+  SourceText source;
+  std::string name, summary, origin;
+  // What it takes where nobody says otherwise.
+  std::optional<std::string> precision, optimizer, overlap, reduction;
+  FrameworkTerms terms;
+};
+
+/// Reads a framework. SpecError lists what is wrong with the file.
+FrameworkSpec read_framework(SourceText source);
+
+}  // namespace paradl

@@ -1,0 +1,201 @@
+#include "paradl/spec/measured_runs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "paradl/core/text.hpp"
+
+namespace paradl {
+namespace {
+
+constexpr std::array<std::string_view, 7> required{"model", "system", "strategy",   "grid",
+                                                   "gpus",  "batch",  "iteration_s"};
+// How a run was trained: columns that are options of the same name.
+constexpr std::array<std::string_view, 9> trained{"micro_batches", "schedule",  "optimizer",
+                                                  "precision",     "recompute", "sequence_parallel",
+                                                  "zero",          "framework", "transport"};
+constexpr std::array<std::string_view, 5> others{"compute_s", "communication_s", "memory_bytes", "source",
+                                                 "notes"};
+
+struct Field {
+  std::string text;
+  int column = 1, width = 1;  // where it stands in its line
+};
+
+/// RFC 4180 on one line: fields in quotes may hold commas, and doubled quotes.
+std::vector<Field> fields_of(std::string_view line) {
+  std::vector<Field> out;
+  for (std::size_t at = 0;;) {
+    Field field{.text = {}, .column = int(at) + 1};
+    if (at < line.size() && line[at] == '"') {
+      for (++at; at < line.size(); ++at) {
+        if (line[at] != '"') {
+          field.text += line[at];
+        } else if (at + 1 < line.size() && line[at + 1] == '"') {
+          field.text += line[at++];
+        } else {
+          ++at;
+          break;
+        }
+      }
+    }
+    const std::size_t end = std::min(line.find(',', at), line.size());
+    field.text += line.substr(at, end - at);
+    field.width = std::max(1, int(end) - field.column + 1);
+    while (!field.text.empty() && field.text.back() == ' ') field.text.pop_back();
+    field.text.erase(0, std::min(field.text.find_first_not_of(' '), field.text.size()));
+    out.push_back(std::move(field));
+    if (end == line.size()) return out;
+    at = end + 1;
+  }
+}
+
+std::string_view without_return(std::string_view line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+std::optional<double> number(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return {};
+  return value;
+}
+
+/// The cells of one line by their column, with what is wrong in them.
+class Cells {
+ public:
+  Cells(const std::vector<std::string>& header, std::vector<Field> fields, int line, Problems& problems)
+      : header_(header), fields_(std::move(fields)), line_(line), problems_(problems) {}
+
+  std::string text(std::string_view column) const {
+    const Field* field = find(column);
+    return field ? field->text : "";
+  }
+  std::string needed(std::string_view column) const {
+    const std::string word = text(column);
+    if (word.empty()) wrong(column, fmt::format("`{}` is empty", column), "every run needs it");
+    return word;
+  }
+  /// Above zero; nothing if the cell is empty.
+  std::optional<double> positive(std::string_view column, bool zero_too = false) const {
+    const std::string word = text(column);
+    if (word.empty()) return {};
+    const auto value = number(word);
+    if (!value) {
+      wrong(column, fmt::format("cannot read `{}` as a number", word),
+            "write digits, such as 0.225; units are in the column's name");
+    } else if (*value < 0 || (*value == 0 && !zero_too)) {
+      wrong(column, fmt::format("`{}` must be more than zero", column),
+            "leave out runs that were not measured");
+      return {};
+    }
+    return value;
+  }
+  void wrong(std::string_view column, const std::string& message, const std::string& help) const {
+    const Field* field = find(column);
+    problems_.add({.line = line_, .column = field ? field->column : 1, .width = field ? field->width : 1},
+                  message, help);
+  }
+
+ private:
+  const Field* find(std::string_view column) const {
+    const auto at = std::size_t(std::ranges::find(header_, column) - header_.begin());
+    return at < fields_.size() ? &fields_[at] : nullptr;
+  }
+  const std::vector<std::string>& header_;
+  std::vector<Field> fields_;
+  int line_;
+  Problems& problems_;
+};
+
+MeasuredRun read_run(const Cells& cells, int line) {
+  MeasuredRun run{.line = line,
+                  .model = cells.needed("model"),
+                  .system = cells.needed("system"),
+                  .strategy = cells.needed("strategy"),
+                  .grid = cells.text("grid"),
+                  .batch = cells.needed("batch")};
+  cells.needed("gpus");
+  cells.needed("iteration_s");
+  const double gpus = cells.positive("gpus").value_or(1);
+  if (gpus != std::floor(gpus) || gpus > 1e7) cells.wrong("gpus", "`gpus` must be a whole number", "");
+  run.gpus = int(std::min(gpus, 1e7));
+  run.iteration = Seconds{cells.positive("iteration_s").value_or(1)};
+  if (const auto time = cells.positive("compute_s", true)) run.compute = Seconds{*time};
+  if (const auto time = cells.positive("communication_s", true)) run.communication = Seconds{*time};
+  if (const auto bytes = cells.positive("memory_bytes")) run.memory = Bytes{*bytes};
+  for (const std::string_view column : trained)
+    if (const std::string word = cells.text(column); !word.empty()) {
+      std::string key(column);
+      std::ranges::replace(key, '_', '-');
+      run.options[key] = word;
+    }
+  run.source = cells.text("source");
+  run.notes = cells.text("notes");
+  return run;
+}
+
+std::vector<std::string> header_of(const std::vector<Field>& fields, Problems& problems, MeasuredRuns& out) {
+  std::vector<std::string> header;
+  for (const Field& field : fields) {
+    if (std::ranges::find(header, field.text) != header.end())
+      problems.add({.line = 1, .column = field.column, .width = field.width},
+                   fmt::format("two columns are called `{}`", field.text), "remove one of them");
+    const auto known = [&](const auto& names) { return std::ranges::find(names, field.text) != names.end(); };
+    if (!known(required) && !known(trained) && !known(others)) out.ignored.push_back(field.text);
+    header.push_back(field.text);
+  }
+  for (const std::string_view column : required)
+    if (std::ranges::find(header, column) == header.end() && column != "grid") {
+      const std::string near = did_you_mean(column, out.ignored);
+      problems.add({.line = 1, .column = 1, .width = 1}, fmt::format("there is no column `{}`", column),
+                   near.empty()
+                       ? fmt::format("the first line names the columns: {}", fmt::join(required, ","))
+                       : fmt::format("rename a column: {}", near));
+    }
+  return header;
+}
+
+}  // namespace
+
+Spot MeasuredRuns::spot(const MeasuredRun& run, const std::string& column) const {
+  const auto lines = split(source.text, '\n');
+  const auto header = fields_of(without_return(lines.front()));
+  const auto cells = fields_of(without_return(lines[std::size_t(run.line - 1)]));
+  for (std::size_t i = 0; i < std::min(header.size(), cells.size()); ++i)
+    if (header[i].text == column) return {run.line, cells[i].column, cells[i].width};
+  return {.line = run.line, .column = 1, .width = 1};
+}
+
+MeasuredRuns read_measured_runs(SourceText source) {
+  MeasuredRuns out{.source = std::move(source)};
+  if (out.source.text.starts_with("\xef\xbb\xbf")) out.source.text.erase(0, 3);  // as spreadsheets begin
+  Problems problems(out.source);
+  const auto lines = split(out.source.text, '\n');
+  const auto header = header_of(fields_of(without_return(lines.front())), problems, out);
+  problems.raise();
+  for (std::size_t i = 1; i < lines.size() && !problems.full(); ++i) {
+    const std::string_view line = without_return(lines[i]);
+    if (line.empty() || line.starts_with('#')) continue;
+    std::vector<Field> fields = fields_of(line);
+    const int number = int(i) + 1;
+    if (fields.size() > header.size())
+      problems.add({.line = number, .column = fields[header.size()].column, .width = 1},
+                   fmt::format("{} cells, but the first line names {} columns", fields.size(), header.size()),
+                   "put quotes around a text with commas");
+    out.runs.push_back(read_run(Cells(header, std::move(fields), number, problems), number));
+  }
+  if (out.runs.empty())
+    problems.add({.line = 1, .column = 1, .width = 1}, "there are no runs",
+                 "write one a line, below the first");
+  problems.raise();
+  return out;
+}
+
+}  // namespace paradl

@@ -1,0 +1,38 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "paradl/core/quantity.hpp"
+#include "paradl/spec/document.hpp"
+
+namespace paradl {
+
+/// One measured training run: a line of a CSV file.
+struct MeasuredRun {
+  int line = 0;
+  std::string model, system, strategy, grid, batch;
+  int gpus = 1;
+  Seconds iteration;
+  std::optional<Seconds> compute, communication;
+  std::optional<Bytes> memory;
+  /// How it was trained, under the names of the options: "micro-batches", "framework" ...; none is empty.
+  std::map<std::string, std::string> options;
+  std::string source, notes;
+
+  std::string panel() const { return model + " " + strategy; }  // what a figure shows as one curve
+};
+
+struct MeasuredRuns {
+  SourceText source;
+  std::vector<MeasuredRun> runs;
+  std::vector<std::string> ignored;  // columns that mean nothing here
+  /// Where a line's cell of that column stands; the line where it has none.
+  Spot spot(const MeasuredRun& run, const std::string& column) const;
+};
+
+/// Reads the CSV. SpecError lists missing columns and cells that cannot be.
+MeasuredRuns read_measured_runs(SourceText source);
+
+}  // namespace paradl

@@ -1,0 +1,85 @@
+// Accuracy and ranking by hand.
+#include "paradl/cost/accuracy.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/approx.hpp"
+
+namespace paradl::test {
+namespace {
+
+Judged run(const char* strategy, int gpus, double measured, double projected, double batch = 64) {
+  return {.model = "m",
+          .system = "s",
+          .strategy = strategy,
+          .gpus = gpus,
+          .batch = batch,
+          .measured = Seconds{measured},
+          .projected = Seconds{projected}};
+}
+
+}  // namespace
+
+TEST_CASE("accuracy is one less the relative error, and never below zero") {
+  CHECK(run("data", 4, 2.0, 1.5).accuracy() == approx(0.75));
+  CHECK(run("data", 4, 2.0, 2.5).accuracy() == approx(0.75));
+  CHECK(run("data", 4, 1.0, 3.0).accuracy() == 0);
+}
+
+TEST_CASE("tallies: mean, median, worst") {
+  const std::vector<Judged> runs{run("data", 4, 1, 0.9), run("data", 8, 1, 0.8), run("filter", 4, 1, 0.4)};
+  const Tally all = tally(runs, "all");
+  CHECK(all.mean == approx(0.7));
+  CHECK(all.median == approx(0.8));
+  CHECK(all.worst == approx(0.4));
+  REQUIRE(by_strategy(runs).size() == 2);
+  CHECK(by_strategy(runs)[0].mean == approx(0.85));
+  REQUIRE(by_gpus(runs).size() == 2);
+  CHECK(by_gpus(runs)[0].name == "4");
+  CHECK(by_gpus(runs)[0].n == 2);
+}
+
+TEST_CASE("strategies are ordered by time per sample, and near ties do not count") {
+  // Per sample: data 1/256, filter 1/64: data is faster, although its iteration takes as long.
+  const Judged data = run("data", 4, 1.0, 1.0, 256), filter = run("filter", 4, 1.0, 1.0, 64);
+  CHECK(ranking({data, filter}).pairs == 1);
+  CHECK(ranking({data, filter}).agree == 1);
+  CHECK(ranking({data, run("filter", 4, 1.0, 0.1, 64)}).agree == 0);  // projected to be the faster one
+  CHECK(ranking({data, run("spatial", 4, 1.05, 0.5, 256)}).pairs == 0);
+  CHECK(ranking({data, run("filter", 8, 1.0, 1.0, 64)}).pairs == 0);  // other GPUs
+}
+
+TEST_CASE("what neither computation nor communication explains is said") {
+  Judged one = run("data", 4, 1.0, 0.8);
+  CHECK_FALSE(one.unexplained());
+  one.compute = {0.5, 0.4};
+  one.communication = {0.3, 0.4};
+  CHECK(one.unexplained()->base() == approx(-0.2));  // -0.2 in all, of which -0.1 and +0.1 are explained
+}
+
+TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part at large scale") {
+  const ParameterLevel level{"profile", "measured", "chainermn"};
+  std::vector<Judged> runs;
+  for (const double off : {0.9, 1.0, 1.1, 0.95, 1.05}) runs.push_back(run("data", 64, off, 1.0));
+  runs.push_back(run("data", 512, 2.0, 1.0));
+  const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), level));
+  REQUIRE(errors.size() == 2);
+  CHECK(errors[0].runs == 5);
+  // The errors' root mean square is 7.2 %, Student's t for ten degrees of freedom 1.81: 13 %.
+  CHECK(errors[0].high == doctest::Approx(1.14).epsilon(0.01));
+  CHECK(errors[0].low == doctest::Approx(1 / errors[0].high));
+  CHECK(errors[1].from == large_scale);
+  CHECK(errors[1].low <= 1);
+  CHECK(errors[1].high > 2);
+  CHECK(find_recorded(errors, level, "data", 256) == &errors[0]);
+  CHECK(find_recorded(errors, level, "data", 1024) == &errors[1]);
+  CHECK(find_recorded(errors, level, "filter", 64) == nullptr);
+  CHECK(find_recorded(errors, {"ideal", "measured", "chainermn"}, "data", 64) == nullptr);
+  // A file says the same.
+  const auto again = read_recorded_errors({"r.yaml", recorded_text(errors, "here")});
+  REQUIRE(again.size() == 2);
+  CHECK(again[0].high == doctest::Approx(errors[0].high).epsilon(1e-3));
+  CHECK(again[1].from == large_scale);
+}
+
+}  // namespace paradl::test

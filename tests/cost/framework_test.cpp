@@ -1,0 +1,144 @@
+// Framework effects by hand: nodes of four GPUs with two ports of 12.5 GB/s (40 us), 10 GB/s (10 us) inside;
+// chains of convolutions with |x| = |y| = 2048 items and |w| = 576 items of 4 bytes.
+#include <doctest/doctest.h>
+
+#include "tests/support/approx.hpp"
+#include "tests/support/pencil.hpp"
+
+namespace paradl::test {
+namespace {
+
+constexpr double in_alpha = 10e-6, in_beta = 1e-10, out_alpha = 40e-6, out_beta = 0.8e-10;
+constexpr double W = 2 * 576 * 4;    // bytes of all weights of chain(2)
+constexpr double y = 32 * 2048 * 4;  // bytes of an activation of 32 samples
+
+double term(const Projection& p, Term t) { return (*p.cost)[t].base(); }
+
+Machine hosted() {
+  Machine machine = two_level_machine();
+  machine.host = HostSpec{.memory = {}, .bandwidth = Bandwidth{16e9}, .staged = {}};
+  return machine;
+}
+
+Machine staged() {
+  Machine machine = hosted();
+  machine.host->staged = StagedSpec{Seconds{100e-6}, Bandwidth{1e9}, Bandwidth{2e9}};
+  return machine;
+}
+
+}  // namespace
+
+TEST_CASE("a flat ring is as slow as its way between nodes, and spreads over a node's ports") {
+  Training t = without_overlap();
+  t.framework.flat_rings = true;
+  // One ring through 16 GPUs: 2(p-1)(alpha + W/p beta/2), as the one ring has both ports.
+  CHECK(term(Bench(chain(2), two_level_machine(), t).engine("data", "16", 32), Term::gradient_exchange) ==
+        approx(30 * (out_alpha + W / 16 * out_beta / 2)));
+  // Inside a node, there is only its own link.
+  CHECK(term(Bench(chain(2), two_level_machine(), t).engine("data", "4", 32), Term::gradient_exchange) ==
+        approx(6 * (in_alpha + W / 4 * in_beta)));
+}
+
+TEST_CASE("leaders reduce what a node has, send all of it through one port, and broadcast") {
+  Training t = without_overlap();
+  t.framework.hybrid_gradients = GradientRoute::leader;
+  const double n = 4;
+  const double expected = 2 * W * in_beta + 2 * (n - 1) * (out_alpha + W / n * out_beta);
+  // Under data+filter the node has four different parts of W/4; under data+spatial one W in four addends.
+  CHECK(term(Bench(chain(2), two_level_machine(), t).engine("data+filter", "4x4", 32),
+             Term::gradient_exchange) == approx(expected));
+  CHECK(term(Bench(chain(2), two_level_machine(), t).engine("data+spatial", "4x4", 32),
+             Term::gradient_exchange) == approx(expected));
+  // Data alone has no hybrid: as without leaders.
+  CHECK(term(Bench(chain(2), two_level_machine(), t).engine("data", "16", 32), Term::gradient_exchange) ==
+        term(Bench(chain(2), two_level_machine(), without_overlap()).engine("data", "16", 32),
+             Term::gradient_exchange));
+}
+
+TEST_CASE("gradients are packed tensor by tensor and byte by byte") {
+  Training t = without_overlap();
+  const double plain =
+      term(Bench(chain(2), flat_machine(), t).engine("data", "4", 32), Term::gradient_exchange);
+  t.framework.tensor = Seconds{50e-6};
+  t.framework.packing = SecondsPerByte{1e-9};
+  CHECK(term(Bench(chain(2), flat_machine(), t).engine("data", "4", 32), Term::gradient_exchange) ==
+        approx(plain + 2 * 50e-6 + W * 1e-9));
+  CHECK(term(Bench(chain(2), flat_machine(), t).engine("data", "1", 32), Term::gradient_exchange) == 0);
+}
+
+TEST_CASE("a split layer costs its copies, a whole one does not") {
+  Training t = without_overlap();
+  const auto compute = [&](const std::string& strategy) {
+    return Bench(chain(2), flat_machine(), t).engine(strategy, "4", 32).cost->compute().base();
+  };
+  const double data = compute("data"), filter = compute("filter"), spatial = compute("spatial");
+  t.framework.split_layer = Seconds{3e-3};
+  CHECK(compute("data") == approx(data));
+  CHECK(compute("filter") == approx(filter + 6e-3));
+  CHECK(compute("spatial") == approx(spatial + 6e-3));
+}
+
+TEST_CASE("through the host every collective copies its buffers out and in") {
+  Training t = without_overlap();
+  const auto exchanged = [&](const std::string& strategy) {
+    return term(Bench(chain(2), staged(), t).engine(strategy, "4", 32), Term::activation_exchange);
+  };
+  const double filter = exchanged("filter"), channel = exchanged("channel");
+  t.transport = Transport::host;
+  // filter: an allgather (the share out, the whole in) and an allreduce of y_1; copies run at 2 GB/s.
+  CHECK(exchanged("filter") == approx(filter + (1.25 + 2) * y / 2e9));
+  // channel: two allreduces and an allgather.
+  CHECK(exchanged("channel") == approx(channel + (4 + 1.25) * y / 2e9));
+  // Without a measured rate, that of the link between GPU and host.
+  CHECK(term(Bench(chain(2), hosted(), t).engine("filter", "4", 32), Term::activation_exchange) ==
+        approx(filter + 3.25 * y / 16e9));
+  // Nothing known of the host is an error, not a guess.
+  CHECK_THROWS_AS(Bench(chain(2), two_level_machine(), t).engine("filter", "4", 32), UsageError);
+}
+
+TEST_CASE("halos through the host run at the rate of staged messages") {
+  Training t = without_overlap();
+  t.framework.halos = Transport::host;
+  // A row: 8 channels * 16 * 32 samples * 4 B; two layers, two neighbours, forward and backward.
+  const double row = 8 * 16 * 32 * 4;
+  CHECK(term(Bench(chain(2), staged(), t).engine("spatial", "4", 32), Term::halo_exchange) ==
+        approx(8 * (100e-6 + row / 1e9)));
+}
+
+TEST_CASE("a framework that splits convolutions only runs the rest whole, between gathers and sums") {
+  const std::string layers =
+      "  - {name: conv0, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: relu0, op: "
+      "relu}\n"
+      "  - {name: conv1, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: relu1, op: "
+      "relu}\n";
+  Training t = without_overlap();
+  t.reduction = Reduction::reduce_scatter;
+  t.framework.convolutions_only = t.framework.gathers_reduce = true;
+  const auto exchanged = [&](const std::string& strategy) {
+    return term(Bench(work_of(layers), flat_machine(), t).engine(strategy, "4", 32),
+                Term::activation_exchange);
+  };
+  // filter: y of both convolutions gathered; backward dx of the second summed into slices, on which relu0
+  // works.
+  CHECK(exchanged("filter") == approx(3 * 3 * (in_alpha + y / 4 * in_beta)));
+  // channel: y of both summed to all, and dx of the second gathered for relu0.
+  CHECK(exchanged("channel") == approx((2 * 6 + 3) * (in_alpha + y / 4 * in_beta)));
+  // Unsplit layers take as long as on one GPU.
+  const auto relus = [&](const std::string& strategy, const std::string& grid) {
+    Bench bench(work_of("  - {name: relu, op: relu}\n  - {name: conv, op: conv, filters: 8, kernel: 1}\n"),
+                flat_machine(), t);
+    return term(bench.engine(strategy, grid, 32), Term::forward) -
+           bench.times.layer[1].FW.base() * 32 / (grid == "1" ? 1 : 4);
+  };
+  CHECK(relus("filter", "4") == approx(relus("serial", "1")));
+}
+
+TEST_CASE("no pass is shorter than its launch") {
+  Training t = without_overlap();
+  t.framework.launch = Seconds{1};
+  const Projection p = Bench(chain(3), flat_machine(), t).engine("data", "4", 32);
+  CHECK(term(p, Term::forward) == approx(3));
+  CHECK(term(p, Term::backward) == approx(3));
+}
+
+}  // namespace paradl::test

@@ -1,0 +1,64 @@
+// Measured runs: what a file may say, and where mistakes are told.
+#include "paradl/spec/measured_runs.hpp"
+
+#include <doctest/doctest.h>
+
+namespace paradl::test {
+namespace {
+
+constexpr const char* header = "model,system,strategy,grid,gpus,batch,iteration_s,framework,compute_s\n";
+
+std::string complaint(const std::string& text) {
+  try {
+    read_measured_runs({"runs.csv", text});
+  } catch (const SpecError& error) {
+    return render(error);
+  }
+  return "";
+}
+
+bool says(const std::string& text, const std::string& words) { return text.find(words) != text.npos; }
+
+}  // namespace
+
+TEST_CASE("a run is a line; quotes hold commas, empty cells are open, comments are skipped") {
+  const auto file = read_measured_runs(
+      {"runs.csv", std::string(header) +
+                       "resnet50,abci,data+filter,\"data=4,filter=4\",16,64/node,0.3,,0.1\r\n# later\n\n"});
+  REQUIRE(file.runs.size() == 1);
+  const MeasuredRun& run = file.runs.front();
+  CHECK(run.grid == "data=4,filter=4");
+  CHECK(run.gpus == 16);
+  CHECK(run.iteration == Seconds{0.3});
+  CHECK(run.compute == Seconds{0.1});
+  CHECK(run.options.empty());
+  CHECK(file.spot(run, "gpus").line == 2);
+  CHECK(file.spot(run, "gpus").column == 45);
+}
+
+TEST_CASE("columns become options under their names") {
+  const auto file = read_measured_runs(
+      {"r.csv",
+       "model,system,strategy,gpus,batch,iteration_s,micro_batches,transport,px\nm,s,data,4,4,1,2,host,9\n"});
+  CHECK(file.runs[0].options.at("micro-batches") == "2");
+  CHECK(file.runs[0].options.at("transport") == "host");
+  CHECK(file.ignored == std::vector<std::string>{"px"});
+}
+
+TEST_CASE("mistakes are told with their line and a cure") {
+  CHECK(says(complaint("model,system,strategy,grid,gpus,batch\nm,s,data,,4,4\n"),
+             "there is no column `iteration_s`"));
+  CHECK(says(complaint("model,system,strategy,grid,gpus,batch,iteration\nm,s,data,,4,4,1\n"),
+             "did you mean `iteration`?"));
+  const std::string fast = complaint(std::string(header) + "m,s,data,,4,4,fast,,\n");
+  CHECK(says(fast, "runs.csv:2:15"));
+  CHECK(says(fast, "cannot read `fast` as a number"));
+  CHECK(says(complaint(std::string(header) + "m,s,data,,4,4,0,,\n"), "must be more than zero"));
+  CHECK(says(complaint(std::string(header) + "m,s,data,,4,4,-1,,\n"), "must be more than zero"));
+  CHECK(says(complaint(std::string(header) + "m,s,data,,2.5,4,1,,\n"), "whole number"));
+  CHECK(says(complaint(std::string(header) + "m,s,data,,4,,1,,\n"), "`batch` is empty"));
+  CHECK(says(complaint(std::string(header) + "m,s,data,a,b,4,4,1,,,\n"), "11 cells"));
+  CHECK(says(complaint(header), "there are no runs"));
+}
+
+}  // namespace paradl::test
