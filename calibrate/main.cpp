@@ -13,6 +13,7 @@ constexpr const char* tree =
   paradl-calibrate layers     MODEL -b N           times of each layer's passes, whole and cut -> profiles/
   paradl-calibrate links      NAME                 latency and bandwidth of every level -> systems/
   paradl-calibrate contention                      what flows that share a link or a memory cost each other
+  paradl-calibrate fit        kernels FOLDER       parameters of modelled layer times -> kernels/
   paradl-calibrate rehearse   MODEL --all          run strategies for real, beside the projection
 
 Under mpirun or srun all ranks take part and one prints. Without a GPU: --backend cpu, which is the default.
@@ -26,11 +27,11 @@ int main(int argc, char** argv) {
   using namespace paradl::calibrate;
   if (launched_rank() > 0 && !std::freopen("/dev/null", "w", stdout))
     return bad_environment;  // one rank speaks
-  return leave(
-      run_program({.name = "paradl-calibrate",
-                   .about = "Measures this machine, and rehearses strategies on it.",
-                   .tree = tree,
-                   .parts = parts_of_this_build(),
-                   .commands = {define_all, define_layers, define_links, define_contention, define_rehearse}},
-                  argc, argv));
+  return leave(run_program(
+      {.name = "paradl-calibrate",
+       .about = "Measures this machine, and rehearses strategies on it.",
+       .tree = tree,
+       .parts = parts_of_this_build(),
+       .commands = {define_all, define_layers, define_links, define_contention, define_fit, define_rehearse}},
+      argc, argv));
 }

@@ -127,9 +127,9 @@ class Pricer {
   Path group(const Mesh& mesh, AxisSet set);
   Path neighbours(const Mesh& mesh, int axis, int dim);
   MessageCost cost_of(Collective operation, const Path& path);
-  /// Measured times of a cell's passes, if there are any.
-  std::optional<PassTimes> measured_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,
-                                           double samples);
+  /// Times of a cell's passes by its local shapes, if a profile or the kernel-time model has them.
+  std::optional<PassTimes> local_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,
+                                        double samples);
   const AskedSum* asked_sum(const Mesh& mesh, AxisSet set, const Path& path);
   AskedSum find_sum(const Mesh& mesh, AxisSet set, const Path& path) const;
   std::shared_ptr<const Topology>

@@ -1,6 +1,7 @@
 // Configurations per second on one core: strategy, grid and mini-batch in, time, memory and limits out.
 #include <benchmark/benchmark.h>
 
+#include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/planner.hpp"
 #include "paradl/cost/sweep.hpp"
 #include "paradl/spec/catalog.hpp"
@@ -11,11 +12,14 @@ namespace {
 
 /// Every grid of every default strategy on 1 to 1024 GPUs, as `project -p 1..1024` prices them.
 void price_all(benchmark::State& state, const std::string& model, const std::string& system,
-               Precision precision) {
+               Precision precision, bool modelled = false) {
   const Catalog catalog({PARADL_SOURCE_DIR});
   const Workload work = build_workload(catalog.model(model));
   const Machine machine = build_machine(catalog.system(system));
-  const LayerTimes times = layer_times(work, machine, precision, Optimizer::momentum);
+  LayerTimes times = layer_times(work, machine, precision, Optimizer::momentum);
+  if (modelled)
+    times = modelled_times(std::move(times), work,
+                           kernel_device(machine.device, precision, Optimizer::momentum), "", work.batch);
   const Setting setting{work, machine, times, Training{.precision = precision}};
   Planner planner(setting);
 
@@ -46,9 +50,17 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
 }
 
 void resnet50(benchmark::State& state) { price_all(state, "resnet50", "abci", Precision::fp32); }
+void resnet50_modelled(benchmark::State& state) {
+  price_all(state, "resnet50", "abci", Precision::fp32, true);
+}
+void gpt3_modelled(benchmark::State& state) {
+  price_all(state, "gpt3-175b", "selene", Precision::fp16, true);
+}
 void gpt3(benchmark::State& state) { price_all(state, "gpt3-175b", "selene", Precision::fp16); }
 
 }  // namespace
 
 BENCHMARK(resnet50);
 BENCHMARK(gpt3);
+BENCHMARK(resnet50_modelled);
+BENCHMARK(gpt3_modelled);
