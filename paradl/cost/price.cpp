@@ -1,6 +1,7 @@
 #include "paradl/cost/price.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
 
@@ -225,6 +226,15 @@ Seconds Pricer::price_halo(const Cell& cell, double samples, bool of_x) const {
     time += halo_time(cut_[i], of_x ? x_halo(layer, d) : dy_halo(layer, d), row * item, halo_message_[i]);
   }
   return time;
+}
+
+std::size_t Pricer::CutLayer::Hash::operator()(const CutLayer& key) const {
+  std::size_t hash = std::size_t(key.shape_class);
+  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15u; };
+  for (const double value : {key.samples, key.cut.samples, key.cut.filters, key.cut.channels, key.cut.both})
+    mix(std::bit_cast<std::size_t>(value) >> 32);
+  for (const int parts : key.cut.space) mix(std::size_t(parts));
+  return hash ^ hash >> 29;
 }
 
 std::optional<PassTimes> Pricer::local_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -143,9 +144,12 @@ class Pricer {
     int shape_class;
     double samples;
     Cut cut;
-    friend auto operator<=>(const CutLayer&, const CutLayer&) = default;
+    friend bool operator==(const CutLayer&, const CutLayer&) = default;
+    struct Hash {
+      std::size_t operator()(const CutLayer& key) const;
+    };
   };
-  std::map<CutLayer, std::optional<PassTimes>> passes_;
+  std::unordered_map<CutLayer, std::optional<PassTimes>, CutLayer::Hash> passes_;
   std::array<int, 3> cut_{1, 1, 1};
 };
 
