@@ -16,6 +16,7 @@ constexpr const char* tree =
   paradl-calibrate links      NAME                 latency and bandwidth of every level -> systems/
   paradl-calibrate contention                      what flows that share a link or a memory cost each other
   paradl-calibrate runs       RUNS.csv             links and framework costs from measured training runs
+  paradl-calibrate fit        kernels FOLDER       parameters of modelled layer times -> kernels/
   paradl-calibrate rehearse   MODEL --all          run strategies for real, beside the projection
 
 Under mpirun or srun all ranks take part and one prints. Without a GPU: --backend cpu, which is the default.
@@ -37,6 +38,6 @@ int main(int argc, char** argv) {
                             .parts = parts_of_this_build(),
                             .patience = Seconds{launched_rank() > 0 ? 1.0 : 0.0},
                             .commands = {define_all, define_layers, define_links, define_contention,
-                                         define_rehearse, define_runs}},
+                                         define_fit, define_rehearse, define_runs}},
                            argc, argv));
 }

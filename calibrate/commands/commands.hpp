@@ -10,6 +10,7 @@ void define_links(const Arguments& root, Session& session, Action& action);
 void define_contention(const Arguments& root, Session& session, Action& action);
 void define_rehearse(const Arguments& root, Session& session, Action& action);
 void define_runs(const Arguments& root, Session& session, Action& action);
+void define_fit(const Arguments& root, Session& session, Action& action);
 void define_all(const Arguments& root, Session& session, Action& action);
 
 }  // namespace paradl::calibrate

@@ -11,6 +11,7 @@
 #include "paradl/cli/algorithm_words.hpp"
 #include "paradl/cli/ranges.hpp"
 #include "paradl/core/units.hpp"
+#include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/profiled_times.hpp"
 #include "paradl/mesh/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
@@ -122,6 +123,17 @@ std::pair<const Algorithm*, double> read_allreduce(const std::string& text) {
   return {algorithm, density};
 }
 
+/// `best`, `no-winograd`, or the largest workspace.
+ConvolutionPolicy read_convolutions(const std::string& text) {
+  if (text == "best") return {};
+  if (text == "no-winograd") return {.winograd = false};
+  const auto workspace = parse<Bytes>(text);
+  if (!workspace)
+    throw UsageError(fmt::format("--convolutions {}: not known", text),
+                     "use best, no-winograd, or a size such as 1GB");
+  return {.workspace = *workspace};
+}
+
 /// `data=16,filter=4` says which axes there are, and in which order.
 StrategyName strategy_of_grid(const std::string& grid) {
   if (grid.find('=') == grid.npos)
@@ -214,6 +226,73 @@ void check_profile(const ProfileSpec& profile, const Training& training) {
          optimizer_names[std::size_t(training.optimizer)]);
 }
 
+/// A shipped or own profile of this network on this device, trained this way.
+std::optional<ProfileSpec> matching_profile(const Catalog& catalog, const Ask& ask) {
+  for (const std::string& name : catalog.names("profiles")) {
+    SourceText source = catalog.find("profiles", name);
+    // Profiles are long: only those that name the model are read.
+    if (source.text.find(ask.work.name) == std::string::npos) continue;
+    ProfileSpec profile = read_profile(std::move(source));
+    // A total says nothing of shares: it is for runs like the one that was measured, and taken when named.
+    if (!profile.total && profile.model == ask.work.name && profile.device == ask.machine.device.name &&
+        profile.precision == ask.training.precision && profile.optimizer == ask.training.optimizer)
+      return profile;
+  }
+  return {};
+}
+
+/// Samples of one GPU that runs the network alone: a share if shares are asked for, else the whole
+/// mini-batch.
+double samples_alone(const Options& options, const Ask& ask) {
+  if (!options.has("batch")) return std::ceil(ask.work.batch);
+  const BatchRule rule = options.read("batch", "", read_batch);
+  return std::ceil(rule.per == BatchRule::Per::node ? rule.value / ask.machine.gpus_per_node() : rule.value);
+}
+
+/// The level that was asked for, or the best that there is: measured, modelled, ideal. Times in a model file
+/// are measurements, too. The paper's closed forms take what the paper took: a profile, or ideal times.
+void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) {
+  const Training& training = ask.training;
+  enum class Level { best, ideal, modelled, profile };
+  constexpr std::array<std::string_view, 4> levels{"best", "ideal", "modelled", "profile"};
+  const auto level = choose<Level>(options, "layer-times", "best", levels);
+  const bool best = level == Level::best;
+  const double samples = std::ceil(ask.work.batch);
+  if (options.has("profile") && !best && level != Level::profile)
+    throw UsageError(
+        fmt::format("--profile and --layer-times {} contradict each other", options.get("layer-times")),
+        "leave one of them out");
+  ask.times = layer_times(ask.work, ask.machine, training.precision, training.optimizer,
+                          best || level == Level::profile);
+  const bool closed = best && (ask.fidelity == Fidelity::paper || ask.work.has_times());
+  if (level != Level::ideal && !closed) {
+    const DeviceSpec& device = ask.machine.device;
+    const auto kernels = kernel_device(device, training.precision, training.optimizer, training.convolutions);
+    if (!kernels && level == Level::modelled)
+      throw UsageError(
+          fmt::format("{} does not say how many multiprocessors {} has", ask.machine.name, device.name),
+          "add `multiprocessors: N` to its `device`, or use --layer-times ideal");
+    const bool fitted = device.kernels && device.kernels->fitted[std::size_t(training.precision)];
+    if (kernels)
+      ask.times = modelled_times(std::move(ask.times), ask.work, kernels, fitted ? device.kernels->name : "",
+                                 samples_alone(options, ask));
+  }
+  if (options.has("profile")) {
+    ask.profile_spec = read_profile(catalog.find("profiles", options.get("profile")));
+    check_profile(*ask.profile_spec, training);
+  } else if (level == Level::profile || (best && !closed)) {
+    ask.profile_spec = matching_profile(catalog, ask);
+    if (!ask.profile_spec && level == Level::profile)
+      throw UsageError(fmt::format("no profile fits {} on {}", ask.work.name, ask.machine.device.name),
+                       "name one with --profile; `paradl profiles` lists them");
+  }
+  if (ask.profile_spec && ask.profile_spec->total)
+    ask.times = total_times(ask.work, ask.machine, *ask.profile_spec);
+  else if (ask.profile_spec)
+    ask.times =
+        profiled_times(std::move(ask.times), ask.work, std::make_shared<Profile>(*ask.profile_spec), samples);
+}
+
 }  // namespace
 
 std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine& machine) {
@@ -278,6 +357,7 @@ Training read_training(const Catalog& catalog, const Options& options) {
         options.read("reserve", "", [](const std::string& text) { return read_bytes("reserve", text); });
   if (options.has("fragmentation")) t.fragmentation = number(options, "fragmentation", 0, 1);
   if (options.has("gamma")) t.gamma = number(options, "gamma", 1e-3, 1e3);
+  t.convolutions = options.read("convolutions", "best", read_convolutions);
   return t;
 }
 
@@ -369,16 +449,7 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
                      "leave --allreduce out, or --fidelity paper");
   if (ask->training.allreduce && ask->training.allreduce->name == "multitree" && !ask->topology)
     refuse("multitree: " + refusal(*ask->training.allreduce, {.ranks = 2}));
-  ask->times = layer_times(ask->work, ask->machine, ask->training.precision, ask->training.optimizer);
-  if (options.has("profile")) {
-    ask->profile_spec = read_profile(catalog.find("profiles", options.get("profile")));
-    check_profile(*ask->profile_spec, ask->training);
-    if (ask->profile_spec->total)
-      ask->times = total_times(ask->work, ask->machine, *ask->profile_spec);
-    else
-      ask->times = profiled_times(std::move(ask->times), ask->work,
-                                  std::make_shared<Profile>(*ask->profile_spec), std::ceil(ask->work.batch));
-  }
+  read_layer_times(catalog, options, *ask);
   ask->question = read_question(options, *ask, needs_gpus);
   ask->planner = std::make_unique<Planner>(ask->setting());
   if (const auto& congestion = ask->machine.congestion)

@@ -52,12 +52,14 @@ std::string kind_by_path(const std::string& file) {
   if (folder == "systems") return "system";
   if (folder == "profiles") return "profile";
   if (folder == "frameworks") return "framework";
+  if (folder == "kernels") return "kernels";
   return "unknown";
 }
 
 /// Content decides; the path only where a file has nothing that tells.
 std::string kind_of(const SourceText& source) {
   if (has_any(source, {"layers", "total"}) && has_any(source, {"device"})) return "profile";
+  if (has_any(source, {"kernels"}) && has_any(source, {"libraries"})) return "kernels";
   if (has_any(source, {"layers", "base"})) return "model";
   if (has_any(source, {"device", "levels"})) return "system";
   if (has_any(source, {"costs", "hybrid-gradients", "backward-of-allgather"})) return "framework";
@@ -148,6 +150,8 @@ Checked check(const Session& session, const SourceText& source) {
       check_model(session, source, out);
     else if (out.kind == "system")
       check_system(source, out);
+    else if (out.kind == "kernels")
+      warn_of_name(source, "kernels", read_kernels(source).name, out);
     else if (out.kind == "profile")
       check_profile(source, out);
     else if (out.kind == "framework")

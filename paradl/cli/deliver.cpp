@@ -138,6 +138,9 @@ Answer start_answer(const Session& session, const Ask& ask) {
   for (const SourceText& source : ask.model_spec.sources)
     answer.inputs.push_back({"model", ask.model_spec.name, source});
   answer.inputs.push_back({"system", ask.machine.name, ask.system_spec.source});
+  if (ask.times.kernels && ask.system_spec.device.kernels)
+    answer.inputs.push_back(
+        {"kernels", ask.system_spec.device.kernels->name, ask.system_spec.device.kernels->source});
   if (ask.profile_spec)
     answer.inputs.push_back({"profile", ask.profile_spec->name, ask.profile_spec->source});
   answer.model = ask.work.name;

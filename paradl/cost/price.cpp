@@ -1,9 +1,11 @@
 #include "paradl/cost/price.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
 
+#include "paradl/cost/modelled_times.hpp"
 #include "paradl/mesh/measured_cost.hpp"
 #include "paradl/mesh/routed.hpp"
 #include "paradl/network/algorithm/nccl.hpp"
@@ -250,15 +252,29 @@ Seconds Pricer::price_halo(const Cell& cell, double samples, bool of_x) const {
   return time;
 }
 
-std::optional<PassTimes> Pricer::measured_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,
-                                                 double samples) {
-  if (!setting_.times.profile) return {};
+std::size_t Pricer::CutLayer::Hash::operator()(const CutLayer& key) const {
+  std::size_t hash = std::size_t(key.shape_class);
+  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15u; };
+  for (const double value : {key.samples, key.cut.samples, key.cut.filters, key.cut.channels, key.cut.both})
+    mix(std::bit_cast<std::size_t>(value) >> 32);
+  for (const int parts : key.cut.space) mix(std::size_t(parts));
+  return hash ^ hash >> 29;
+}
+
+std::optional<PassTimes> Pricer::local_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,
+                                              double samples) {
+  const auto& profile = setting_.times.profile;
+  const auto& kernels = setting_.times.kernels;
+  if (!profile && !kernels) return {};
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
   const CutLayer key{layer.shape_class, samples, cut_of(layout, cell, mesh)};
   const auto known = passes_.find(key);
   if (known != passes_.end()) return known->second;
-  return passes_.emplace(key, setting_.times.profile->find(local_layer(layer, key.cut, samples)))
-      .first->second;
+  const LocalLayer local = local_layer(layer, key.cut, samples);
+  std::optional<PassTimes> time;
+  if (profile) time = profile->find(local);
+  if (!time && kernels) time = modelled_passes(*kernels, layer, local);
+  return passes_.emplace(key, time).first->second;
 }
 
 CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& mesh, double samples) {
@@ -272,7 +288,7 @@ CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& 
   out.forward = share * time.FW;
   out.backward = share * time.BW;
   out.update = wider * time.WU / parts_[cell.weights];
-  if (const auto passes = measured_passes(layout, cell, mesh, samples)) {
+  if (const auto passes = local_passes(layout, cell, mesh, samples)) {
     out.forward = passes->forward;
     out.backward = passes->backward();
     out.update = passes->update;

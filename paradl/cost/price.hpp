@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -177,9 +178,9 @@ class Pricer {
   Path group(const Mesh& mesh, AxisSet set);
   Path neighbours(const Mesh& mesh, int axis, int dim);
   MessageCost cost_of(Collective operation, const Path& path);
-  /// Measured times of a cell's passes, if there are any.
-  std::optional<PassTimes> measured_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,
-                                           double samples);
+  /// Times of a cell's passes by its local shapes, if a profile or the kernel-time model has them.
+  std::optional<PassTimes> local_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,
+                                        double samples);
   const AskedSum* asked_sum(const Mesh& mesh, AxisSet set, const Path& path);
   AskedSum find_sum(const Mesh& mesh, AxisSet set, const Path& path) const;
   std::shared_ptr<const Topology>
@@ -193,9 +194,12 @@ class Pricer {
     int shape_class;
     double samples;
     Cut cut;
-    friend auto operator<=>(const CutLayer&, const CutLayer&) = default;
+    friend bool operator==(const CutLayer&, const CutLayer&) = default;
+    struct Hash {
+      std::size_t operator()(const CutLayer& key) const;
+    };
   };
-  std::map<CutLayer, std::optional<PassTimes>> passes_;
+  std::unordered_map<CutLayer, std::optional<PassTimes>, CutLayer::Hash> passes_;
   std::array<int, 3> cut_{1, 1, 1};
   bool leaders_ = false;  // of nodes send the gradients
 };

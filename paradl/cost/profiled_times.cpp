@@ -22,10 +22,11 @@ LayerTimes profiled_times(LayerTimes times, const Workload& work, std::shared_pt
   if (found == 0)
     throw UsageError(fmt::format("the profile `{}` has no layer of {}", profile->name(), work.name),
                      fmt::format("measure it: paradl-calibrate layers {}", work.name));
+  const std::string rest = times.source;
   times.source = fmt::format("profile {}", profile->name());
+  times.level = fmt::format("profile:{}", profile->name());
   if (missing > 0)
-    times.source +=
-        fmt::format(", {} for {} layer{} that it lacks", "roofline", missing, missing == 1 ? "" : "s");
+    times.source += fmt::format(", {} for {} layer{} that it lacks", rest, missing, missing == 1 ? "" : "s");
   times.update_known = true;
   times.profile = std::move(profile);
   return times;

@@ -47,6 +47,7 @@ struct Training {
   Bytes bucket{25e6};                    // gradients are sent in pieces of this size (PyTorch's default)
   const Algorithm* allreduce = nullptr;  // of gradients; none: a ring on every level
   double density = 1;                    // of sparse gradients
+  ConvolutionPolicy convolutions;        // which algorithms modelled layer times may choose from
   FrameworkTerms framework;              // the ideal, unless one was named
   Transport transport = Transport::gpu;  // of exchanges between GPUs
 

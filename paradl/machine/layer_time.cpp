@@ -46,6 +46,7 @@ void use_measured(const Workload& work, LayerTimes& times) {
   const auto rest = work.time > Seconds{} ? 0 : std::ranges::count_if(work.layers, open);
   times.source = rest == 0 ? "model file"
                            : fmt::format("model file, roofline for {} layer{}", rest, rest == 1 ? "" : "s");
+  times.level = "model file";
   times.update_known = false;
 }
 
@@ -62,15 +63,15 @@ FlopRate peak(const Machine& machine, Precision precision) {
                    "it has: " + known);
 }
 
-LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision,
-                       Optimizer optimizer) {
-  LayerTimes times{.layer = {}, .source = "roofline"};
+LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision, Optimizer optimizer,
+                       bool heed_file) {
+  LayerTimes times{.layer = {}, .source = "roofline", .level = "ideal"};
   const FlopRate rate = peak(machine, precision);
   const Bytes item = item_bytes(precision).activation;
   const Bytes update = update_bytes(optimizer, precision);
   for (const Layer& layer : work.layers)
     times.layer.push_back(roofline(layer, rate, machine.device.memory_bandwidth, item, update));
-  if (work.has_times()) use_measured(work, times);
+  if (heed_file && work.has_times()) use_measured(work, times);
   return times;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "paradl/machine/kernel_device.hpp"
 #include "paradl/machine/machine.hpp"
 #include "paradl/machine/profile.hpp"
 #include "paradl/spec/precision.hpp"
@@ -17,15 +18,19 @@ struct LayerTime {
 
 struct LayerTimes {
   std::vector<LayerTime> layer;
-  std::string source;                      // "roofline", "model file": what the answer says it used
-  std::shared_ptr<const Profile> profile;  // to be asked first, by local shape
-  bool update_known = true;                // measured totals of the paper have no weight update in them
+  std::string source;   // "roofline", "model file": what the answer says it used
+  std::string level{};  // the same in one word: "ideal", "modelled", "profile:NAME", "model file"
+  // Times depend on the shapes that are left of a layer. A Pricer asks, in this order:
+  std::shared_ptr<const Profile> profile{};       // what was measured
+  std::shared_ptr<const KernelDevice> kernels{};  // the kernel-time model
+  bool update_known = true;  // measured totals of the paper have no weight update in them
 };
 
-/// Times of one unsplit layer on one device. Without measurements this is a roofline: the longer of
-/// arithmetic at the peak rate and of memory traffic. UsageError if the device has no peak for the precision.
-LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision,
-                       Optimizer optimizer);
+/// Ideal times of one unsplit layer on one device, a roofline: the longer of arithmetic at the peak rate and
+/// of memory traffic. Times that the model file brings take their place unless `heed_file` is false.
+/// UsageError if the device has no peak for the precision.
+LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision, Optimizer optimizer,
+                       bool heed_file = true);
 
 /// The peak rate of the device in that precision; UsageError if it has none.
 FlopRate peak(const Machine& machine, Precision precision);

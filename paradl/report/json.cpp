@@ -128,8 +128,7 @@ Json result(const Projection& p, const Answer& answer) {
   out["feasible"] = p.feasible();
   out["limits"] = limits(p, work);
   out["bottlenecks"] = found_bottlenecks(p, setting);
-  const auto& profile = setting.times.profile;
-  out["parameters"] = {{"layers", profile ? "profile:" + profile->name() : setting.times.source},
+  out["parameters"] = {{"layers", setting.times.level},
                        {"links", has_measured_links(setting.machine) ? "measured" : "specified"},
                        {"framework", answer.level.framework},
                        {"fidelity", answer.fidelity},

@@ -6,6 +6,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace paradl {
 namespace {
@@ -92,7 +93,15 @@ ModelSpec Catalog::model(const std::string& name) const {
 }
 
 SystemSpec Catalog::system(const std::string& name, const std::vector<Override>& overrides) const {
-  return read_system(find("systems", name), overrides);
+  SystemSpec spec = read_system(find("systems", name), overrides);
+  if (spec.device.kernels_name.empty()) return spec;
+  try {
+    spec.device.kernels = read_kernels(find("kernels", spec.device.kernels_name));
+  } catch (const UsageError& error) {
+    const std::string help = fmt::format("kernels/ has: {}", fmt::join(names("kernels"), ", "));
+    throw SpecError(spec.source.file, spec.source.text, {{spec.device.kernels_spot, error.what(), help}});
+  }
+  return spec;
 }
 
 }  // namespace paradl

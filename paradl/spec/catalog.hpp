@@ -8,7 +8,7 @@
 
 namespace paradl {
 
-/// The folders that hold models/, systems/ and profiles/, in the order they are searched.
+/// The folders that hold models/, systems/, kernels/ and profiles/, in the order they are searched.
 class Catalog {
  public:
   explicit Catalog(std::vector<std::string> roots) : roots_(std::move(roots)) {}

@@ -59,6 +59,11 @@ DeviceSpec read_device(Reader& system, Problems& problems) {
                     .memory = map.quantity<Bytes>("memory"),
                     .memory_bandwidth = map.quantity<Bandwidth>("memory-bandwidth"),
                     .peak = {}};
+  if (map.has("multiprocessors")) device.multiprocessors = map.number("multiprocessors", 1, 1e5);
+  device.kernels_name = map.text("kernels", "");
+  device.kernels_spot = map.spot("kernels");
+  if (!device.kernels_name.empty() && !device.multiprocessors)
+    map.wrong("kernels", "kernels are timed by multiprocessors", "add `multiprocessors: 80`");
   if (map.require("peak")) {
     Reader peak(map.node("peak"), problems, "`peak`");
     bool any = false;

@@ -6,6 +6,7 @@
 
 #include "paradl/core/quantity.hpp"
 #include "paradl/spec/document.hpp"
+#include "paradl/spec/kernel_spec.hpp"
 #include "paradl/spec/measured_link.hpp"
 #include "paradl/spec/precision.hpp"
 
@@ -16,6 +17,10 @@ struct DeviceSpec {
   Bytes memory;
   Bandwidth memory_bandwidth;
   std::array<std::optional<FlopRate>, precision_names.size()> peak;  // by Precision
+  std::optional<double> multiprocessors;
+  std::string kernels_name;  // of what was fitted there, a name in kernels/; empty: nothing was
+  Spot kernels_spot;
+  std::optional<KernelSpec> kernels;  // what a catalog finds under that name
 };
 
 /// What one cable of a level draws, both ends together.

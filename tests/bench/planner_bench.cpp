@@ -3,6 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/planner.hpp"
 #include "paradl/cost/sweep.hpp"
 #include "paradl/spec/catalog.hpp"
@@ -18,11 +19,15 @@ bool has_stages(const StrategyName& strategy) {
 /// Every grid of every default strategy on 1 to 1024 GPUs, as `project -p 1..1024` prices them; with
 /// micro-batches of those that have stages only.
 void price_all(benchmark::State& state, const std::string& model, const std::string& system,
-               const Training& training) {
+               const Training& training, bool modelled = false) {
   const Catalog catalog({PARADL_SOURCE_DIR});
   const Workload work = build_workload(catalog.model(model));
   const Machine machine = build_machine(catalog.system(system));
-  const LayerTimes times = layer_times(work, machine, training.precision, training.optimizer);
+  LayerTimes times = layer_times(work, machine, training.precision, training.optimizer);
+  if (modelled)
+    times =
+        modelled_times(std::move(times), work,
+                       kernel_device(machine.device, training.precision, training.optimizer), "", work.batch);
   const Setting setting{work, machine, times, training};
   Planner planner(setting);
 
@@ -72,6 +77,10 @@ void gpt3_1f1b(benchmark::State& state) {
 void gpt3_interleaved(benchmark::State& state) {
   price_all(state, "gpt3-175b", "selene", pipelined(Precision::fp16, PipelineSchedule::interleaved, 2));
 }
+void resnet50_modelled(benchmark::State& state) { price_all(state, "resnet50", "abci", {}, true); }
+void gpt3_modelled(benchmark::State& state) {
+  price_all(state, "gpt3-175b", "selene", {.precision = Precision::fp16}, true);
+}
 
 }  // namespace
 
@@ -80,3 +89,5 @@ BENCHMARK(gpt3);
 BENCHMARK(gpt3_gpipe);
 BENCHMARK(gpt3_1f1b);
 BENCHMARK(gpt3_interleaved);
+BENCHMARK(resnet50_modelled);
+BENCHMARK(gpt3_modelled);

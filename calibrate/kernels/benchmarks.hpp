@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibrate/kernels/kernel_fit.hpp"
+#include "paradl/spec/system_spec.hpp"
+
+namespace paradl::calibrate {
+
+/// A device and library generation of which DeepBench has timings.
+struct BenchedDevice {
+  std::string name;    // of the file: v100-cuda10
+  std::string system;  // whose file has its data sheet
+  std::string libraries;
+  std::vector<std::pair<Precision, BenchSet>> sets;
+};
+const std::vector<BenchedDevice>& benched_devices();
+
+/// What the fit of one device and precision gave.
+struct FittedSet {
+  Precision precision;
+  KernelDevice device;  // with the fitted parameters
+  ErrorsByClass in_sample, cross_validated;
+  std::vector<std::string> at_bounds;
+};
+FittedSet fit_set(const DeviceSpec& sheet, Precision precision, const std::vector<KernelTiming>& timings,
+                  unsigned seed);
+
+}  // namespace paradl::calibrate

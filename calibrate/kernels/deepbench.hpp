@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "paradl/machine/convolution_time.hpp"
+#include "paradl/machine/product_time.hpp"
+
+namespace paradl::calibrate {
+
+/// The kinds of kernels that parameters are fitted on.
+enum class KernelClass { product, forward, backward_data, backward_weights };
+inline constexpr std::array<std::string_view, 4> kernel_class_names{"matrix product", "forward",
+                                                                    "backward-data", "backward-weights"};
+
+/// A kernel that was timed alone.
+struct KernelTiming {
+  KernelClass kind = KernelClass::product;
+  double m = 0, n = 0, k = 0;  // of a product
+  Convolution convolution;
+  double seconds = 0;
+  std::string shape;  // equal for what must not be fitted on while it is predicted
+};
+
+/// What the model says of it.
+double modelled_seconds(const KernelDevice& device, const KernelTiming& timing);
+
+/// Timings of DeepBench (Baidu Research) on one device: deepbench_gemm.csv and deepbench_conv.csv in a
+/// folder. Shapes are told apart without batch and transposition.
+struct BenchSet {
+  std::string device, precision, software;  // as the files spell them
+};
+std::vector<KernelTiming> read_deepbench(const std::string& folder, const BenchSet& set);
+
+}  // namespace paradl::calibrate

@@ -1,0 +1,17 @@
+#pragma once
+#include <memory>
+
+#include "paradl/machine/layer_time.hpp"
+
+namespace paradl {
+
+/// Times by the kernel-time model in the place of others: of whole layers at `samples` samples; a Pricer asks
+/// the model again for what strategies leave of a layer. `name` says what was fitted; empty: the data sheet
+/// alone.
+LayerTimes modelled_times(LayerTimes times, const Workload& work, std::shared_ptr<const KernelDevice> kernels,
+                          const std::string& name, double samples);
+
+/// What the model says of a layer. Nobody wants the gradient of a network's input.
+PassTimes modelled_passes(const KernelDevice& kernels, const Layer& layer, const LocalLayer& local);
+
+}  // namespace paradl

@@ -1,0 +1,30 @@
+#include "paradl/machine/kernel_device.hpp"
+
+namespace paradl {
+namespace {
+
+/// Plain units run 16-bit numbers at twice the fp32 rate at most.
+constexpr double most_without_tensor_cores = 2;
+
+}  // namespace
+
+std::shared_ptr<const KernelDevice> kernel_device(const DeviceSpec& spec, Precision precision,
+                                                  Optimizer optimizer,
+                                                  const ConvolutionPolicy& convolutions) {
+  const auto peak = spec.peak[std::size_t(precision)];
+  if (!spec.multiprocessors || !peak) return {};
+  auto device = std::make_shared<KernelDevice>();
+  device->multiprocessors = *spec.multiprocessors;
+  device->peak = *peak;
+  device->plain_peak = spec.peak[std::size_t(Precision::fp32)].value_or(*peak);
+  device->bandwidth = spec.memory_bandwidth;
+  device->item = item_bytes(precision).activation;
+  device->update = update_bytes(optimizer, precision);
+  device->tensor_cores = *peak > most_without_tensor_cores * device->plain_peak;
+  if (spec.kernels)
+    device->fitted = spec.kernels->fitted[std::size_t(precision)].value_or(KernelParameters{});
+  device->convolutions = convolutions;
+  return device;
+}
+
+}  // namespace paradl

@@ -1,0 +1,39 @@
+#pragma once
+#include <limits>
+#include <memory>
+
+#include "paradl/core/quantity.hpp"
+#include "paradl/spec/system_spec.hpp"
+
+namespace paradl {
+
+/// Which convolution algorithms a framework lets its library choose from. `best` is the default: what a
+/// framework that times all of them finds.
+struct ConvolutionPolicy {
+  bool winograd = true;
+  Bytes workspace{std::numeric_limits<double>::infinity()};
+};
+
+/// A device as kernels see it: what its data sheet says of one precision, and what was fitted.
+struct KernelDevice {
+  double multiprocessors = 1;
+  FlopRate peak;        // in the precision in question
+  FlopRate plain_peak;  // of fp32 without tensor cores: what shapes that do not suit these fall back to
+  Bandwidth bandwidth;
+  Bytes item;    // of tensors in memory
+  Bytes update;  // read and written to update one weight
+  bool tensor_cores = false;
+  KernelParameters fitted;
+  ConvolutionPolicy convolutions;
+
+  /// One pass over that many bytes by a kernel that does nothing else.
+  Seconds pass(Bytes moved) const { return moved / (fitted.stream * bandwidth) + fitted.launch; }
+};
+
+/// The device of a system in that precision; none where its multiprocessors or peak rates are not known. What
+/// was not fitted there is what its data sheet and the defaults say.
+std::shared_ptr<const KernelDevice> kernel_device(const DeviceSpec& spec, Precision precision,
+                                                  Optimizer optimizer,
+                                                  const ConvolutionPolicy& convolutions = {});
+
+}  // namespace paradl

@@ -1,0 +1,70 @@
+#include "paradl/machine/product_time.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace paradl {
+namespace {
+
+constexpr std::array<Tile, 10> tiles{{{256, 128},
+                                      {128, 128},
+                                      {128, 64},
+                                      {64, 64},
+                                      {128, 32},
+                                      {64, 32},
+                                      {32, 32},
+                                      {128, 16},
+                                      {64, 16},
+                                      {32, 16}}};
+
+constexpr double least_split_sum = 32;    // splitting a sum further leaves blocks without work
+constexpr double blocks_to_saturate = 2;  // half as many blocks as multiprocessors fill the memory bus
+constexpr double sum_bytes = 4;           // partial sums are kept in fp32
+constexpr double tensor_multiple = 8;
+
+double rounded_up(double n, double multiple) { return std::ceil(n / multiple) * multiple; }
+
+}  // namespace
+
+std::span<const Tile> product_tiles() { return tiles; }
+
+Seconds kernel_time(const KernelDevice& device, const Product& p, const Kernels& kernels) {
+  const KernelParameters& fitted = device.fitted;
+  const double S = device.multiprocessors;
+  const double rate = device.peak.base() / S * fitted.compute * kernels.efficiency;
+  const double bandwidth = device.bandwidth.base() * fitted.memory;
+  const double moved = p.moved.base() / bandwidth;
+  const double partial = 2 * p.batch * p.m * p.n * sum_bytes / bandwidth;
+  const double again = fitted.launch.base() / 2;  // the kernel that adds up partial sums is a short one
+  double least = std::numeric_limits<double>::infinity();  // of t^2
+  const auto attempt = [&](double tm, double tn) {
+    const double side = tm * tn / (tm + tn);
+    const double block_rate = rate * side / (side + fitted.tile);
+    const double blocks = p.batch * std::ceil(p.m / tm) * std::ceil(p.n / tn);
+    for (int splits = 1; splits <= kernels.most_splits; splits *= 2) {
+      const double sum = std::ceil(p.k / splits);
+      if (splits > 1 && sum < least_split_sum) break;
+      const double waves = std::max(1.0, std::ceil(blocks * splits / S));
+      const double compute = waves * 2 * tm * tn * sum / block_rate;
+      const double memory = moved / std::min(1.0, blocks_to_saturate * blocks * splits / S) +
+                            (splits > 1 ? splits * partial + again : 0);
+      least = std::min(least, compute * compute + memory * memory);
+    }
+  };
+  for (const Tile& tile : kernels.tiles) {
+    attempt(tile.m, tile.n);
+    if (tile.m != tile.n) attempt(tile.n, tile.m);
+  }
+  return Seconds{std::sqrt(least)};
+}
+
+Seconds product_time(const KernelDevice& device, double m, double n, double k, double batch) {
+  if (device.tensor_cores)
+    for (double* side : {&m, &n, &k}) *side = rounded_up(*side, tensor_multiple);
+  const Product product{m, n, k, batch, batch * (m * k + k * n + m * n) * device.item};
+  return device.fitted.launch + kernel_time(device, product, {.tiles = tiles, .most_splits = 128});
+}
+
+}  // namespace paradl
