@@ -126,7 +126,8 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
   return q;
 }
 
-/// Times in another precision or with another optimizer would not be those that were asked for.
+}  // namespace
+
 void check_profile(const ProfileSpec& profile, const Training& training) {
   const auto differ = [&](const char* option, std::string_view measured, std::string_view asked) {
     if (measured != asked)
@@ -139,8 +140,6 @@ void check_profile(const ProfileSpec& profile, const Training& training) {
   differ("optimizer", optimizer_names[std::size_t(profile.optimizer)],
          optimizer_names[std::size_t(training.optimizer)]);
 }
-
-}  // namespace
 
 std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine& machine) {
   try {
