@@ -81,10 +81,19 @@ Bytes LayerTimer::memory() const {
 
 PassTimes LayerTimer::turn() {
   PassTimes out;
+  forward(out);
+  backward(out);
+  return out;
+}
+
+void LayerTimer::forward(PassTimes& out) {
   out.forward = device_.time([&] {
     work_->forward_statistics(data_);
     work_->forward(data_);
   });
+}
+
+void LayerTimer::backward(PassTimes& out) {
   out.backward_data = device_.time([&] {
     work_->backward_statistics(data_);
     work_->backward_data(data_);
@@ -93,7 +102,6 @@ PassTimes LayerTimer::turn() {
   if (layer_.weights > 0)
     out.update = device_.time(
         [&] { device_.update(optimizer_, std::size_t(layer_.weights), weights_, gradients_, state_); });
-  return out;
 }
 
 void time_layers(Device& device, std::span<const LocalLayer> layers, Optimizer optimizer, int turns,
@@ -117,7 +125,9 @@ void time_layers(Device& device, std::span<const LocalLayer> layers, Optimizer o
     }
     for (int t = 0; t < turns; ++t) {
       if (stop && stop()) return;
-      for (Entry& entry : set) entry.times.push_back(entry.timer->turn());
+      for (Entry& entry : set) entry.timer->forward(entry.times.emplace_back());
+      for (auto entry = set.rbegin(); entry != set.rend(); ++entry)
+        entry->timer->backward(entry->times.back());
     }
     for (const Entry& entry : set) measured(entry.layer, entry.times);
   }

@@ -22,6 +22,8 @@ class LayerTimer {
   /// nullptr where the back end cannot run the layer.
   static std::unique_ptr<LayerTimer> make(Device& device, const LocalLayer& layer, Optimizer optimizer);
 
+  void forward(PassTimes& out);
+  void backward(PassTimes& out);  // and the update
   PassTimes turn();
   Bytes memory() const;
 
@@ -37,9 +39,9 @@ class LayerTimer {
   float *weights_ = nullptr, *gradients_ = nullptr, *state_ = nullptr;
 };
 
-/// Times layers in turns, one after the other as in an iteration, so that each finds the caches as others
-/// have left them and not as it did itself. `measured` gets the turns of each layer that the back end can
-/// run.
+/// Times layers in turns, as in an iteration: all forward, then all backward in reverse, so that each finds
+/// the caches as others have left them and not as it did itself. `measured` gets the turns of each layer that
+/// the back end can run. `stop` is asked between turns; if it says yes, nothing is measured.
 void time_layers(Device& device, std::span<const LocalLayer> layers, Optimizer optimizer, int turns,
                  const std::function<void(const LocalLayer&, const std::vector<PassTimes>&)>& measured,
                  const std::function<bool()>& stop = {});

@@ -44,7 +44,7 @@ Resumed agreed_resume(const Session& session, const Bench& bench, const LayerJob
   Resumed out{.kept = mine.kept, .open = {}, .why_not = mine.why_not};
   std::vector<LocalLayer> noisy;  // after those of which nothing is known: an interruption may come again
   for (const LocalLayer& layer : layers) {
-    enum { known, too_noisy, missing };
+    constexpr double known = 0, too_noisy = 1, missing = 2;
     const bool kept = std::ranges::find(mine.kept, layer, &ProfileSpec::Entry::layer) != mine.kept.end();
     const bool open = std::ranges::find(mine.open, layer) != mine.open.end();
     const double state = bench.ranks->gather(!open ? known : kept ? too_noisy : missing).front();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/commands/bench.hpp"
+#include "calibrate/layer_plan.hpp"
 #include "calibrate/layers.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/report/json.hpp"
@@ -201,20 +202,33 @@ std::string rehearsal_text(const std::string& format, Style style, const Session
 }
 
 std::string rehearsal_plan(const Workload& work, const std::vector<Candidate>& candidates,
-                           const RehearsalOptions& how, const DeviceFacts& facts, int ranks) {
+                           const RehearsalOptions& how, const DeviceFacts& facts, const Rates& rates,
+                           int ranks) {
+  const auto turn_of = [&](const std::set<LocalLayer>& shapes) {
+    Seconds sum;
+    for (const LocalLayer& layer : shapes) sum += guessed_turn(layer, rates);
+    return sum;
+  };
   std::vector<Mesh> meshes{{}};
+  const Seconds alone = turn_of(shapes_on(work, meshes, how.training, double(how.batch)));
   for (const Candidate& c : candidates) meshes.push_back(without_ones(c.mesh));
   const auto shapes = shapes_on(work, meshes, how.training, double(how.batch));
+  const double n = double(candidates.size());
+  Seconds time = (n + 1) * alone;  // the check
+  if (how.timed)
+    time += how.rounds * ((how.turns + 1) * turn_of(shapes) + n * (how.iterations + 1) * alone +
+                          (ranks > 1 && !how.machine ? how.link_time : Seconds{}));
   double flop = 0;
   for (const Layer& layer : work.layers) flop += 6 * layer.macs * double(how.batch);
-  std::string out = fmt::format("Would rehearse {} on {}, {} rank{}, mini-batch {}:\n", work.name,
-                                device_text(facts), ranks, ranks == 1 ? "" : "s", how.batch);
+  std::string out = fmt::format("Would rehearse {} on {}, {} rank{}, mini-batch {}, {}:\n", work.name,
+                                device_text(facts), ranks, ranks == 1 ? "" : "s", how.batch, about(time));
   for (const Candidate& c : candidates)
     out += fmt::format("  {:14} {}\n", c.strategy.text, grid_text(c.mesh, false));
-  out += fmt::format(
-      "in {} round{} of {} iterations each ({} flop an iteration), beside {} layer shapes and the links.\n",
-      how.rounds, how.rounds == 1 ? "" : "s", how.iterations, count(flop), shapes.size());
-  return out;
+  if (!how.timed) return out + fmt::format("once ({} flop), and compared with one PE.\n", count(flop));
+  return out + fmt::format(
+                   "in {} round{} of {} iterations each ({} flop an iteration), beside {} layer shapes and "
+                   "the links.\n",
+                   how.rounds, how.rounds == 1 ? "" : "s", how.iterations, count(flop), shapes.size());
 }
 
 }  // namespace paradl::calibrate

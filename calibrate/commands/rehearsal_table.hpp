@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/layer_plan.hpp"
 #include "calibrate/rehearse/rehearsal.hpp"
 #include "paradl/cli/command.hpp"
 
@@ -14,6 +15,7 @@ std::string rehearsal_text(const std::string& format, Style style, const Session
 
 /// What would be run.
 std::string rehearsal_plan(const Workload& work, const std::vector<Candidate>& candidates,
-                           const RehearsalOptions& how, const DeviceFacts& facts, int ranks);
+                           const RehearsalOptions& how, const DeviceFacts& facts, const Rates& rates,
+                           int ranks);
 
 }  // namespace paradl::calibrate

@@ -5,11 +5,13 @@
 
 #include "calibrate/commands/commands.hpp"
 #include "calibrate/commands/interrupt.hpp"
+#include "calibrate/commands/layer_job.hpp"
 #include "calibrate/commands/progress.hpp"
 #include "calibrate/commands/rehearsal_table.hpp"
 #include "calibrate/commands/rehearse_job.hpp"
 #include "calibrate/layer_plan.hpp"
 #include "calibrate/rehearse/rehearsal.hpp"
+#include "paradl/cli/ask.hpp"
 #include "paradl/cli/ranges.hpp"
 
 namespace paradl::calibrate {
@@ -35,6 +37,8 @@ std::vector<Candidate> read_candidates(const Words& words, const Workload& work,
   std::vector<StrategyName> strategies;
   for (const std::string& name : split_list(options.get("strategy"), ','))
     strategies.push_back(read_strategy(name));
+  if (strategies.empty() && options.has("strategy"))
+    throw UsageError(fmt::format("-s {} names none", options.get("strategy")), "write -s data, or --all");
   if (strategies.empty()) strategies = all_strategies();
   return find_candidates(strategies, options.get("grid"), words.all ? Ones::refused : Ones::allowed, work,
                          ranks, samples);
@@ -66,14 +70,24 @@ int run(const Session& session, Words& words) {
   how.timed = !words.check;
   how.fault = fault;
   std::optional<Machine> machine;
-  if (options.has("on")) machine = build_machine(session.catalog.system(options.get("on")));
+  if (options.has("on"))
+    machine = build_machine(session.catalog.system(options.get("on"), read_overrides(options.sets())));
+  else if (!options.sets().empty())
+    throw UsageError("--set changes a system, and none is named", "add --on SYSTEM");
+  if (machine && machine->gpus() < ranks.size())
+    throw UsageError(
+        fmt::format("{} has {} GPUs, and there are {} ranks", machine->name, machine->gpus(), ranks.size()),
+        "name a larger system with --on, or start fewer ranks");
   if (machine) how.machine = &*machine;
-  if (options.has("profile"))
-    how.profile =
-        std::make_shared<Profile>(read_profile(session.catalog.find("profiles", options.get("profile"))));
+  if (options.has("profile")) {
+    ProfileSpec profile = read_profile(session.catalog.find("profiles", options.get("profile")));
+    check_profile(profile, training);
+    how.profile = std::make_shared<Profile>(std::move(profile));
+  }
   const auto candidates = read_candidates(words, work, ranks.size(), double(how.batch));
   if (words.dry_run) {
-    if (bench.speaks()) print(rehearsal_plan(work, candidates, how, bench.facts(), ranks.size()));
+    if (bench.speaks())
+      print(rehearsal_plan(work, candidates, how, bench.facts(), rates_of(bench), ranks.size()));
     return answered;
   }
   Progress progress(session, bench.speaks());

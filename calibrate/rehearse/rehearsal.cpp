@@ -20,6 +20,19 @@ bool cuts_space(const Mesh& mesh) {
   return false;
 }
 
+/// Links are measured by ranks that start together. In an iteration they come from their passes one after the
+/// other, and each collective waits for the last of them.
+void add_skew(Machine& machine, Seconds skew) {
+  for (Level& level : machine.levels)
+    for (MeasuredLink& link : level.measured) {
+      const double p = level.gpus / level.inside;
+      const double messages = link.operation == LinkOperation::allreduce ? 2 * (p - 1) : p - 1;
+      if (link.operation != LinkOperation::point_to_point &&
+          messages > 0)  // one way: a stage's bubble has it
+        link.link.alpha += 1.0 / messages * skew;
+    }
+}
+
 /// Halos go both ways at once, which an all-to-all of two ranks does as well: each sends half of its buffer.
 /// Point to point is one way.
 void use_two_way_messages(Machine& machine) {
@@ -191,7 +204,10 @@ class Stage {  // where rehearsals take place
                                 .summary = "",
                                 .device = measure_device(device_, ranks_.size() / nodes),
                                 .levels = levels};
-    return build_machine(read_system({"measured.yaml", system_text(system, {"rehearsal", today()})}));
+    Machine machine =
+        build_machine(read_system({"measured.yaml", system_text(system, {"rehearsal", today()})}));
+    add_skew(machine, survey_.skew());
+    return machine;
   }
 
   void project() {

@@ -1,6 +1,7 @@
 #include "calibrate/rehearse/survey.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "calibrate/fit/robust.hpp"
 
@@ -23,13 +24,26 @@ PassTimes mean_of(const std::vector<PassTimes>& rounds) {
 
 void Survey::measure_layers(const std::set<LocalLayer>& layers, int turns) {
   const std::vector<LocalLayer> list(layers.begin(), layers.end());
-  std::vector<std::pair<LocalLayer, PassTimes>> round;
+  std::vector<std::pair<LocalLayer, std::vector<PassTimes>>> round;
   ranks_.barrier();
   time_layers(
       device_, list, optimizer_, turns,
-      [&](const LocalLayer& layer, const auto& times) { round.emplace_back(layer, median_of(times)); },
+      [&](const LocalLayer& layer, const auto& times) { round.emplace_back(layer, times); },
       [&] { return on_any(ranks_, stop_ && stop_()); });
-  for (const auto& [layer, time] : round) layers_[layer].push_back(mean_over(ranks_, time));
+  for (const auto& [layer, times] : round) {
+    // An iteration is a sum over layers, so the mean counts: medians would leave out what jitter adds to it.
+    layers_[layer].push_back(mean_over(ranks_, mean_of(times)));
+    for (const PassTimes& turn : times) note_skew(turn);
+  }
+}
+
+void Survey::note_skew(const PassTimes& mine) {
+  for (const Seconds pass : {mine.forward, mine.backward()}) {
+    const auto all = ranks_.gather(pass.base());
+    const double mean = std::accumulate(all.begin(), all.end(), 0.0) / double(all.size());
+    skews_ += Seconds{std::ranges::max(all) - mean};
+    ++passes_;
+  }
 }
 
 void Survey::measure_links(Bytes most, Seconds time) {

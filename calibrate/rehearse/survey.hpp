@@ -25,10 +25,14 @@ class Survey {
   void measure_links(Bytes most, Seconds time);
 
   ProfileSpec profile() const;
+  /// What the slowest rank of a pass takes more than the mean: who exchanges something waits for it.
+  Seconds skew() const { return passes_ > 0 ? 1.0 / passes_ * skews_ : Seconds{}; }
   /// Alpha and beta of each level, innermost first, with its size.
   std::vector<MeasuredLevel> levels() const;
 
  private:
+  void note_skew(const PassTimes& mine);
+
   Device& device_;
   Communicator& ranks_;
   Optimizer optimizer_;
@@ -36,6 +40,8 @@ class Survey {
   std::map<LocalLayer, std::vector<PassTimes>> layers_;  // by round
   std::vector<LinkPoint> points_;                        // averaged over rounds
   int link_rounds_ = 0;
+  Seconds skews_;
+  double passes_ = 0;
 };
 
 /// Rates of a device, from one copy and one product: what a roofline starts from where nothing was measured.

@@ -212,20 +212,6 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
   return q;
 }
 
-/// Times in another precision or with another optimizer would not be those that were asked for.
-void check_profile(const ProfileSpec& profile, const Training& training) {
-  const auto differ = [&](const char* option, std::string_view measured, std::string_view asked) {
-    if (measured != asked)
-      throw UsageError(
-          fmt::format("the profile `{}` was measured with {}, not {}", profile.name, measured, asked),
-          fmt::format("add --{} {}", option, measured));
-  };
-  differ("precision", precision_names[std::size_t(profile.precision)],
-         precision_names[std::size_t(training.precision)]);
-  differ("optimizer", optimizer_names[std::size_t(profile.optimizer)],
-         optimizer_names[std::size_t(training.optimizer)]);
-}
-
 /// A shipped or own profile of this network on this device, trained this way.
 std::optional<ProfileSpec> matching_profile(const Catalog& catalog, const Ask& ask) {
   for (const std::string& name : catalog.names("profiles")) {
@@ -294,6 +280,19 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
 }
 
 }  // namespace
+
+void check_profile(const ProfileSpec& profile, const Training& training) {
+  const auto differ = [&](const char* option, std::string_view measured, std::string_view asked) {
+    if (measured != asked)
+      throw UsageError(
+          fmt::format("the profile `{}` was measured with {}, not {}", profile.name, measured, asked),
+          fmt::format("add --{} {}", option, measured));
+  };
+  differ("precision", precision_names[std::size_t(profile.precision)],
+         precision_names[std::size_t(training.precision)]);
+  differ("optimizer", optimizer_names[std::size_t(profile.optimizer)],
+         optimizer_names[std::size_t(training.optimizer)]);
+}
 
 std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine& machine) {
   try {

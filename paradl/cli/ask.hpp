@@ -117,6 +117,9 @@ std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine
 /// What --set says.
 std::vector<Override> read_overrides(const std::vector<std::string>& sets);
 
+/// Times in another precision or with another optimizer would not be those that were asked for. UsageError.
+void check_profile(const ProfileSpec& profile, const Training& training);
+
 /// Reads how a framework trains. UsageError or SpecError for a value that cannot be.
 Training read_training(const Catalog& catalog, const Options& options);
 /// The framework that was asked for, or the ideal.
