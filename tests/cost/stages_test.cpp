@@ -193,8 +193,8 @@ TEST_CASE("what does not go into a pipeline is refused with the nearest that doe
   CHECK(reasons(many.engine("layer", "4", 24), many.work) == "p = 12 breaks p V <= G = 8");
   Bench five(chain(8), flat_machine(), pipelined(5, PipelineSchedule::gpipe));
   CHECK(reasons(five.engine("layer", "2", 24), five.work) ==
-        "5 micro-batches do not divide 24 samples of a pipeline; the nearest that do are 4 and 6");
+        "micro-batches divide samples: 5 does not divide 24; nearest: 4 or 6");
   CHECK(reasons(five.engine("data+layer", "8x2", 24), five.work) ==
-        "5 micro-batches do not divide 3 samples of a pipeline; the nearest that does is 3");
+        "micro-batches divide samples: 5 does not divide 3; nearest: 3");
   CHECK(reasons(five.engine("layer", "9", 25), five.work) == "p = 9 breaks p <= G = 8");
 }
