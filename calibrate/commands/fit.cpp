@@ -9,6 +9,7 @@
 #include "calibrate/kernels/aceso.hpp"
 #include "calibrate/kernels/benchmarks.hpp"
 #include "calibrate/kernels/pipedream.hpp"
+#include "paradl/cli/ranges.hpp"
 
 namespace paradl::calibrate {
 namespace {
@@ -71,12 +72,7 @@ int run(const Session& session, const Words& words) {
   if (words.what != "kernels")
     throw UsageError(fmt::format("`{}` cannot be fitted", words.what),
                      "write: paradl-calibrate fit kernels FOLDER");
-  unsigned seed = 0;
-  try {
-    seed = unsigned(std::stoul(words.seed));
-  } catch (const std::exception&) {
-    throw UsageError(fmt::format("--seed {}: not a number", words.seed), "write --seed 1");
-  }
+  const auto seed = unsigned(read_count("seed", words.seed, 0, 1'000'000));
   bool any = false;
   for (const BenchedDevice& benched : benched_devices()) {
     if (!words.only.empty() && words.only != benched.name) continue;
