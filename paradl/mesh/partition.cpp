@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -61,9 +62,9 @@ class Programme {
       : chain_(chain), stages_(stages), begin_(std::size_t(stages + 1) * std::size_t(chain.layers() + 1)) {}
 
   /// The best cut into parts that take at most `bound` each; `join` adds one more part to what a cut is
-  /// worth.
-  template <class Join>
-  Worth solve(double bound, Join join) {
+  /// worth, and a part that takes more than `reach` of the best cut so far cannot make a better one.
+  template <class Join, class Reach>
+  Worth solve(double bound, Join join, Reach reach) {
     const int n = chain_.layers();
     std::vector<Worth> last(std::size_t(n) + 1, nothing), now(last.size(), nothing);
     last[0] = {0, 0};
@@ -72,12 +73,14 @@ class Programme {
       const int most = n - (stages_ - k);  // a layer for each part to come
       for (int to = k == stages_ ? n : k; to <= most && chain_.work(0, to) <= k * bound; ++to) {
         if (chain_.work(to, n) > (stages_ - k) * bound) continue;  // too much is left for the others
-        for (int from = to - 1; from >= k - 1 && chain_.work(from, to) <= bound; --from) {
+        double most_work = bound - chain_.border(to);              // in the part that ends here
+        for (int from = to - 1; from >= k - 1 && chain_.work(from, to) <= most_work; --from) {
           if (last[std::size_t(from)] == nothing || chain_.part(from, to) > bound) continue;
           const Worth worth = join(last[std::size_t(from)], from, to);
           if (worth >= now[std::size_t(to)]) continue;
           now[std::size_t(to)] = worth;
           begin(k, to) = from;
+          most_work = std::min(most_work, reach(worth) - chain_.border(to));
         }
       }
       std::swap(last, now);
@@ -112,14 +115,16 @@ std::vector<int> balanced_partition(std::span<const double> weight, int stages,
   assert(stages >= 1 && stages <= int(weight.size()));
   const Chain chain(weight, border);
   Programme programme(chain, stages);
-  const Worth shortest =
-      programme.solve(plain_cut(chain, stages) * rounding, [&](const Worth& so_far, int from, int to) {
-        return Worth{std::max(so_far.first, chain.part(from, to)), 0};
-      });
-  programme.solve(shortest.first * rounding, [&](const Worth& so_far, int from, int to) {
+  const auto longest_of = [&](const Worth& so_far, int from, int to) {
+    return Worth{std::max(so_far.first, chain.part(from, to)), 0};
+  };
+  const auto reach = [](const Worth& best) { return best.first; };
+  const double shortest = programme.solve(plain_cut(chain, stages) * rounding, longest_of, reach).first;
+  const auto borders_and_squares = [&](const Worth& so_far, int from, int to) {
     const double work = chain.work(from, to);  // of cuts that cost the same, the more even one
     return Worth{so_far.first + chain.border(from), so_far.second + work * work};
-  });
+  };
+  programme.solve(shortest * rounding, borders_and_squares, [](const Worth&) { return never; });
   return borders_of(programme, chain, stages);
 }
 
@@ -127,10 +132,11 @@ std::vector<int> even_partition(std::span<const double> weight, int pieces, std:
   assert(pieces >= 1 && pieces <= int(weight.size()));
   const Chain chain(weight, border);
   Programme programme(chain, pieces);
-  programme.solve(never, [&](const Worth& so_far, int from, int to) {
+  const auto squares = [&](const Worth& so_far, int from, int to) {
     const double part = chain.part(from, to);
     return Worth{so_far.first + part * part, 0};
-  });
+  };
+  programme.solve(never, squares, [](const Worth& best) { return std::sqrt(best.first); });
   return borders_of(programme, chain, pieces);
 }
 
