@@ -202,7 +202,7 @@ int run_program(const Program& program, int argc, char** argv) {
     if (version) {
       print(fmt::format("{} {}\n", program.name, PARADL_VERSION));
       if (session.verbosity > 0)
-        print(fmt::format("commit {}\ncompiler {}\n{}", PARADL_COMMIT, __VERSION__, program.parts));
+        print(fmt::format("commit {}\ncompiler {}\n{}", PARADL_COMMIT, __VERSION__, program.parts()));
       return answered;
     }
     if (!action) {
