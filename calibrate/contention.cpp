@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "paradl/core/error.hpp"
 
 namespace paradl::calibrate {
@@ -26,7 +28,13 @@ struct Cell {
   int flows = 1;
   std::size_t items = 0;
   Stopping stopping;
+
+  Bytes bytes() const { return Bytes{4.0 * double(items)}; }
 };
+
+std::string name_of(int flows, std::size_t items) {
+  return fmt::format("{} flow{} of {} B", flows, flows == 1 ? "" : "s", 4 * items);
+}
 
 std::optional<int> partner(const std::vector<Pair>& pairs, int flows, int rank) {
   for (int i = 0; i < flows; ++i) {
@@ -70,22 +78,26 @@ std::vector<Pair> crossing_pairs(const std::vector<int>& nodes) {
 }
 
 Contention measure_contention(Communicator& ranks, const std::vector<Pair>& pairs,
-                              const ContentionOptions& options) {
+                              const ContentionOptions& options, Samples& kept) {
   check(pairs, ranks.size());
   std::vector<Cell> cells;
   for (double bytes = options.least.base(); bytes <= options.most.base() * (1 + 1e-9);
        bytes *= options.factor)
-    for (int flows = 1; flows <= int(pairs.size()); ++flows)
-      cells.push_back({flows, std::size_t(std::llround(bytes / 4)), Stopping(options.rule)});
+    for (int flows = 1; flows <= int(pairs.size()); ++flows) {
+      const auto items = std::size_t(std::llround(bytes / 4));
+      cells.push_back({flows, items, resume(options.rule, ranks, kept[name_of(flows, items)])});
+    }
   const std::size_t largest = std::size_t(std::llround(options.most.base() / 4));
   const Buffer buffer = options.allocate(2 * largest);
 
+  Contention out;
   const Seconds start = ranks.now();
   // In turns, so that a machine that slows down does so for one flow and for many.
   bool any = true, in_time = true;
-  for (bool first = true; any && in_time; first = false) {
+  for (bool first = true; any && in_time && !out.interrupted; first = false) {
     any = false;
     for (Cell& cell : cells) {
+      if ((out.interrupted = on_any(ranks, options.stop && options.stop()))) break;
       if (cell.stopping.done()) continue;
       const auto peer = partner(pairs, cell.flows, ranks.rank());
       const Message send{peer.value_or(0), buffer.get(), cell.items};
@@ -99,32 +111,39 @@ Contention measure_contention(Communicator& ranks, const std::vector<Pair>& pair
     in_time = ranks.gather((ranks.now() - start).base()).front() < options.time.base();
   }
 
-  Contention out;
+  for (const Cell& cell : cells) kept[name_of(cell.flows, cell.items)] = cell.stopping.samples();
+  if (out.interrupted) return out;
   for (const Cell& cell : cells)
-    out.points.push_back(
-        {cell.flows, 4.0 * double(cell.items), cell.stopping.result().lower_quartile.base()});
+    out.points.push_back({cell.flows, cell.bytes().base(), cell.stopping.result().lower_quartile.base()});
   out.fit = fit_sharing(out.points);
   return out;
 }
 
-std::vector<Slowdown> measure_shared_memory(Communicator& ranks, const std::function<void()>& work,
-                                            const StoppingRule& rule) {
+std::vector<Slowdown> measure_shared_memory(Communicator& ranks, const SharedTask& task, Samples& kept) {
   const std::vector<int> nodes = ranks.nodes();
   const auto most = int(std::count(nodes.begin(), nodes.end(), 0));
   // Which of the ranks of its node this one is; ranks of other nodes only wait.
   const int own = nodes[std::size_t(ranks.rank())] != 0
                       ? most
                       : int(std::count(nodes.begin(), nodes.begin() + ranks.rank(), 0));
-  std::vector<Stopping> counts(static_cast<std::size_t>(most), Stopping(rule));
-  for (bool any = true; any;) {
+  const auto name_of = [&](int active) { return fmt::format("{}, {} at once", task.name, active); };
+  std::vector<Stopping> counts;
+  for (int active = 1; active <= most; ++active)
+    counts.push_back(resume(task.rule, ranks, kept[name_of(active)]));
+  bool stopped = false;
+  for (bool any = true; any && !stopped;) {
     any = false;
     for (int active = 1; active <= most; ++active) {
       Stopping& stopping = counts[std::size_t(active - 1)];
+      if ((stopped = on_any(ranks, task.stop && task.stop()))) break;
       if (stopping.done()) continue;
-      stopping.add(together(ranks, own < active, work));
+      stopping.add(together(ranks, own < active, task.work));
       any |= !stopping.done();
     }
   }
+  for (int active = 1; active <= most; ++active)
+    kept[name_of(active)] = counts[std::size_t(active - 1)].samples();
+  if (stopped) return {};
   std::vector<Slowdown> out;
   for (int active = 1; active <= most; ++active) {
     const Measured time = counts[std::size_t(active - 1)].result();

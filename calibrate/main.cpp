@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   return leave(run_program({.name = "paradl-calibrate",
                             .about = "Measures this machine, and rehearses strategies on it.",
                             .tree = tree,
-                            .parts = parts_of_this_build(),
+                            .parts = parts_of_this_build,
                             .patience = Seconds{launched_rank() > 0 ? 1.0 : 0.0},
                             .commands = {define_all, define_layers, define_links, define_contention,
                                          define_fit, define_rehearse, define_runs}},

@@ -47,6 +47,15 @@ double median_noise(std::vector<double> samples) {
 void Stopping::add(Seconds sample) {
   spent_ += sample.base();
   if (taken_++ < rule_.warm_up && spent_ < rule_.time.base()) return;
+  count(sample);
+}
+
+void Stopping::restore(Seconds sample) {
+  spent_ += sample.base();
+  count(sample);
+}
+
+void Stopping::count(Seconds sample) {
   samples_.push_back(sample.base());
   std::vector<double> sorted = samples_;
   const auto quarter = sorted.begin() + std::ptrdiff_t((sorted.size() - 1) / 4);

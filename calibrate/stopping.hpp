@@ -30,10 +30,15 @@ class Stopping {
  public:
   explicit Stopping(const StoppingRule& rule) : rule_(rule) {}
   void add(Seconds sample);
+  /// A sample of an earlier run, which warmed up then; this one still does.
+  void restore(Seconds sample);
   bool done() const;
   Measured result() const;
+  const std::vector<double>& samples() const { return samples_; }  // s, without warm-up
 
  private:
+  void count(Seconds sample);
+
   StoppingRule rule_;
   std::vector<double> samples_;
   int taken_ = 0;

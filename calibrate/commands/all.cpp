@@ -152,7 +152,9 @@ int run(const Session& session, Words& words) {
   int code = answered;
   if (ranks > 1) {
     const ContentionOutcome contention =
-        run_contention(session, bench, 4, {.time = Seconds{15}}, &plan.work, plan.layers.batch);
+        run_contention(session, bench, 4, {.time = Seconds{15}}, &plan.work, plan.layers.batch,
+                       KeptSamples(plan.system.path + ".samples", provenance_of(bench).tool));
+    if (contention.interrupted) return exit_interrupted;
     if (bench.speaks()) print("\n" + contention_text(contention, session.style()));
     code = rehearse_all(session, bench, plan);
   }
@@ -179,7 +181,8 @@ void define_all(const Arguments& root, Session& session, Action& action) {
   command.flag("--dry-run", words->dry_run, {.help = "what would be measured, and about how long it takes"});
   words->rule.define(command);
   words->options.define_only(command, {"batch", "precision", "optimizer"}, "refused: names decide");
-  command.footer(R"(Ctrl-C keeps the links and layers that were measured, and the next run goes on from there.
+  command.footer(
+      R"(Ctrl-C keeps the links, layers and contention that were measured, and the next run goes on from there.
 
 Examples:
   paradl-calibrate all laptop --model tiny-cnn -b 16 --dry-run

@@ -6,6 +6,7 @@
 
 #include "calibrate/commands/commands.hpp"
 #include "calibrate/commands/contention_job.hpp"
+#include "calibrate/commands/interrupt.hpp"
 #include "calibrate/commands/layer_job.hpp"
 #include "calibrate/commands/link_job.hpp"
 #include "paradl/cli/ranges.hpp"
@@ -20,6 +21,9 @@ struct Words {
   bool dry_run = false;
   Options options;
 };
+
+/// Here, as no name is given that could tell machines apart.
+constexpr const char* kept_path = "contention.samples";
 
 std::string answer(const std::string& format, Style style, const Session& session,
                    const ContentionOutcome& outcome) {
@@ -76,14 +80,20 @@ int run(const Session& session, Words& words) {
     const auto pairs = std::min(crossing_pairs(nodes).size(), std::size_t(flows));
     if (bench.speaks())
       print(
-          fmt::format("Would measure on {}, {} at most:\n  1..{} flows of up to {}\n  copies{} beside other "
-                      "ranks of the first node\nWould write nothing\n",
-                      ranks_text(nodes), text(options.time + Seconds{6}), pairs, decimal(options.most),
+          fmt::format("Would measure on {}, {} at most:\n{}  copies{} beside other ranks of the first node\n"
+                      "Would write nothing\n",
+                      ranks_text(nodes), text(options.time + Seconds{6}),
+                      pairs > 1 ? fmt::format("  1..{} flows of up to {}\n", pairs, decimal(options.most))
+                                : "  no flows: two need four ranks\n",
                       work ? fmt::format(" and a layer of {}", work->name) : ""));
     return answered;
   }
+  if (bench.speaks()) demand_writable(kept_path);
+  note_interrupts();
+  const KeptSamples kept(kept_path, provenance_of(bench).tool);
   const ContentionOutcome outcome =
-      run_contention(session, bench, flows, options, work ? &*work : nullptr, batch);
+      run_contention(session, bench, flows, options, work ? &*work : nullptr, batch, kept);
+  if (outcome.interrupted) return exit_interrupted;
   if (bench.speaks())
     print(words.options.read("format", "text", [&](const std::string& format) {
       return answer(format, session.style(), session, outcome);
@@ -108,7 +118,8 @@ void define_contention(const Arguments& root, Session& session, Action& action) 
   words->options.define_only(command, {"batch", "format"}, "refused: nothing is written");
   command.footer(
       R"(phi(k) is how many times as long the bytes of one flow take beside k - 1 others. Between nodes k / phi(k) is the
-number of `ports` to write at that level of the system file.
+number of `ports` to write at that level of the system file. Ctrl-C keeps the samples in contention.samples, and the
+next run here goes on from there.
 
 Examples:
   mpirun -np 4 paradl-calibrate contention

@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   return run_program({.name = "paradl",
                       .about = "How long will training take, will it fit, and on how many GPUs?",
                       .tree = tree,
-                      .parts = "calibration: `paradl-calibrate --version -v`\n",
+                      .parts = [] { return std::string("calibration: `paradl-calibrate --version -v`\n"); },
                       .commands = {define_advise, define_project, define_explain, define_compare,
                                    define_collectives, define_topology, define_validate, define_import,
                                    define_check, define_models, define_systems, define_profiles,

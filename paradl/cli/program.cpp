@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "paradl/cli/ranges.hpp"
+#include "paradl/core/memory.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/report/json.hpp"
 
@@ -157,6 +158,7 @@ int guarded(const Program& program, bool json, const Action& action) {
 }  // namespace
 
 int run_program(const Program& program, int argc, char** argv) {
+  keep_freed_memory();
   Session session{.catalog = Catalog(roots()), .arguments = {argv + 1, argv + argc}};
   Action action;
   CLI::App root{program.about, program.name};
@@ -200,7 +202,7 @@ int run_program(const Program& program, int argc, char** argv) {
     if (version) {
       print(fmt::format("{} {}\n", program.name, PARADL_VERSION));
       if (session.verbosity > 0)
-        print(fmt::format("commit {}\ncompiler {}\n{}", PARADL_COMMIT, __VERSION__, program.parts));
+        print(fmt::format("commit {}\ncompiler {}\n{}", PARADL_COMMIT, __VERSION__, program.parts()));
       return answered;
     }
     if (!action) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <unordered_map>
 
 namespace paradl {
 namespace {
@@ -39,6 +38,8 @@ void copy_to_twins(const Schedule& schedule, const Routes& routes, std::vector<T
       std::copy_n(of_flows.begin() + std::ptrdiff_t(schedule.steps[routes.twin[s]].first),
                   schedule.steps[s].count, of_flows.begin() + std::ptrdiff_t(schedule.steps[s].first));
 }
+
+constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
 std::uint64_t hash(const Flow& flow, std::span<const int> wires) {
   std::uint64_t h = std::bit_cast<std::uint64_t>(flow.bytes.base());
@@ -81,14 +82,15 @@ std::vector<std::uint32_t> find_alike(const Schedule& schedule, const Routes& ro
            routes.route[a].beta == routes.route[b].beta && std::ranges::equal(routes.of(a), routes.of(b));
   };
   std::vector<std::uint32_t> first(schedule.flows.size());
-  std::unordered_map<std::uint64_t, std::uint32_t> seen;
-  std::size_t step = 0;
+  std::vector<std::uint32_t> seen;  // by hash; open addressing, as a node of its own for each flow is slow
+  std::size_t step = ~std::size_t{0};
   each_routed_flow(schedule, routes, [&](std::size_t s, std::size_t f) {
-    if (s != step) seen.clear();
+    if (s != step) seen.assign(std::bit_ceil(2 * schedule.steps[s].count), nobody);
     step = s;
-    const std::uint32_t other =
-        seen.try_emplace(hash(schedule.flows[f], routes.of(f)), std::uint32_t(f)).first->second;
-    first[f] = alike(f, other) ? other : std::uint32_t(f);
+    std::size_t at = hash(schedule.flows[f], routes.of(f)) & (seen.size() - 1);
+    while (seen[at] != nobody && !alike(f, seen[at])) at = (at + 1) & (seen.size() - 1);
+    if (seen[at] == nobody) seen[at] = std::uint32_t(f);
+    first[f] = seen[at];
   });
   // Some ranks may be in a step while others are in its twin: flows of both are not of one step.
   for (std::size_t s = 0; s < schedule.steps.size(); ++s)

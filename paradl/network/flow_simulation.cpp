@@ -17,7 +17,6 @@ FlowSimulation::FlowSimulation(const Schedule& schedule, const Topology& topolog
       routes_(effort == Effort::least ? contended(schedule, topology, std::move(routes)) : std::move(routes)),
       rates_(topology, routes_),
       events_(schedule.flows.size()),
-      step_(schedule.flows.size()),
       rank_(static_cast<std::size_t>(schedule.ranks)),
       flow_(schedule.flows.size()),
       effort_(effort),
@@ -54,13 +53,13 @@ void FlowSimulation::list_own_flows(std::size_t first_step) {
       for (std::size_t f = step.first; step.repeat > 0 && f < step.first + step.count; ++f) {
         const Flow& flow = schedule_.flows[f];
         if (flow.source == flow.target) continue;  // takes no time
-        step_[f] = std::uint32_t(s);
-        visit(rank_[std::size_t(flow.source)], f);
-        visit(rank_[std::size_t(flow.target)], f);
+        const OwnFlow own{std::uint32_t(f), std::uint32_t(s)};
+        visit(rank_[std::size_t(flow.source)], own);
+        visit(rank_[std::size_t(flow.target)], own);
       }
     }
   };
-  each_end([](RankState& rank, std::size_t) { ++rank.last; });
+  each_end([](RankState& rank, OwnFlow) { ++rank.last; });
   std::size_t total = 0;
   for (RankState& rank : rank_) {
     rank.own = rank.own_end = total;
@@ -68,14 +67,14 @@ void FlowSimulation::list_own_flows(std::size_t first_step) {
     rank.last = rank.own;
   }
   own_.resize(total);
-  each_end([this](RankState& rank, std::size_t f) { own_[rank.last++] = std::uint32_t(f); });
+  each_end([this](RankState& rank, OwnFlow own) { own_[rank.last++] = own; });
 }
 
 void FlowSimulation::enter_step(std::uint32_t r) {
   RankState& rank = rank_[r];
   rank.own = rank.own_end;
   rank.repetition = 0;
-  while (rank.own_end < rank.last && step_[own_[rank.own_end]] == step_[own_[rank.own]]) ++rank.own_end;
+  while (rank.own_end < rank.last && own_[rank.own_end].step == own_[rank.own].step) ++rank.own_end;
   post_flows(r);
 }
 
@@ -83,19 +82,19 @@ void FlowSimulation::post_flows(std::uint32_t r) {
   RankState& rank = rank_[r];
   rank.pending = std::uint32_t(rank.own_end - rank.own);
   for (std::size_t i = rank.own; i < rank.own_end; ++i) {
-    FlowState& flow = flow_[own_[i]];
+    FlowState& flow = flow_[own_[i].flow];
     if (flow.phase == Phase::idle)
       flow.phase = Phase::posted;
     else
-      start(own_[i], rank.clock);  // the other end was first
+      start(own_[i].flow, rank.clock);  // the other end was first
   }
 }
 
 void FlowSimulation::start(std::uint32_t f, double time) {
   const Route& route = routes_.route[f];
-  const double bytes = schedule_.flows[f].bytes.base();
   const bool alone = route.count == 0;
-  const double next_event = time + route.latency + (alone ? bytes * route.beta : 0);
+  double next_event = time + route.latency;
+  if (alone) next_event += schedule_.flows[f].bytes.base() * route.beta;
   if (!alike_.empty()) {
     std::uint32_t& latest = latest_[alike_[f]];
     FlowState& other = flow_[latest];
@@ -147,7 +146,7 @@ void FlowSimulation::finish_one(std::uint32_t f, double time) {
 
 void FlowSimulation::go_on(std::uint32_t r) {
   RankState& rank = rank_[r];
-  if (++rank.repetition < schedule_.steps[step_[own_[rank.own]]].repeat) {
+  if (++rank.repetition < schedule_.steps[own_[rank.own].step].repeat) {
     post_flows(r);
     if (effort_ == Effort::least) watch(r);
   } else {
@@ -166,7 +165,7 @@ void FlowSimulation::share_wires(double now) {
 }
 
 void FlowSimulation::watch(std::uint32_t r) {
-  const std::uint32_t f = own_[rank_[r].own], s = step_[f];
+  const auto [f, s] = own_[rank_[r].own];
   if (f != schedule_.steps[s].first || schedule_.flows[f].source != std::int32_t(r)) return;
   if (s != watched_) recurrence_.restart();
   watched_ = s;
@@ -208,7 +207,7 @@ bool FlowSimulation::alone_under_way(const Step& step) const {
   for (std::size_t f = step.first; f < step.first + step.count; ++f) {
     for (const std::int32_t r : {schedule_.flows[f].source, schedule_.flows[f].target}) {
       const RankState& rank = rank_[std::size_t(r)];
-      if (rank.own == rank.own_end || step_[own_[rank.own]] != watched_) return false;
+      if (rank.own == rank.own_end || own_[rank.own].step != watched_) return false;
     }
     under_way += flow_[f].phase >= Phase::waiting;
   }

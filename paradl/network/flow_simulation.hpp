@@ -26,6 +26,10 @@ class FlowSimulation {
     std::uint32_t pending = 0;  // flows until it may go on
     double clock = 0;           // when it began the present step
   };
+  /// A flow that a rank sends or receives.
+  struct OwnFlow {
+    std::uint32_t flow, step;
+  };
   enum class Phase : std::uint8_t {
     idle,
     posted,   // by one of its two ends
@@ -63,8 +67,7 @@ class FlowSimulation {
   Routes routes_;  // as far as flows meet
   MaxMin rates_;
   EventQueue events_;
-  std::vector<std::uint32_t> own_;   // flows of rank 0 in the order of steps, then those of rank 1, ...
-  std::vector<std::uint32_t> step_;  // of each flow
+  std::vector<OwnFlow> own_;  // flows of rank 0 in the order of steps, then those of rank 1, ...
   std::vector<RankState> rank_;
   std::vector<FlowState> flow_;
   std::vector<std::uint32_t> alike_;   // of each flow: the first one that is like it; none: all are followed

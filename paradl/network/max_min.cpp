@@ -173,11 +173,35 @@ void MaxMin::release_bound_by(std::uint32_t wire) {
 }
 
 /// Progressive filling: the wire that is full at the lowest level binds all who wait for it; what they then
-/// send is taken from their other wires. By that a wire's level only rises, so an old one that is found at
-/// the top of the heap is replaced by the present one. False if a flow had to be released: it is in the way.
+/// send is taken from their other wires. False if a flow had to be released: it is in the way.
 bool MaxMin::fill() {
   for (const Release& r : releases_)
     if (!flow_[r.flow].waiting) wait(r.flow);
+  collect_candidates();
+  if (!fill_lowest() || !fill_in_order()) return false;
+  if (waiting_ == 0) return true;
+  for (const auto& [flow, before] : releases_)
+    if (flow_[flow].waiting)  // still: it shares its wires with nobody
+      give(flow, 1 / (routes_.route[flow].beta * flow_[flow].weight), std::uint32_t(routes_.of(flow)[0]));
+  return true;
+}
+
+/// All wires that are full at the lowest level of all. Mostly flows that are much alike come and go together,
+/// and none waits for another level; so nothing need be ordered for them.
+bool MaxMin::fill_lowest() {
+  double lowest = infinite;
+  for (const Candidate& candidate : candidates_) lowest = std::min(lowest, candidate.level);
+  for (const auto& [level, w] : candidates_)
+    if (!above(level, lowest) && wire_[w].waiting > 0 && !above(wire_[w].level(), lowest) &&
+        !share_out(w, level))
+      return false;
+  return true;
+}
+
+/// Those that wait still. What a wire has left for them only rises as others get their share, so an old level
+/// that is found at the top of the heap is replaced by the present one.
+bool MaxMin::fill_in_order() {
+  if (waiting_ == 0) return true;
   collect_candidates();
   for (std::size_t at = candidates_.size(); at-- > 0;) sink(at, candidates_[at]);
   while (waiting_ > 0 && !candidates_.empty()) {
@@ -192,9 +216,6 @@ bool MaxMin::fill() {
     candidates_.pop_back();
     if (!candidates_.empty()) sink(0, last);
   }
-  for (const auto& [flow, before] : releases_)
-    if (flow_[flow].waiting)  // still: it shares its wires with nobody
-      give(flow, 1 / (routes_.route[flow].beta * flow_[flow].weight), std::uint32_t(routes_.of(flow)[0]));
   return true;
 }
 

@@ -74,6 +74,8 @@ class MaxMin {
   void release_bound();
   double full_level(std::uint32_t wire) const;
   bool fill();
+  bool fill_lowest();
+  bool fill_in_order();
   void collect_candidates();
   void sink(std::size_t at, Candidate candidate);
   bool share_out(std::uint32_t wire, double level);

@@ -1,10 +1,13 @@
 #include "calibrate/contention.hpp"
 
+#include <atomic>
+
 #include <doctest/doctest.h>
 
 #include "calibrate/threads.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/spec_text.hpp"
+#include "tests/support/temporary.hpp"
 
 namespace paradl::calibrate {
 namespace {
@@ -18,7 +21,8 @@ Contention on_trunk(int pairs, double wider, double noise = 0) {
                             .noise = noise};
   Contention found;
   run_threads(network, 2 * pairs, [&](Communicator& c) {
-    const Contention own = measure_contention(c, crossing_pairs(c.nodes()), {.most = Bytes{1e6}});
+    Samples samples;
+    const Contention own = measure_contention(c, crossing_pairs(c.nodes()), {.most = Bytes{1e6}}, samples);
     if (c.rank() == 2 * pairs - 1) found = own;  // any rank knows
   });
   return found;
@@ -58,7 +62,10 @@ TEST_CASE("contention: pairs cross from one node to the other, or from one half 
 
 TEST_CASE("contention: pairs must be there, and be of different ranks") {
   const auto refused = [](const std::vector<Pair>& pairs) {
-    return test::complaint([&] { run_threads(2, [&](Communicator& c) { measure_contention(c, pairs); }); });
+    return test::complaint([&] {
+      Samples samples;
+      run_threads(2, [&](Communicator& c) { measure_contention(c, pairs, {}, samples); });
+    });
   };
   CHECK(test::says(refused({}), "usage: contention needs pairs of ranks\n"));
   CHECK(test::says(refused({{0, 0}}), "usage: contention needs pairs of different ranks\n"));
@@ -73,11 +80,16 @@ TEST_CASE("contention: work on memory that the ranks of a node share") {
   run_threads(network, 4, [&](Communicator& c) {
     std::vector<float> from(250'000), to(250'000);
     const Message out{c.rank(), from.data(), from.size()}, in{c.rank(), to.data(), to.size()};
+    Samples samples;
     found[std::size_t(c.rank())] = measure_shared_memory(c,
-                                                         [&] {
-                                                           c.exchange({&out, 1}, {&in, 1});
-                                                         },
-                                                         {.most = 10});
+                                                         {.name = "copy",
+                                                          .work =
+                                                              [&] {
+                                                                c.exchange({&out, 1}, {&in, 1});
+                                                              },
+                                                          .rule = {.most = 10},
+                                                          .stop = {}},
+                                                         samples);
   });
   for (const auto& slowdown : found) {
     REQUIRE(slowdown.size() == 3);
@@ -87,6 +99,48 @@ TEST_CASE("contention: work on memory that the ranks of a node share") {
     CHECK(slowdown[2].factor == test::approx(2));
     CHECK(slowdown[2].active == 3);
   }
+}
+
+TEST_CASE("contention: an interrupted run keeps its samples, and the next one takes the rest") {
+  const FakeNetwork network{.ranks_per_node = 2, .between = {Seconds{30e-6}, SecondsPerByte{1 / 31e6}}};
+  const auto count = [](const Samples& samples) {
+    std::size_t sum = 0;
+    for (const auto& [of, times] : samples) sum += times.size();
+    return sum;
+  };
+  ContentionOptions options{.most = Bytes{1e6}};
+  options.rule.most = 12;
+  options.rule.least = 12;                 // every sample is taken
+  constexpr std::size_t all = 2 * 2 * 12;  // 64 and 256 kB, one flow and two
+  Samples kept, rest;                      // kept: of rank 0, as a file of its node
+  std::atomic<int> asked = 0;
+  options.stop = [&] { return ++asked > 60; };
+  run_threads(network, 4, [&](Communicator& c) {
+    Samples samples;
+    const Contention own = measure_contention(c, crossing_pairs(c.nodes()), options, samples);
+    CHECK(own.interrupted);
+    if (c.rank() == 0) kept = samples;
+  });
+  CHECK(count(kept) > 0);
+  CHECK(count(kept) < all);
+
+  test::TemporaryFolder folder;
+  const KeptSamples file(folder.path() + "/here.samples", "tool");
+  file.write(kept);
+  CHECK(file.read() == kept);
+  CHECK(KeptSamples(file.path(), "another").read().empty());
+
+  options.stop = {};
+  run_threads(network, 4, [&](Communicator& c) {
+    Samples samples = c.rank() == 0 ? file.read() : Samples{};
+    const Contention own = measure_contention(c, crossing_pairs(c.nodes()), options, samples);
+    CHECK(!own.interrupted);
+    CHECK(own.fit.phi.size() == 2);
+    CHECK(count(samples) == all);
+    if (c.rank() == 1) rest = samples;
+  });
+  for (const auto& [of, times] : kept)  // those that were there come first, on all ranks
+    CHECK(std::equal(times.begin(), times.end(), rest.at(of).begin()));
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ bool links(Communicator& ranks) {
 bool contention(Communicator& ranks, double phi) {
   const ContentionOptions options{
       .least = Bytes{128e3}, .most = Bytes{1024e3}, .factor = 2, .time = Seconds{20}};
-  const auto found = measure_contention(ranks, crossing_pairs(ranks.nodes()), options);
+  Samples samples;
+  const auto found = measure_contention(ranks, crossing_pairs(ranks.nodes()), options, samples);
   const SharingFit& fit = found.fit;
   if (ranks.rank() == 0)
     fmt::print("alpha {}, beta {}, phi {:.3f} +- {:.3f} for 2 flows, {:.1f} % off; expected {}\n",

@@ -1,0 +1,11 @@
+#include <benchmark/benchmark.h>
+
+#include "paradl/core/memory.hpp"
+
+int main(int argc, char** argv) {
+  paradl::keep_freed_memory();  // as the program does
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}
