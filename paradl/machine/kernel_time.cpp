@@ -1,5 +1,8 @@
 #include "paradl/machine/kernel_time.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "paradl/machine/convolution_time.hpp"
 #include "paradl/machine/memory_passes.hpp"
 #include "paradl/machine/product_time.hpp"
@@ -32,28 +35,35 @@ PassTimes convolution(const KernelDevice& device, const LocalLayer& l) {
               convolution_time(device, c, ConvolutionPass::backward_weights) + bias_gradient(device, l)};
 }
 
+/// Each expert has a product of its own, for its share of the positions.
 PassTimes fully_connected(const KernelDevice& device, const LocalLayer& l) {
-  const double rows = double(l.samples * l.x_positions()), C = double(l.x_channels), K = double(l.y_channels);
-  return {.forward = product_time(device, rows, K, C),
-          .backward_data = product_time(device, rows, C, K),
-          .backward_weights = product_time(device, K, C, rows) + bias_gradient(device, l)};
+  const double experts = double(std::max<std::int64_t>(l.experts, 1)), C = double(l.x_channels),
+               K = double(l.y_channels), rows = std::ceil(double(l.samples * l.x_positions()) / experts);
+  return {.forward = product_time(device, rows, K, C, experts),
+          .backward_data = product_time(device, rows, C, K, experts),
+          .backward_weights = product_time(device, K, C, rows, experts) + bias_gradient(device, l)};
 }
 
 /// Scores and context are batched products, one for each head; the scores cross the memory bus in between,
-/// and heads are permuted into place before and after. Backward has each product twice.
+/// and heads are permuted into place before and after. Backward has each product twice. Where scores are not
+/// stored they cross no bus, and backward computes them once more.
 PassTimes attention(const KernelDevice& device, const LocalLayer& l) {
-  const double s = double(l.x_positions()), heads = double(l.samples * l.heads);
-  const double size = double(l.x_channels) / double(l.heads + 2 * l.kv_heads);
+  const double queries = double(l.x_positions()), keys = l.kv_length > 0 ? double(l.kv_length) : queries,
+               heads = double(l.samples * l.heads), size = double(l.y_channels) / double(l.heads);
   const AttentionPasses& passes = attention_passes();
-  const Bytes scores = heads * s * s * device.item, y = double(l.y_items()) * device.item;
+  const Bytes scores = heads * queries * keys * device.item, y = double(l.y_items()) * device.item;
+  const Seconds score = product_time(device, queries, keys, size, heads),
+                context = product_time(device, queries, size, keys, heads);
   PassTimes time;
-  time.forward = product_time(device, s, s, size, heads) + product_time(device, s, size, s, heads) +
-                 device.pass(passes.softmax.forward * scores) + device.pass(passes.dropout.forward * scores) +
-                 device.pass(passes.permute.forward * y);
-  time.backward_data =
-      2 * product_time(device, s, s, size, heads) + 2 * product_time(device, s, size, s, heads) +
-      device.pass(passes.softmax.backward * scores) + device.pass(passes.dropout.backward * scores) +
-      device.pass(passes.permute.backward * y);
+  time.forward = score + context + device.pass(passes.permute.forward * y);
+  time.backward_data = 2 * score + 2 * context + device.pass(passes.permute.backward * y);
+  if (l.flash) {
+    time.backward_data += score;
+    return time;
+  }
+  time.forward += device.pass(passes.softmax.forward * scores) + device.pass(passes.dropout.forward * scores);
+  time.backward_data +=
+      device.pass(passes.softmax.backward * scores) + device.pass(passes.dropout.backward * scores);
   return time;
 }
 
@@ -73,6 +83,7 @@ PassTimes modelled_passes(const KernelDevice& device, const LocalLayer& l) {
       time = convolution(device, l);
       break;
     case Op::fc:
+    case Op::router:
       time = fully_connected(device, l);
       break;
     case Op::attention:

@@ -33,7 +33,8 @@ constexpr MemoryPasses of_y(Op op) {
 
 /// Of both x and y: each is read or written once.
 constexpr bool counts_x_and_y(Op op) {
-  return op == Op::avg_pool || op == Op::global_pool || op == Op::concat || op == Op::tokens;
+  return op == Op::avg_pool || op == Op::global_pool || op == Op::concat || op == Op::tokens ||
+         op == Op::dispatch || op == Op::combine;
 }
 
 // Of logits, bytes: the loss of a large vocabulary in Megatron-LM (modelled there on A100).

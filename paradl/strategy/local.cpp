@@ -49,8 +49,6 @@ LocalLayer local_layer(const Layer& layer, const Cut& cut, double samples) {
   l.causal = layer.causal;
   l.flash = layer.flash;
   l.experts = part(layer.experts, cut.experts);
-  if (layer.op == Op::attention && layer.kv_length != layer.x.positions())
-    l.kv_length = std::int64_t(layer.kv_length);
   for (std::size_t d = 0; d < 3; ++d) {
     l.kernel[d] = std::int64_t(layer.kernel[d]);
     l.stride[d] = std::int64_t(layer.stride[d]);
@@ -63,6 +61,9 @@ LocalLayer local_layer(const Layer& layer, const Cut& cut, double samples) {
       l.padding[d] = 0;
     }
   }
+  // Queries of a part of the sequence meet the keys of all of it, block by block where these go round.
+  if (layer.op == Op::attention && layer.kv_length != double(l.x_positions()))
+    l.kv_length = std::int64_t(layer.kv_length);
   l.weights = (layer.tied < 0 ? l.arrays()[0] : 0) + l.arrays()[1];
   return l;
 }

@@ -145,9 +145,43 @@ TEST_CASE("what memory bounds, by hand: passes over its bytes") {
   CHECK(modelled_passes(device, fc).update.base() == test::approx(100e-6));  // 20 B each
 }
 
+TEST_CASE("attention: queries that are shared out meet all keys, and stored scores take longer forward") {
+  const KernelDevice device = slate();
+  LocalLayer whole{.op = Op::attention, .dims = 1, .samples = 2, .x_channels = 3072, .y_channels = 1024};
+  whole.heads = whole.kv_heads = 8;
+  whole.x_extent[0] = whole.y_extent[0] = 2048;
+  whole.flash = true;
+  LocalLayer quarter = whole;
+  quarter.x_extent[0] = quarter.y_extent[0] = 512;
+  quarter.kv_length = 2048;
+  const PassTimes all = modelled_passes(device, whole), part = modelled_passes(device, quarter);
+  CHECK(4 * part.forward.base() >= all.forward.base());
+  CHECK(4 * part.forward.base() <= 1.5 * all.forward.base());  // keys and values are read by each
+  // 16 heads, two products of 2 * 2048 * 2048 * 128 flop at 1 Tflop/s; one more of the five backward.
+  CHECK(all.forward.base() >= 16 * 2 * 2.0 * 2048 * 2048 * 128 / 1e12);
+  CHECK(all.backward().base() >= 2.5 * 16 * 2 * 2.0 * 2048 * 2048 * 128 / 1e12);
+  LocalLayer crossed = whole;  // keys and values come beside the queries
+  crossed.x_channels = 1024;
+  crossed.inputs = 2;
+  CHECK(modelled_passes(device, crossed).forward.base() == test::approx(all.forward.base()));
+  LocalLayer stored = whole;
+  stored.flash = false;
+  CHECK(modelled_passes(device, stored).forward > all.forward);
+}
+
+TEST_CASE("experts are products of their own: as many flop, more weights to read") {
+  const KernelDevice device = slate();
+  LocalLayer one{.op = Op::fc, .dims = 1, .samples = 8, .x_channels = 1024, .y_channels = 1024};
+  one.x_extent[0] = one.y_extent[0] = 1024;
+  LocalLayer eight = one;
+  eight.experts = 8;
+  CHECK(modelled_passes(device, eight).forward > modelled_passes(device, one).forward);
+  CHECK(modelled_passes(device, eight).forward < 2 * modelled_passes(device, one).forward);
+}
+
 TEST_CASE("every operation has a time, and none is negative") {
   const KernelDevice device = slate();
-  for (int op = 0; op <= int(Op::loss); ++op) {
+  for (int op = 0; op <= int(Op::combine); ++op) {
     LocalLayer l{.op = Op(op), .dims = 2, .samples = 2, .x_channels = 24, .y_channels = 24};
     l.heads = l.kv_heads = 2;
     l.rows = 10;

@@ -78,6 +78,15 @@ TEST_CASE("attention is dealt out head by head") {
   CHECK(half.kv_heads == 2);
   CHECK(half.x_channels == whole.x_channels / 2);
   CHECK(half.y_channels == 32);
+  CHECK(whole.kv_length == 0);  // those of x
+}
+
+TEST_CASE("a part of the queries meets all keys") {
+  const Workload work = load_model(shipped(), "gpt:layers=1,hidden=64,heads=8,seq=16,vocab=100").second;
+  const auto at = std::ranges::find(work.layers, Op::attention, &Layer::op);
+  const LocalLayer quarter = local_layer(*at, {.space = {4, 1, 1}}, 2);
+  CHECK(quarter.x_extent == Extent{4, 1, 1});
+  CHECK(quarter.kv_length == 16);
 }
 
 }  // namespace
