@@ -392,8 +392,7 @@ std::string Ask::framework_text() const {
 }
 
 ParameterLevel Ask::level() const {
-  std::string layers = times.source.substr(0, times.source.find(' '));
-  if (layers == "roofline") layers = "ideal";
+  const std::string layers = times.level.substr(0, times.level.find(':'));  // any profile
   return {layers, has_measured_links(machine) ? "measured" : "ideal", framework_spec.name};
 }
 

@@ -42,6 +42,7 @@ LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profil
   machine.device.memory_bandwidth = profile.total->memory_bandwidth;
   LayerTimes times = layer_times(work, machine, profile.precision, profile.optimizer);
   times.source = fmt::format("profile {} (a measured total, spread by a roofline)", profile.name);
+  times.level = fmt::format("profile:{}", profile.name);
   return times;
 }
 
