@@ -4,7 +4,10 @@
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "calibrate/fit/robust.hpp"
+#include "calibrate/other_load.hpp"
 #include "calibrate/rehearse/survey.hpp"
 #include "calibrate/stopping.hpp"
 #include "paradl/core/error.hpp"
@@ -61,7 +64,7 @@ class Stage {  // where rehearsals take place
         training_(rehearsal_training(options.training)),
         device_(device),
         ranks_(ranks),
-        survey_(device, ranks, options.training.optimizer, options.stop) {
+        survey_(std::in_place, device, ranks, options.training.optimizer, options.stop) {
     for (const Candidate& c : candidates) out_.results.push_back({.candidate = c});
     pieces_ = double(candidates.size() * (options.timed ? 1 + std::size_t(options.rounds) : 1) +
                      (options.timed ? 2 * std::size_t(options.rounds) + 1 : 0));
@@ -72,14 +75,19 @@ class Stage {  // where rehearsals take place
     for (Rehearsed& r : out_.results) check(r);
     if (options_.timed) {
       LoadWatch watch;
+      int repeated = 0;
       for (int round = 0; round < options_.rounds && !stopped(); ++round) {
         watch.look();
-        measure();
-        for (Rehearsed& r : out_.results)
-          if (r.refused.empty() && !stopped()) time(r);
+        if (!run_round(repeated < options_.rounds)) {
+          --round;
+          ++repeated;
+        }
       }
       watch.look();
       out_.warnings = watch.warnings();
+      if (repeated > 0)
+        out_.warnings.push_back(fmt::format("{} round{} repeated: other processes used the cores meanwhile",
+                                            repeated, repeated == 1 ? " was" : "s were"));
       project();
     }
     return std::move(out_);
@@ -87,8 +95,24 @@ class Stage {  // where rehearsals take place
 
  private:
   void tell(const std::string& what) {
-    if (options_.progress && ranks_.rank() == 0) options_.progress(what, done_ / pieces_);
+    if (options_.progress && ranks_.rank() == 0) options_.progress(what, std::min(1.0, done_ / pieces_));
     ++done_;
+  }
+
+  /// Measures and times everything once. False if something else used the cores meanwhile and it may be
+  /// repeated: then it is as if the round had not been.
+  bool run_round(bool may_be_repeated) {
+    constexpr double much = 0.15;  // cores
+    const Survey survey = *survey_;
+    const std::vector<Rehearsed> results = out_.results;
+    const OtherLoad load(ranks_);
+    measure();
+    for (Rehearsed& r : out_.results)
+      if (r.refused.empty() && !stopped()) time(r);
+    if (load.cores() <= much || !may_be_repeated || stopped()) return true;
+    survey_.emplace(survey);
+    out_.results = results;
+    return false;
   }
 
   bool stopped() {
@@ -170,9 +194,9 @@ class Stage {  // where rehearsals take place
 
   void measure() {
     tell("layers");
-    if (!options_.profile) survey_.measure_layers(shapes(), options_.turns);
+    if (!options_.profile) survey_->measure_layers(shapes(), options_.turns);
     tell("links");
-    if (!options_.machine) survey_.measure_links(largest_buffer(work_, options_.batch), options_.link_time);
+    if (!options_.machine) survey_->measure_links(largest_buffer(work_, options_.batch), options_.link_time);
   }
 
   void time(Rehearsed& r) {
@@ -198,7 +222,7 @@ class Stage {  // where rehearsals take place
   }
 
   Machine measured_machine() {
-    const auto levels = survey_.levels();
+    const auto levels = survey_->levels();
     const int nodes = 1 + std::ranges::max(ranks_.nodes());
     const MeasuredSystem system{.name = "here",
                                 .summary = "",
@@ -206,7 +230,7 @@ class Stage {  // where rehearsals take place
                                 .levels = levels};
     Machine machine =
         build_machine(read_system({"measured.yaml", system_text(system, {"rehearsal", today()})}));
-    add_skew(machine, survey_.skew());
+    add_skew(machine, survey_->skew());
     return machine;
   }
 
@@ -214,7 +238,7 @@ class Stage {  // where rehearsals take place
     if (std::ranges::none_of(out_.results, [](const Rehearsed& r) { return r.rounds > 0; })) return;
     out_.machine = options_.machine ? *options_.machine : measured_machine();
     LayerTimes times = balance_;
-    times.profile = options_.profile ? options_.profile : std::make_shared<Profile>(survey_.profile());
+    times.profile = options_.profile ? options_.profile : std::make_shared<Profile>(survey_->profile());
     times.source = options_.profile ? "profile " + options_.profile->name() : "measured beside the runs";
     for (Rehearsed& r : out_.results) {
       if (r.rounds == 0) continue;
@@ -232,7 +256,7 @@ class Stage {  // where rehearsals take place
   Training training_;
   Device& device_;
   Communicator& ranks_;
-  Survey survey_;
+  std::optional<Survey> survey_;  // always there; a round that was disturbed is taken back
   LayerTimes balance_;
   std::unique_ptr<Communicator> alone_;
   std::vector<Outcome> serial_;
