@@ -61,7 +61,7 @@ std::string transfer_text(const std::string& folder, KernelDevice device) {
           split == ChannelSplit::filters ? "filters" : "channels", ways, 100 * f.median, 100 * f.ninetieth,
           100 * b.median, 100 * b.ninetieth);
     }
-  device.convolutions.workspace = Bytes{1e9};  // of the framework that PipeDream profiled
+  device.policy.convolutions.workspace = Bytes{1e9};  // of the framework that PipeDream profiled
   for (const ProfiledNetwork& network : read_pipedream(folder))
     out += fmt::format("  PipeDream, {}: {:.3f} of what was measured\n", network.name,
                        modelled_network(device, network) / network.measured());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include <Eigen/Dense>
 
@@ -24,7 +25,12 @@ void set_measured(Level& level, const std::function<void(Link&)>& change) {
   for (MeasuredLink& measured : level.measured) change(measured.link);
 }
 
-Eigen::VectorXd residuals(std::vector<RunAsked>& runs, const std::vector<std::size_t>& used,
+struct Used {
+  std::size_t run;
+  double weight = 1;
+};
+
+Eigen::VectorXd residuals(std::vector<RunAsked>& runs, const std::vector<Used>& used,
                           const std::vector<RunParameter>& parameters, const Eigen::VectorXd& logs) {
   std::vector<double> values;
   for (Eigen::Index i = 0; i < logs.size(); ++i) values.push_back(std::exp(logs[i]));
@@ -32,12 +38,13 @@ Eigen::VectorXd residuals(std::vector<RunAsked>& runs, const std::vector<std::si
   const auto n = Eigen::Index(used.size());
   Eigen::VectorXd out = Eigen::VectorXd::Zero(2 * n + logs.size());
   for (Eigen::Index i = 0; i < n; ++i) {
-    const RunAsked& asked = runs[used[std::size_t(i)]];
+    const auto [index, weight] = used[std::size_t(i)];
+    const RunAsked& asked = runs[index];
     const Judged run = judge(asked);
-    out[i] = std::log(run.projected / run.measured);
+    out[i] = weight * std::log(run.projected / run.measured);
     const double alone = serial_time(asked.ask->setting(), asked.ask->work.D / run.batch).base();
     if (run.compute && run.compute->measured > 0 && run.compute->measured < not_computation * alone)
-      out[n + i] = part_weight * std::log(run.compute->projected / run.compute->measured);
+      out[n + i] = weight * part_weight * std::log(run.compute->projected / run.compute->measured);
   }
   for (Eigen::Index i = 0; i < logs.size(); ++i)
     out[2 * n + i] = trust / off * (logs[i] - std::log(parameters[std::size_t(i)].start));
@@ -50,9 +57,10 @@ double soft_cost(const Eigen::VectorXd& r) {
 
 }  // namespace
 
-std::vector<RunParameter> run_parameters() {
+std::vector<RunParameter> link_parameters() {
   const auto bandwidth_of = [](bool between) {
-    return [between](Machine& machine, FrameworkTerms&, double value) {
+    return [between](Ask& ask, double value) {
+      Machine& machine = ask.machine;
       for (std::size_t k = between ? 1 : 0; k < (between ? machine.levels.size() : 1); ++k)
         set_measured(machine.levels[k], [&](Link& link) { link.beta = SecondsPerByte{1 / value}; });
     };
@@ -61,44 +69,67 @@ std::vector<RunParameter> run_parameters() {
       {"node bandwidth", "GB/s", 75e9, 150e9, 1e9, bandwidth_of(false)},
       {"port bandwidth", "GB/s", 6.25e9, 12.5e9, 1e9, bandwidth_of(true)},
       {"latency between nodes", "us", 25e-6, 1e-3, 1e-6,
-       [](Machine& machine, FrameworkTerms&, double value) {
+       [](Ask& ask, double value) {
+         Machine& machine = ask.machine;
          for (std::size_t k = 1; k < machine.levels.size(); ++k)
            set_measured(machine.levels[k], [&](Link& link) { link.alpha = Seconds{value}; });
        }},
       {"staged bandwidth", "GB/s", 1e9, 12.5e9, 1e9,
-       [](Machine& machine, FrameworkTerms&, double value) {
-         machine.host->staged->bandwidth = Bandwidth{value};
-       }},
+       [](Ask& ask, double value) { ask.machine.host->staged->bandwidth = Bandwidth{value}; }},
       {"staged copies", "GB/s", 3e9, 16e9, 1e9,
-       [](Machine& machine, FrameworkTerms&, double value) {
-         machine.host->staged->copies = Bandwidth{value};
-       }},
+       [](Ask& ask, double value) { ask.machine.host->staged->copies = Bandwidth{value}; }},
       {"split-layer", "ms", 1e-3, 1, 1e-3,
-       [](Machine&, FrameworkTerms& terms, double value) { terms.split_layer = Seconds{value}; }},
+       [](Ask& ask, double value) { ask.training.framework.split_layer = Seconds{value}; }},
       {"tensor", "us", 100e-6, 1, 1e-6,
-       [](Machine&, FrameworkTerms& terms, double value) { terms.tensor = Seconds{value}; }},
+       [](Ask& ask, double value) { ask.training.framework.tensor = Seconds{value}; }},
       {"leader-tensor", "us", 100e-6, 1, 1e-6,
-       [](Machine&, FrameworkTerms& terms, double value) { terms.leader_tensor = Seconds{value}; }},
+       [](Ask& ask, double value) { ask.training.framework.leader_tensor = Seconds{value}; }},
       {"packing", "GB/s", 10e9, 900e9, 1e9,
-       [](Machine&, FrameworkTerms& terms, double value) { terms.packing = SecondsPerByte{1 / value}; }},
+       [](Ask& ask, double value) { ask.training.framework.packing = SecondsPerByte{1 / value}; }},
   };
+}
+
+std::vector<RunParameter> kernel_parameters() {
+  const auto fitted = [](double KernelParameters::*which) {
+    return [which](Ask& ask, double value) {
+      auto device = std::make_shared<KernelDevice>(*ask.times.kernels);
+      device->fitted.*which = value;
+      ask.times.kernels = std::move(device);
+    };
+  };
+  // Bounds: what large products and copies were ever seen to reach.
+  return {{"compute", "", 0.85, 0.95, 1, fitted(&KernelParameters::compute)},
+          {"ends", "", 100, 400, 1, fitted(&KernelParameters::ends)},
+          {"tile", "", 15, 60, 1, fitted(&KernelParameters::tile)},
+          {"unaligned", "", 0.5, 1, 1, fitted(&KernelParameters::unaligned)},
+          {"stream", "", 0.85, 0.92, 1, fitted(&KernelParameters::stream)},
+          {"sync", "us", 100e-6, 1e-3, 1e-6,
+           [](Ask& ask, double value) { ask.training.framework.sync = Seconds{value}; }},
+          {"host", "us", 100e-6, 1e-3, 1e-6,
+           [](Ask& ask, double value) { ask.training.framework.host = Seconds{value}; }}};
 }
 
 void put_values(std::vector<RunAsked>& runs, const std::vector<RunParameter>& parameters,
                 const std::vector<double>& values) {
   for (RunAsked& run : runs) {
     Ask& ask = *run.ask;
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-      parameters[i].put(ask.machine, ask.training.framework, values[i]);
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].put(ask, values[i]);
     ask.planner = std::make_unique<Planner>(ask.setting());
   }
 }
 
 RunFit fit_runs(std::vector<RunAsked>& runs, const std::vector<RunParameter>& parameters,
-                const std::function<bool(const MeasuredRun&)>& use) {
-  std::vector<std::size_t> used;
+                const std::function<bool(const MeasuredRun&)>& use, bool sources_alike) {
+  std::vector<Used> used;
+  std::map<std::string, double> of_source;
   for (std::size_t i = 0; i < runs.size(); ++i)
-    if (use(*runs[i].run)) used.push_back(i);
+    if (use(*runs[i].run)) {
+      used.push_back({i});
+      ++of_source[runs[i].run->source];
+    }
+  const double even = double(used.size()) / double(of_source.size());
+  for (Used& one : used)
+    if (sources_alike) one.weight = std::sqrt(even / of_source[runs[one.run].run->source]);
   const auto n = Eigen::Index(parameters.size());
   Eigen::VectorXd start(n);
   for (Eigen::Index i = 0; i < n; ++i) start[i] = std::log(parameters[std::size_t(i)].start);

@@ -253,7 +253,8 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
   const bool closed = best && (ask.fidelity == Fidelity::paper || ask.work.has_times());
   if (level != Level::ideal && !closed) {
     const DeviceSpec& device = ask.machine.device;
-    const auto kernels = kernel_device(device, training.precision, training.optimizer, training.convolutions);
+    const auto kernels = kernel_device(device, training.precision, training.optimizer,
+                                       {training.convolutions, training.framework.fused_kernels});
     if (!kernels && level == Level::modelled)
       throw UsageError(
           fmt::format("{} does not say how many multiprocessors {} has", ask.machine.name, device.name),

@@ -63,6 +63,8 @@ constexpr double most_followed = 1 << 17;  // GPUs of a machine whose levels are
 
 Pricer::Pricer(const Setting& setting)
     : setting_(setting), links_are_measured_(has_measured_links(setting.machine)) {
+  const auto& kernels = setting.times.kernels;
+  stream_ = (kernels ? kernels->fitted.stream : 1.0) * setting.machine.device.memory_bandwidth;
   if (setting.training.allreduce && !setting.topology && setting.machine.gpus() <= most_followed)
     levels_ = levels_topology(setting.machine);
 }
@@ -100,6 +102,7 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
     axis_path_[i] = group(mesh, bit);
     for (std::size_t op = 0; op < collectives; ++op)
       cost_[i][op] = axis_cost(Collective(op), axis, axis_path_[i]);
+    skew_[i] = std::log2(axis.parts.total) * setting_.training.framework.sync;
     if (is_split(axis.strategy->input)) sharing_ |= bit;
     if (axis.strategy->pairs) tensor_axis_ |= bit, tensor_ *= axis.parts.total;
     if (axis.strategy->input == Placement::split_space) {
@@ -298,6 +301,7 @@ CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& 
   out.gradient = wider * layer.weights / parts_[cell.weights] * bytes.sent_gradient;
   for (const Exchange& e : cell.forward) out.forward_exchange += time_of(e, samples);
   for (const Exchange& e : cell.backward) out.backward_exchange += time_of(e, samples);
+  hide_sums(cell, samples, out);
   if (cell.halo_axis >= 0) {
     out.forward_halo = price_halo(cell, samples, true);
     out.backward_halo = price_halo(cell, samples, setting_.training.halos_of_dx);
@@ -309,6 +313,7 @@ CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& 
     out.backward_exchange += statistics;
   }
   if (cell.ring_axis >= 0) price_ring(cell, samples, out);
+  add_host(cell, out);
   if (cell.recomputed) {
     out.recompute = out.forward;
     out.backward += out.forward;
@@ -337,7 +342,9 @@ Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh&
     out.hidden += setting_.training.micro_batches * layout.cells[i].count / plan.stages * cells_[i].hidden;
 
   for (const StageKind& kind : plan.kinds) {
-    const Memory memory = memory_of(layout, kind.cells, samples, in_flight(layout, plan, kind, samples));
+    Memory memory = memory_of(layout, kind.cells, samples, in_flight(layout, plan, kind, samples));
+    if (keeps_all(plan, kind.first, std::size_t(plan.chunks - 1)))
+      memory.activations += kept_besides(layout, kind, samples);
     if (memory.total() > out.memory.total()) {
       out.memory = memory;
       out.worst_stage = kind.first;

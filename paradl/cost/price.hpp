@@ -26,6 +26,7 @@ struct CellCost {
   Seconds update;
   Bytes gradient;  // to be summed over the cell's `summed` axes
   Seconds hidden;  // exchanges behind the cell's own arithmetic: keys and values on their way
+  Seconds forward_host, backward_host;  // until the host has started all of it
 
   Seconds forward_pass() const { return forward + forward_exchange + forward_halo; }
   Seconds backward_pass() const { return backward + backward_exchange + backward_halo; }
@@ -76,7 +77,8 @@ class Pricer {
     return exchange.items * samples / parts_[exchange.divided] * setting_.training.bytes().activation;
   }
   Seconds time_of(const Exchange& exchange, double samples) const {
-    return cost_[exchange.axis][std::size_t(exchange.operation)](bytes_of(exchange, samples));
+    const Seconds time = cost_[exchange.axis][std::size_t(exchange.operation)](bytes_of(exchange, samples));
+    return time + skew_[exchange.axis];
   }
   /// PEs that sum their gradients together, and what that costs. PEs with the same gradient take part where
   /// that is faster: each then moves only its share (frameworks that average over all ranks do just that).
@@ -107,6 +109,9 @@ class Pricer {
     Hop hop;
   };
   Transfer transfer(const StageKind::Chunk& chunk, double samples) const;
+  /// PEs of `tensor` send a part each of what they all have, where that passes slower links than they have
+  /// among themselves, and gather it there.
+  bool scatters(const StageKind::Chunk& chunk) const;
   /// Between two stages that use the same weights.
   Path tied_path() const;
   /// The executed schedule of the last priced pipeline: every pass of every stage.
@@ -131,6 +136,8 @@ class Pricer {
     Seconds total() const { return forward + backward + exchange + halo; }
   };
   StagePasses stage_passes(const StagePlan& plan, int stage, double samples);
+  bool keeps_all(const StagePlan& plan, int stage, std::size_t chunk) const;
+  Bytes kept_besides(const Layout& layout, const StageKind& kind, double samples) const;
   /// What a stage has to do after its last backward pass.
   struct StageEnd {
     Seconds exposed, whole;  // sums of gradients: after that pass, and in all
@@ -156,8 +163,9 @@ class Pricer {
   std::array<double, 1u << most_axes> parts_{};  // product of the sizes of a set of axes
   std::array<Path, most_axes> axis_path_{};
   std::array<std::array<MessageCost, collectives>, most_axes> cost_{};  // by axis and collective
-  AxisSet sharing_ = 0;  // axes that share out samples or space
-  double tensor_ = 1;    // parts that a vocabulary is dealt out to
+  AxisSet sharing_ = 0;                    // axes that share out samples or space
+  std::array<Seconds, most_axes> skew_{};  // ranks of a group come one after the other
+  double tensor_ = 1;                      // parts that a vocabulary is dealt out to
   AxisSet tensor_axis_ = 0;
   Path stage_path_;  // between neighbouring stages
   MessageCost stage_message_;
@@ -174,6 +182,8 @@ class Pricer {
   MessageCost gradient_cost(const Path& path);
   MessageCost axis_cost(Collective operation, const Axis& axis, const Path& path);
   void add_framework(const Cell& cell, CellCost& cost) const;
+  void add_host(const Cell& cell, CellCost& cost) const;
+  void hide_sums(const Cell& cell, double samples, CellCost& cost) const;
   Seconds packing_of(const Layout& layout) const;
   Path group(const Mesh& mesh, AxisSet set);
   Path neighbours(const Mesh& mesh, int axis, int dim);
@@ -202,6 +212,7 @@ class Pricer {
   std::unordered_map<CutLayer, std::optional<PassTimes>, CutLayer::Hash> passes_;
   std::array<int, 3> cut_{1, 1, 1};
   bool leaders_ = false;  // of nodes send the gradients
+  Bandwidth stream_;      // of kernels that only read and write memory
 };
 
 }  // namespace paradl

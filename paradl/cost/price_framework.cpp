@@ -1,5 +1,6 @@
 // What a framework adds to what a strategy needs: each term is off by default (spec/framework_spec.hpp).
 #include <algorithm>
+#include <bit>
 
 #include "paradl/cost/price.hpp"
 #include "paradl/mesh/measured_cost.hpp"
@@ -117,9 +118,61 @@ void Pricer::add_framework(const Cell& cell, CellCost& cost) const {
     cost.forward += framework.split_layer / 3;
     cost.backward += 2 * framework.split_layer / 3;
   }
+  if (framework.accumulation > Bytes{} && layer.weights > 0)
+    cost.backward += layer.weights / parts_[cell.weights] * framework.accumulation / stream_;
+}
+
+/// The last piece of a pipeline: each of its backward passes follows at once, so that what it would compute
+/// again is still there.
+bool Pricer::keeps_all(const StagePlan& plan, int stage, std::size_t chunk) const {
+  return setting_.training.framework.last_stage_keeps && plan.stages > 1 && stage == plan.stages - 1 &&
+         chunk + 1 == std::size_t(plan.chunks);
+}
+
+/// What such a piece keeps beyond the block that is at its backward pass, in any case.
+Bytes Pricer::kept_besides(const Layout& layout, const StageKind& kind, double samples) const {
+  double all = 0, here = 0;  // layers that are computed again elsewhere
+  for (const Cell& cell : layout.cells)
+    if (cell.recomputed) all += cell.count;
+  for (const auto& [id, count] : kind.chunks.back().cells)
+    if (layout.cells[std::size_t(id)].recomputed) here += count;
+  if (!(all > 0)) return {};
+  Bytes block;
+  for (const Kept& k : layout.rebuilt)
+    block += k.items * samples / parts_[k.divided] * setting_.training.bytes().activation;
+  for (const Kept& k : layout.rebuilt_masks) block += k.items * samples / parts_[k.divided] * Bytes{1};
+  return std::max(0.0, here / all * layout.rebuilt_blocks - 1) * block;
+}
+
+bool Pricer::scatters(const StageKind::Chunk& chunk) const {
+  if (!setting_.training.framework.scatters_transfers || !std::has_single_bit(unsigned(tensor_axis_)))
+    return false;
+  const auto tensor = std::size_t(std::countr_zero(unsigned(tensor_axis_)));
+  const auto is_whole = [&](const Kept& sent) { return !(sent.divided & tensor_axis_); };
+  return tensor_ > 1 && std::ranges::all_of(chunk.sent, is_whole) &&
+         stage_path_.outermost().link.beta > axis_path_[tensor].outermost().link.beta;
+}
+
+/// Backward, what `tensor` sums is needed by the layer before; the products for the weights do not wait for
+/// it.
+void Pricer::hide_sums(const Cell& cell, double samples, CellCost& cost) const {
+  const Training& training = setting_.training;
+  if (!(training.framework.hidden_sums > 0) || !training.sequence_parallel) return;
+  for (const Exchange& e : cell.backward) {
+    if (!(axis_bit(e.axis) & tensor_axis_)) continue;
+    const Seconds behind = training.framework.hidden_sums * time_of(e, samples);
+    cost.backward_exchange = cost.backward_exchange - behind;
+    cost.hidden += behind;
+  }
+}
+
+void Pricer::add_host(const Cell& cell, CellCost& cost) const {
+  const FrameworkTerms& framework = setting_.training.framework;
+  const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
   if (is_view(layer.op)) return;
-  cost.forward = std::max(cost.forward, framework.launch);
-  cost.backward = std::max(cost.backward, framework.launch);
+  cost.forward_host = framework.host;
+  cost.backward_host = framework.host_backward * framework.host;
+  if (cell.recomputed) cost.backward_host += cost.forward_host;
 }
 
 }  // namespace paradl

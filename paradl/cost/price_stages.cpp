@@ -1,13 +1,21 @@
 // One iteration on one stage, and on a pipeline of them.
 #include <algorithm>
+#include <bit>
 
 #include "paradl/cost/price.hpp"
 
 namespace paradl {
+namespace {
+
+/// For which a GPU waits for its host in a pass.
+Seconds waiting(Seconds host, Seconds pass) { return std::max(Seconds{}, host - pass); }
+
+}  // namespace
 
 void Pricer::price_single(const Layout& layout, Breakdown& out) const {
   const double S = setting_.training.micro_batches;
   CellCost sum;
+  PieceTime passes;
   std::array<Bytes, most_gradient_groups> gradient{};
   for (std::size_t i = 0; i < layout.cells.size(); ++i) {
     const Cell& cell = layout.cells[i];
@@ -17,9 +25,15 @@ void Pricer::price_single(const Layout& layout, Breakdown& out) const {
     sum.forward_exchange += cell.count * (cost.forward_exchange + cost.backward_exchange);
     sum.forward_halo += cell.count * (cost.forward_halo + cost.backward_halo);
     sum.update += cell.count * cost.update;
+    sum.forward_host += cell.count * cost.forward_host;
+    sum.backward_host += cell.count * cost.backward_host;
+    passes.forward += cell.count * cost.forward_pass();
+    passes.backward += cell.count * cost.backward_pass();
     for (std::size_t g = 0; g < gradients_; ++g)
       if (gradient_[g].has(cell)) gradient[g] += cell.count * cost.gradient;
   }
+  sum.forward += waiting(sum.forward_host, passes.forward);
+  sum.backward += waiting(sum.backward_host, passes.backward);
   out[Term::forward] = S * sum.forward;
   out[Term::backward] = S * sum.backward;
   out[Term::update] = sum.update;
@@ -51,7 +65,10 @@ Pricer::Transfer Pricer::transfer(const StageKind::Chunk& chunk, double samples)
     sent +=
         tensor.items * samples / parts_[tensor.divided] * item_bytes(setting_.training.precision).activation;
   const Hop& hop = stage_path_.outermost();
-  return {sent, stage_message_(sent), hop};
+  if (!scatters(chunk)) return {sent, stage_message_(sent), hop};
+  const auto tensor = std::size_t(std::countr_zero(unsigned(tensor_axis_)));
+  return {sent, stage_message_(sent / tensor_) + cost_[tensor][std::size_t(Collective::allgather)](sent),
+          hop};
 }
 
 /// What the passes of a stage take for one micro-batch, by what they do. `pieces_` gets the times of its
@@ -66,6 +83,7 @@ Pricer::StagePasses Pricer::stage_passes(const StagePlan& plan, int stage, doubl
       continue;
     }
     piece = {};
+    Seconds forward_host, backward_host;
     for (const auto& [id, count] : kind.chunks[c].cells) {
       const CellCost& cost = cells_[std::size_t(id)];
       piece.forward += count * cost.forward_pass();
@@ -74,7 +92,21 @@ Pricer::StagePasses Pricer::stage_passes(const StagePlan& plan, int stage, doubl
       out.backward += count * cost.backward;
       out.exchange += count * (cost.forward_exchange + cost.backward_exchange);
       out.halo += count * (cost.forward_halo + cost.backward_halo);
+      forward_host += count * cost.forward_host;
+      backward_host += count * cost.backward_host;
+      if (cost.recompute > Seconds{} && keeps_all(plan, stage, c)) {
+        const Seconds exchange = cost.forward_exchange, halo = cost.forward_halo;
+        piece.backward = piece.backward - count * (cost.recompute + exchange + halo);
+        out.backward = out.backward - count * cost.recompute;
+        out.exchange = out.exchange - count * exchange;
+        out.halo = out.halo - count * halo;
+        backward_host = backward_host - count * cost.forward_host;
+      }
     }
+    const Seconds forward_wait = waiting(forward_host, piece.forward);
+    const Seconds backward_wait = waiting(backward_host, piece.backward);
+    piece.forward += forward_wait, piece.backward += backward_wait;
+    out.forward += forward_wait, out.backward += backward_wait;
     piece.sent = transfer(kind.chunks[c], samples).time;
   }
   return out;

@@ -100,6 +100,10 @@ void Pricer::show_recomputation(const StagePlan& plan, Breakdown& out) const {
       backward += count * cells_[std::size_t(id)].backward;
       recompute += count * cells_[std::size_t(id)].recompute;
     }
+    if (plan.chunks == 1 && keeps_all(plan, kind.first, 0)) {
+      backward = backward - recompute;
+      recompute = {};
+    }
     if (backward > most) most = backward, again = recompute;
   }
   if (!(again > Seconds{})) return;

@@ -99,7 +99,7 @@ Seconds winograd_by_products(const KernelDevice& device, const Convolution& c, C
   const double C = c.x_channels, K = c.y_channels;
   const double N = c.samples * std::ceil(c.y[0] / side) * std::ceil(c.y[1] / side);
   const Bytes transformed = points * (N * (C + K) + C * K) * device.item;
-  if (points * N * (C + K) * device.item > device.convolutions.workspace)
+  if (points * N * (C + K) * device.item > device.policy.convolutions.workspace)
     return Seconds{std::numeric_limits<double>::infinity()};
   Product p{.batch = points, .moved = transformed};
   switch (pass) {
@@ -119,7 +119,7 @@ Seconds winograd_by_products(const KernelDevice& device, const Convolution& c, C
 
 bool suits_winograd(const KernelDevice& device, const Convolution& c) {
   const bool square = c.kernel[0] == c.kernel[1] && (c.kernel[0] == 3 || c.kernel[0] == 5);
-  return device.convolutions.winograd && device.fitted.winograd > 0 && !device.tensor_cores && c.dims == 2 &&
+  return device.policy.convolutions.winograd && device.fitted.winograd > 0 && !device.tensor_cores && c.dims == 2 &&
          c.groups == 1 && square && volume(c.stride) == 1;
 }
 

@@ -9,8 +9,7 @@ constexpr double most_without_tensor_cores = 2;
 }  // namespace
 
 std::shared_ptr<const KernelDevice> kernel_device(const DeviceSpec& spec, Precision precision,
-                                                  Optimizer optimizer,
-                                                  const ConvolutionPolicy& convolutions) {
+                                                  Optimizer optimizer, const KernelPolicy& policy) {
   const auto peak = spec.peak[std::size_t(precision)];
   if (!spec.multiprocessors || !peak) return {};
   auto device = std::make_shared<KernelDevice>();
@@ -23,7 +22,7 @@ std::shared_ptr<const KernelDevice> kernel_device(const DeviceSpec& spec, Precis
   device->tensor_cores = *peak > most_without_tensor_cores * device->plain_peak;
   if (spec.kernels)
     device->fitted = spec.kernels->fitted[std::size_t(precision)].value_or(KernelParameters{});
-  device->convolutions = convolutions;
+  device->policy = policy;
   return device;
 }
 

@@ -14,6 +14,13 @@ struct ConvolutionPolicy {
   Bytes workspace{std::numeric_limits<double>::infinity()};
 };
 
+/// Which kernels a framework runs where a library has several.
+struct KernelPolicy {
+  ConvolutionPolicy convolutions;
+  /// Norms keep a row on the multiprocessor, and dropout runs in the kernel of the addition behind it.
+  bool fused = false;
+};
+
 /// A device as kernels see it: what its data sheet says of one precision, and what was fitted.
 struct KernelDevice {
   double multiprocessors = 1;
@@ -24,7 +31,7 @@ struct KernelDevice {
   Bytes update;  // read and written to update one weight
   bool tensor_cores = false;
   KernelParameters fitted;
-  ConvolutionPolicy convolutions;
+  KernelPolicy policy;
 
   /// One pass over that many bytes by a kernel that does nothing else.
   Seconds pass(Bytes moved) const { return moved / (fitted.stream * bandwidth) + fitted.launch; }
@@ -33,7 +40,6 @@ struct KernelDevice {
 /// The device of a system in that precision; none where its multiprocessors or peak rates are not known. What
 /// was not fitted there is what its data sheet and the defaults say.
 std::shared_ptr<const KernelDevice> kernel_device(const DeviceSpec& spec, Precision precision,
-                                                  Optimizer optimizer,
-                                                  const ConvolutionPolicy& convolutions = {});
+                                                  Optimizer optimizer, const KernelPolicy& policy = {});
 
 }  // namespace paradl

@@ -31,6 +31,19 @@ constexpr MemoryPasses of_y(Op op) {
   }
 }
 
+/// The same with fused kernels: a norm reads its rows once, and dropout costs an addition its mask.
+constexpr MemoryPasses of_y_fused(Op op) {
+  switch (op) {
+    case Op::layer_norm:
+    case Op::rms_norm:
+      return {2, 4};
+    case Op::dropout:
+      return {0.5, 2.5};
+    default:
+      return of_y(op);
+  }
+}
+
 /// Of both x and y: each is read or written once.
 constexpr bool counts_x_and_y(Op op) {
   return op == Op::avg_pool || op == Op::global_pool || op == Op::concat || op == Op::tokens ||
@@ -73,8 +86,10 @@ PassTimes memory_bound_passes(const KernelDevice& device, const LocalLayer& l) {
     }
     case Op::loss:
       return times(double(l.x_items()) * Bytes{loss_forward}, double(l.x_items()) * Bytes{loss_backward});
-    default:
-      return times(of_y(l.op).forward * y, of_y(l.op).backward * y);
+    default: {
+      const MemoryPasses passes = device.policy.fused ? of_y_fused(l.op) : of_y(l.op);
+      return times(passes.forward * y, passes.backward * y);
+    }
   }
 }
 

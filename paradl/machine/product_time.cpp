@@ -25,6 +25,7 @@ constexpr double sum_bytes = 4;           // partial sums are kept in fp32
 constexpr double tensor_multiple = 8;
 
 double rounded_up(double n, double multiple) { return std::ceil(n / multiple) * multiple; }
+bool is_unaligned(double side) { return std::fmod(side, tensor_multiple) != 0; }
 
 }  // namespace
 
@@ -47,7 +48,7 @@ Seconds kernel_time(const KernelDevice& device, const Product& p, const Kernels&
       const double sum = std::ceil(p.k / splits);
       if (splits > 1 && sum < least_split_sum) break;
       const double waves = std::max(1.0, std::ceil(blocks * splits / S));
-      const double compute = waves * 2 * tm * tn * sum / block_rate;
+      const double compute = waves * 2 * tm * tn * (sum + fitted.ends) / block_rate;
       const double memory = moved / std::min(1.0, blocks_to_saturate * blocks * splits / S) +
                             (splits > 1 ? splits * partial + again : 0);
       least = std::min(least, compute * compute + memory * memory);
@@ -61,10 +62,14 @@ Seconds kernel_time(const KernelDevice& device, const Product& p, const Kernels&
 }
 
 Seconds product_time(const KernelDevice& device, double m, double n, double k, double batch) {
+  const bool unaligned = device.tensor_cores && (is_unaligned(m) || is_unaligned(n) || is_unaligned(k));
   if (device.tensor_cores)
     for (double* side : {&m, &n, &k}) *side = rounded_up(*side, tensor_multiple);
   const Product product{m, n, k, batch, batch * (m * k + k * n + m * n) * device.item};
-  return device.fitted.launch + kernel_time(device, product, {.tiles = tiles, .most_splits = 128});
+  return device.fitted.launch +
+         kernel_time(
+             device, product,
+             {.tiles = tiles, .most_splits = 128, .efficiency = unaligned ? device.fitted.unaligned : 1});
 }
 
 }  // namespace paradl

@@ -36,7 +36,7 @@ std::span<const Tile> product_tiles();
 /// S multiprocessors, P peak rate, W memory bandwidth. Splitting costs another, short, kernel.
 Seconds kernel_time(const KernelDevice& device, const Product& product, const Kernels& kernels);
 
-/// A matrix product as a library is asked for it, with its launch. Tensor cores take multiples of eight.
+/// A matrix product as a library is asked for it, with its launch. Tensor cores like multiples of eight.
 Seconds product_time(const KernelDevice& device, double m, double n, double k, double batch = 1);
 
 }  // namespace paradl

@@ -41,7 +41,9 @@ void read_costs(Reader& framework, Problems& problems, FrameworkTerms& terms) {
   terms.tensor = time("tensor");
   terms.leader_tensor = map.has("leader-tensor") ? time("leader-tensor") : terms.tensor;
   if (const auto rate = map.optional<Bandwidth>("packing")) terms.packing = 1.0 / *rate;
-  terms.launch = time("launch");
+  terms.host = time("host");
+  terms.sync = time("sync");
+  if (const auto bytes = map.optional<Bytes>("accumulation")) terms.accumulation = *bytes;
   map.finish();
 }
 
@@ -64,6 +66,10 @@ FrameworkSpec read_framework(SourceText source) {
   spec.terms.one_extent = choice(map, "spatial-cut", {"any", "first"}) == 1;
   spec.terms.equal_stages = choice(map, "stages", {"balanced", "equal"}) == 1;
   spec.terms.flat_rings = choice(map, "rings", {"levels", "flat"}) == 1;
+  spec.terms.last_stage_keeps = choice(map, "last-stage", {"recomputes", "keeps"}) == 1;
+  spec.terms.fused_kernels = choice(map, "kernels", {"plain", "fused"}) == 1;
+  spec.terms.scatters_transfers = choice(map, "stage-transfers", {"whole", "scattered"}) == 1;
+  spec.terms.hidden_sums = map.has("hidden-sums") ? map.number("hidden-sums", 0, 1) : 0;
   spec.terms.hybrid_gradients = GradientRoute(choice(map, "hybrid-gradients", list(gradient_route_names)));
   spec.terms.halos = Transport(choice(map, "halos", list(transport_names)));
   read_costs(map, problems, spec.terms);

@@ -20,11 +20,14 @@ inline constexpr std::array<std::string_view, 2> transport_names{"gpu", "host"};
 
 /// What a framework does differently from the ideal, each as a term of its own. The defaults are the ideal.
 struct FrameworkTerms {
-  bool convolutions_only = false;  // filter and channel split convolutions; the rest runs whole on every PE
-  bool gathers_reduce = false;     // the backward pass of an allgather is a reduce-scatter
-  bool one_extent = false;         // spatial cuts along the first extent only
-  bool equal_stages = false;       // stages have as many blocks each, whatever those take
-  bool flat_rings = false;         // one ring through all GPUs of a group, in place of one on every level
+  bool convolutions_only = false;   // filter and channel split convolutions; the rest runs whole on every PE
+  bool gathers_reduce = false;      // the backward pass of an allgather is a reduce-scatter
+  bool one_extent = false;          // spatial cuts along the first extent only
+  bool equal_stages = false;        // stages have as many blocks each, whatever those take
+  bool flat_rings = false;          // one ring through all GPUs of a group, in place of one on every level
+  bool last_stage_keeps = false;    // what other stages of a pipeline compute again
+  bool fused_kernels = false;       // norms in one kernel, dropout in that of the addition behind it
+  bool scatters_transfers = false;  // PEs that all have what a stage passes on send a part each
   GradientRoute hybrid_gradients = GradientRoute::rings;  // of strategies with several axes
   Transport halos = Transport::gpu;                       // of everything that a spatial axis exchanges
 
@@ -32,7 +35,13 @@ struct FrameworkTerms {
   Seconds tensor;          // to pack one weight tensor's gradient, scale and unpack it
   Seconds leader_tensor;   // the same where a leader sends for its node
   SecondsPerByte packing;  // and for each byte of gradients
-  Seconds launch;          // of the host for one pass of one layer: none is shorter
+  /// Of the host to start the kernels of one layer forward; backward it takes `host_backward` times as long.
+  /// The GPU works behind it: a pass takes no less than the host needs for all its layers.
+  Seconds host;
+  double host_backward = 1.6;
+  Seconds sync;        // of an exchange of activations, for each doubling of its ranks: they come one by one
+  Bytes accumulation;  // read and written to add one weight's gradient to those of earlier micro-batches
+  double hidden_sums = 0;  // share of the backward exchanges of `tensor` behind the products for the weights
 };
 
 /// A framework as written: frameworks/*.yaml.

@@ -17,7 +17,9 @@ struct Field {
 constexpr Field fields[] = {
     {"compute", &KernelParameters::compute, 1e-3, 2},
     {"tile", &KernelParameters::tile, 0, 1e4},
+    {"ends", &KernelParameters::ends, 0, 1e4},
     {"memory", &KernelParameters::memory, 1e-3, 2},
+    {"unaligned", &KernelParameters::unaligned, 1e-3, 1},
     {"stream", &KernelParameters::stream, 1e-3, 2},
     {"forward", &KernelParameters::forward, 1e-3, 10},
     {"backward-data", &KernelParameters::backward_data, 1e-3, 10},

@@ -16,7 +16,9 @@ namespace paradl {
 struct KernelParameters {
   double compute = 0.9;  // share of the peak rate that a very large tile reaches
   double tile = 15;      // elements by which small tiles fall behind: a / (a + tile), a = TmTn / (Tm + Tn)
+  double ends = 0;       // terms of the inner sum that the beginning and the end of a tile take as long as
   double memory = 0.8;   // share of the memory bandwidth that products and convolutions reach
+  double unaligned = 1;  // efficiency of products on tensor cores with a side that is no multiple of 8
   double stream = 0.91;  // the same of element-wise kernels, which do nothing else
   Seconds launch{6e-6};  // of one kernel
   double forward = 1;    // efficiency of a convolution relative to a matrix product: forward,

@@ -232,6 +232,7 @@ class Placer {
     for (const auto& [block, rebuilt] : rebuilt_)
       if (!largest || rebuilt.items() > largest->items()) largest = &rebuilt;
     if (!largest) return;
+    out.rebuilt_blocks = double(rebuilt_.size());
     for (const auto& [divided, items] : largest->kept) out.rebuilt.push_back({items, divided});
     for (const auto& [divided, items] : largest->masks) out.rebuilt_masks.push_back({items, divided});
   }

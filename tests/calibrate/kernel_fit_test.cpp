@@ -21,7 +21,7 @@ const std::string data = PARADL_REFERENCE_DATA;
 
 KernelDevice shipped(const std::string& system, Precision precision, ConvolutionPolicy policy = {}) {
   const Catalog catalog({test::source_dir()});
-  return *kernel_device(catalog.system(system).device, precision, Optimizer::momentum, policy);
+  return *kernel_device(catalog.system(system).device, precision, Optimizer::momentum, {.convolutions = policy});
 }
 
 /// Median errors in per cent: matrix product, forward, backward-data, backward-weights.

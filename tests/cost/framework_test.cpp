@@ -133,12 +133,43 @@ TEST_CASE("a framework that splits convolutions only runs the rest whole, betwee
   CHECK(relus("filter", "4") == approx(relus("serial", "1")));
 }
 
-TEST_CASE("no pass is shorter than its launch") {
+TEST_CASE("no pass is shorter than its host takes to start it, and a long one hides the host") {
   Training t = without_overlap();
-  t.framework.launch = Seconds{1};
+  t.framework.host = Seconds{1};
   const Projection p = Bench(chain(3), flat_machine(), t).engine("data", "4", 32);
   CHECK(term(p, Term::forward) == approx(3));
-  CHECK(term(p, Term::backward) == approx(3));
+  CHECK(term(p, Term::backward) == approx(3 * 1.6));
+  t.framework.host = Seconds{1e-12};
+  const auto iteration = [](const Training& training) {
+    return Bench(chain(3), flat_machine(), training).engine("data", "4", 32).iteration().base();
+  };
+  CHECK(iteration(t) == approx(iteration(without_overlap())));
+}
+
+TEST_CASE("gradients that are added up cost a pass over the weights in every micro-batch") {
+  Training t = without_overlap();
+  t.micro_batches = 4;
+  const auto backward = [](const Training& training) {
+    return term(Bench(chain(3), flat_machine(), training).engine("data", "2", 32), Term::backward);
+  };
+  const double before = backward(t);
+  t.framework.accumulation = Bytes{6};
+  const Bench bench(chain(3), flat_machine(), t);
+  CHECK(backward(t) - before ==
+        approx(4 * 6 * bench.work.parameters() / bench.machine.device.memory_bandwidth.base()));
+}
+
+TEST_CASE("ranks that come one after the other hold up each exchange of activations") {
+  Training t = without_overlap();
+  const auto exchanged = [](const Training& training, const char* parts) {
+    return term(Bench(chain(3), flat_machine(), training).engine("filter", parts, 32),
+                Term::activation_exchange);
+  };
+  const double two = exchanged(t, "2"), eight = exchanged(t, "8");
+  t.framework.sync = Seconds{1};
+  const double held_up = exchanged(t, "2") - two;
+  CHECK(held_up >= 1);
+  CHECK(exchanged(t, "8") - eight == approx(3 * held_up));  // three doublings
 }
 
 }  // namespace paradl::test

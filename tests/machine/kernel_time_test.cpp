@@ -98,8 +98,8 @@ TEST_CASE("a framework's policy: fewer algorithms never make a convolution faste
     device->peak = device->plain_peak = FlopRate{15.7e12};
     device->bandwidth = Bandwidth{900e9};
   }
-  limited.convolutions.workspace = Bytes{1e6};
-  plain.convolutions.winograd = false;
+  limited.policy.convolutions.workspace = Bytes{1e6};
+  plain.policy.convolutions.winograd = false;
   const Convolution c = conv(64, 256, 256, 28, 3), one = conv(64, 256, 256, 28, 1);
   for (const ConvolutionPass pass : passes) {
     CHECK(convolution_time(best, c, pass) < convolution_time(limited, c, pass));

@@ -97,7 +97,7 @@ TEST_CASE("intervals recorded without a curve hold about nine in ten of its runs
 
 TEST_CASE("the numbers in the files are those that the fit finds") {
   Abci abci;
-  const auto parameters = calibrate::run_parameters();
+  const auto parameters = calibrate::link_parameters();
   const auto filed = abci.judged(up_to(64));
   calibrate::fit_runs(abci.asked, parameters, up_to(64));
   const auto fitted = abci.judged(up_to(64));
@@ -109,7 +109,7 @@ TEST_SUITE_BEGIN("slow");
 
 TEST_CASE("each curve of the ABCI runs, left out of the fit, is predicted") {
   Abci abci;
-  const auto parameters = calibrate::run_parameters();
+  const auto parameters = calibrate::link_parameters();
   std::vector<std::string> panels;
   for (const MeasuredRun& run : abci.file.runs)
     if (std::ranges::find(panels, run.panel()) == panels.end()) panels.push_back(run.panel());

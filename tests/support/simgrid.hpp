@@ -181,14 +181,21 @@ class SimgridSchedule {
   Schedule out_;
 };
 
-/// The rows of a CSV file without quotes, by the names of its first line. Lines may end as on Windows.
+/// The rows of a CSV file, by the names of its first line. Lines may end as on Windows.
 inline std::vector<std::map<std::string, std::string>> read_table(const std::string& path) {
   std::ifstream in(path);
   const auto cells = [](std::string line) {
     if (line.ends_with('\r')) line.pop_back();
-    std::vector<std::string> out;
-    std::istringstream words(line);
-    for (std::string word; std::getline(words, word, ',');) out.push_back(word);
+    std::vector<std::string> out{""};
+    bool quoted = false;
+    for (const char c : line) {
+      if (c == '"')
+        quoted = !quoted;
+      else if (c == ',' && !quoted)
+        out.emplace_back();
+      else
+        out.back() += c;
+    }
     return out;
   };
   std::vector<std::map<std::string, std::string>> rows;

@@ -1,0 +1,95 @@
+// Measured GPT training on A100 (llm_measured.csv of the reference data) against projections from modelled
+// layer times: what the accuracy must be. Parameters were fitted on the runs of at most 64 GPUs; the others
+// are predictions.
+#include <cmath>
+#include <cstdlib>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "calibrate/fit/runs.hpp"
+#include "paradl/cli/runs.hpp"
+#include "tests/support/simgrid.hpp"
+#include "tests/support/source_dir.hpp"
+
+namespace paradl::test {
+namespace {
+
+enum Source { table1, zero3, multi_node, single_node };
+
+Source source_of(const std::string& text) {
+  if (text.find("zero3") != text.npos) return zero3;
+  if (text.find("multi") != text.npos) return multi_node;
+  if (text.find("single") != text.npos) return single_node;
+  return table1;
+}
+
+/// The rows as `paradl validate` reads runs. Those of one node ran without recomputation, whatever their
+/// label says (see the reference).
+std::string as_runs(const std::vector<std::map<std::string, std::string>>& rows) {
+  std::string out =
+      "model,system,strategy,grid,gpus,batch,iteration_s,micro_batches,schedule,recompute,framework,source\n";
+  for (const auto& row : rows) {
+    const Source source = source_of(row.at("source"));
+    if (source == zero3) continue;
+    const int d = std::stoi(row.at("dp")), p = std::stoi(row.at("pp")), t = std::stoi(row.at("tp"));
+    const int micro = std::stoi(row.at("global_batch")) / d / std::stoi(row.at("micro_batch"));
+    const std::string chunks = row.at("interleave");
+    out += fmt::format(
+        "\"gpt:layers={},hidden={},heads={},seq={},vocab={}\",{},data+layer+tensor,\"data={},layer={},"
+        "tensor={}\",{},{},{},{},{},{},megatron,{}\n",
+        row.at("layers"), row.at("hidden"), row.at("heads"), row.at("seq"), row.at("vocab"),
+        source == table1 ? "selene" : "vtrain-a100", d, p, t, row.at("gpus"), row.at("global_batch"),
+        row.at("measured_iter_s"), micro, chunks == "1" ? "1f1b" : "interleaved:" + chunks,
+        source == single_node ? "none" : "full", int(source));
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("reference");
+
+TEST_CASE("GPT training on A100 is projected as closely as asked, by modelled times") {
+  const std::string folder = PARADL_REFERENCE_DATA;
+  if (folder.empty()) return;
+  const Catalog catalog{{source_dir()}};
+  const MeasuredRuns file =
+      read_measured_runs({"llm.csv", as_runs(read_table(folder + "/llm_measured.csv"))});
+  std::vector<RunAsked> asked = ask_runs(catalog, Options{}, file);
+  REQUIRE(asked.size() == 245);
+  const auto error = [&](Source source) {
+    double sum = 0, n = 0;
+    for (const RunAsked& run : asked)
+      if (run.run->source == fmt::format("{}", int(source))) sum += std::abs(judge(run).error()), ++n;
+    return 100 * sum / n;
+  };
+  const auto all_errors = [&] {
+    return fmt::format("SC'21 Table 1 {:.2f} %, vTrain multi-node {:.2f} %, single-node {:.2f} %",
+                       error(table1), error(multi_node), error(single_node));
+  };
+  MESSAGE(all_errors());
+  CHECK(error(table1) <= 3);  // Calculon: 10.3
+  CHECK(error(multi_node) <= 7);
+  CHECK(error(single_node) <= 6);
+
+  SUBCASE("the numbers in the files are those that the fit finds") {
+    const auto parameters = calibrate::kernel_parameters();
+    const auto fit = calibrate::fit_runs(
+        asked, parameters, [](const MeasuredRun& run) { return run.gpus <= 64; }, true);
+    const RunAsked fresh = std::move(ask_runs(catalog, Options{}, file).front());
+    const auto& fitted = fresh.ask->times.kernels->fitted;
+    const FrameworkTerms& framework = fresh.ask->training.framework;
+    const double shipped[] = {fitted.compute, fitted.ends,           fitted.tile,          fitted.unaligned,
+                              fitted.stream,  framework.sync.base(), framework.host.base()};
+    REQUIRE(fit.values.size() == std::size(shipped));
+    for (std::size_t i = 0; i < std::size(shipped); ++i) {
+      CAPTURE(parameters[i].name);
+      CHECK(fit.values[i] == doctest::Approx(shipped[i]).epsilon(0.01));
+    }
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace paradl::test
