@@ -42,8 +42,17 @@ std::vector<std::string> bases_of(const std::vector<RunAsked>& asked) {
   for (const RunAsked& one : asked)
     if (one.model != one.run->model)
       add(fmt::format("{} of {} is {} (accuracy/networks.yaml)", one.run->model, one.run->system, one.model));
-  for (const RunAsked& one : asked)
-    add(fmt::format("layer times of {}: {}", one.model, one.ask->times.source));
+  constexpr std::size_t few = 3;                                        // models that are named
+  std::vector<std::pair<std::string, std::vector<std::string>>> times;  // and the models that have them
+  for (const RunAsked& one : asked) {
+    auto known = std::ranges::find(times, one.ask->times.source, &decltype(times)::value_type::first);
+    if (known == times.end()) known = times.insert(times.end(), {one.ask->times.source, {}});
+    if (std::ranges::find(known->second, one.model) == known->second.end())
+      known->second.push_back(one.model);
+  }
+  for (const auto& [source, models] : times)
+    add(models.size() <= few ? fmt::format("layer times of {}: {}", fmt::join(models, ", "), source)
+                             : fmt::format("layer times of {} models: {}", models.size(), source));
   for (const RunAsked& one : asked) add("links: " + one.ask->links_text());
   return out;
 }
