@@ -5,17 +5,12 @@
 #include <functional>
 #include <string>
 
-#include <time.h>
 #include <unistd.h>
+
+#include "calibrate/clock.hpp"
 
 namespace paradl::calibrate {
 namespace {
-
-double seconds(clockid_t clock) {
-  timespec t{};
-  clock_gettime(clock, &t);
-  return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
-}
 
 /// Of all cores, since the machine was started; what its host took away counts as well.
 double busy_seconds() {
@@ -37,7 +32,7 @@ double machine_number() {
 }  // namespace
 
 OtherLoad::Reading OtherLoad::read() {
-  return {busy_seconds(), seconds(CLOCK_PROCESS_CPUTIME_ID), seconds(CLOCK_MONOTONIC)};
+  return {busy_seconds(), clock_seconds(CLOCK_PROCESS_CPUTIME_ID), clock_seconds(CLOCK_MONOTONIC)};
 }
 
 OtherLoad::OtherLoad(Communicator& ranks) : ranks_(ranks) {

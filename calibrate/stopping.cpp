@@ -6,18 +6,12 @@
 #include <limits>
 
 #include <fmt/format.h>
-#include <time.h>
 
+#include "calibrate/clock.hpp"
 #include "calibrate/fit/robust.hpp"
 
 namespace paradl::calibrate {
 namespace {
-
-double clock_seconds(clockid_t clock) {
-  timespec t{};
-  clock_gettime(clock, &t);
-  return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
-}
 
 /// The largest r (from 0) for which the samples numbered r and n-1-r hold the median with 95 %; -1 if none
 /// does. They miss it when at most r of n fair coins fall on one side: twice the binomial's lower tail.

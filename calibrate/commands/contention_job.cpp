@@ -60,6 +60,18 @@ std::string advice(const ContentionOutcome& outcome) {
       three_digits(most.phi.value));
 }
 
+Table flows_table(const Contention& flows) {
+  Table table{.columns = {{"flows", "flows", Holds::count, 9},
+                          {"phi", "phi", Holds::text, 9},
+                          {"interval", "±", Holds::text, 7},
+                          {"fitted", "1 + slope (k - 1)", Holds::text, 6}}};
+  for (const Sharing& s : flows.fit.phi)
+    table.rows.push_back(
+        {.values = {double(s.flows), fmt::format("{:.2f}", s.phi.value),
+                    fmt::format("{:.2f}", sigmas * s.phi.error), fmt::format("{:.2f}", flows.fit(s.flows))}});
+  return table;
+}
+
 Table memory_table(const ContentionOutcome& outcome) {
   Table table{.columns = {{"work", "work beside others", Holds::text, 9},
                           {"active", "ranks", Holds::count, 9},
@@ -72,10 +84,6 @@ Table memory_table(const ContentionOutcome& outcome) {
                                        s.time.noise, fmt::format("{:.2f}", s.factor)}});
   return table;
 }
-
-}  // namespace
-
-namespace {
 
 ContentionOutcome measure(Progress& progress, const Bench& bench, int most, const ContentionOptions& given,
                           const Workload* work, const BatchRule& batch, Samples& kept) {
@@ -142,22 +150,6 @@ Table contention_table(const ContentionOutcome& outcome) {
                                        s.time.median.base()}});
   return table;
 }
-
-namespace {
-
-Table flows_table(const Contention& flows) {
-  Table table{.columns = {{"flows", "flows", Holds::count, 9},
-                          {"phi", "phi", Holds::text, 9},
-                          {"interval", "±", Holds::text, 7},
-                          {"fitted", "1 + slope (k - 1)", Holds::text, 6}}};
-  for (const Sharing& s : flows.fit.phi)
-    table.rows.push_back(
-        {.values = {double(s.flows), fmt::format("{:.2f}", s.phi.value),
-                    fmt::format("{:.2f}", sigmas * s.phi.error), fmt::format("{:.2f}", flows.fit(s.flows))}});
-  return table;
-}
-
-}  // namespace
 
 std::string contention_text(const ContentionOutcome& outcome, Style style) {
   std::string out;
