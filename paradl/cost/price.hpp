@@ -137,6 +137,8 @@ class Pricer {
   };
   StagePasses stage_passes(const StagePlan& plan, int stage, double samples);
   bool keeps_all(const StagePlan& plan, int stage, std::size_t chunk) const;
+  /// What is computed again of a block, while its backward pass runs.
+  Bytes rebuilt(const Layout& layout, double samples) const;
   Bytes kept_besides(const Layout& layout, const StageKind& kind, double samples) const;
   /// What a stage has to do after its last backward pass.
   struct StageEnd {

@@ -137,11 +137,7 @@ Bytes Pricer::kept_besides(const Layout& layout, const StageKind& kind, double s
   for (const auto& [id, count] : kind.chunks.back().cells)
     if (layout.cells[std::size_t(id)].recomputed) here += count;
   if (!(all > 0)) return {};
-  Bytes block;
-  for (const Kept& k : layout.rebuilt)
-    block += k.items * samples / parts_[k.divided] * setting_.training.bytes().activation;
-  for (const Kept& k : layout.rebuilt_masks) block += k.items * samples / parts_[k.divided] * Bytes{1};
-  return std::max(0.0, here / all * layout.rebuilt_blocks - 1) * block;
+  return std::max(0.0, here / all * layout.rebuilt_blocks - 1) * rebuilt(layout, samples);
 }
 
 bool Pricer::scatters(const StageKind::Chunk& chunk) const {

@@ -5,6 +5,14 @@
 
 namespace paradl {
 
+Bytes Pricer::rebuilt(const Layout& layout, double samples) const {
+  Bytes out;
+  for (const Kept& k : layout.rebuilt)
+    out += k.items * samples / parts_[k.divided] * setting_.training.bytes().activation;
+  for (const Kept& k : layout.rebuilt_masks) out += k.items * samples / parts_[k.divided] * Bytes{1};
+  return out;
+}
+
 Memory Pricer::memory_of(const Layout& layout, std::span<const StageKind::Share> shares, double samples,
                          double in_flight) const {
   const Training& training = setting_.training;
@@ -47,11 +55,7 @@ Memory Pricer::memory_of(const Layout& layout, std::span<const StageKind::Share>
   memory.activations = samples * in_flight * (kept * bytes.activation + masks * Bytes{1});
   // Two gradients of activations are alive at a time, and what was not kept of the block that is at its
   // backward pass.
-  memory.workspace = largest * samples * bytes.activation;
-  for (const Kept& k : layout.rebuilt)
-    memory.workspace += k.items * samples / parts_[k.divided] * bytes.activation;
-  for (const Kept& k : layout.rebuilt_masks)
-    memory.workspace += k.items * samples / parts_[k.divided] * Bytes{1};
+  memory.workspace = largest * samples * bytes.activation + rebuilt(layout, samples);
   // The buckets of gradients that are being filled and sent; with ZeRO 3 the weights of a layer that are
   // gathered for now and for next.
   const auto sends = [](const GradientGroup& group) { return group.path.size() > 1; };
