@@ -103,7 +103,7 @@ std::vector<RunParameter> kernel_parameters() {
           {"tile", "", 15, 60, 1, fitted(&KernelParameters::tile)},
           {"unaligned", "", 0.5, 1, 1, fitted(&KernelParameters::unaligned)},
           {"stream", "", 0.85, 0.92, 1, fitted(&KernelParameters::stream)},
-          {"sync", "us", 100e-6, 1e-3, 1e-6,
+          {"sync", "us", 50e-6, 1e-3, 1e-6,
            [](Ask& ask, double value) { ask.training.framework.sync = Seconds{value}; }},
           {"host", "us", 100e-6, 1e-3, 1e-6,
            [](Ask& ask, double value) { ask.training.framework.host = Seconds{value}; }}};

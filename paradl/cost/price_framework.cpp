@@ -168,6 +168,9 @@ void Pricer::add_host(const Cell& cell, CellCost& cost) const {
   if (is_view(layer.op)) return;
   cost.forward_host = framework.host;
   cost.backward_host = framework.host_backward * framework.host;
+  // An exchange holds up the hosts that start it as much as the GPUs (time_of).
+  for (const Exchange& e : cell.forward) cost.forward_host += skew_[e.axis];
+  for (const Exchange& e : cell.backward) cost.backward_host += skew_[e.axis];
   if (cell.recomputed) cost.backward_host += cost.forward_host;
 }
 

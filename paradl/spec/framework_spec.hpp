@@ -36,10 +36,13 @@ struct FrameworkTerms {
   Seconds leader_tensor;   // the same where a leader sends for its node
   SecondsPerByte packing;  // and for each byte of gradients
   /// Of the host to start the kernels of one layer forward; backward it takes `host_backward` times as long.
-  /// The GPU works behind it: a pass takes no less than the host needs for all its layers.
+  /// The GPU works behind it: a pass takes no less than the host needs for all its layers, and a little more
+  /// where both need about as long.
   Seconds host;
   double host_backward = 1.6;
-  Seconds sync;        // of an exchange of activations, for each doubling of its ranks: they come one by one
+  /// Of an exchange of activations, for each doubling of its ranks: they come one by one. GPUs and hosts wait
+  /// for it alike.
+  Seconds sync;
   Bytes accumulation;  // read and written to add one weight's gradient to those of earlier micro-batches
   double hidden_sums = 0;  // share of the backward exchanges of `tensor` behind the products for the weights
 };
