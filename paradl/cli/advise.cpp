@@ -9,7 +9,9 @@
 #include "paradl/core/text.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/feasibility/fitting.hpp"
+#include "paradl/report/expense_text.hpp"
 #include "paradl/report/explanation.hpp"
+#include "paradl/report/input_lines.hpp"
 #include "paradl/report/projection_table.hpp"
 
 namespace paradl {
@@ -39,9 +41,13 @@ std::string headline(const Ask& ask, const Answer& answer) {
   for (const Projection& p : answer.results)
     if (p.cost && (!smallest || p.cost->memory.total() < smallest->cost->memory.total())) smallest = &p;
   if (!smallest) return "Nothing fits: every strategy breaks a bound.\n";
+  if (smallest->cost->memory.total() <= device && !storage_cure(ask.setting(), best).empty())
+    return fmt::format("Nothing fits: {}.\n", reasons(best, ask.work));
   return fmt::format("Nothing fits: the smallest need is {} ({}); the device has {}.\n",
                      text(smallest->cost->memory.total()), smallest->strategy->text, text(device));
 }
+
+bool exposes_input(const Projection& p) { return p.cost && (*p.cost)[Term::io] > Seconds{}; }
 
 /// `again` is what else was typed about machine and training: the next question must be about the same.
 std::string closing(const Ask& ask, const Answer& answer, const std::string& model, const std::string& system,
@@ -49,7 +55,8 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
   std::string out;
   if (std::ranges::any_of(answer.results,
                           [](const Projection& p) { return p.cost && p.cost->hidden > Seconds{}; }))
-    out += "Hidden exchanges run behind the backward pass: epoch = compute + comm - hidden.\n";
+    out += fmt::format("Hidden exchanges run behind the backward pass: epoch = compute + comm - hidden{}.\n",
+                       std::ranges::any_of(answer.results, exposes_input) ? " + io" : "");
   const Projection& best = answer.results.front();
   if (best.feasible()) {
     const auto found = bottlenecks(best, ask.setting());
@@ -67,6 +74,9 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
   }
   if (const std::string padded = padding_text(ask.work, best.mesh); best.feasible() && !padded.empty())
     out += fmt::format("{}: {}.\n", best.strategy->text, padded);
+  if (best.input) out += input_sentence(ask.setting(), best) + "\n";
+  if (answer.costs && best.cost)
+    out += fmt::format("Cost: {}.\n", expense_text(expense_of(answer, best), ask.machine));
   if (best.congested) out += fmt::format("Beside other jobs: {}.\n", band_text(best));
   out += fmt::format(
       "Layer times: {}. Links: {}{}.\n", ask.times.source, ask.links_text(),
@@ -107,11 +117,13 @@ int run(const Session& session, Options& options, const std::string& model) {
                        count(ask->work.D)) +
            table.text + "\n" + closing(*ask, answer, model, options.get("on"), options.repeated());
   };
-  deliver(session, options, answer,
-          {"strategy", "grid", "epoch", "compute", "communication", "hidden", "memory", "samples", "tokens",
-           "efficiency", "total_time", "gpu_hours"},
-          people);
-  if (!fits) {
+  std::vector<std::string> columns{"strategy", "grid",   "epoch",   "compute", "communication", "hidden",
+                                   "io",       "memory", "samples", "tokens",  "efficiency",    "total_time"};
+  if (answer.costs) columns.insert(columns.end(), {"gpu_hours", "price", "currency", "energy"});
+  deliver(session, options, answer, columns, people);
+  if (const std::string cure = storage_cure(setting, answer.results.front()); !fits && !cure.empty()) {
+    hint(session, "help: " + cure);
+  } else if (!fits) {
     const auto remedy =
         ask->fidelity == Fidelity::paper ? std::nullopt : cheapest_fit(answer.results, setting);
     hint(session, "help: " + (remedy ? text(*remedy) : fitting_hint(answer.results, setting)));

@@ -1,6 +1,7 @@
 #include "paradl/cli/ask.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <tuple>
@@ -83,6 +84,38 @@ std::pair<Recompute, int> read_recompute(const std::string& text) {
   return {*kind, read_count("recompute", text.substr(word.size() + 1), 0, 1'000'000)};
 }
 
+/// `global`, `local`, `partial:0.1`.
+Shuffle read_shuffle(const std::string& text) {
+  if (text == "global") return {};
+  if (text == "local") return {.global = false};
+  constexpr std::string_view partial = "partial:";
+  if (!text.starts_with(partial))
+    throw UsageError(fmt::format("--shuffle {}: not known", text), "use global, local or partial:0.1");
+  const std::string fraction = text.substr(partial.size());
+  double Q = 0;
+  const auto [end, failed] = std::from_chars(fraction.data(), fraction.data() + fraction.size(), Q);
+  if (failed != std::errc{} || end != fraction.data() + fraction.size() || !(Q >= 0 && Q <= 1))
+    throw UsageError(fmt::format("--shuffle {}: the fraction Q that is exchanged goes from 0 to 1", text),
+                     "write partial:0.1; partial:0 is the same as local");
+  return {.global = false, .Q = Q};
+}
+
+InputPlan read_input(const Options& options, const FrameworkSpec& framework) {
+  InputPlan plan;
+  plan.from = choose<InputFrom>(options, "input", "none", input_names);
+  plan.readers = choose<Readers>(options, "staging", "leader", reader_names);
+  plan.prefetch = choose<int>(options, "prefetch", framework.prefetch.value_or("on"), on_off) == 1;
+  plan.shuffle = options.read("shuffle", "global", read_shuffle);
+  for (const char* key : {"staging", "prefetch", "shuffle"})
+    if (plan.from == InputFrom::none && options.typed(key))
+      throw UsageError(fmt::format("--{} says how samples are read, and no --input says from where", key),
+                       "add --input node or --input shared");
+  if (plan.from == InputFrom::shared && options.typed("shuffle"))
+    throw UsageError("--shuffle says which samples lie on which node, and shared storage has all of them",
+                     "use --input node, or leave --shuffle out");
+  return plan;
+}
+
 Bytes read_bytes(const std::string& option, const std::string& text) {
   if (const auto size = parse<Bytes>(text)) return *size;
   throw UsageError(fmt::format("--{} {}: not a size", option, text), "write 1GiB");
@@ -110,6 +143,8 @@ void check_knobs(const Ask& ask, const Options& options) {
     refuse_knob(fmt::format("--gradients fp16 is for mixed precision, not {}",
                             precision_names[std::size_t(t.precision)]),
                 "add --precision fp16 or bf16");
+  if (ask.fidelity == Fidelity::paper && t.input.from != InputFrom::none)
+    refuse_knob("the paper's closed forms leave input out", "leave --input out, or --fidelity paper");
   if (ask.fidelity == Fidelity::paper &&
       (t.zero > 0 || t.sequence_parallel || t.recompute != Recompute::none))
     refuse_knob("the paper's closed forms know neither ZeRO nor sequence parallelism nor recomputation",
@@ -358,6 +393,7 @@ Training read_training(const Catalog& catalog, const Options& options) {
   if (options.has("fragmentation")) t.fragmentation = number(options, "fragmentation", 0, 1);
   if (options.has("gamma")) t.gamma = number(options, "gamma", 1e-3, 1e3);
   t.convolutions = options.read("convolutions", "best", read_convolutions);
+  t.input = read_input(options, framework);
   return t;
 }
 
@@ -438,6 +474,13 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
     throw UsageError(fmt::format("{} names no data set, so an epoch has no length", ask->work.name),
                      "add --samples N");
   if (options.has("epochs")) ask->epochs = number(options, "epochs", 1e-6, 1e9);
+  if (options.has("price"))
+    ask->machine.price = options.read("price", "", [](const std::string& text) -> Price {
+      if (const auto price = parse_price(text)) return *price;
+      throw UsageError(fmt::format("--price {}: cannot read it", text),
+                       fmt::format("write {}", wanted_price));
+    });
+  ask->costs = options.has("epochs") || options.has("price");
   ask->default_batch = !options.has("batch");
   ask->topology = network_of(ask->system_spec, ask->machine);
   if (ask->training.chunks > 1 && ask->fidelity == Fidelity::paper)

@@ -147,6 +147,7 @@ Answer start_answer(const Session& session, const Ask& ask) {
   answer.system = ask.machine.name;
   answer.fidelity = ask.fidelity == Fidelity::paper ? "paper" : "detailed";
   answer.epochs = ask.epochs;
+  answer.costs = ask.costs;
   answer.level = ask.level();
   const auto records = session.catalog.names("accuracy");
   if (std::ranges::find(records, "recorded") != records.end())

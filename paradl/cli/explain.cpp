@@ -11,7 +11,9 @@
 #include "paradl/feasibility/fitting.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/report/exchange_lines.hpp"
+#include "paradl/report/expense_text.hpp"
 #include "paradl/report/explanation.hpp"
+#include "paradl/report/input_lines.hpp"
 #include "paradl/report/json.hpp"
 #include "paradl/report/timeline.hpp"
 
@@ -40,6 +42,7 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
     out += fmt::format(" besides, {} of the exchanges are hidden behind the backward pass\n\n",
                        text(p.iterations * p.cost->hidden));
   out += symbols_text(ask.setting(), p, ask.fidelity == Fidelity::paper) + "\n";
+  out += input_lines(ask.setting(), p);
   out += memory_text(ask.setting(), p, ask.fidelity == Fidelity::paper);
   if (const auto remedy = cheapest_fit(p, ask.setting()))
     out += fmt::format(" fits with  {}\n", text(*remedy, p));
@@ -49,6 +52,8 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
   if (p.congested) out += fmt::format(" beside other jobs  {}\n", band_text(p));
   if (const auto energy = network_joules(p, ask.machine))
     out += fmt::format(" network energy  {} per epoch\n", joules(p.iterations * *energy));
+  out += fmt::format(" cost  {}\n",
+                     expense_text(expense_of(p, ask.machine, ask.epochs > 0 ? ask.epochs : 1), ask.machine));
   if (ask.fidelity == Fidelity::detailed) {
     Projection shown = ask.planner->project(*p.strategy, p.mesh, p.batch);
     shown.mesh = without_ones(p.mesh);

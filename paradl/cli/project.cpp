@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "paradl/cli/command.hpp"
+#include "paradl/report/input_lines.hpp"
 #include "paradl/report/projection_table.hpp"
 
 namespace paradl {
@@ -24,6 +25,13 @@ void refuse_starved(const Ask& ask, const std::vector<Projection>& results) {
       fmt::format("use --batch {0} or more, --batch 1/gpu, or another strategy (-s filter)", limit.value));
 }
 
+/// Of the fastest that fits; the table has the times of all.
+std::string input_text(const Ask& ask, const std::vector<Projection>& results) {
+  const auto best = std::ranges::min_element(results, better);
+  if (best == results.end() || !best->input) return {};
+  return input_sentence(ask.setting(), *best) + "\n";
+}
+
 int run(const Session& session, Options& options, const std::string& model) {
   options.complete();
   hint(session, session.verbosity > 0 ? options.origins() : "");
@@ -38,8 +46,10 @@ int run(const Session& session, Options& options, const std::string& model) {
   std::vector<std::string> columns{"gpus", "strategy", "grid", "epoch"};
   for (const TermName& term : term_names) columns.emplace_back(term.json);
   for (const char* id : {"memory", "efficiency", "interval_low", "interval_high", "congested_low",
-                         "congested_typical", "congested_high", "network_energy", "total_time", "gpu_hours"})
+                         "congested_typical", "congested_high", "network_energy", "total_time"})
     columns.emplace_back(id);
+  if (answer.costs)
+    for (const char* id : {"gpu_hours", "price", "currency", "energy"}) columns.emplace_back(id);
   deliver(session, options, answer, columns, [&](const Printed& table) {
     const std::string allreduce = allreduce_basis(ask->training, answer.results);
     const bool judged = std::ranges::any_of(
@@ -47,7 +57,8 @@ int run(const Session& session, Options& options, const std::string& model) {
     return table.text +
            fmt::format("\nLayer times: {}. Links: {}.{}{}{}{}\n", ask->times.source, ask->links_text(),
                        allreduce.empty() ? "" : " ", allreduce, ask->framework_text(),
-                       judged ? " Intervals: where nine runs in ten lay (accuracy/recorded.yaml)." : "");
+                       judged ? " Intervals: where nine runs in ten lay (accuracy/recorded.yaml)." : "") +
+           input_text(*ask, answer.results);
   });
   return answered;
 }

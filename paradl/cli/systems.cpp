@@ -64,6 +64,13 @@ std::string host_text(const std::optional<HostSpec>& host) {
   return with_commas(parts);
 }
 
+/// "40 W at rest, 300 W at work"
+std::string draw_text(const std::optional<Draw>& draw) {
+  if (!draw) return {};
+  return draw->idle ? fmt::format("{} W at rest, {} W at work", *draw->idle, draw->peak)
+                    : fmt::format("at most {} W", draw->peak);
+}
+
 std::string storage_text(const std::optional<StorageSpec>& storage) {
   std::vector<std::string> parts;
   if (storage && storage->capacity) parts.push_back(decimal(*storage->capacity));
@@ -78,9 +85,13 @@ Table system_facts(const SystemSpec& spec, const Machine& machine) {
       {"device", device.name},
       {"memory", fmt::format("{} at {}", text(device.memory), text(device.memory_bandwidth))},
       {"peak", peaks_text(device)},
+      {"power", draw_text(device.watts)},
       {"host", host_text(spec.host)},
+      {"power of a host", spec.host ? draw_text(spec.host->watts) : ""},
       {"storage of a node", storage_text(spec.node_storage)},
       {"shared storage", storage_text(spec.shared_storage)},
+      {"price",
+       spec.price ? fmt::format("{} {} an hour and GPU", spec.price->per_hour, spec.price->currency) : ""},
       {"file", spec.source.file},
       {"source", spec.origin},
   });
@@ -118,14 +129,20 @@ Table measured_lines(const SystemSpec& spec) {
   return table;
 }
 
+Json draw_json(const Draw& draw) {
+  return {{"idle", draw.idle ? Json(*draw.idle) : Json(nullptr)}, {"peak", draw.peak}};
+}
+
 Json device_json(const DeviceSpec& device) {
   Json peak = Json::object();
   for (std::size_t i = 0; i < precision_names.size(); ++i)
     if (device.peak[i]) peak[std::string(precision_names[i])] = device.peak[i]->base();
-  return {{"name", device.name},
-          {"memory_bytes", device.memory.base()},
-          {"memory_bandwidth_bytes_per_s", device.memory_bandwidth.base()},
-          {"peak_flops_per_s", std::move(peak)}};
+  Json out{{"name", device.name},
+           {"memory_bytes", device.memory.base()},
+           {"memory_bandwidth_bytes_per_s", device.memory_bandwidth.base()},
+           {"peak_flops_per_s", std::move(peak)}};
+  if (device.watts) out["watts"] = draw_json(*device.watts);
+  return out;
 }
 
 Json measured_json(const MeasuredLinkSpec& link) {
@@ -153,6 +170,7 @@ Json host_json(const HostSpec& host) {
   Json out = Json::object();
   if (host.memory) out["memory_bytes"] = host.memory->base();
   if (host.bandwidth) out["bandwidth_bytes_per_s"] = host.bandwidth->base();
+  if (host.watts) out["watts"] = draw_json(*host.watts);
   return out;
 }
 
@@ -177,6 +195,7 @@ Json system_json(const SystemSpec& spec, const Machine& machine) {
   for (std::size_t i = 0; i < spec.levels.size(); ++i)
     out["levels"].push_back(level_json(spec.levels[i], machine.levels[i]));
   if (spec.host) out["host"] = host_json(*spec.host);
+  if (spec.price) out["price"] = {{"per_hour", spec.price->per_hour}, {"currency", spec.price->currency}};
   if (spec.node_storage) out["storage"]["node"] = storage_json(*spec.node_storage);
   if (spec.shared_storage) out["storage"]["shared"] = storage_json(*spec.shared_storage);
   return out;

@@ -108,8 +108,8 @@ void define_validate(const Arguments& root, Session& session, Action& action) {
   command.text(
       "--record", words->record,
       {.help = "write how far off each strategy was, for the intervals of projections", .meta = "FILE.yaml"});
-  words->options.define(
-      command, {"gpus", "batch", "strategy", "grid", "grids", "samples", "epochs", "columns", "sort"});
+  words->options.define(command, {"gpus", "batch", "strategy", "grid", "grids", "samples", "epochs", "price",
+                                  "columns", "sort"});
   command.footer(R"(What a run leaves open is taken from these options. -o FILE.svg draws the runs.
 
 Examples:

@@ -45,6 +45,8 @@ constexpr std::array flop_scales{Scale{1e15, " Pflop/s"}, Scale{1e12, " Tflop/s"
                                  Scale{1, " flop/s"}};
 constexpr std::array joule_scales{Scale{1e9, " GJ"}, Scale{1e6, " MJ"}, Scale{1e3, " kJ"}, Scale{1, " J"},
                                   Scale{1e-3, " mJ"}};
+constexpr std::array watt_hour_scales{Scale{3.6e12, " GWh"}, Scale{3.6e9, " MWh"}, Scale{3.6e6, " kWh"},
+                                      Scale{3.6e3, " Wh"}};
 constexpr std::array beta_scales{Scale{1e-6, " us/B"}, Scale{1e-9, " ns/B"}, Scale{1e-12, " ps/B"}};
 constexpr std::array count_scales{Scale{1e12, " T"}, Scale{1e9, " G"}, Scale{1e6, " M"}, Scale{1, ""}};
 
@@ -89,6 +91,7 @@ std::string decimal(Bytes size) { return scaled(size.base(), decimal_scales); }
 std::string text(Bandwidth rate) { return scaled(rate.base(), rate_scales); }
 std::string text(FlopRate rate) { return scaled(rate.base(), flop_scales); }
 std::string joules(double energy) { return scaled(energy, joule_scales); }
+std::string watt_hours(double joules) { return scaled(joules, watt_hour_scales); }
 std::string text(SecondsPerByte beta) { return scaled(beta.base(), beta_scales); }
 
 }  // namespace paradl

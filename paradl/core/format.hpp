@@ -21,6 +21,7 @@ std::string decimal(Bytes size);        // "102 MB": powers of ten, as messages 
 std::string text(Bandwidth rate);       // "12.5 GB/s"
 std::string text(FlopRate rate);        // "15.7 Tflop/s"
 std::string joules(double energy);      // "94.8 kJ"
+std::string watt_hours(double joules);  // "28.4 kWh"
 std::string text(SecondsPerByte beta);  // "80.0 ps/B"
 
 }  // namespace paradl

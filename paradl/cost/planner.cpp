@@ -159,6 +159,7 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
       if (out.chosen.find(chosen) == out.chosen.npos)
         out.chosen += (out.chosen.empty() ? "" : "; ") + chosen;  // another for another group
     }
+  if (setting_.training.input.from != InputFrom::none) add_input(out, setting_);
   finish(out, setting_);
   return out;
 }

@@ -52,6 +52,16 @@ Seconds serial_time(const Setting& setting, double iterations) {
   return setting.work.D / iterations * per_sample + update;
 }
 
+void add_input(Projection& projection, const Setting& setting) {
+  const InputCost& input = projection.input.emplace(
+      price_input(setting, projection.mesh, projection.batch, projection.iterations, projection.iteration()));
+  if (input.known) (*projection.cost)[Term::io] = input.exposed();
+  const auto& node = setting.machine.node_storage;
+  if (input.kept_by_node > Bytes{} && node && node->capacity)
+    projection.limits.add(
+        {.rule = storage_rule, .value = input.kept_by_node.base(), .bound = node->capacity->base()});
+}
+
 void finish(Projection& projection, const Setting& setting) {
   const Bytes need = projection.cost->memory.total();
   projection.limits.add(

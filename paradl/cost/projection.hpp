@@ -5,6 +5,7 @@
 #include <string>
 
 #include "paradl/cost/breakdown.hpp"
+#include "paradl/cost/input.hpp"
 #include "paradl/cost/setting.hpp"
 #include "paradl/network/fabric.hpp"
 #include "paradl/strategy/table.hpp"
@@ -21,8 +22,8 @@ struct BatchRule {
 
 /// The bounds that were looked at: one for each axis, then micro-batches and memory.
 struct Limits {
-  /// One an axis, micro-batches, stages twice, sequence twice, axes together, allreduce, memory.
-  std::array<Limit, most_axes + 8> list{};
+  /// One an axis, micro-batches, stages twice, sequence twice, axes together, allreduce, storage, memory.
+  std::array<Limit, most_axes + 9> list{};
   std::size_t size = 0;
   void add(const Limit& limit) { list[size++] = limit; }
   bool hold() const;
@@ -30,6 +31,7 @@ struct Limits {
 };
 
 inline constexpr std::string_view memory_rule = "memory <= device";
+inline constexpr std::string_view storage_rule = "data set <= node storage";
 inline constexpr std::string_view micro_batch_rule = "micro-batches divide samples";
 inline constexpr std::string_view interleaving_rule = "stages divide micro-batches";
 inline constexpr std::string_view allreduce_rule = "ranks <= what the allreduce serves";
@@ -43,6 +45,7 @@ struct Projection {
   double iterations = 1;          // I: per epoch
   std::optional<Breakdown> cost;  // none where a grid breaks a bound and its cost has no meaning
   Limits limits;
+  std::optional<InputCost> input;  // where it was asked for; its exposed part is in `cost`
   /// How the exchange of gradients was found, where an algorithm was asked for: by following its messages, or
   /// by its closed form if some group has too many of them.
   std::optional<NetworkFidelity> allreduce = {};
@@ -72,6 +75,9 @@ double iterations_per_epoch(const Setting& setting, double batch);
 
 /// Computation of one of I iterations per epoch on one GPU that has all the memory it needs.
 Seconds serial_time(const Setting& setting, double iterations);
+
+/// Reads the samples: adds what of it is exposed, and the bound of node storage.
+void add_input(Projection& projection, const Setting& setting);
 
 /// Adds the bound that a finished cost implies: memory against the device.
 void finish(Projection& projection, const Setting& setting);

@@ -1,5 +1,7 @@
 #include "paradl/cost/setting.hpp"
 
+#include <fmt/format.h>
+
 namespace paradl {
 
 std::string schedule_text(const Training& training) {
@@ -12,6 +14,11 @@ std::string schedule_text(const Training& training) {
       return "interleaved:" + std::to_string(training.chunks);
   }
   return {};
+}
+
+std::string shuffle_text(const Shuffle& shuffle) {
+  if (shuffle.global) return "global";
+  return shuffle.Q > 0 ? fmt::format("partial:{}", shuffle.Q) : "local";
 }
 
 }  // namespace paradl

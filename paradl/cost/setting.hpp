@@ -1,6 +1,8 @@
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "paradl/machine/layer_time.hpp"
 #include "paradl/mesh/exchange.hpp"
@@ -15,6 +17,29 @@ namespace paradl {
 /// what it sends, or of whole layers alone; or into equal numbers of the blocks that a network repeats, as
 /// Megatron-LM does.
 enum class StageCut { balanced, balanced_layers, equal_blocks };
+
+/// Where samples are read from. None: they are there, as in the paper's projections.
+enum class InputFrom { none, node, shared };
+inline constexpr std::array<std::string_view, 3> input_names{"none", "node", "shared"};
+
+/// Who reads the samples that several PEs need: one of them, for all; or each what it needs itself.
+enum class Readers { leader, each };
+inline constexpr std::array<std::string_view, 2> reader_names{"leader", "each"};
+
+/// Which samples a worker may see of a data set that lies on node storage. Globally all: every node has them.
+/// Otherwise its own part, of which it exchanges the fraction Q with others in each epoch.
+struct Shuffle {
+  bool global = true;
+  double Q = 0;
+};
+
+/// How samples come to the PEs.
+struct InputPlan {
+  InputFrom from = InputFrom::none;
+  Readers readers = Readers::leader;
+  bool prefetch = true;  // the next mini-batch comes while this one is worked on
+  Shuffle shuffle;
+};
 
 /// How a framework trains: everything that is neither the network nor the machine.
 struct Training {
@@ -50,6 +75,7 @@ struct Training {
   ConvolutionPolicy convolutions;        // which algorithms modelled layer times may choose from
   FrameworkTerms framework;              // the ideal, unless one was named
   Transport transport = Transport::gpu;  // of exchanges between GPUs
+  InputPlan input;
 
   Pipeline pipeline(int stages) const { return {stages, micro_batches, stages > 1 ? chunks : 1, schedule}; }
   PlacingRules placing() const {
@@ -69,6 +95,8 @@ struct Training {
 
 /// As it is asked for: `1f1b`, `interleaved:2`.
 std::string schedule_text(const Training& training);
+/// As it is asked for: `global`, `local`, `partial:0.1`.
+std::string shuffle_text(const Shuffle& shuffle);
 
 /// Everything a projection depends on besides strategy and grid.
 struct Setting {

@@ -218,6 +218,9 @@ std::string indivisible(double value, double bound) {
 std::string reason(std::string_view rule, double value, double bound, std::string_view layer) {
   if (rule == memory_rule)
     return fmt::format("needs {}, the device has {}", text(Bytes{value}), text(Bytes{bound}));
+  if (rule == storage_rule)
+    return fmt::format("a node would keep {} of the data set, its storage has {}", decimal(Bytes{value}),
+                       decimal(Bytes{bound}));
   if (rule == allreduce_rule && bound <= 1)
     return fmt::format("the allreduce that was asked for cannot serve {} ranks, nor fewer", value);
   if (rule == allreduce_rule)

@@ -10,6 +10,7 @@ const Level& Machine::spanned_by(double p) const {
 
 Machine build_machine(const SystemSpec& spec) {
   Machine machine{.name = spec.name,
+                  .file = spec.source.file,
                   .device = spec.device,
                   .levels = {},
                   .topology = spec.topology,
@@ -17,7 +18,8 @@ Machine build_machine(const SystemSpec& spec) {
                   .congestion = spec.congestion,
                   .host = spec.host,
                   .node_storage = spec.node_storage,
-                  .shared_storage = spec.shared_storage};
+                  .shared_storage = spec.shared_storage,
+                  .price = spec.price};
   double inside = 1, ports_below = 1;
   int size_below = 1;
   for (const LevelSpec& level : spec.levels) {

@@ -22,6 +22,7 @@ struct Level {
 /// What a network runs on.
 struct Machine {
   std::string name;
+  std::string file;  // that describes it
   DeviceSpec device;
   std::vector<Level> levels;  // innermost first
   std::string topology;       // between nodes, as a word: "torus:8,8"; empty: the levels are a tree
@@ -29,6 +30,7 @@ struct Machine {
   std::optional<CongestionSpec> congestion;
   std::optional<HostSpec> host;
   std::optional<StorageSpec> node_storage, shared_storage;
+  std::optional<Price> price;
 
   double gpus() const { return levels.back().gpus; }
   double gpus_per_node() const { return levels.front().gpus; }

@@ -9,6 +9,10 @@
 
 namespace paradl {
 
+Expense expense_of(const Answer& answer, const Projection& projection) {
+  return expense_of(projection, answer.setting->machine, answer.epochs > 0 ? answer.epochs : 1);
+}
+
 const RecordedError* recorded_error(const Answer& answer, const Projection& projection) {
   if (!projection.cost || answer.fidelity == "paper") return nullptr;
   return find_recorded(answer.recorded, answer.level, projection.strategy->text, projection.gpus);

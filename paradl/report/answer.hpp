@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "paradl/cost/expense.hpp"
 #include "paradl/cost/projection.hpp"
 #include "paradl/spec/document.hpp"
 #include "paradl/spec/recorded_errors.hpp"
@@ -23,9 +24,13 @@ struct Answer {
   ParameterLevel level;                 // on what the projections rest
   std::vector<RecordedError> recorded;  // how far off such projections were
   double epochs = 0;                    // 0: not asked
+  bool costs = false;                   // what they cost was asked for
   bool ranked = false;                  // results stand in the order of choice
   std::vector<Projection> results;
 };
+
+/// What the epochs that were asked for use up, or one.
+Expense expense_of(const Answer& answer, const Projection& projection);
 
 /// Where a projection's time is expected nine times in ten, by the recorded error of its level and strategy;
 /// nullptr if nothing was recorded.

@@ -41,6 +41,15 @@ std::optional<double> term_epoch(const Json& result, const char* term) {
   return *one * *I;
 }
 
+/// Whether all costs say the same there: money of several currencies is not compared, nor are unequal epochs.
+bool alike(const std::vector<Json>& results, const char* key) {
+  const auto value = [&](const Json& r) {
+    return r.is_object() && r.contains("cost") && r["cost"].is_object() ? r["cost"].value(key, Json())
+                                                                        : Json();
+  };
+  return std::ranges::all_of(results, [&](const Json& r) { return value(r) == value(results.front()); });
+}
+
 struct Line {
   std::string id, title;
   Holds holds;
@@ -89,6 +98,16 @@ std::vector<Line> lines_of(const std::vector<Json>& results) {
   add("network_energy", "network energy", Holds::joules, [](const Json& r) {
     return number(r, {"network_energy_j", "epoch"});
   });
+  if (alike(results, "epochs")) {
+    add("gpu_hours", "GPU-hours", Holds::count, [](const Json& r) {
+      return number(r, {"cost", "gpu_hours"});
+    });
+    if (alike(results, "currency"))
+      add("price", "price", Holds::count, [](const Json& r) { return number(r, {"cost", "price"}); });
+    add("energy", "energy", Holds::joules, [](const Json& r) {
+      return number(r, {"cost", "energy_joules"});
+    });
+  }
   add("samples", "samples/s", Holds::rate, [](const Json& r) { return number(r, {"samples_per_s"}); });
   add("efficiency", "efficiency", Holds::share, [](const Json& r) { return number(r, {"efficiency"}); });
   add("memory", "memory", Holds::bytes, [](const Json& r) { return number(r, {"memory_bytes", "total"}); });

@@ -44,6 +44,8 @@ std::string_view engine_formula(Term term, bool pipeline) {
       return "I Σ_{K>1} [α + B h δ φ β] per neighbour";
     case Term::stage_transfer:
       return "I [schedule executed: what α + B/S|y| δ φ β adds]";
+    case Term::io:
+      return "I [read + stage + shuffle, less what it hides]";
     default:
       return "";
   }

@@ -8,6 +8,8 @@
 
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/mesh/measured_cost.hpp"
+#include "paradl/report/expense_text.hpp"
+#include "paradl/report/input_lines.hpp"
 
 namespace paradl {
 namespace {
@@ -117,12 +119,14 @@ Json result(const Projection& p, const Answer& answer) {
     }
     if (const auto joules = network_joules(p, setting.machine))
       out["network_energy_j"] = {{"iteration", *joules}, {"epoch", p.iterations * *joules}};
+    if (p.input) out["input"] = input_json(setting, *p.input);
     if (setting.training.allreduce) out["allreduce"] = setting.training.allreduce->name;
     if (answer.epochs > 0) {
       out["total"] = {{"epochs", answer.epochs},
                       {"time_s", answer.epochs * p.epoch().base()},
-                      {"gpu_hours", answer.epochs * p.epoch().base() * p.gpus / 3600}};
+                      {"gpu_hours", expense_of(answer, p).gpu_hours}};
     }
+    out["cost"] = expense_json(expense_of(answer, p), setting.machine);
   }
   if (const double words = padded_words(work, p.mesh); words > 0) out["padded_vocabulary"] = words;
   out["feasible"] = p.feasible();

@@ -135,8 +135,21 @@ const std::vector<Field>& fields() {
            return a.epochs > 0 ? Value{a.epochs * p.epoch().base()} : Value{};
          }},
         {{"gpu_hours", "GPU-hours", Holds::count, 7},
+         [](const Projection& p, const Answer& a) -> Value { return expense_of(a, p).gpu_hours; }},
+        {{"price", "price", Holds::count, 7},
          [](const Projection& p, const Answer& a) -> Value {
-           return a.epochs > 0 ? Value{a.epochs * p.epoch().base() * p.gpus / 3600} : Value{};
+           const auto price = expense_of(a, p).price;
+           return price ? Value{*price} : Value{};
+         }},
+        {{"currency", "currency", Holds::text, 3},
+         [](const Projection&, const Answer& a) -> Value {
+           const auto& price = a.setting->machine.price;
+           return price ? Value{price->currency} : Value{};
+         }},
+        {{"energy", "energy", Holds::joules, 6},
+         [](const Projection& p, const Answer& a) -> Value {
+           const auto joules = expense_of(a, p).joules();
+           return joules ? Value{*joules} : Value{};
          }},
     };
     f.insert(f.end(), rest.begin(), rest.end());

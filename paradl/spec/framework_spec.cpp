@@ -44,6 +44,7 @@ void read_costs(Reader& framework, Problems& problems, FrameworkTerms& terms) {
   terms.host = time("host");
   terms.sync = time("sync");
   if (const auto bytes = map.optional<Bytes>("accumulation")) terms.accumulation = *bytes;
+  terms.reader = map.optional<Bandwidth>("reader");
   map.finish();
 }
 
@@ -61,6 +62,8 @@ FrameworkSpec read_framework(SourceText source) {
   spec.optimizer = named(map, "optimizer", list(optimizer_names));
   spec.overlap = named(map, "overlap", {"on", "off"});
   spec.reduction = named(map, "reduction", {"allreduce", "reduce-scatter"});
+  spec.prefetch = named(map, "prefetch", {"on", "off"});
+  spec.terms.staging = Transport(choice(map, "staging", list(transport_names)));
   spec.terms.convolutions_only = choice(map, "split", {"all", "convolutions"}) == 1;
   spec.terms.gathers_reduce = choice(map, "backward-of-allgather", {"slice", "reduce-scatter"}) == 1;
   spec.terms.one_extent = choice(map, "spatial-cut", {"any", "first"}) == 1;

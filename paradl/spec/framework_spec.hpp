@@ -30,6 +30,7 @@ struct FrameworkTerms {
   bool scatters_transfers = false;  // PEs that all have what a stage passes on send a part each
   GradientRoute hybrid_gradients = GradientRoute::rings;  // of strategies with several axes
   Transport halos = Transport::gpu;                       // of everything that a spatial axis exchanges
+  Transport staging = Transport::gpu;                     // of samples that one PE reads for others
 
   Seconds split_layer;     // slices, copies and small kernels of one split layer, forward and backward
   Seconds tensor;          // to pack one weight tensor's gradient, scale and unpack it
@@ -45,6 +46,7 @@ struct FrameworkTerms {
   Seconds sync;
   Bytes accumulation;  // read and written to add one weight's gradient to those of earlier micro-batches
   double hidden_sums = 0;  // share of the backward exchanges of `tensor` behind the products for the weights
+  std::optional<Bandwidth> reader;  // of one process that reads and prepares samples; none: no bound
 };
 
 /// A framework as written: frameworks/*.yaml.
@@ -52,7 +54,7 @@ struct FrameworkSpec {
   SourceText source;
   std::string name, summary, origin;
   // What it takes where nobody says otherwise.
-  std::optional<std::string> precision, optimizer, overlap, reduction;
+  std::optional<std::string> precision, optimizer, overlap, reduction, prefetch;
   FrameworkTerms terms;
 };
 

@@ -52,6 +52,17 @@ void apply(const Override& change, const YAML::Node& root) {
   here[std::string(rest)] = value_of(change);
 }
 
+std::optional<Draw> read_draw(Reader& parent, Problems& problems) {
+  if (!parent.has("watts")) return {};
+  Reader map(parent.node("watts"), problems, "`watts`");
+  Draw draw{.idle = {}, .peak = map.number("peak", 0, 1e6)};
+  if (map.has("idle")) draw.idle = map.number("idle", 0, 1e6);
+  if (draw.idle && map.has("peak") && draw.peak < *draw.idle)
+    parent.wrong("watts", "`peak` is less than `idle`", "exchange them");
+  map.finish();
+  return draw;
+}
+
 DeviceSpec read_device(Reader& system, Problems& problems) {
   if (!system.require("device")) return {};
   Reader map(system.node("device"), problems, "`device`");
@@ -60,6 +71,7 @@ DeviceSpec read_device(Reader& system, Problems& problems) {
                     .memory_bandwidth = map.quantity<Bandwidth>("memory-bandwidth"),
                     .peak = {}};
   if (map.has("multiprocessors")) device.multiprocessors = map.number("multiprocessors", 1, 1e5);
+  device.watts = read_draw(map, problems);
   device.kernels_name = map.text("kernels", "");
   device.kernels_spot = map.spot("kernels");
   if (!device.kernels_name.empty() && !device.multiprocessors)
@@ -211,7 +223,8 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
     Reader host(map.node("host"), problems, "`host`");
     spec.host = HostSpec{.memory = host.optional<Bytes>("memory"),
                          .bandwidth = host.optional<Bandwidth>("bandwidth"),
-                         .staged = read_staged(host, problems)};
+                         .staged = read_staged(host, problems),
+                         .watts = read_draw(host, problems)};
     host.finish();
   }
   if (map.has("storage")) {
@@ -219,6 +232,12 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
     spec.node_storage = read_storage(storage, "node", problems);
     spec.shared_storage = read_storage(storage, "shared", problems);
     storage.finish();
+  }
+  if (map.has("price")) {
+    const std::string word = map.text("price");
+    spec.price = parse_price(word);
+    if (!spec.price && !word.empty())
+      map.wrong("price", "cannot read `price`", fmt::format("write {}", wanted_price));
   }
   map.finish();
   problems.raise();

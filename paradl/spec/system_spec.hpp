@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "paradl/core/money.hpp"
 #include "paradl/core/quantity.hpp"
 #include "paradl/spec/document.hpp"
 #include "paradl/spec/kernel_spec.hpp"
@@ -12,12 +13,19 @@
 
 namespace paradl {
 
+/// What a device draws at rest, where that is known, and at work.
+struct Draw {
+  std::optional<double> idle;
+  double peak = 0;
+};
+
 struct DeviceSpec {
   std::string name;
   Bytes memory;
   Bandwidth memory_bandwidth;
   std::array<std::optional<FlopRate>, precision_names.size()> peak;  // by Precision
   std::optional<double> multiprocessors;
+  std::optional<Draw> watts;
   std::string kernels_name;  // of what was fitted there, a name in kernels/; empty: nothing was
   Spot kernels_spot;
   std::optional<KernelSpec> kernels;  // what a catalog finds under that name
@@ -57,6 +65,7 @@ struct HostSpec {
   std::optional<Bytes> memory;         // per node
   std::optional<Bandwidth> bandwidth;  // between one GPU and its host, one direction
   std::optional<StagedSpec> staged;
+  std::optional<Draw> watts;  // of a node without its GPUs
 };
 
 struct StorageSpec {
@@ -76,7 +85,8 @@ struct SystemSpec {
   std::optional<CongestionSpec> congestion;
   std::optional<HostSpec> host;
   std::optional<StorageSpec> node_storage, shared_storage;
-  std::string framework;  // of the runs that were measured on it, where a run names none; may be empty
+  std::optional<Price> price;  // of one GPU
+  std::string framework;       // of the runs that were measured on it, where a run names none; may be empty
 };
 
 /// One value given on the command line in place of the file's: `device.memory=32GiB`.

@@ -346,6 +346,7 @@ Workload build_workload(const ModelSpec& spec) {
   work.input.dims = int(spec.input.size()) - 1;
   for (std::size_t d = 1; d < spec.input.size(); ++d) work.input.extent[d - 1] = double(spec.input[d]);
   work.D = spec.samples;
+  work.sample = spec.sample;
   work.batch = spec.batch;
   work.time = spec.time;
 

@@ -21,6 +21,7 @@ struct Workload {
   std::vector<Layer> layers;
   Shape input;
   double D = 0;                // samples per epoch
+  Bytes sample;                // stored bytes of one; zero: not known
   double batch = 1;            // samples per GPU where nothing else is asked for
   bool tokens = false;         // samples are sequences of tokens
   bool convolutional = false;  // has convolutions

@@ -120,6 +120,25 @@ TEST_CASE("mistakes in measured links are told where they stand") {
   CHECK(says(complaint_about_system(measured("      allreduce\n")), "error: `measured` must be a list\n"));
 }
 
+TEST_CASE("what devices draw, and what a GPU costs") {
+  const SystemSpec spec = system_of(with("peak: {fp32", "watts: {idle: 40, peak: 300}\n  peak: {fp32") +
+                                    "host: {watts: {peak: 500}}\nprice: 2.5 USD/h\n");
+  CHECK(spec.device.watts->idle == 40);
+  CHECK(spec.device.watts->peak == 300);
+  CHECK_FALSE(spec.host->watts->idle);  // at rest: not known
+  CHECK(spec.host->watts->peak == 500);
+  CHECK(spec.price->per_hour == 2.5);
+  CHECK(spec.price->currency == "USD");
+  const SystemSpec without = system_of(small);
+  CHECK_FALSE(without.device.watts);
+  CHECK_FALSE(without.price);
+  CHECK(says(complaint_about_system(small + "price: 2.5\n"),
+             "write what a GPU costs for an hour, such as `2.5 USD/h`"));
+  CHECK(says(complaint_about_system(with("peak: {fp32", "watts: {idle: 400, peak: 300}\n  peak: {fp32")),
+             "`peak` is less than `idle`"));
+  CHECK(mistakes(complaint_about_system(with("peak: {fp32", "watts: {idle: 40}\n  peak: {fp32"))) == 1);
+}
+
 TEST_CASE("host and storage may be left out") {
   const SystemSpec spec = system_of(small);
   CHECK_FALSE(spec.host);

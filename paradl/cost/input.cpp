@@ -1,0 +1,188 @@
+// How samples come to the PEs: read, staged, shuffled.
+//
+//   N, M   samples of the data set, workers          B  samples of a mini-batch
+//   s      stored bytes of a sample                  m  bytes of what a leader stages: B/M |x_0| delta
+//   Q      fraction of N/M exchanged in an epoch     n  units that meet on one level of links
+#include "paradl/cost/input.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "paradl/strategy/strategy.hpp"
+
+namespace paradl {
+namespace {
+
+/// Axes by what the PEs along them need of the network's input.
+struct InputAxes {
+  AxisSet samples = 0;  // other samples
+  AxisSet space = 0;    // other parts of the same samples
+  AxisSet copies = 0;   // the same; of a pipeline only the first stage needs any
+};
+
+InputAxes input_axes(const Mesh& mesh, const Workload& work) {
+  InputAxes out;
+  for (int a = 0; a < mesh.axes; ++a) {
+    const Axis& axis = mesh.axis[std::size_t(a)];
+    const Placement input = axis.strategy->input;
+    if (input == Placement::split_sample)
+      out.samples |= axis_bit(a);
+    else if (input == Placement::split_space)
+      out.space |= axis_bit(a);
+    else if (axis.strategy->role(work, 0, axis.parts, Placement::replicated) != Role::stage)
+      out.copies |= axis_bit(a);
+  }
+  return out;
+}
+
+/// Different coordinates along a set of axes among `unit` neighbouring GPUs.
+double among(double unit, const Mesh& mesh, AxisSet set) {
+  double out = 1;
+  for (int a = 0; a < mesh.axes; ++a)
+    if (set & axis_bit(a))
+      out *=
+          std::clamp(std::floor(unit / mesh.stride(a)), 1.0, double(mesh.axis[std::size_t(a)].parts.total));
+  return out;
+}
+
+/// What passes through the hosts inside a node: a message to each PE, as halos are, or one copy in memory
+/// that all of them read.
+enum class InNode { messages, copies };
+
+/// How what the PEs along `senders` have travels in the groups of `set`: over the links, whose ports the
+/// senders of a unit share; or through the hosts, at the rates measured there.
+Path staging_path(const Setting& setting, const Mesh& mesh, AxisSet set, AxisSet senders, InNode in_node) {
+  const Machine& machine = setting.machine;
+  Path path = group_path(mesh, set, machine);
+  double phi = 1;
+  for (std::size_t k = 0; k < std::size_t(path.hops); ++k) {
+    Hop& hop = path.hop[k];
+    const Level& level = machine.levels[k];
+    const double flows = among(level.inside, mesh, senders) * (machine.half_duplex ? 2 : 1);
+    phi = std::max(phi, flows / level.ports);
+    hop.phi = phi;
+    if (setting.training.framework.staging == Transport::gpu) continue;
+    hop.link = k == 0 && in_node == InNode::copies ? Link{hop.link.alpha, staged_copy(machine)}
+                                                   : staged_message(machine, hop.link);
+    hop.phi = 1;  // the measured rate is that of all GPUs of a node at once
+  }
+  return path;
+}
+
+/// To every one its part, from the outermost level in: (n-1)(alpha + m/n phi beta) on each, m the part so
+/// far.
+Seconds scatter(Bytes m, const Path& path) {
+  Seconds time;
+  for (int k = path.hops - 1; k >= 0; --k) {
+    const auto& [n, link, phi, level, narrow, wire] = path.hop[std::size_t(k)];
+    time += (n - 1) * (link.alpha + m / n * phi * link.beta);
+    m = m / n;
+  }
+  return time;
+}
+
+/// Whole to every one, along a tree: ceil(log2 n)(alpha + m phi beta) on each level.
+Seconds broadcast(Bytes m, const Path& path) {
+  Seconds time;
+  for (int k = path.hops - 1; k >= 0; --k) {
+    const Hop& hop = path.hop[std::size_t(k)];
+    time += std::ceil(std::log2(hop.size)) * (hop.link.alpha + m * hop.phi * hop.link.beta);
+  }
+  return time;
+}
+
+/// One sample as the network takes it. Token ids are numbers of four bytes.
+Bytes tensor_of(const Setting& setting) {
+  return setting.work.input.items() * (setting.work.tokens ? Bytes{4} : setting.training.bytes().activation);
+}
+
+/// Readers work side by side, each at its own pace; together they get no more than storage gives, and no more
+/// than the ports of a node let through.
+void price_reading(const Setting& setting, InputCost& out) {
+  const Machine& machine = setting.machine;
+  const InputFrom from = setting.training.input.from;
+  const auto reader = setting.training.framework.reader;
+  const StorageSpec* storage = input_storage(machine, from);
+  if (!storage || !storage->read) out.lacks = storage ? InputLacks::read_rate : InputLacks::storage;
+  out.known = storage && (storage->read || reader);
+  if (!out.known) return;
+  const auto bound = [&](Seconds time, ReadBound by) {
+    if (time > out.reading) out.reading = time, out.bound = by;
+  };
+  if (reader) bound(out.read / *reader, ReadBound::reader);
+  if (storage->read)
+    bound((from == InputFrom::node ? out.at_once : out.readers) * out.read / *storage->read,
+          ReadBound::storage);
+  if (from == InputFrom::shared && machine.levels.size() > 1)
+    bound(out.at_once * out.read / machine.levels[1].ports * machine.levels[1].link.beta, ReadBound::ports);
+}
+
+/// What node storage keeps, and what workers send to each other in an epoch: globally shuffled, a node has
+/// all N samples; else a worker has (1+Q)N/M, of which Q N/M are exchanged.
+void price_shuffle(const Setting& setting, const Mesh& mesh, const InputAxes& axes, double unit,
+                   double iterations, InputCost& out) {
+  const InputPlan& plan = setting.training.input;
+  if (plan.from != InputFrom::node) return;
+  const Bytes all = setting.work.D * setting.work.sample;
+  if (plan.shuffle.global) {
+    out.kept_by_worker = out.kept_by_node = all;
+    return;
+  }
+  const double Q = plan.shuffle.Q;
+  out.kept_by_worker = (1 + Q) * all / out.workers;
+  // A node needs only those parts of its workers' samples that are read there.
+  const double parts = plan.readers == Readers::each ? among(unit, mesh, axes.space) / out.space : 1;
+  out.kept_by_node = among(unit, mesh, axes.samples) * parts * out.kept_by_worker;
+  out.exchanged = Q * all / out.workers;
+  if (out.workers > 1 && Q > 0)
+    out.exchange = cost(Collective::all_to_all, staging_path(setting, mesh, axes.samples, axes.samples,
+                                                             InNode::messages))(out.exchanged) /
+                   iterations;
+}
+
+}  // namespace
+
+const StorageSpec* input_storage(const Machine& machine, InputFrom from) {
+  const auto& storage = from == InputFrom::node ? machine.node_storage : machine.shared_storage;
+  return storage ? &*storage : nullptr;
+}
+
+double nodes_to_hold(const Workload& work, const StorageSpec& node, double Q) {
+  return std::ceil((1 + Q) * work.D * work.sample / *node.capacity);
+}
+
+InputCost price_input(const Setting& setting, const Mesh& mesh, double batch, double iterations,
+                      Seconds iteration) {
+  const InputPlan& plan = setting.training.input;
+  const InputAxes axes = input_axes(mesh, setting.work);
+  const double gpus = mesh.gpus(), unit = std::min(gpus, setting.machine.gpus_per_node());
+  const bool leader = plan.readers == Readers::leader;
+  InputCost out;
+  out.workers = among(gpus, mesh, axes.samples);
+  out.space = among(gpus, mesh, axes.space);
+  out.copies = among(gpus, mesh, axes.copies);
+  const AxisSet reading = leader ? axes.samples : AxisSet(axes.samples | axes.space | axes.copies);
+  out.readers = among(gpus, mesh, reading);
+  out.at_once = among(unit, mesh, reading);
+  if (!(setting.work.sample > Bytes{})) {
+    out.lacks = InputLacks::sample_size;
+    out.known = false;
+    return out;
+  }
+  const double samples = batch / out.workers;
+  out.read = samples / (leader ? 1 : out.space) * setting.work.sample;
+  price_shuffle(setting, mesh, axes, unit, iterations, out);
+  price_reading(setting, out);
+  if (!out.known) return out;
+  if (leader && out.space * out.copies > 1) {
+    out.staged = samples * tensor_of(setting);
+    const auto between = AxisSet(axes.samples | axes.space);
+    out.staging =
+        scatter(out.staged, staging_path(setting, mesh, axes.space, axes.samples, InNode::messages)) +
+        broadcast(out.staged / out.space, staging_path(setting, mesh, axes.copies, between, InNode::copies));
+  }
+  if (plan.prefetch) out.hidden = std::min(out.total(), iteration);
+  return out;
+}
+
+}  // namespace paradl
