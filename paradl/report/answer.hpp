@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "paradl/cost/projection.hpp"
+#include "paradl/feasibility/bottleneck.hpp"
 #include "paradl/spec/document.hpp"
 #include "paradl/spec/recorded_errors.hpp"
 
@@ -25,6 +26,7 @@ struct Answer {
   double epochs = 0;                    // 0: not asked
   bool ranked = false;                  // results stand in the order of choice
   std::vector<Projection> results;
+  std::vector<std::vector<Bottleneck>> bottlenecks;  // of each result; empty: nobody looked
 };
 
 /// Where a projection's time is expected nine times in ten, by the recorded error of its level and strategy;
