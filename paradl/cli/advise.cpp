@@ -58,7 +58,7 @@ std::string bottlenecks_of(const Ask& ask, const Projection& best) {
     examiner.price(found[i], best);
     out += bottleneck_text(found[i], most_remedies);
   }
-  if (found.size() > most) out += fmt::format("{} more: paradl explain --bottlenecks\n", found.size() - most);
+  if (found.size() > most) out += fmt::format("{} more: add --bottlenecks to the next command.\n", found.size() - most);
   return out;
 }
 

@@ -150,7 +150,7 @@ int run(const Session& session, Options& options, const std::string& strategy, c
                              : tell(style, *ask, p, layers, found);
     if (format == "json") return json();
     if (format == "jsonl") return result_lines(json());
-    if (all_bottlenecks) return render_table(format, findings_table(findings));
+    if (all_bottlenecks) return render_table(format, findings_table(findings, reader_of(format)));
     if (!p.cost)
       throw UsageError(fmt::format("`{}` does not fit: {}", strategy, reasons(p, ask->work)),
                        "leave -f out: the text tells what is known of it");

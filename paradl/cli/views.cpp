@@ -39,11 +39,11 @@ void refuse_columns(const Options& options) {
 
 /// The answer of `advise` with one more field.
 void deliver_view(const Session& session, const Options& options, const Answer& answer, const char* view,
-                  const char* field, const Json& value, const Table& table,
+                  const char* field, const Json& value, const std::function<Table(ReadBy)>& table,
                   const std::function<std::string(const Style&)>& people) {
   deliver(session, options, [&](const std::string& format, const Style& style) {
     if (format == "text") return people(style);
-    if (!format.starts_with("json")) return render_table(format, table);
+    if (!format.starts_with("json")) return render_table(format, table(reader_of(format)));
     Json out = Json::parse(to_json(answer));
     out["view"] = view;
     out[field] = value;
@@ -74,7 +74,7 @@ void tell_framework(const Session& session, const Options& options, const Ask& a
     examine(answer, examiner);
     answer.bottlenecks.front() = found;
   }
-  const Table table = improvements_table(improvements);
+  const auto table = [&](ReadBy reader) { return improvements_table(improvements, reader); };
   deliver_view(session, options, answer, "framework", "improvements", improvements_json(improvements), table,
                [&](const Style& style) {
                  std::string out =
@@ -89,7 +89,7 @@ void tell_framework(const Session& session, const Options& options, const Ask& a
                                        gain_text(improvements.front().priced.gain));
                  out += "\n" + plan_line(ask, best) + "\n";
                  if (!improvements.empty()) {
-                   const Printed printed = to_text(table, style);
+                   const Printed printed = to_text(table(ReadBy::people), style);
                    hint(session, printed.hint);
                    out += printed.text + "\nEach was priced alone, by asking again with its option.\n";
                  }
@@ -127,7 +127,10 @@ void tell_system(const Session& session, const Options& options, const std::stri
     Examiner examiner = ask.examiner();
     examine(answer, examiner);
   }
-  const Table table = without_empty_columns(sensitivity_table(shown), {"parameter"});
+  const auto table = [&](ReadBy reader) {
+    return reader == ReadBy::machines ? sensitivity_table(swings, reader)
+                                      : without_empty_columns(sensitivity_table(shown), {"parameter"});
+  };
   deliver_view(session, options, answer, "system", "sensitivity", sensitivity_json(swings), table,
                [&](const Style& style) {
                  const Projection& best = answer.results.front();
@@ -143,7 +146,7 @@ void tell_system(const Session& session, const Options& options, const std::stri
                                        : "Nothing that could be bought makes the best plan faster.\n";
                  out += "\n" + plan_line(ask, best) + "\n";
                  if (!shown.empty()) {
-                   const Printed printed = to_text(table, style);
+                   const Printed printed = to_text(table(ReadBy::people), style);
                    hint(session, printed.hint);
                    out += printed.text +
                           "\nEpoch times against now, with the strategy and grid chosen anew each time.\n";

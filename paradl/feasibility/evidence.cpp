@@ -1,6 +1,7 @@
 #include "paradl/feasibility/evidence.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace paradl {
 namespace {
@@ -59,8 +60,6 @@ double sample_parts(const Mesh& mesh) {
       out *= mesh.axis[std::size_t(a)].parts.total;
   return out;
 }
-
-double stages_of(const Evidence::Details& details) { return details.plan.stages; }
 
 AxisSet sharing_axes(const Evidence& e) {
   AxisSet out = 0;

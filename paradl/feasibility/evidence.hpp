@@ -1,5 +1,4 @@
 #pragma once
-#include <cmath>
 #include <string>
 
 #include "paradl/feasibility/bottleneck.hpp"
@@ -14,8 +13,6 @@ double parts_of(AxisSet set, const Mesh& mesh);
 int parts_of(std::string_view strategy, const Mesh& mesh);
 /// Parts into which the samples of a mini-batch are dealt out.
 double sample_parts(const Mesh& mesh);
-/// Stages of a pipeline, or 1.
-double stages_of(const Evidence::Details& details);
 /// All axes but that of a pipeline, which puts other layers on its PEs.
 AxisSet sharing_axes(const Evidence& e);
 /// A stage's layers: each kind of layer and how many of it.

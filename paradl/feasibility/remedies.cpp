@@ -1,6 +1,7 @@
 // What might mend a hindrance: changes of training, framework, machine or grid, each as it would be typed.
 // Whether one helps, and by how much, the oracle tells when it is asked again.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -198,7 +199,8 @@ void mend_messages(Changes& out) {
 
 void mend_congestion(Changes& out) {
   if (!out.system) return;
-  for (std::size_t k = 2; k < out.system->levels.size(); ++k)
+  const auto& levels = out.e.setting.machine.levels;
+  for (std::size_t k = 2; k < levels.size() && out.e.projection.gpus > levels[k].inside; ++k)
     if (const LevelSpec& level = out.system->levels[k]; level.oversubscription > 1)
       out.set_system(fmt::format("full bisection between units of level {}", out.system->levels[k - 1].name),
                      fmt::format("levels.{}.oversubscription", level.name), "1");

@@ -47,14 +47,24 @@ Json priced_json(const PricedChange& p, bool gains = true) {
   return out;
 }
 
-Value value_of(const Finding& f) {
-  return f.reading ? Value{value_text(*f.measure, f.reading->value)} : Value{};
+Value value_of(const Finding& f, ReadBy reader) {
+  if (!f.reading) return {};
+  return reader == ReadBy::machines ? Value{f.reading->value}
+                                    : Value{value_text(*f.measure, f.reading->value)};
 }
 
-/// "-13 % (data 64)"
-Value outcome_text(const std::optional<Outcome>& outcome) {
+Value trigger_of(const Finding& f, ReadBy reader) {
+  return reader == ReadBy::machines ? Value{f.trigger} : Value{trigger_text(*f.measure, f.trigger)};
+}
+
+Value gain_of(double gain, ReadBy reader) {
+  return reader == ReadBy::machines ? Value{gain} : Value{gain_text(gain)};
+}
+
+/// "-13 %", or that there is no plan.
+Value outcome_text(const std::optional<Outcome>& outcome, ReadBy reader) {
   if (!outcome) return {};
-  return outcome->fits ? fmt::format("{}", gain_text(outcome->gain)) : std::string("nothing fits");
+  return outcome->fits ? gain_of(outcome->gain, reader) : Value{"nothing fits"};
 }
 
 Value plan_text(const std::optional<Outcome>& outcome) {
@@ -79,7 +89,7 @@ Json outcome_json(const std::optional<Outcome>& outcome) {
 
 }  // namespace
 
-Table findings_table(const std::vector<Finding>& findings) {
+Table findings_table(const std::vector<Finding>& findings, ReadBy reader) {
   Table table{.columns = {{"name", "limit or bottleneck", Holds::text, 9},
                           {"type", "type", Holds::text, 5},
                           {"measure", "measured by", Holds::text, 2},
@@ -89,14 +99,14 @@ Table findings_table(const std::vector<Finding>& findings) {
                           {"cause", "cause", Holds::text, 4}}};
   const Measure* before = nullptr;
   for (const Finding& f : findings) {
-    const bool again = before && before->of == f.measure->of;
+    const bool again = reader == ReadBy::people && before && before->of == f.measure->of;
     before = f.measure;
     Row row;
     row.values = {again ? std::string() : std::string(title(f.measure->of)),
                   again ? std::string() : std::string(nature_names[std::size_t(entry(f.measure->of).nature)]),
                   std::string(f.measure->meaning),
-                  value_of(f),
-                  trigger_text(*f.measure, f.trigger),
+                  value_of(f, reader),
+                  trigger_of(f, reader),
                   f.reading && f.reading->share > 0 ? Value{f.reading->share} : Value{},
                   f.reading ? f.reading->cause : std::string()};
     if (f.fires) row.mark = "!";
@@ -106,7 +116,7 @@ Table findings_table(const std::vector<Finding>& findings) {
   return table;
 }
 
-Table improvements_table(const std::vector<Improvement>& improvements) {
+Table improvements_table(const std::vector<Improvement>& improvements, ReadBy reader) {
   Table table{.columns = {{"gain", "epoch time", Holds::shape, 9},
                           {"epoch", "epoch", Holds::seconds, 7},
                           {"change", "change", Holds::text, 8},
@@ -116,14 +126,14 @@ Table improvements_table(const std::vector<Improvement>& improvements) {
   for (const Improvement& i : improvements) {
     Row row;
     row.mark = fmt::format("{}", ++rank);
-    row.values = {gain_text(i.priced.gain), i.priced.epoch.base(), i.priced.change.text,
+    row.values = {gain_of(i.priced.gain, reader), i.priced.epoch.base(), i.priced.change.text,
                   i.priced.change.option, titles(i.mends)};
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
-Table sensitivity_table(const std::vector<Swing>& swings) {
+Table sensitivity_table(const std::vector<Swing>& swings, ReadBy reader) {
   Table table{.columns = {{"parameter", "parameter", Holds::text, 9},
                           {"half", "half", Holds::shape, 8},
                           {"half_epoch", "epoch", Holds::seconds, 3},
@@ -135,10 +145,14 @@ Table sensitivity_table(const std::vector<Swing>& swings) {
                           {"path", "--set", Holds::text, 2}}};
   for (const Swing& s : swings) {
     Row row;
-    row.values = {s.lever.name,          outcome_text(s.half),
-                  epoch_of(s.half),      plan_text(s.half),
-                  outcome_text(s.twice), epoch_of(s.twice),
-                  plan_text(s.twice),    std::isfinite(s.size) ? Value{s.size} : Value{},
+    row.values = {s.lever.name,
+                  outcome_text(s.half, reader),
+                  epoch_of(s.half),
+                  plan_text(s.half),
+                  outcome_text(s.twice, reader),
+                  epoch_of(s.twice),
+                  plan_text(s.twice),
+                  std::isfinite(s.size) ? Value{s.size} : Value{},
                   s.lever.path};
     table.rows.push_back(std::move(row));
   }

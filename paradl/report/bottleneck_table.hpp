@@ -10,12 +10,18 @@
 
 namespace paradl {
 
+/// Who reads a table: people see "24 %" and "> 20 %", machines numbers.
+enum class ReadBy { people, machines };
+inline ReadBy reader_of(const std::string& format) {
+  return format == "csv" ? ReadBy::machines : ReadBy::people;
+}
+
 /// Every measure: its value, from where on it fires, what it costs and what causes it.
-Table findings_table(const std::vector<Finding>& findings);
+Table findings_table(const std::vector<Finding>& findings, ReadBy reader = ReadBy::people);
 /// Changes by what they bring.
-Table improvements_table(const std::vector<Improvement>& improvements);
+Table improvements_table(const std::vector<Improvement>& improvements, ReadBy reader = ReadBy::people);
 /// Half and twice of everything that could be bought otherwise: a tornado.
-Table sensitivity_table(const std::vector<Swing>& swings);
+Table sensitivity_table(const std::vector<Swing>& swings, ReadBy reader = ReadBy::people);
 
 /// "Limit: gradient exchange, 24 % of the epoch: the exchange of gradients ...", and a line for each remedy
 /// that is worth it, at most so many.
