@@ -71,7 +71,7 @@ int run(const Session& session, Words& words) {
   how.fault = fault;
   std::optional<Machine> machine;
   if (options.has("on"))
-    machine = build_machine(session.catalog.system(options.get("on"), read_overrides(options.sets())));
+    machine = build_machine(session.catalog.system(options.get("on"), read_overrides(options.sets()).system));
   else if (!options.sets().empty())
     throw UsageError("--set changes a system, and none is named", "add --on SYSTEM");
   if (machine && machine->gpus() < ranks.size())

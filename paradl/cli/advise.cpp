@@ -5,10 +5,12 @@
 #include <fmt/ranges.h>
 
 #include "paradl/cli/command.hpp"
+#include "paradl/cli/views.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/feasibility/fitting.hpp"
+#include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/input_lines.hpp"
@@ -49,6 +51,23 @@ std::string headline(const Ask& ask, const Answer& answer) {
 
 bool exposes_input(const Projection& p) { return p.cost && (*p.cost)[Term::io] > Seconds{}; }
 
+/// What limits the best plan, with what would mend it.
+std::string bottlenecks_of(const Ask& ask, const Projection& best) {
+  constexpr std::size_t most = 3, most_remedies = 2;
+  Examiner examiner = ask.examiner();
+  auto found = examiner.bottlenecks(best);
+  if (found.empty())
+    return fmt::format("No limit or bottleneck: computation takes {} of the epoch.\n",
+                       percent(best.cost->compute() / best.iteration()));
+  std::string out;
+  for (std::size_t i = 0; i < std::min(most, found.size()); ++i) {
+    examiner.price(found[i], best);
+    out += bottleneck_text(found[i], most_remedies);
+  }
+  if (found.size() > most) out += fmt::format("{} more: add --bottlenecks to the next command.\n", found.size() - most);
+  return out;
+}
+
 /// `again` is what else was typed about machine and training: the next question must be about the same.
 std::string closing(const Ask& ask, const Answer& answer, const std::string& model, const std::string& system,
                     const std::string& again) {
@@ -59,13 +78,7 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
                        std::ranges::any_of(answer.results, exposes_input) ? " + io" : "");
   const Projection& best = answer.results.front();
   if (best.feasible()) {
-    const auto found = bottlenecks(best, ask.setting());
-    if (found.empty())
-      out += "No bottleneck: computation takes nearly all of the time.\n";
-    else
-      out += fmt::format("Bottleneck: {}, {} of the epoch.{}\n", term_names[std::size_t(found[0].kind)].title,
-                         percent(found[0].share),
-                         found[0].remedy.empty() ? "" : fmt::format(" Try: {}.", found[0].remedy));
+    out += bottlenecks_of(ask, best);
     if (ask.fidelity == Fidelity::detailed) {
       const Mesh split = without_ones(best.mesh);
       const std::string whole = whole_layers_text(ask.planner->layout(split).role, split, ask.work);
@@ -92,7 +105,8 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
   return out;
 }
 
-int run(const Session& session, Options& options, const std::string& model) {
+int run(const Session& session, Options& options, const std::string& model, const std::string& audience) {
+  const View view = read_view(audience);
   options.complete();
   hint(session, session.verbosity > 0 ? options.origins() : "");
   const auto ask = read_ask(session.catalog, options, model, options.get("on"));
@@ -106,8 +120,15 @@ int run(const Session& session, Options& options, const std::string& model) {
   if (answer.results.empty())
     throw UsageError("no strategy suits that number of GPUs", "try another -p, or leave -s out");
   const bool fits = answer.results.front().feasible();
+  if (fits && view == View::framework) return tell_framework(session, options, *ask, answer), answered;
+  if (fits && view == View::system) return tell_system(session, options, model, *ask, answer), answered;
   answer.ranked = !options.has("sort");
   if (options.has("sort")) sort_results(answer, options.get("sort"));
+  if (options.wants_json()) {
+    Examiner examiner = ask->examiner();
+    examine(answer, examiner);
+    for (Bottleneck& b : answer.bottlenecks.front()) examiner.price(b, answer.results.front());
+  }
 
   const auto people = [&](const Printed& table) {
     const double p = answer.results.front().gpus, batch = answer.results.front().batch;
@@ -135,20 +156,25 @@ int run(const Session& session, Options& options, const std::string& model) {
 
 void define_advise(const Arguments& root, Session& session, Action& action) {
   struct Words {
-    std::string model;
+    std::string model, audience = "user";
     Options options;
   };
   auto words = std::make_shared<Words>();
   const Arguments command = root.add_command("advise", "which strategy should I use? (start here)");
   command.text("MODEL", words->model,
                {.help = "name in models/, a path, or gpt:layers=24,hidden=...", .required = true});
+  command.text(
+      "--for", words->audience,
+      {.help = "user (what to run; default), framework (what to optimise first), system (what to buy)",
+       .meta = "WHOM"});
   words->options.define(command, {"grids"});
   command.footer(R"(Examples:
   paradl advise resnet50 --on abci -p 64
   paradl advise cosmoflow-512 --on abci -p 128 -b 1/node
+  paradl advise vgg16 --on abci -p 64 --for framework
   paradl advise gpt2-xl --on dgx-a100 -p 32 -b 8/gpu --precision bf16 --optimizer adam)");
   command.when_chosen([&session, &action, words] {
-    action = [&session, words] { return run(session, words->options, words->model); };
+    action = [&session, words] { return run(session, words->options, words->model, words->audience); };
   });
 }
 

@@ -16,6 +16,7 @@
 #include "paradl/cost/profiled_times.hpp"
 #include "paradl/mesh/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
+#include "paradl/spec/override.hpp"
 #include "paradl/strategy/recomputed.hpp"
 
 namespace paradl {
@@ -339,20 +340,27 @@ std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine
   }
 }
 
-std::vector<Override> read_overrides(const std::vector<std::string>& sets) {
-  std::vector<Override> out;
+Overrides read_overrides(const std::vector<std::string>& sets) {
+  constexpr std::string_view framework = "framework.";
+  Overrides out;
   for (const std::string& item : sets) {
     const std::size_t equals = item.find('=');
     if (equals == item.npos || equals == 0 || equals + 1 == item.size())
       throw UsageError(fmt::format("--set {}: not KEY=VALUE", item), "write --set device.memory=32GiB");
-    out.push_back({item.substr(0, equals), item.substr(equals + 1)});
+    Override change{item.substr(0, equals), item.substr(equals + 1)};
+    if (!change.path.starts_with(framework)) {
+      out.system.push_back(std::move(change));
+    } else {
+      change.path.erase(0, framework.size());
+      out.framework.push_back(std::move(change));
+    }
   }
   return out;
 }
 
 FrameworkSpec read_framework(const Catalog& catalog, const Options& options) {
   return options.read("framework", "ideal", [&](const std::string& name) {
-    return read_framework(catalog.find("frameworks", name));
+    return read_framework(catalog.find("frameworks", name), read_overrides(options.sets()).framework);
   });
 }
 
@@ -421,6 +429,20 @@ void Ask::add_band(Projection& p) const {
   p.congested = {iteration(*slowed[0]), iteration(*slowed[1]), iteration(*slowed[2])};
 }
 
+Machine Ask::machine_with(const std::vector<Override>& more) const {
+  std::vector<Override> all = overrides;
+  all.insert(all.end(), more.begin(), more.end());
+  SystemSpec spec = read_system(system_spec.source, all);
+  spec.device.kernels = system_spec.device.kernels;
+  Machine changed = build_machine(spec);
+  return specified_links ? without_measured_links(std::move(changed)) : changed;
+}
+
+Examiner Ask::examiner() const {
+  return {setting(), fidelity == Fidelity::paper ? nullptr : planner.get(), triggers, &system_spec,
+          [this](const std::vector<Override>& more) { return machine_with(more); }};
+}
+
 std::string Ask::framework_text() const {
   const std::string way = training.transport == Transport::host ? ", exchanges through the host" : "";
   return framework_spec.name == "ideal" && way.empty()
@@ -436,13 +458,14 @@ ParameterLevel Ask::level() const {
 std::string Ask::links_text() const {
   return (has_measured_links(machine) ? "measured, in " : "specifications in ") +
          std::filesystem::path(system_spec.source.file).filename().string() +
-         (overridden ? " with --set" : "");
+         (overrides.empty() ? "" : " with --set");
 }
 
 namespace {
 
 void read_links(const Options& options, Ask& ask) {
   const bool measured = choose<int>(options, "links", "measured", link_levels) == 1;
+  ask.specified_links = !measured;
   if (!measured)
     ask.machine = without_measured_links(std::move(ask.machine));
   else if (!has_measured_links(ask.machine))
@@ -460,8 +483,9 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
     throw UsageError("which system?",
                      fmt::format("add `--on abci`, or set PARADL_SYSTEM; `paradl systems` lists all {}",
                                  catalog.names("systems").size()));
-  ask->system_spec = catalog.system(system, read_overrides(options.sets()));
-  ask->overridden = !options.sets().empty();
+  ask->overrides = read_overrides(options.sets()).system;
+  ask->system_spec = catalog.system(system, ask->overrides);
+  ask->triggers = options.triggers();
   ask->machine = build_machine(ask->system_spec);
   ask->fidelity = choose<Fidelity>(options, "fidelity", "detailed", fidelities);
   ask->framework_spec = read_framework(catalog, options);

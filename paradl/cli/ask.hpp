@@ -8,6 +8,7 @@
 #include "paradl/cli/arguments.hpp"
 #include "paradl/cost/planner.hpp"
 #include "paradl/cost/sweep.hpp"
+#include "paradl/feasibility/bottleneck.hpp"
 #include "paradl/spec/catalog.hpp"
 #include "paradl/spec/recorded_errors.hpp"
 
@@ -52,7 +53,12 @@ class Options {
   }
   void set(const std::string& key, const std::string& text) { values_[key] = {text, typed_here, {}, {}}; }
   const std::vector<std::string>& sets() const { return sets_; }
+  void add_set(const std::string& change) { sets_.push_back(change); }
   const std::vector<std::string>& outputs() const { return outputs_; }
+  /// Whether some of the answer goes out as JSON.
+  bool wants_json() const;
+  /// From which values on limits and bottlenecks are told: as a configuration says, or as shipped.
+  Triggers triggers() const;
   bool json() const { return json_; }
   /// What was typed about machine and training, as it would be typed again: " --precision bf16 --set ...".
   /// What was asked (GPUs, strategy, grid) and how to answer are left out.
@@ -70,6 +76,7 @@ class Options {
   [[noreturn]] void blame(const std::string& key, const UsageError& error) const;
   std::map<std::string, Entry> values_;
   std::vector<std::string> sets_, outputs_;
+  std::map<std::string, double> triggers_;  // of limits and bottlenecks, by key
   bool json_ = false;
 };
 
@@ -88,10 +95,12 @@ struct Ask {
   Training training;
   Question question;
   Fidelity fidelity = Fidelity::detailed;
-  bool default_batch = false;  // nobody gave one
-  bool overridden = false;     // --set changed the system
-  double epochs = 0;           // 0: not asked
-  bool costs = false;          // what they cost was asked for: --epochs or --price
+  bool default_batch = false;       // nobody gave one
+  std::vector<Override> overrides;  // of the system, by --set
+  bool specified_links = false;     // --links ideal
+  Triggers triggers;
+  double epochs = 0;   // 0: not asked
+  bool costs = false;  // what they cost was asked for: --epochs or --price
   std::unique_ptr<Planner> planner;
 
   /// The machine as other jobs slow it, with what is built on it.
@@ -103,6 +112,10 @@ struct Ask {
   std::vector<std::unique_ptr<Slowed>>
       slowed;  // low, typical, high; empty where the system has no congestion
 
+  /// Who looks for limits and bottlenecks.
+  Examiner examiner() const;
+  /// The machine with more values of its file changed. UsageError where that cannot be.
+  Machine machine_with(const std::vector<Override>& more) const;
   Setting setting() const { return {work, machine, times, training, topology.get()}; }
   Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const;
   std::vector<Projection> sweep() const;
@@ -115,8 +128,11 @@ struct Ask {
 /// The network that a system names, if it names one. SpecError at its place if it cannot be.
 std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine& machine);
 
-/// What --set says.
-std::vector<Override> read_overrides(const std::vector<std::string>& sets);
+/// What --set says of the system, and of the framework (`framework.halos=gpu`).
+struct Overrides {
+  std::vector<Override> system, framework;
+};
+Overrides read_overrides(const std::vector<std::string>& sets);
 
 /// Times in another precision or with another optimizer would not be those that were asked for. UsageError.
 void check_profile(const ProfileSpec& profile, const Training& training);

@@ -64,7 +64,8 @@ std::string kind_of(const SourceText& source) {
   if (has_any(source, {"device", "levels"})) return "system";
   if (has_any(source, {"costs", "hybrid-gradients", "backward-of-allgather"})) return "framework";
   const std::string kind = kind_by_path(source.file);
-  return kind == "unknown" && has_any(source, Options::configuration_keys()) ? "configuration" : kind;
+  const bool configures = has_any(source, Options::configuration_keys()) || has_any(source, {"bottlenecks"});
+  return kind == "unknown" && configures ? "configuration" : kind;
 }
 
 /// Names are looked up by file, so a file that calls itself something else is found under one name and

@@ -55,6 +55,9 @@ void demand_svg(const std::string& path);
 /// An answer with everything but its results filled in.
 Answer start_answer(const Session& session, const Ask& ask);
 
+/// Looks at every result for limits and bottlenecks.
+void examine(Answer& answer, Examiner& examiner);
+
 /// An answer in one format. UsageError for a format it does not know.
 using Render = std::function<std::string(const std::string& format, Style style)>;
 /// A table as markdown, csv or latex; UsageError for other formats.

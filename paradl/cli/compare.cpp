@@ -25,6 +25,8 @@ Contestant ask_one(const Session& session, const Options& options, const std::st
   auto results = ask.sweep();
   rank(results);
   answer.results = {results.front()};
+  Examiner examiner = ask.examiner();
+  examine(answer, examiner);
   answers.push_back(answer);
   return contestant(name, answers.back(), 0);
 }

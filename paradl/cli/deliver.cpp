@@ -155,6 +155,11 @@ Answer start_answer(const Session& session, const Ask& ask) {
   return answer;
 }
 
+void examine(Answer& answer, Examiner& examiner) {
+  answer.bottlenecks.clear();
+  for (const Projection& p : answer.results) answer.bottlenecks.push_back(examiner.bottlenecks(p));
+}
+
 std::string render_table(const std::string& format, const Table& table) {
   if (format == "markdown") return to_markdown(table);
   if (format == "csv") return to_csv(table);

@@ -8,9 +8,10 @@
 #include "paradl/cli/command.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
+#include "paradl/feasibility/exchange_lines.hpp"
 #include "paradl/feasibility/fitting.hpp"
 #include "paradl/paper/row.hpp"
-#include "paradl/report/exchange_lines.hpp"
+#include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/input_lines.hpp"
@@ -19,6 +20,8 @@
 
 namespace paradl {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// Terms and formulas, for either fidelity.
 Table term_table(const Ask& ask, const Projection& p) {
@@ -32,11 +35,26 @@ std::string summary_of(const StrategyName& strategy) {
   return out.empty() ? "one GPU does everything" : out;
 }
 
-std::string tell(const Style& style, const Ask& ask, const Projection& p, bool layers) {
+/// Every limit and bottleneck, also those that are not there, and what would mend those that are.
+std::string tell_bottlenecks(const Session& session, const Style& style, const std::vector<Finding>& findings,
+                             const std::vector<Bottleneck>& found) {
+  const Printed printed = to_text(findings_table(findings), style);
+  hint(session, printed.hint);
+  std::string out = printed.text + "\n";
+  for (const Bottleneck& b : found) out += bottleneck_text(b, 100);
+  if (found.empty()) out += "No limit or bottleneck is beyond its trigger.\n";
+  return style.unicode ? out : ascii(out);
+}
+
+std::string tell(const Style& style, const Ask& ask, const Projection& p, bool layers,
+                 const std::vector<Bottleneck>& found) {
   std::string out = fmt::format("{}: {}\n\n", p.strategy->text, summary_of(*p.strategy));
   if (!p.feasible()) out += fmt::format("Does not fit: {}.\n", reasons(p, ask.work));
-  if (!p.cost) return out;
   if (!p.feasible()) out += "\n";
+  if (!p.cost) {
+    for (const Bottleneck& b : found) out += bottleneck_text(b, 3);
+    return out;
+  }
   out += to_text(with_bars(term_table(ask, p)), style).text + "\n";
   if (p.cost->hidden > Seconds{})
     out += fmt::format(" besides, {} of the exchanges are hidden behind the backward pass\n\n",
@@ -67,6 +85,8 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
     if (!shared.empty()) out += "\n" + shared;
     const std::string whole = whole_layers_text(layout.role, shown.mesh, ask.work);
     if (!whole.empty()) out += fmt::format("\n run whole on every GPU of an axis: {}\n", whole);
+    if (!found.empty()) out += "\n";
+    for (const Bottleneck& b : found) out += bottleneck_text(b, 3);
     if (layers)
       out += "\n" + to_text(layer_table(ask.setting(), shown, layout, ask.planner->pricer()), style).text;
   }
@@ -97,7 +117,7 @@ void write_timeline(const std::string& file, const Ask& ask, const Projection& p
 }
 
 int run(const Session& session, Options& options, const std::string& strategy, const std::string& model,
-        bool layers, const std::string& timeline) {
+        bool layers, bool all_bottlenecks, const std::string& timeline) {
   options.complete();
   if (!timeline.empty() && !timeline.ends_with(".svg") && !timeline.ends_with(".json"))
     throw UsageError(fmt::format("--timeline {}: a picture is .svg, a trace .json", timeline),
@@ -116,11 +136,26 @@ int run(const Session& session, Options& options, const std::string& strategy, c
   const bool paper = ask->fidelity == Fidelity::paper;
   if (layers && paper)
     throw UsageError("--layers tells of the engine's layers", "leave --fidelity paper out");
+  if (layers && all_bottlenecks)
+    throw UsageError("--layers and --bottlenecks are two tables", "ask for one of them");
   if (!timeline.empty()) write_timeline(timeline, *ask, p);
+  Examiner examiner = ask->examiner();
+  examine(answer, examiner);
+  std::vector<Bottleneck>& found = answer.bottlenecks.front();
+  for (Bottleneck& b : found) examiner.price(b, p);
+  const std::vector<Finding> findings = all_bottlenecks ? examiner.findings(p) : std::vector<Finding>{};
+  const auto json = [&] {
+    Json out = Json::parse(explanation_json(answer, paper, layers, *ask->planner));
+    if (all_bottlenecks) out["results"][0]["measures"] = findings_json(findings);
+    return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  };
   deliver(session, options, [&](const std::string& format, Style style) {
-    if (format == "text") return tell(style, *ask, p, layers);
-    if (format == "json") return explanation_json(answer, paper, layers, *ask->planner);
-    if (format == "jsonl") return result_lines(explanation_json(answer, paper, layers, *ask->planner));
+    if (format == "text")
+      return all_bottlenecks ? tell_bottlenecks(session, style, findings, found)
+                             : tell(style, *ask, p, layers, found);
+    if (format == "json") return json();
+    if (format == "jsonl") return result_lines(json());
+    if (all_bottlenecks) return render_table(format, findings_table(findings, reader_of(format)));
     if (!p.cost)
       throw UsageError(fmt::format("`{}` does not fit: {}", strategy, reasons(p, ask->work)),
                        "leave -f out: the text tells what is known of it");
@@ -141,7 +176,7 @@ int run(const Session& session, Options& options, const std::string& strategy, c
 void define_explain(const Arguments& root, Session& session, Action& action) {
   struct Words {
     std::string strategy, model, timeline;
-    bool layers = false;
+    bool layers = false, bottlenecks = false;
     Options options;
   };
   auto words = std::make_shared<Words>();
@@ -150,6 +185,8 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   command.text("MODEL", words->model,
                {.help = "name in models/, a path, or gpt:layers=24,hidden=...", .required = true});
   command.flag("--layers", words->layers, {.help = "the same for every layer, largest first"});
+  command.flag("--bottlenecks", words->bottlenecks,
+               {.help = "every limit and bottleneck with its value and trigger, and what would mend it"});
   command.text(
       "--timeline", words->timeline,
       {.help = "the schedule of a pipeline: FILE.svg, or FILE.json for Chrome and Perfetto", .meta = "FILE"});
@@ -157,11 +194,13 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   command.footer(R"(Examples:
   paradl explain data resnet50 --on abci -p 64
   paradl explain data+filter vgg16 --on abci --grid data=16,filter=4 --layers
+  paradl explain data+filter resnet50 --on abci --grid data=16,filter=4 --framework chainermn --bottlenecks
   paradl explain layer gpt2 --on dgx-a100 -p 4 -b 16 --micro-batches 8 --schedule 1f1b --timeline steps.svg
   paradl explain filter resnet50 --on abci-paper -p 4 -b 64 --fidelity paper)");
   command.when_chosen([&session, &action, words] {
     action = [&session, words] {
-      return run(session, words->options, words->strategy, words->model, words->layers, words->timeline);
+      return run(session, words->options, words->strategy, words->model, words->layers, words->bottlenecks,
+                 words->timeline);
     };
   });
 }

@@ -197,7 +197,10 @@ Network::Network(const Catalog& catalog, const NetworkWords& words, const Option
   const std::string system = words.topology.empty() ? options.get("on") : words.topology;
   if (words.topology.empty() || is_system(catalog, system)) {
     try {
-      read_system(catalog.system(system, read_overrides(options.sets())));
+      const Overrides overrides = read_overrides(options.sets());
+      if (!overrides.framework.empty())
+        throw UsageError("--set framework... says nothing about a network", "leave it out");
+      read_system(catalog.system(system, overrides.system));
     } catch (const UsageError&) {
       if (is_topology(system))
         throw UsageError(fmt::format("`{}` is a topology, not a system", system),

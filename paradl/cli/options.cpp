@@ -113,10 +113,12 @@ void Options::define_only(const Arguments& command, const std::vector<std::strin
       command.text(row.flags, values_[row.key].text,
                    {.help = row.help, .meta = row.meta, .group = row.group});
   if (std::ranges::find(keys, "on") != keys.end())
-    command.texts("--set", sets_,
-                  {.help = "override one value of the system file: device.memory=32GiB",
-                   .meta = "KEY=VALUE",
-                   .group = question});
+    command.texts(
+        "--set", sets_,
+        {.help = "override one value of the system file: device.memory=32GiB, or x2 for twice as much; "
+                 "of the framework: framework.halos=gpu",
+         .meta = "KEY=VALUE",
+         .group = question});
   command.flag("--json", json_, {.help = "short for -f json", .group = output});
   command.texts("-o", outputs_, {.help = output_help, .meta = "FILE", .group = output});
 }
@@ -135,6 +137,15 @@ void Options::read_configuration(const SourceText& source) {
   };
   for (const Row& row : rows) take(row.key, row.key);
   take("system", "on");
+  if (map.has("bottlenecks")) {
+    Reader list(map.node("bottlenecks"), problems, "`bottlenecks`");
+    const auto read = [&](const std::string& key, double least, double most) {
+      if (list.has(key)) triggers_.emplace(key, list.number(key, least, most));
+    };
+    for (const Measure& measure : measures()) read(std::string(measure.key), measure.least, measure.most);
+    read(std::string(least_share_key), 0, 1);
+    list.finish();
+  }
   map.finish();
   problems.raise();
 }
@@ -172,6 +183,22 @@ void Options::complete() {
                        "leave one of them out");
     set("format", "json");
   }
+}
+
+Triggers Options::triggers() const {
+  Triggers out;
+  for (std::size_t i = 0; i < out.value.size(); ++i)
+    if (const auto set = triggers_.find(std::string(measures()[i].key)); set != triggers_.end())
+      out.value[i] = set->second;
+  if (const auto set = triggers_.find(std::string(least_share_key)); set != triggers_.end())
+    out.least_share = set->second;
+  return out;
+}
+
+bool Options::wants_json() const {
+  return get("format").starts_with("json") || std::ranges::any_of(outputs_, [](const std::string& path) {
+           return path.ends_with(".json") || path.ends_with(".jsonl");
+         });
 }
 
 std::string Options::repeated() const {

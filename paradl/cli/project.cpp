@@ -42,6 +42,10 @@ int run(const Session& session, Options& options, const std::string& model) {
   answer.results = ask->sweep();
   refuse_starved(*ask, answer.results);
   if (options.has("sort")) sort_results(answer, options.get("sort"));
+  if (options.wants_json()) {
+    Examiner examiner = ask->examiner();
+    examine(answer, examiner);
+  }
 
   std::vector<std::string> columns{"gpus", "strategy", "grid", "epoch"};
   for (const TermName& term : term_names) columns.emplace_back(term.json);

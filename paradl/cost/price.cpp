@@ -126,14 +126,12 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
     assert(gradients_ < gradient_.size());
     const bool scattered = setting_.training.zero > 0;
     const auto group_of = [&](AxisSet set, const Path& path) -> GradientGroup {
-      // Who scatters the sums has no leader: each PE keeps its own part.
-      if (scattered)
-        return {kind,
-                set,
-                path,
-                cost_of(Collective::reduce_scatter, path),
-                asked_sum(mesh, set, path),
-                cost_of(Collective::allgather, path)};
+      // Who scatters the sums has no leader: each PE keeps its own part. Gradients are packed in any case.
+      if (scattered) {
+        MessageCost sum = cost_of(Collective::reduce_scatter, path);
+        if (path.size() > 1) sum.copies = setting_.training.framework.packing;
+        return {kind, set, path, sum, asked_sum(mesh, set, path), cost_of(Collective::allgather, path)};
+      }
       return {kind,
               set,
               path,

@@ -15,7 +15,6 @@
 namespace paradl {
 namespace {
 
-constexpr double worth_naming = 0.05;
 constexpr double worth_saving = 1.0 / 3;  // of the memory that is needed
 constexpr double least_margin = 0.05;     // of the device: contexts, libraries and fragments need some
 
@@ -44,57 +43,6 @@ int parts(const Mesh& mesh, std::string_view strategy) {
 }
 
 bool splits(const Mesh& mesh, std::string_view strategy) { return parts(mesh, strategy) > 1; }
-
-/// Whether an axis that exchanges activations reaches over the border of a node.
-bool leaves_node(const Mesh& mesh, const Machine& machine) {
-  for (int a = 0; a < mesh.axes; ++a) {
-    const Axis& axis = mesh.axis[std::size_t(a)];
-    const bool exchanges = axis.strategy->name == "filter" || axis.strategy->name == "channel" ||
-                           axis.strategy->name == "tensor";
-    if (exchanges && mesh.stride(a) * axis.parts.total > machine.gpus_per_node()) return true;
-  }
-  return false;
-}
-
-Words remedies(Term term, const Mesh& mesh, const Setting& setting) {
-  const Training& training = setting.training;
-  Words out;
-  const auto add = [&](bool useful, const char* words) {
-    if (useful) out.emplace_back(words);
-  };
-  const bool inner = splits(mesh, "filter") || splits(mesh, "channel") || splits(mesh, "tensor");
-  switch (term) {
-    case Term::update:
-      add(optimizer_slots(training.optimizer) > 0, "an optimizer with less state");
-      add(splits(mesh, "data"), "an axis that splits the weights instead of replicas");
-      break;
-    case Term::bubble:
-      add(true, training.micro_batches > 1 ? "more --micro-batches" : "--micro-batches");
-      add(parts(mesh, "layer") > 2 || mesh.axes > 1, "fewer stages");
-      break;
-    case Term::gradient_exchange:
-      add(!training.overlap, "--overlap on");
-      add(true, "a larger mini-batch per GPU");
-      add(mesh.gpus() > setting.machine.gpus_per_node(), "faster links between nodes");
-      break;
-    case Term::activation_exchange:
-      add(leaves_node(mesh, setting.machine), "keep the split inside a node");
-      add(splits(mesh, "filter") || splits(mesh, "channel"), "`tensor`, which pairs layers");
-      add(inner && training.reduction == Reduction::allreduce, "--reduction reduce-scatter");
-      add(mesh.axes > 1, "fewer parts on this axis and more on `data`");
-      break;
-    case Term::halo_exchange:
-      add(true, "fewer parts");
-      add(setting.work.input.dims > 1, "a cut along another extent");
-      break;
-    case Term::stage_transfer:
-      add(true, "fewer stages");
-      break;
-    default:
-      break;
-  }
-  return out;
-}
 
 struct MemoryPart {
   std::string_view name;
@@ -152,18 +100,6 @@ Words wider_bounds(std::span<const Projection> projections) {
 }
 
 }  // namespace
-
-std::vector<Bottleneck> bottlenecks(const Projection& projection, const Setting& setting) {
-  std::vector<Bottleneck> out;
-  if (!projection.cost) return out;
-  for (std::size_t t = std::size_t(Term::update); t < terms; ++t) {
-    const double share = projection.cost->exposed[t] / projection.iteration();
-    if (share > worth_naming)
-      out.push_back({Term(t), share, either(remedies(Term(t), projection.mesh, setting))});
-  }
-  std::ranges::sort(out, std::greater{}, &Bottleneck::share);
-  return out;
-}
 
 std::string fitting_hint(std::span<const Projection> projections, const Setting& setting) {
   const Projection* nearest = nullptr;

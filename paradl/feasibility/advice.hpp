@@ -8,17 +8,6 @@
 
 namespace paradl {
 
-/// Something that takes time without computing, and what would mend it.
-struct Bottleneck {
-  Term kind;
-  double share;  // of the iteration
-  std::string remedy;
-};
-
-/// Terms that take more than a twentieth of an iteration besides forward and backward, largest first.
-/// Remedies name only what is not done already.
-std::vector<Bottleneck> bottlenecks(const Projection& projection, const Setting& setting);
-
 /// What might make something fit, from what fills the memory of the projection that comes nearest: "try
 /// --micro-batches 8 --schedule 1f1b, or more GPUs: activations take 540 of 608 GiB (data+layer)".
 std::string fitting_hint(std::span<const Projection> projections, const Setting& setting);

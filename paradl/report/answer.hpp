@@ -4,6 +4,7 @@
 
 #include "paradl/cost/expense.hpp"
 #include "paradl/cost/projection.hpp"
+#include "paradl/feasibility/bottleneck.hpp"
 #include "paradl/spec/document.hpp"
 #include "paradl/spec/recorded_errors.hpp"
 
@@ -27,6 +28,7 @@ struct Answer {
   bool costs = false;                   // what they cost was asked for
   bool ranked = false;                  // results stand in the order of choice
   std::vector<Projection> results;
+  std::vector<std::vector<Bottleneck>> bottlenecks;  // of each result; empty: nobody looked
 };
 
 /// What the epochs that were asked for use up, or one.

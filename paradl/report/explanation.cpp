@@ -9,7 +9,7 @@
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/paper/row.hpp"
-#include "paradl/report/exchange_lines.hpp"
+#include "paradl/feasibility/exchange_lines.hpp"
 #include "paradl/report/json.hpp"
 
 namespace paradl {

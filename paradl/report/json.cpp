@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sha2.h>
 
-#include "paradl/feasibility/advice.hpp"
 #include "paradl/mesh/measured_cost.hpp"
+#include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"
 #include "paradl/report/input_lines.hpp"
 
@@ -66,18 +66,15 @@ Json limits(const Projection& p, const Workload& work) {
   return out;
 }
 
-Json found_bottlenecks(const Projection& p, const Setting& setting) {
+Json found_bottlenecks(const Answer& answer, std::size_t index) {
   Json out = Json::array();
-  for (const Bottleneck& b : bottlenecks(p, setting))
-    out.push_back({{"kind", term_names[std::size_t(b.kind)].json},
-                   {"share", b.share},
-                   {"message", fmt::format("{} takes {:.0f} % of the iteration",
-                                           term_names[std::size_t(b.kind)].title, 100 * b.share)},
-                   {"remedy", b.remedy}});
+  if (index < answer.bottlenecks.size())
+    for (const Bottleneck& b : answer.bottlenecks[index]) out.push_back(bottleneck_json(b));
   return out;
 }
 
-Json result(const Projection& p, const Answer& answer) {
+Json result(const Answer& answer, std::size_t index) {
+  const Projection& p = answer.results[index];
   const Setting& setting = *answer.setting;
   const Workload& work = setting.work;
   Json out{{"model", answer.model},
@@ -131,7 +128,7 @@ Json result(const Projection& p, const Answer& answer) {
   if (const double words = padded_words(work, p.mesh); words > 0) out["padded_vocabulary"] = words;
   out["feasible"] = p.feasible();
   out["limits"] = limits(p, work);
-  out["bottlenecks"] = found_bottlenecks(p, setting);
+  out["bottlenecks"] = found_bottlenecks(answer, index);
   out["parameters"] = {{"layers", setting.times.level},
                        {"links", has_measured_links(setting.machine) ? "measured" : "specified"},
                        {"framework", answer.level.framework},
@@ -189,14 +186,14 @@ std::string answer_json(const std::vector<std::string>& command, const std::vect
 
 std::string to_json(const Answer& answer) {
   Json results = Json::array();
-  for (const Projection& p : answer.results) results.push_back(result(p, answer));
+  for (std::size_t i = 0; i < answer.results.size(); ++i) results.push_back(result(answer, i));
   return whole_answer(answer.command, answer.inputs, std::move(results));
 }
 
 std::string to_jsonl(const Answer& answer) {
   std::string out;
-  for (const Projection& p : answer.results)
-    out += result(p, answer).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  for (std::size_t i = 0; i < answer.results.size(); ++i)
+    out += result(answer, i).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "paradl/spec/override.hpp"
 #include "paradl/spec/reader.hpp"
 
 namespace paradl {
@@ -48,10 +49,7 @@ void read_costs(Reader& framework, Problems& problems, FrameworkTerms& terms) {
   map.finish();
 }
 
-}  // namespace
-
-FrameworkSpec read_framework(SourceText source) {
-  const YAML::Node root = parse_yaml(source);
+FrameworkSpec read(SourceText source, const YAML::Node& root) {
   Problems problems(source);
   Reader map(root, problems, "a framework file");
   FrameworkSpec spec;
@@ -80,6 +78,26 @@ FrameworkSpec read_framework(SourceText source) {
   problems.raise();
   spec.source = std::move(source);
   return spec;
+}
+
+}  // namespace
+
+FrameworkSpec read_framework(SourceText source) {
+  const YAML::Node root = parse_yaml(source);
+  return read(std::move(source), root);
+}
+
+FrameworkSpec read_framework(SourceText source, const std::vector<Override>& changes) {
+  const YAML::Node root = parse_yaml(source);
+  FrameworkSpec spec = read(source, root);  // mistakes of the file itself are told first
+  if (changes.empty()) return spec;
+  try {
+    apply(changes, root);
+    return read(std::move(source), root);
+  } catch (const SpecError& error) {
+    const Problem& first = error.problems().front();
+    throw UsageError(fmt::format("{}: {}", text_of(changes, "framework."), first.message), first.help);
+  }
 }
 
 }  // namespace paradl

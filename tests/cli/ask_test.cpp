@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/source_dir.hpp"
+#include "tests/support/spec_text.hpp"
 
 namespace paradl::test {
 namespace {
@@ -23,6 +24,48 @@ TEST_CASE("what layer times rest on: the best there is, or what was asked for") 
   CHECK(layers_of({{"fidelity", "paper"}}) == "ideal");
   CHECK_THROWS_AS(layers_of({{"layer-times", "profile"}}), UsageError);
   CHECK_THROWS_AS(layers_of({{"layer-times", "ideal"}, {"profile", "v100-resnet50"}}), UsageError);
+}
+
+TEST_CASE("--set framework changes one value of the framework for one question") {
+  const auto terms = [](const std::string& change) {
+    Options options;
+    options.set("gpus", "4");
+    options.set("framework", "chainermn");
+    if (!change.empty()) options.add_set(change);
+    return read_ask(Catalog{{source_dir()}}, options, "resnet50", "abci")->training.framework;
+  };
+  const FrameworkTerms as_written = terms("");
+  REQUIRE(as_written.halos == Transport::host);
+  CHECK(terms("framework.halos=gpu").halos == Transport::gpu);
+  CHECK(terms("framework.costs.split-layer=x0.5").split_layer.base() ==
+        doctest::Approx(as_written.split_layer.base() / 2));
+  CHECK(complaint([&] { terms("framework.halos=wire"); }) ==
+        "usage: --set framework.halos=wire: `halos` cannot be `wire`\nhelp: write gpu or host\n");
+  CHECK(complaint([&] { terms("framework.halo=gpu"); }) ==
+        "usage: --set framework.halo=gpu: unknown key `halo`\nhelp: did you mean `halos`?\n");
+}
+
+TEST_CASE("a configuration sets triggers of limits and bottlenecks, each in its range") {
+  const auto triggers = [](const std::string& text) {
+    Options options;
+    options.read_configuration({"paradl.yaml", text});
+    return options.triggers();
+  };
+  const auto at = std::size_t(find_measure("gradient-exchange") - measures().data());
+  CHECK(triggers("precision: fp16\n").value[at] == Triggers().value[at]);
+  const Triggers set = triggers("bottlenecks:\n  gradient-exchange: 0.1\n  least-share: 0\n");
+  CHECK(set.value[at] == 0.1);
+  CHECK(set.least_share == 0);
+
+  CHECK(complaint([&] { triggers("bottlenecks:\n  gradient-exchnage: 0.1\n"); }) ==
+        "error: unknown key `gradient-exchnage`\n --> paradl.yaml:2:3\n2 |   gradient-exchnage: 0.1\n"
+        "  |   ^^^^^^^^^^^^^^^^^ did you mean `gradient-exchange`?\n");
+  CHECK(complaint([&] {
+          triggers("bottlenecks:\n  fragmentation: 1.5\n");
+        }).find("`fragmentation` must be from 0 to 1") != std::string::npos);
+  CHECK(complaint([&] { triggers("bottlenecks:\n  bubble: often\n"); }).find("paradl.yaml:2:11") !=
+        std::string::npos);
+  CHECK(complaint([&] { triggers("bottlenecks: 3\n"); }).starts_with("error: "));
 }
 
 }  // namespace paradl::test

@@ -13,12 +13,6 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-std::string remedy(Bench& bench, const char* strategy, const char* grid, Term term) {
-  for (const Bottleneck& b : bottlenecks(bench.engine(strategy, grid, 32), bench.setting()))
-    if (b.kind == term) return b.remedy;
-  return "not a bottleneck";
-}
-
 /// The only answer is a projection that needs more than the device has.
 std::string hint(Bench& bench, const char* strategy, const char* grid, double batch) {
   bench.machine.device.memory = Bytes{1};
@@ -28,24 +22,6 @@ std::string hint(Bench& bench, const char* strategy, const char* grid, double ba
 }
 
 }  // namespace
-
-TEST_CASE("advice: a remedy is not what is done already") {
-  Training t;
-  t.overlap = false;
-  Bench off(chain(2), two_level_machine(), t);
-  CHECK(remedy(off, "data", "16", Term::gradient_exchange) ==
-        "--overlap on, a larger mini-batch per GPU, or faster links between nodes");
-  Bench on(chain(2), two_level_machine());
-  CHECK(remedy(on, "data", "4", Term::gradient_exchange) == "a larger mini-batch per GPU");
-
-  CHECK(contains(remedy(on, "data+filter", "4x4", Term::activation_exchange), "`tensor`"));
-  CHECK_FALSE(contains(remedy(on, "data+filter", "4x4", Term::activation_exchange), "inside a node"));
-  CHECK(contains(remedy(on, "data+filter", "4x8", Term::activation_exchange), "inside a node"));
-  CHECK_FALSE(contains(remedy(on, "data+tensor", "4x4", Term::activation_exchange), "`tensor`"));
-  t.reduction = Reduction::reduce_scatter;
-  Bench scattered(chain(2), two_level_machine(), t);
-  CHECK_FALSE(contains(remedy(scattered, "data+filter", "4x4", Term::activation_exchange), "--reduction"));
-}
 
 TEST_CASE("advice: what might fit follows from what fills the memory") {
   Bench bench(chain(2), flat_machine());

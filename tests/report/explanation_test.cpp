@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "paradl/report/exchange_lines.hpp"
+#include "paradl/feasibility/exchange_lines.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
 #include "tests/support/spec_text.hpp"

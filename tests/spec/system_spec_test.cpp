@@ -313,9 +313,34 @@ TEST_CASE("--set makes the mapping that a key needs, and takes one as a whole") 
         "help: did you mean `congestion`?\n");
 }
 
+TEST_CASE("--set multiplies what the file has, and what was measured of a link with it") {
+  CHECK(system_of(small, {{"device.memory", "x2"}}).device.memory == 2.0 * system_of(small).device.memory);
+  CHECK(system_of(small, {{"levels.node.size", "x0.5"}}).levels[0].size ==
+        system_of(small).levels[0].size / 2);
+  const std::string measured = with(
+      "latency: 9 us",
+      "latency: 9 us, measured: [{operation: allreduce, from: 0 B, latency: 10 us, bandwidth: 40 GB/s}]");
+  const SystemSpec twice =
+      system_of(measured, {{"levels.node.bandwidth", "x2"}, {"levels.node.latency", "x0.5"}});
+  REQUIRE(twice.levels[0].measured.size() == 1);
+  CHECK(twice.levels[0].bandwidth == 2.0 * system_of(small).levels[0].bandwidth);
+  CHECK(twice.levels[0].measured[0].bandwidth == Bandwidth{80e9});
+  CHECK(twice.levels[0].measured[0].latency == Seconds{5e-6});
+  CHECK(system_of(measured, {{"levels.node.bandwidth", "60 GB/s"}}).levels[0].measured.empty());
+
+  CHECK(complaint_about_system(small, {{"device.memory", "x"}}) ==
+        "usage: --set device.memory=x: not a factor\n"
+        "help: write x2 for twice what the file has, x0.5 for half\n");
+  CHECK(complaint_about_system(small, {{"device.memory", "x-2"}})
+            .starts_with("usage: --set device.memory=x-2: not a factor"));
+  CHECK(complaint_about_system(small, {{"levels.node.ports", "x2"}}) ==
+        "usage: --set levels.node.ports=x2: the file has no number there\n"
+        "help: write the value itself\n");
+}
+
 TEST_CASE("a wrong path in --set is a mistake of the command line") {
   CHECK(complaint_about_system(small, {{"levels.nodes.size", "4"}}) ==
-        "usage: --set levels.nodes.size: there is no `nodes` in the system file\n"
+        "usage: --set levels.nodes.size: there is no `nodes` in the file\n"
         "help: write a path such as device.memory or levels.node.bandwidth\n");
   CHECK(complaint_about_system(small, {{"device.memory.size", "4"}}) ==
         "usage: --set device.memory.size: there is nothing to set there\n"

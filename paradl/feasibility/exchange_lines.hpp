@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "paradl/cost/planner.hpp"
-#include "paradl/report/binding.hpp"
+#include "paradl/feasibility/binding.hpp"
 
 namespace paradl {
 
@@ -20,6 +20,7 @@ struct ExchangeStep {
 
 /// One kind of collective or message of an iteration.
 struct ExchangeLine {
+  Term term;  // to which it adds
   std::string what, axis, layer;
   double count;  // in one iteration
   Bytes bytes;   // of the whole buffer

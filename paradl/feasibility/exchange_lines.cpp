@@ -1,4 +1,4 @@
-#include "paradl/report/exchange_lines.hpp"
+#include "paradl/feasibility/exchange_lines.hpp"
 
 #include <algorithm>
 #include <array>
@@ -59,9 +59,9 @@ std::vector<ExchangeStep> steps_of(Collective operation, const Path& path, Bytes
   return out;
 }
 
-ExchangeLine line_of(Collective operation, std::string what, std::string axis, std::string layer,
+ExchangeLine line_of(Term term, Collective operation, std::string what, std::string axis, std::string layer,
                      double count, Bytes m, const Path& path, const Asked& asked) {
-  ExchangeLine out{std::move(what), std::move(axis), std::move(layer), count, m, {}, {}, {}};
+  ExchangeLine out{term, std::move(what), std::move(axis), std::move(layer), count, m, {}, {}, {}};
   out.formula = text_of(operation).formula;
   out.steps = steps_of(operation, measured_path(operation, path, asked.setting.machine, m), m, asked);
   for (const ExchangeStep& step : out.steps) out.each += step.time;
@@ -103,7 +103,7 @@ void add_halos(std::vector<ExchangeLine>& out, const Asked& asked, const Project
         continue;
       }
       const Bytes m = sent[i] * row * item_bytes(setting.training.precision).activation;
-      out.push_back(line_of(Collective::point_to_point,
+      out.push_back(line_of(Term::halo_exchange, Collective::point_to_point,
                             fmt::format("halo of {}, {}", forward ? "x" : "dy", extent_name(d, shape.dims)),
                             axes_text(axis_bit(cell.halo_axis), p.mesh), name, S, m,
                             asked.pricer.halo_path(d), asked));
@@ -120,7 +120,8 @@ std::vector<ExchangeLine> layer_exchanges(const Setting& setting, const Projecti
   std::vector<ExchangeLine> out;
   const auto add = [&](const ExchangeList& list, const char* tensor) {
     for (const Exchange& e : list)
-      out.push_back(line_of(e.operation, fmt::format("{} {}", text_of(e.operation).name, tensor),
+      out.push_back(line_of(Term::activation_exchange, e.operation,
+                            fmt::format("{} {}", text_of(e.operation).name, tensor),
                             axes_text(axis_bit(e.axis), p.mesh), layer, S, pricer.bytes_of(e, p.batch / S),
                             pricer.path(e.axis), asked));
   };
@@ -149,7 +150,8 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
         setting.training.framework.hybrid_gradients == GradientRoute::leader && without_ones(p.mesh).axes > 1;
     if (leaders && !group.asked) {
       const Seconds each = group.allreduce(whole);
-      out.push_back({"leaders' allreduce dw",
+      out.push_back({Term::gradient_exchange,
+                     "leaders' allreduce dw",
                      axes_text(group.set, p.mesh),
                      what,
                      1,
@@ -165,7 +167,8 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
       const Seconds each = group.allreduce(whole);
       const double phi = group.asked->exchange.phi;
       const std::string chosen = group.asked->chosen(whole);
-      out.push_back({chosen.empty() ? fmt::format("{} dw", algorithm.name)
+      out.push_back({Term::gradient_exchange,
+                     chosen.empty() ? fmt::format("{} dw", algorithm.name)
                                     : fmt::format("{} ({}) dw", algorithm.name, chosen),
                      axes_text(group.set, p.mesh),
                      what,
@@ -179,12 +182,13 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
     }
     // ZeRO: sums go to the PE that updates; then, or before each pass (3), weights are gathered.
     const int zero = setting.training.zero;
-    out.push_back(line_of(zero > 0 ? Collective::reduce_scatter : Collective::allreduce,
+    out.push_back(line_of(Term::gradient_exchange,
+                          zero > 0 ? Collective::reduce_scatter : Collective::allreduce,
                           zero > 0 ? "reduce-scatter dw" : "allreduce dw", axes_text(group.set, p.mesh), what,
                           zero >= 2 ? S : 1, whole, group.path, {setting, pricer}));
     if (zero > 0)
-      out.push_back(line_of(Collective::allgather, "allgather w", axes_text(group.set, p.mesh), what,
-                            zero >= 3 ? 2 * S : 1,
+      out.push_back(line_of(Term::gradient_exchange, Collective::allgather, "allgather w",
+                            axes_text(group.set, p.mesh), what, zero >= 3 ? 2 * S : 1,
                             whole / setting.training.bytes().sent_gradient * setting.training.bytes().weight,
                             group.path, {setting, pricer}));
   }
@@ -194,7 +198,8 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
       const std::size_t next = c * std::size_t(plan.stages) + std::size_t(kind.first) + 1;
       const auto [bytes, each, hop] = pricer.transfer(kind.chunks[c], p.batch / S);
       // Forward and backward, once for each micro-batch.
-      out.push_back({"stage transfer",
+      out.push_back({Term::stage_transfer,
+                     "stage transfer",
                      "layer",
                      setting.work.layers[std::size_t(plan.first_layer[next] - 1)].name,
                      2 * S * kind.count,
@@ -204,7 +209,7 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
                      {{hop.level, 0, bytes, hop.phi, each, binding_of(hop, setting, pricer)}}});
     }
   for (const StagePlan::Tied& tied : plan.tied)
-    out.push_back(line_of(Collective::allreduce, "allreduce tied dw", "layer",
+    out.push_back(line_of(Term::gradient_exchange, Collective::allreduce, "allreduce tied dw", "layer",
                           setting.work.layers[std::size_t(layout.cells[std::size_t(tied.cell)].layer)].name,
                           1, pricer.cells()[std::size_t(tied.cell)].gradient, pricer.tied_path(),
                           {setting, pricer}));

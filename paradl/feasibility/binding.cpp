@@ -1,4 +1,4 @@
-#include "paradl/report/binding.hpp"
+#include "paradl/feasibility/binding.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,160 @@
+// The three views of advise: what to run is in advise.cpp; here is what to optimise, and what to buy.
+#include "paradl/cli/views.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "paradl/core/format.hpp"
+#include "paradl/feasibility/advice.hpp"
+#include "paradl/report/bottleneck_table.hpp"
+#include "paradl/report/json.hpp"
+
+namespace paradl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+std::string plan_line(const Ask& ask, const Projection& best) {
+  return fmt::format("{} on {}, {} GPU{}: the best plan is {} {}, {} per epoch\n", ask.work.name,
+                     ask.machine.name, best.gpus, best.gpus == 1 ? "" : "s", best.strategy->text,
+                     grid_text(best.mesh, true), text(best.epoch()));
+}
+
+std::string basis(const Ask& ask) {
+  return fmt::format("Layer times: {}. Links: {}.{}\n", ask.times.source, ask.links_text(),
+                     ask.framework_text());
+}
+
+/// Tables of a view have their own columns.
+void refuse_columns(const Options& options) {
+  for (const char* key : {"columns", "sort"})
+    if (options.typed(key))
+      throw UsageError(fmt::format("--{} is for the table of strategies", key), "leave it out, or --for");
+}
+
+/// The answer of `advise` with one more field.
+void deliver_view(const Session& session, const Options& options, const Answer& answer, const char* view,
+                  const char* field, const Json& value, const std::function<Table(ReadBy)>& table,
+                  const std::function<std::string(const Style&)>& people) {
+  deliver(session, options, [&](const std::string& format, const Style& style) {
+    if (format == "text") return people(style);
+    if (!format.starts_with("json")) return render_table(format, table(reader_of(format)));
+    Json out = Json::parse(to_json(answer));
+    out["view"] = view;
+    out[field] = value;
+    return format == "json" ? dump(out) : result_lines(dump(out));
+  });
+}
+
+}  // namespace
+
+View read_view(const std::string& word) {
+  constexpr std::array<std::string_view, 3> views{"user", "framework", "system"};
+  if (const auto found = find_name<View>(views, word)) return *found;
+  const std::string near = did_you_mean(word, {views.begin(), views.end()});
+  throw UsageError(fmt::format("--for {}: nobody is known by that name", word),
+                   near.empty() ? "use --for user, framework or system" : near);
+}
+
+void tell_framework(const Session& session, const Options& options, const Ask& ask, Answer& answer) {
+  refuse_columns(options);
+  if (ask.fidelity == Fidelity::paper)
+    throw UsageError("what a change brings is asked of the engine", "leave --fidelity paper out");
+  const Projection& best = answer.results.front();
+  Examiner examiner = ask.examiner();
+  auto found = examiner.bottlenecks(best);
+  for (Bottleneck& b : found) examiner.price(b, best);
+  const auto improvements = examiner.improvements(best, Hands::framework);
+  if (options.wants_json()) {
+    examine(answer, examiner);
+    answer.bottlenecks.front() = found;
+  }
+  const auto table = [&](ReadBy reader) { return improvements_table(improvements, reader); };
+  deliver_view(session, options, answer, "framework", "improvements", improvements_json(improvements), table,
+               [&](const Style& style) {
+                 std::string out =
+                     improvements.empty()
+                         ? fmt::format("Nothing in the framework's hands makes the best plan faster{}.\n",
+                                       ask.framework_spec.name == "ideal"
+                                           ? ": it is the ideal one (name yours with --framework)"
+                                           : "")
+                         : fmt::format("Optimise first: {} ({}), {} of the epoch.\n",
+                                       improvements.front().priced.change.text,
+                                       improvements.front().priced.change.option,
+                                       gain_text(improvements.front().priced.gain));
+                 out += "\n" + plan_line(ask, best) + "\n";
+                 if (!improvements.empty()) {
+                   const Printed printed = to_text(table(ReadBy::people), style);
+                   hint(session, printed.hint);
+                   out += printed.text + "\nEach was priced alone, by asking again with its option.\n";
+                 }
+                 for (const Bottleneck& b : found) out += bottleneck_text(b, 0);
+                 if (found.empty()) out += "No limit or bottleneck is beyond its trigger.\n";
+                 return out + basis(ask);
+               });
+}
+
+void tell_system(const Session& session, const Options& options, const std::string& model, const Ask& ask,
+                 Answer& answer) {
+  refuse_columns(options);
+  std::vector<std::unique_ptr<Ask>> asked;  // strategies belong to a question
+  const auto swings =
+      sensitivity(levers(ask.system_spec, ask.training.precision), answer.results.front(),
+                  [&](const std::vector<Override>& changes) -> std::optional<Projection> {
+                    Options other = options;
+                    for (const auto& [path, value] : changes) other.add_set(path + "=" + value);
+                    asked.push_back(read_ask(session.catalog, other, model, options.get("on")));
+                    auto results = asked.back()->sweep();
+                    rank(results);
+                    if (results.empty() || !results.front().feasible()) return {};
+                    return results.front();
+                  });
+  constexpr double nothing = 5e-4;  // of the epoch
+  std::vector<Swing> shown;
+  std::vector<std::string> idle;
+  for (const Swing& s : swings) {
+    if (s.size >= nothing)
+      shown.push_back(s);
+    else
+      idle.push_back(s.lever.name);
+  }
+  if (options.wants_json()) {
+    Examiner examiner = ask.examiner();
+    examine(answer, examiner);
+  }
+  const auto table = [&](ReadBy reader) {
+    return reader == ReadBy::machines ? sensitivity_table(swings, reader)
+                                      : without_empty_columns(sensitivity_table(shown), {"parameter"});
+  };
+  deliver_view(session, options, answer, "system", "sensitivity", sensitivity_json(swings), table,
+               [&](const Style& style) {
+                 const Projection& best = answer.results.front();
+                 const Outcome* buy = nullptr;
+                 const Swing* of = nullptr;
+                 for (const Swing& s : swings)
+                   for (const auto* outcome : {&s.half, &s.twice})
+                     if (*outcome && (*outcome)->fits && (*outcome)->gain > (buy ? buy->gain : nothing))
+                       buy = &**outcome, of = &s;
+                 std::string out = buy ? fmt::format("Buy first: {} the {}, {} of the epoch.\n",
+                                                     buy == &*of->twice ? "twice" : "half", of->lever.name,
+                                                     gain_text(buy->gain))
+                                       : "Nothing that could be bought makes the best plan faster.\n";
+                 out += "\n" + plan_line(ask, best) + "\n";
+                 if (!shown.empty()) {
+                   const Printed printed = to_text(table(ReadBy::people), style);
+                   hint(session, printed.hint);
+                   out += printed.text +
+                          "\nEpoch times against now, with the strategy and grid chosen anew each time.\n";
+                 }
+                 if (!idle.empty())
+                   out += fmt::format("Without effect, half or twice: {}.\n", fmt::join(idle, ", "));
+                 return out + basis(ask);
+               });
+}
+
+}  // namespace paradl

@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+
+#include "paradl/cli/command.hpp"
+
+namespace paradl {
+
+/// For whom `advise` answers: who trains, who writes the framework, who buys the machine.
+enum class View { user, framework, system };
+View read_view(const std::string& word);  // UsageError
+
+/// What to optimise first: every change in the framework's hands, by what it brings to the best plan.
+void tell_framework(const Session& session, const Options& options, const Ask& ask, Answer& answer);
+
+/// What to buy: half and twice of everything that the system file says, each with the best plan for it.
+void tell_system(const Session& session, const Options& options, const std::string& model, const Ask& ask,
+                 Answer& answer);
+
+}  // namespace paradl

@@ -1,0 +1,64 @@
+#include "paradl/feasibility/change.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "paradl/cost/planner.hpp"
+
+namespace paradl {
+
+Projection ask_again(const Setting& setting, const MachineWith& machine_with, const Projection& p,
+                     const Change& change) {
+  Training training = setting.training;
+  if (change.training) change.training(training);
+  const StrategyName& strategy = change.strategy ? *change.strategy : *p.strategy;
+  const Mesh mesh = change.mesh.value_or(p.mesh);
+  const double batch = change.batch > 0 ? change.batch : p.batch;
+  if (change.system.empty())
+    return Planner({setting.work, setting.machine, setting.times, training, setting.topology})
+        .project(strategy, mesh, batch);
+  const Machine machine = machine_with(change.system);
+  const auto topology = topology_of(machine);
+  return Planner({setting.work, machine, setting.times, training, topology.get()})
+      .project(strategy, mesh, batch);
+}
+
+std::vector<PricedChange> price(const std::vector<Change>& changes, const Setting& setting,
+                                const MachineWith& machine_with, const Projection& projection) {
+  std::vector<PricedChange> out;
+  for (const Change& change : changes) {
+    if (!change.system.empty() && !machine_with) continue;
+    try {
+      const Projection then = ask_again(setting, machine_with, projection, change);
+      if (!then.feasible()) continue;
+      const double gain = projection.cost ? 1 - then.epoch() / projection.epoch() : 0;
+      out.push_back({change, gain, then.epoch(), then.cost->memory.total()});
+    } catch (const UsageError&) {  // the system file has no such value to change
+    }
+  }
+  std::ranges::stable_sort(out, std::greater{}, &PricedChange::gain);
+  return out;
+}
+
+std::string gain_text(double gain) {
+  const double percent = -100 * gain;
+  return fmt::format("{:+.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
+}
+
+std::string exact_grid(const Mesh& mesh, int extents) {
+  std::string out;
+  for (int a = 0; a < mesh.axes; ++a) {
+    const auto& [strategy, parts] = mesh.axis[std::size_t(a)];
+    out += fmt::format("{}{}=", a ? "," : "", strategy->name);
+    if (strategy->input != Placement::split_space || extents < 2) {
+      out += fmt::format("{}", parts.total);
+      continue;
+    }
+    for (int d = 0; d < extents; ++d) out += fmt::format("{}{}", d ? "x" : "", parts.cut[std::size_t(d)]);
+  }
+  return out;
+}
+
+}  // namespace paradl

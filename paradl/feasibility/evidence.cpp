@@ -1,0 +1,126 @@
+#include "paradl/feasibility/evidence.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace paradl {
+namespace {
+
+Seconds between_neighbours(const Breakdown& cost) {
+  return cost[Term::halo_exchange] + cost[Term::stage_transfer];
+}
+
+bool passes_hosts(const Training& training) {
+  return training.transport == Transport::host || training.framework.halos == Transport::host;
+}
+
+Seconds per_sample(const Projection& p) {
+  return ((*p.cost)[Term::forward] + (*p.cost)[Term::backward] + (*p.cost)[Term::recompute]) / p.batch;
+}
+
+/// The mini-batch, of those that fit, at which a sample takes least computation.
+std::pair<double, Seconds> best_batch(const Projection& p, Planner& planner) {
+  std::pair best{p.batch, per_sample(p)};
+  for (double factor = 0.25; factor <= 16; factor *= 2) {
+    const double batch = factor * p.batch;
+    if (batch != std::floor(batch)) continue;
+    const Projection other = planner.project(*p.strategy, p.mesh, batch);
+    if (other.feasible() && per_sample(other) < best.second) best = {batch, per_sample(other)};
+  }
+  return best;
+}
+
+/// The kind of layer whose input and output take most of a PE's memory.
+int largest_cell(const Layout& layout, const Mesh& mesh) {
+  const auto items = [&](const Cell& cell) {
+    return cell.x.items / parts_of(cell.x.divided, mesh) + cell.y.items / parts_of(cell.y.divided, mesh);
+  };
+  return int(std::ranges::max_element(layout.cells, {}, items) - layout.cells.begin());
+}
+
+}  // namespace
+
+double parts_of(AxisSet set, const Mesh& mesh) {
+  double out = 1;
+  for (int a = 0; a < mesh.axes; ++a)
+    if (set & axis_bit(a)) out *= mesh.axis[std::size_t(a)].parts.total;
+  return out;
+}
+
+int parts_of(std::string_view strategy, const Mesh& mesh) {
+  for (int a = 0; a < mesh.axes; ++a)
+    if (mesh.axis[std::size_t(a)].strategy->name == strategy) return mesh.axis[std::size_t(a)].parts.total;
+  return 1;
+}
+
+double sample_parts(const Mesh& mesh) {
+  double out = 1;
+  for (int a = 0; a < mesh.axes; ++a)
+    if (mesh.axis[std::size_t(a)].strategy->input == Placement::split_sample)
+      out *= mesh.axis[std::size_t(a)].parts.total;
+  return out;
+}
+
+AxisSet sharing_axes(const Evidence& e) {
+  AxisSet out = 0;
+  for (int a = 0; a < e.mesh.axes; ++a)
+    if (e.details->layout.role[std::size_t(a)].front() != Role::stage) out |= axis_bit(a);
+  return out;
+}
+
+const std::vector<StageKind::Share>& cells_of_stage(const Evidence::Details& details, int stage) {
+  return details.plan.kinds[std::size_t(details.plan.kind[std::size_t(stage)])].cells;
+}
+
+Seconds stage_time(const Evidence::Details& details, int stage) {
+  Seconds out;
+  for (const auto& [cell, count] : cells_of_stage(details, stage)) {
+    const CellCost& cost = details.pricer.cells()[std::size_t(cell)];
+    out += count * (cost.forward_pass() + cost.backward_pass());
+  }
+  return out;
+}
+
+const Layer& layer_of(const Evidence& e, const Cell& cell) {
+  return e.setting.work.layers[std::size_t(cell.layer)];
+}
+
+Evidence Examiner::evidence(const Projection& p) {
+  Evidence e{p, setting_, without_ones(p.mesh), {}};
+  if (!planner_ || !p.cost) return e;
+
+  Seconds direct = between_neighbours(*p.cost);
+  if (passes_hosts(setting_.training)) {
+    if (!direct_) {
+      Setting other = setting_;
+      other.training.transport = other.training.framework.halos = Transport::gpu;
+      direct_ = std::make_unique<Planner>(other);
+    }
+    direct = between_neighbours(*direct_->project(*p.strategy, p.mesh, p.batch).cost);
+  }
+  const auto [batch, time] = p.feasible() ? best_batch(p, *planner_) : std::pair{p.batch, per_sample(p)};
+
+  // What the pricer knows is of its last projection: that one comes last.
+  planner_->project(*p.strategy, p.mesh, p.batch);
+  const Layout& layout = planner_->layout(e.mesh);
+  const StagePlan& plan = planner_->stages(layout, e.mesh);
+  Projection shown = p;
+  shown.mesh = e.mesh;
+  const int largest = largest_cell(layout, e.mesh);
+  if (!alone_) alone_ = std::make_unique<Pricer>(setting_);
+  const StagePlan one{.kinds = {StageKind{.chunks = {}, .cells = {{largest, 1}}, .count = 1}}, .kind = {0}};
+  const Bytes need = alone_->price(layout, one, e.mesh, p.batch).memory.total();
+  e.details.emplace(
+      Evidence::Details{.layout = layout,
+                        .plan = plan,
+                        .pricer = planner_->pricer(),
+                        .lines = exchange_lines(setting_, shown, layout, plan, planner_->pricer()),
+                        .direct = direct,
+                        .best_batch = batch,
+                        .best_per_sample = time,
+                        .largest_layer = need,
+                        .largest = layout.cells[std::size_t(largest)].layer});
+  return e;
+}
+
+}  // namespace paradl

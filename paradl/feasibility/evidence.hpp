@@ -1,0 +1,44 @@
+#pragma once
+#include <string>
+
+#include "paradl/feasibility/bottleneck.hpp"
+
+namespace paradl {
+
+// What readings and remedies both ask of a mesh and its layers.
+
+/// Product of the sizes of a set of axes.
+double parts_of(AxisSet set, const Mesh& mesh);
+/// Parts of an axis by its strategy's name; 1 if the mesh has none.
+int parts_of(std::string_view strategy, const Mesh& mesh);
+/// Parts into which the samples of a mini-batch are dealt out.
+double sample_parts(const Mesh& mesh);
+/// All axes but that of a pipeline, which puts other layers on its PEs.
+AxisSet sharing_axes(const Evidence& e);
+/// A stage's layers: each kind of layer and how many of it.
+const std::vector<StageKind::Share>& cells_of_stage(const Evidence::Details& details, int stage);
+/// Time of one micro-batch on a stage, forward and backward, with its exchanges.
+Seconds stage_time(const Evidence::Details& details, int stage);
+const Layer& layer_of(const Evidence& e, const Cell& cell);
+
+// The fourteen readings' functions, by what they look at.
+std::optional<Reading> read_gradient_exchange(const Evidence& e);
+std::optional<Reading> read_layer_collectives(const Evidence& e);
+std::optional<Reading> read_point_to_point(const Evidence& e);
+std::optional<Reading> read_taper(const Evidence& e);
+std::optional<Reading> read_many_gpus(const Evidence& e);
+std::optional<Reading> read_self_contention(const Evidence& e);
+std::optional<Reading> read_input_output(const Evidence& e);
+std::optional<Reading> read_replicas(const Evidence& e);
+std::optional<Reading> read_largest_layer(const Evidence& e);
+std::optional<Reading> read_fragmentation(const Evidence& e);
+std::optional<Reading> read_update(const Evidence& e);
+std::optional<Reading> read_imbalance(const Evidence& e);
+std::optional<Reading> read_bubble(const Evidence& e);
+std::optional<Reading> read_whole_layers(const Evidence& e);
+std::optional<Reading> read_split_overhead(const Evidence& e);
+std::optional<Reading> read_bounds(const Evidence& e);
+std::optional<Reading> read_batch_norm(const Evidence& e);
+std::optional<Reading> read_occupancy(const Evidence& e);
+
+}  // namespace paradl

@@ -1,0 +1,242 @@
+// What takes time: exchanges, updates, waiting and work that is done twice.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "paradl/core/format.hpp"
+#include "paradl/feasibility/evidence.hpp"
+
+namespace paradl {
+namespace {
+
+double share_of(const Evidence& e, Seconds time) { return time / e.projection.iteration(); }
+double exposed(const Evidence& e, Term term) { return share_of(e, (*e.projection.cost)[term]); }
+
+/// The exchange that takes most of a term: "allreduce dw of all weights over data, 553 MB, level rack".
+std::string busiest(const Evidence& e, Term term) {
+  if (!e.details) return {};
+  for (const ExchangeLine& line : e.details->lines)  // the most expensive comes first
+    if (line.term == term)
+      return fmt::format("{} of {} over {}, {} each, level {}", line.what, line.layer, line.axis,
+                         decimal(line.bytes), line.steps.back().level);
+  return {};
+}
+
+/// A term's share, and the exchange behind it.
+std::optional<Reading> read_term(const Evidence& e, Term term, std::string_view what) {
+  if (!e.projection.cost) return {};
+  const double share = exposed(e, term);
+  if (!(share > 0)) return {};
+  return Reading{share, share, busiest(e, term), fmt::format("{} {} of the iteration", what, percent(share))};
+}
+
+/// Passes of one PE for a kind of layer in one iteration.
+Seconds work_of(const Evidence& e, std::size_t cell) {
+  const CellCost& cost = e.details->pricer.cells()[cell];
+  return e.setting.training.micro_batches * (cost.forward + cost.backward);
+}
+
+/// Cells of the stage that takes longest, with their counts.
+const std::vector<StageKind::Share>& busiest_cells(const Evidence& e) {
+  int slowest = 0;
+  for (int s = 1; s < e.details->plan.stages; ++s)
+    if (stage_time(*e.details, s) > stage_time(*e.details, slowest)) slowest = s;
+  return cells_of_stage(*e.details, slowest);
+}
+
+/// "conv1", or "conv1 and 12 more".
+std::string names(const Evidence& e, const std::vector<std::pair<Seconds, std::size_t>>& cells) {
+  const auto most = std::ranges::max_element(cells);
+  double layers = 0;
+  for (const auto& [time, cell] : cells) layers += e.details->layout.cells[cell].count;
+  const std::string& name = layer_of(e, e.details->layout.cells[most->second]).name;
+  return layers > 1 ? fmt::format("{} and {:g} more", name, layers - 1) : name;
+}
+
+}  // namespace
+
+std::optional<Reading> read_gradient_exchange(const Evidence& e) {
+  return read_term(e, Term::gradient_exchange, "the exchange of gradients takes");
+}
+
+std::optional<Reading> read_layer_collectives(const Evidence& e) {
+  return read_term(e, Term::activation_exchange, "exchanges of activations between layers take");
+}
+
+std::optional<Reading> read_point_to_point(const Evidence& e) {
+  if (!e.details) return {};
+  const Breakdown& cost = *e.projection.cost;
+  const Seconds now = cost[Term::halo_exchange] + cost[Term::stage_transfer], direct = e.details->direct;
+  if (!(now > Seconds{})) return {};
+  const double ratio = direct > Seconds{} ? now / direct : 1;
+  const Term term = cost[Term::halo_exchange] > Seconds{} ? Term::halo_exchange : Term::stage_transfer;
+  return Reading{
+      ratio, share_of(e, now), busiest(e, term),
+      ratio > 1 ? fmt::format("messages between neighbours pass through host memory: {} an iteration, {} "
+                              "from GPU to GPU",
+                              text(now), text(direct))
+                : fmt::format("messages between neighbours go from GPU to GPU: {} an iteration", text(now))};
+}
+
+std::optional<Reading> read_taper(const Evidence& e) {
+  if (!e.projection.cost) return {};
+  const auto& levels = e.setting.machine.levels;
+  std::optional<Reading> out;
+  // Who leaves a node shares its ports with its neighbours, which is self-contention; a taper is above that.
+  for (std::size_t k = 2; k < levels.size() && e.projection.gpus > levels[k].inside; ++k) {
+    const double below = levels[k - 1].ports * levels[k - 1].gpus / levels[k - 1].inside;
+    const double taper = below / levels[k].ports;
+    if (out && taper <= out->value) continue;
+    const double share = share_of(e, e.projection.cost->exposed_communication());
+    out = {taper, share, fmt::format("{} to {}", levels[k - 1].name, levels[k].name),
+           fmt::format("{} GPUs span several units of level {}, which {:.3g} ports leave in place of {:.3g}",
+                       e.projection.gpus, levels[k - 1].name, levels[k].ports, below)};
+  }
+  return out;
+}
+
+std::optional<Reading> read_many_gpus(const Evidence& e) {
+  const Machine& machine = e.setting.machine;
+  if (!e.projection.cost || e.projection.gpus <= machine.gpus_per_node()) return {};
+  const double share = share_of(e, e.projection.cost->exposed_communication());
+  std::string band =
+      machine.congestion ? "" : fmt::format("; how much is not known: {} has no `congestion`", machine.name);
+  if (const auto& c = e.projection.congested)
+    band = fmt::format(": {:.2g} to {:.2g} times as long", c->low / e.projection.iteration(),
+                       c->high / e.projection.iteration());
+  return Reading{
+      e.projection.gpus, share, fmt::format("level {}", machine.spanned_by(e.projection.gpus).name),
+      fmt::format("exchanges among {} GPUs are often slowed down by other jobs{}", e.projection.gpus, band)};
+}
+
+std::optional<Reading> read_self_contention(const Evidence& e) {
+  if (!e.details) return {};
+  std::map<Term, Seconds> lost;  // what sharing adds, by term
+  Seconds most;
+  Reading out{.value = 1};
+  for (const ExchangeLine& line : e.details->lines)
+    for (const ExchangeStep& step : line.steps) {
+      if (step.binding.link.empty()) continue;
+      const Seconds waiting = line.count * (1 - 1 / step.phi) * step.time;
+      lost[line.term] += waiting;
+      if (!(waiting > most)) continue;
+      most = waiting;
+      out.value = step.phi;
+      out.cause = fmt::format("{}, {} over {}", step.binding.link, line.what, line.axis);
+      out.message = fmt::format("φ = {:.3g}: {}", step.phi, text_of(step.binding, step.phi));
+    }
+  for (const auto& [term, time] : lost) out.share += share_of(e, std::min(time, (*e.projection.cost)[term]));
+  if (lost.empty()) return {};
+  return out;
+}
+
+std::optional<Reading> read_input_output(const Evidence& e) {
+  return read_term(e, Term::io, "input/output that nothing hides takes");
+}
+
+std::optional<Reading> read_update(const Evidence& e) {
+  if (!e.projection.cost) return {};
+  const Breakdown& cost = *e.projection.cost;
+  const double of_compute = cost[Term::update] / cost.compute();
+  if (!(of_compute > 0)) return {};
+  Reading out{of_compute, exposed(e, Term::update), "",
+              fmt::format("the weight update takes {} of the computation", percent(of_compute))};
+  if (!e.details) return out;
+  Seconds most;
+  for (std::size_t i = 0; i < e.details->layout.cells.size(); ++i)
+    if (const Seconds update = e.details->pricer.cells()[i].update; update > most) {
+      most = update;
+      out.cause = fmt::format("{}, {} of it", layer_of(e, e.details->layout.cells[i]).name,
+                              percent(most / cost[Term::update]));
+    }
+  return out;
+}
+
+std::optional<Reading> read_imbalance(const Evidence& e) {
+  if (!e.details || e.details->plan.stages < 2) return {};
+  const StagePlan& plan = e.details->plan;
+  Seconds sum, most;
+  int slowest = 0;
+  for (int s = 0; s < plan.stages; ++s) {
+    const Seconds time = stage_time(*e.details, s);
+    sum += time;
+    if (time > most) most = time, slowest = s;
+  }
+  const Seconds mean = sum / plan.stages;
+  // A stage that takes longer than the mean delays each of S micro-batches.
+  const double share = share_of(e, e.setting.training.micro_batches * (most - mean));
+  const auto first = std::size_t(plan.first_layer[std::size_t(slowest)]);
+  return Reading{most / mean, share,
+                 fmt::format("stage {} of {}, from layer {}", slowest + 1, plan.stages,
+                             e.setting.work.layers[first].name),
+                 fmt::format("the slowest stage takes {:.2f} times the mean of all", most / mean)};
+}
+
+std::optional<Reading> read_bubble(const Evidence& e) {
+  if (!e.projection.cost) return {};
+  const double share = exposed(e, Term::bubble);
+  if (!(share > 0)) return {};
+  const int stages = parts_of("layer", e.mesh), S = e.setting.training.micro_batches;
+  return Reading{share, share, fmt::format("{} stages, {} micro-batch{}", stages, S, S == 1 ? "" : "es"),
+                 fmt::format("stages wait for others {} of the iteration", percent(share))};
+}
+
+std::optional<Reading> read_whole_layers(const Evidence& e) {
+  if (!e.details) return {};
+  const AxisSet all = sharing_axes(e);
+  Seconds total, whole, spared;
+  std::vector<std::pair<Seconds, std::size_t>> cells;
+  for (const auto& [id, count] : busiest_cells(e)) {
+    const Cell& cell = e.details->layout.cells[std::size_t(id)];
+    const Seconds time = count * work_of(e, std::size_t(id));
+    total += time;
+    const double repeats = parts_of(AxisSet(all & ~cell.work), e.mesh);
+    if (!(repeats > 1) || !(time > Seconds{})) continue;
+    whole += time;
+    spared += (1 - 1 / repeats) * time;
+    cells.emplace_back(time, std::size_t(id));
+  }
+  if (cells.empty()) return {};
+  return Reading{whole / total, share_of(e, spared), names(e, cells),
+                 fmt::format("layers that run whole on every GPU of an axis take {} of forward and backward",
+                             percent(whole / total))};
+}
+
+std::optional<Reading> read_split_overhead(const Evidence& e) {
+  if (!e.details) return {};
+  Seconds actual, part;
+  std::vector<std::pair<Seconds, std::size_t>> cells;
+  for (const auto& [id, count] : busiest_cells(e)) {
+    const Cell& cell = e.details->layout.cells[std::size_t(id)];
+    const bool split = parts_of(cell.weights, e.mesh) > 1 || cell.halo_axis >= 0;
+    const LayerTime& alone = e.setting.times.layer[std::size_t(cell.layer)];
+    if (!split || !traits(layer_of(e, cell).op).product) continue;
+    const Seconds time = count * work_of(e, std::size_t(id));
+    const Seconds ideal = count * e.projection.batch / parts_of(cell.work, e.mesh) * (alone.FW + alone.BW);
+    actual += time;
+    part += ideal;
+    cells.emplace_back(time - ideal, std::size_t(id));
+  }
+  if (cells.empty() || !(part > Seconds{})) return {};
+  const double ratio = std::max(1.0, actual / part);
+  return Reading{ratio, share_of(e, std::max(Seconds{}, actual - part)), names(e, cells),
+                 fmt::format("split layers take {} an iteration, {:.2f} times their part of the whole layers",
+                             text(actual), ratio)};
+}
+
+std::optional<Reading> read_occupancy(const Evidence& e) {
+  if (!e.details) return {};
+  const Breakdown& cost = *e.projection.cost;
+  const Seconds passes = cost[Term::forward] + cost[Term::backward] + cost[Term::recompute];
+  const double ratio = passes / (e.projection.batch * e.details->best_per_sample);
+  const double here = e.projection.batch / e.projection.gpus,
+               best = e.details->best_batch / e.projection.gpus;
+  return Reading{
+      ratio, (1 - 1 / ratio) * share_of(e, passes), fmt::format("{:.3g} samples a GPU", here),
+      ratio > 1
+          ? fmt::format("a sample takes {:.2f} times the computation of {:.3g} samples a GPU", ratio, best)
+          : fmt::format("no mini-batch that fits computes a sample faster")};
+}
+
+}  // namespace paradl

@@ -1,0 +1,343 @@
+// What might mend a hindrance: changes of training, framework, machine or grid, each as it would be typed.
+// Whether one helps, and by how much, the oracle tells when it is asked again.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "paradl/core/format.hpp"
+#include "paradl/cost/sweep.hpp"
+#include "paradl/feasibility/evidence.hpp"
+#include "paradl/mesh/measured_cost.hpp"
+#include "paradl/strategy/recomputed.hpp"
+
+namespace paradl {
+namespace {
+
+/// Collects changes.
+struct Changes {
+  const Evidence& e;
+  const SystemSpec* system;
+  std::vector<Change> list = {};
+
+  const Training& now() const { return e.setting.training; }
+  double samples() const { return e.projection.batch / sample_parts(e.mesh); }  // of one pipeline
+
+  void add(Hands hands, std::string text, std::string option, std::function<void(Training&)> change) {
+    list.push_back({std::move(text), std::move(option), hands, std::move(change)});
+  }
+  void set_system(std::string text, std::string path, std::string value) {
+    Change change{std::move(text), fmt::format("--set {}={}", path, value), Hands::system};
+    change.system = {{std::move(path), std::move(value)}};
+    list.push_back(std::move(change));
+  }
+  void use_batch(double batch) {
+    // Stages are cut by the times of whole layers, which are asked for at the mini-batch: another cut is
+    // another plan.
+    if (e.details && e.details->plan.stages > 1) return;
+    Change change{fmt::format("a mini-batch of {:g} ({:.3g} a GPU), which changes the training", batch,
+                              batch / e.projection.gpus),
+                  fmt::format("-b {:.0f}", batch)};
+    change.batch = batch;
+    list.push_back(std::move(change));
+  }
+  void use_mesh(const Mesh& mesh, std::shared_ptr<const StrategyName> strategy = nullptr) {
+    const std::string grid = exact_grid(mesh, std::max(1, e.setting.work.input.dims));
+    const std::string& name = strategy ? strategy->text : e.projection.strategy->text;
+    Change change{fmt::format("{} on {}", name, grid_text(mesh, true)),
+                  strategy ? fmt::format("-s {} --grid {}", name, grid) : fmt::format("--grid {}", grid)};
+    change.mesh = mesh;
+    change.strategy = std::move(strategy);
+    list.push_back(std::move(change));
+  }
+  /// Every cut of space that these sizes can have.
+  void use_sizes(const StrategyName& strategy, const std::vector<int>& sizes, bool other) {
+    std::vector<Parts> parts;
+    for (const int n : sizes) parts.push_back({.total = n});
+    const int most = now().framework.one_extent ? 1 : 3;
+    const auto name = other ? std::make_shared<const StrategyName>(strategy) : nullptr;
+    for (const Mesh& mesh : meshes(strategy, parts, std::clamp(e.setting.work.input.dims, 1, most)))
+      use_mesh(mesh, name);
+  }
+};
+
+bool splits_channels(const Mesh& mesh) {
+  return parts_of("filter", mesh) * parts_of("channel", mesh) * parts_of("tensor", mesh) > 1;
+}
+
+/// Half of the parts of every other axis go to `data`.
+void move_to_data(Changes& out) {
+  const StrategyName& strategy = *out.e.projection.strategy;
+  const Mesh& mesh = out.e.projection.mesh;
+  const auto data = std::ranges::find(strategy.axes, "data", &Strategy::name) - strategy.axes.begin();
+  if (data == std::ssize(strategy.axes)) return;
+  for (int a = 0; a < mesh.axes; ++a) {
+    if (a == data || mesh.axis[std::size_t(a)].parts.total % 2 != 0) continue;
+    std::vector<int> sizes;
+    for (int i = 0; i < mesh.axes; ++i) sizes.push_back(mesh.axis[std::size_t(i)].parts.total);
+    sizes[std::size_t(a)] /= 2;
+    sizes[std::size_t(data)] *= 2;
+    out.use_sizes(strategy, sizes, false);
+  }
+}
+
+/// `data` between nodes and `inner` within them.
+void use_hybrid(Changes& out, std::string_view inner) {
+  const int node = int(out.e.setting.machine.gpus_per_node()), p = int(out.e.projection.gpus);
+  if (inner == "data" || node < 2 || p % node != 0 || p / node < 2) return;
+  const StrategyName strategy = read_strategy(fmt::format("data+{}", inner));
+  if (strategy.text != out.e.projection.strategy->text) out.use_sizes(strategy, {p / node, node}, true);
+}
+
+/// `tensor` in the place of filter or channel, with the same sizes.
+void use_tensor(Changes& out) {
+  std::string name;
+  std::vector<int> sizes;
+  bool changed = false;
+  for (const Strategy* axis : out.e.projection.strategy->axes) {
+    const bool here = axis->name == "filter" || axis->name == "channel";
+    changed |= here;
+    name += fmt::format("{}{}", name.empty() ? "" : "+", here ? "tensor" : axis->name);
+  }
+  for (int a = 0; a < out.e.projection.mesh.axes; ++a)
+    sizes.push_back(out.e.projection.mesh.axis[std::size_t(a)].parts.total);
+  if (changed) out.use_sizes(read_strategy(name), sizes, true);
+}
+
+/// The level of links on which the most expensive exchange of a term spends most of its time.
+std::string level_of(const Evidence& e, Term term) {
+  if (!e.details) return {};
+  for (const ExchangeLine& line : e.details->lines)
+    if (line.term == term) return std::string(std::ranges::max(line.steps, {}, &ExchangeStep::time).level);
+  return {};
+}
+
+void faster_links(Changes& out, Term term) {
+  if (const std::string level = level_of(out.e, term); out.system && !level.empty())
+    out.set_system(fmt::format("twice the bandwidth of level {}", level),
+                   fmt::format("levels.{}.bandwidth", level), "x2");
+}
+
+void shard(Changes& out, int zero, const char* what) {
+  if (parts_of("data", out.e.mesh) < 2 || out.now().allreduce || out.now().zero >= zero) return;
+  out.add(Hands::framework, what, fmt::format("--zero {}", zero), [zero](Training& t) { t.zero = zero; });
+}
+
+void recompute(Changes& out) {
+  const Workload& work = out.e.setting.work;
+  const bool scores = std::ranges::any_of(work.layers, [](const Layer& l) { return l.scores > 0; });
+  if (scores && out.now().recompute == Recompute::none)
+    out.add(Hands::user, "scores of attention computed again", "--recompute selective",
+            [](Training& t) { t.recompute = Recompute::selective, t.recomputed_blocks = -1; });
+  if (out.now().recompute != Recompute::full && !recomputable_blocks(work).empty())
+    out.add(Hands::user, "blocks computed again", "--recompute full",
+            [](Training& t) { t.recompute = Recompute::full, t.recomputed_blocks = -1; });
+}
+
+void split_sequence(Changes& out) {
+  const auto attends = [](const Layer& l) { return l.op == Op::attention; };
+  if (parts_of("tensor", out.e.mesh) > 1 && !out.now().sequence_parallel &&
+      std::ranges::any_of(out.e.setting.work.layers, attends))
+    out.add(Hands::framework, "sequence split between the pairs of products", "--sequence-parallel on",
+            [](Training& t) { t.sequence_parallel = true; });
+}
+
+void more_micro_batches(Changes& out) {
+  const int S = out.now().micro_batches;
+  for (const int factor : {2, 4, 8})
+    if (std::fmod(out.samples(), double(S) * factor) == 0)
+      out.add(Hands::user, fmt::format("{} micro-batches", S * factor),
+              fmt::format("--micro-batches {}", S * factor),
+              [n = S * factor](Training& t) { t.micro_batches = n; });
+}
+
+void mend_gradients(Changes& out) {
+  const Training& now = out.now();
+  if (!now.overlap)
+    out.add(Hands::framework, "gradients sent behind the backward pass", "--overlap on",
+            [](Training& t) { t.overlap = true; });
+  if (now.framework.hybrid_gradients == GradientRoute::leader && out.e.mesh.axes > 1)
+    out.add(Hands::framework, "a ring for each part of the weights in place of one leader a node",
+            "--set framework.hybrid-gradients=rings",
+            [](Training& t) { t.framework.hybrid_gradients = GradientRoute::rings; });
+  if (now.framework.flat_rings)
+    out.add(Hands::framework, "a ring on every level in place of one through all GPUs",
+            "--set framework.rings=levels", [](Training& t) { t.framework.flat_rings = false; });
+  // Algorithms by name are priced by the links' specifications: beside a measured ring they would seem to
+  // gain.
+  if (!now.allreduce && now.zero == 0 && !has_measured_links(out.e.setting.machine))
+    for (const char* name : {"hd", "double-tree"})
+      if (const Algorithm* algorithm = find_algorithm(name))
+        out.add(Hands::framework, fmt::format("another allreduce: {}", algorithm->summary),
+                fmt::format("--allreduce {}", name),
+                [algorithm](Training& t) { t.allreduce = algorithm, t.density = 1; });
+  if (sample_parts(out.e.mesh) > 1) out.use_batch(2 * out.e.projection.batch);
+  move_to_data(out);
+  faster_links(out, Term::gradient_exchange);
+}
+
+void mend_collectives(Changes& out) {
+  if (splits_channels(out.e.mesh) && out.now().reduction == Reduction::allreduce)
+    out.add(Hands::framework, "reduce-scatter in place of allreduce", "--reduction reduce-scatter",
+            [](Training& t) { t.reduction = Reduction::reduce_scatter; });
+  split_sequence(out);
+  use_tensor(out);
+  move_to_data(out);
+  if (out.e.mesh.axes == 1) use_hybrid(out, out.e.mesh.axis[0].strategy->name);
+  faster_links(out, Term::activation_exchange);
+}
+
+void mend_messages(Changes& out) {
+  if (out.now().framework.halos == Transport::host)
+    out.add(Hands::framework, "halos from GPU to GPU", "--set framework.halos=gpu",
+            [](Training& t) { t.framework.halos = Transport::gpu; });
+  if (out.now().transport == Transport::host)
+    out.add(Hands::framework, "exchanges from GPU to GPU", "--transport gpu",
+            [](Training& t) { t.transport = Transport::gpu; });
+  move_to_data(out);
+}
+
+void mend_congestion(Changes& out) {
+  if (!out.system) return;
+  const auto& levels = out.e.setting.machine.levels;
+  for (std::size_t k = 2; k < levels.size() && out.e.projection.gpus > levels[k].inside; ++k)
+    if (const LevelSpec& level = out.system->levels[k]; level.oversubscription > 1)
+      out.set_system(fmt::format("full bisection between units of level {}", out.system->levels[k - 1].name),
+                     fmt::format("levels.{}.oversubscription", level.name), "1");
+}
+
+void mend_contention(Changes& out) {
+  if (!out.system || !out.e.details) return;
+  const auto& levels = out.system->levels;
+  std::vector<std::string> done;
+  for (const ExchangeLine& line : out.e.details->lines)
+    for (const ExchangeStep& step : line.steps) {
+      const Binding& b = step.binding;
+      if (b.unit.empty() || std::ranges::find(done, b.unit) != done.end()) continue;
+      done.push_back(b.unit);
+      const auto inner = std::ranges::find(levels, b.unit, &LevelSpec::name);
+      const std::size_t k = inner == levels.end() ? 0 : std::size_t(inner - levels.begin()) + 1;
+      if (k >= levels.size() || levels[k].oversubscription > 1) continue;
+      out.set_system(fmt::format("{:g} ports per {} in place of {:g}: φ {:.3g} -> 1", b.enough, b.unit,
+                                 b.ports, step.phi),
+                     fmt::format("levels.{}.ports", levels[k].name), fmt::format("{:g}", b.enough));
+    }
+  mend_congestion(out);
+}
+
+void mend_memory(Changes& out) {
+  shard(out, 1, "optimizer state dealt out");
+  shard(out, 3, "weights, gradients and optimizer state dealt out");
+  recompute(out);
+  split_sequence(out);
+  if (out.e.mesh.axes != 1) return;
+  const bool sequences = out.e.setting.work.tokens;
+  for (const char* inner : {"spatial", "tensor", "layer"})
+    if (inner != std::string_view("spatial") || !sequences) use_hybrid(out, inner);
+  if (!sequences && parts_of("spatial", out.e.mesh) == 1)
+    out.use_sizes(read_strategy("spatial"), {int(out.e.projection.gpus)}, true);
+}
+
+void mend_fragments(Changes& out) {
+  more_micro_batches(out);
+  shard(out, 1, "optimizer state dealt out");
+  recompute(out);
+}
+
+void mend_balance(Changes& out) {
+  more_micro_batches(out);
+  const Training& now = out.now();
+  const int stages = parts_of("layer", out.e.mesh);
+  if (now.chunks == 1 && now.micro_batches > 1 && now.micro_batches % std::max(1, stages) == 0)
+    out.add(Hands::framework, "two pieces of the network on each stage", "--schedule interleaved:2",
+            [](Training& t) { t.schedule = PipelineSchedule::interleaved, t.chunks = 2; });
+  if (now.framework.equal_stages)
+    out.add(Hands::framework, "stages of equal times in place of equal numbers of blocks",
+            "--set framework.stages=balanced",
+            [](Training& t) { t.framework.equal_stages = false, t.stage_cut = StageCut::balanced; });
+  move_to_data(out);
+}
+
+void mend_redundancy(Changes& out) {
+  if (out.now().framework.convolutions_only)
+    out.add(Hands::framework, "all layers split, not only convolutions", "--set framework.split=all",
+            [](Training& t) { t.framework.convolutions_only = false; });
+  if (out.now().framework.split_layer > Seconds{})
+    out.add(Hands::framework, "half of the copies and small kernels of a split layer",
+            "--set framework.costs.split-layer=x0.5", [](Training& t) { t.framework.split_layer *= 0.5; });
+  use_tensor(out);
+  move_to_data(out);
+  if (out.e.mesh.axes == 1) use_hybrid(out, out.e.mesh.axis[0].strategy->name);
+}
+
+void mend_bounds(Changes& out) {
+  for (const Limit& limit : out.e.projection.limits.all())
+    if (limit.rule == "p <= B" && !limit.holds())
+      out.use_batch(out.e.projection.batch * std::ceil(limit.value / limit.bound));
+  if (out.e.mesh.axes == 1) use_hybrid(out, out.e.mesh.axis[0].strategy->name);
+  move_to_data(out);
+}
+
+void mend_statistics(Changes& out) {
+  if (!out.now().synchronised_batch_norm)
+    out.add(Hands::user, "statistics over all GPUs", "--batch-norm sync",
+            [](Training& t) { t.synchronised_batch_norm = true; });
+}
+
+void mend_occupancy(Changes& out) {
+  if (out.e.details && out.e.details->best_batch != out.e.projection.batch)
+    out.use_batch(out.e.details->best_batch);
+  move_to_data(out);
+}
+
+}  // namespace
+
+std::vector<Change> remedies(Hindrance hindrance, const Evidence& e, const SystemSpec* system) {
+  Changes out{e, system};
+  switch (hindrance) {
+    case Hindrance::gradient_exchange:
+      mend_gradients(out);
+      break;
+    case Hindrance::layer_collectives:
+      mend_collectives(out);
+      break;
+    case Hindrance::point_to_point:
+      mend_messages(out);
+      break;
+    case Hindrance::congestion:
+      mend_congestion(out);
+      break;
+    case Hindrance::self_contention:
+      mend_contention(out);
+      break;
+    case Hindrance::input_output:
+      break;
+    case Hindrance::memory_redundancy:
+      mend_memory(out);
+      break;
+    case Hindrance::fragmentation:
+      mend_fragments(out);
+      break;
+    case Hindrance::weight_update:
+      shard(out, 1, "sharded weight update");
+      break;
+    case Hindrance::workload_balance:
+      mend_balance(out);
+      break;
+    case Hindrance::computation_redundancy:
+      mend_redundancy(out);
+      break;
+    case Hindrance::number_of_pes:
+      mend_bounds(out);
+      break;
+    case Hindrance::batch_norm_quality:
+      mend_statistics(out);
+      break;
+    case Hindrance::gpu_occupancy:
+      mend_occupancy(out);
+      break;
+  }
+  return out.list;
+}
+
+}  // namespace paradl

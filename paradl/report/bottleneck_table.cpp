@@ -1,0 +1,254 @@
+#include "paradl/report/bottleneck_table.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "paradl/core/format.hpp"
+
+namespace paradl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double worth_telling = 0.005;  // of the epoch
+
+std::string_view title(Hindrance hindrance) { return entry(hindrance).title; }
+
+std::string titles(const std::vector<Hindrance>& all) {
+  std::string out;
+  for (const Hindrance one : all) out += fmt::format("{}{}", out.empty() ? "" : ", ", title(one));
+  return out;
+}
+
+/// A remedy against a shortage is worth telling whatever time it takes.
+bool saves_memory(Hindrance hindrance) {
+  return hindrance == Hindrance::memory_redundancy || hindrance == Hindrance::fragmentation;
+}
+
+bool worth(const PricedChange& remedy, Hindrance hindrance) {
+  if (saves_memory(hindrance) || hindrance == Hindrance::number_of_pes ||
+      hindrance == Hindrance::batch_norm_quality)
+    return true;
+  return remedy.gain >= worth_telling;
+}
+
+/// Where a bound is broken there is no time that something could be gained of.
+bool has_time(Hindrance hindrance) { return hindrance != Hindrance::number_of_pes; }
+
+Json priced_json(const PricedChange& p, bool gains = true) {
+  Json out{{"text", p.change.text},
+           {"option", p.change.option},
+           {"hands", hands_names[std::size_t(p.change.hands)]}};
+  if (gains) out["gain"] = p.gain;
+  out["epoch_s"] = p.epoch.base();
+  out["memory_bytes"] = p.memory.base();
+  return out;
+}
+
+Value value_of(const Finding& f, ReadBy reader) {
+  if (!f.reading) return {};
+  return reader == ReadBy::machines ? Value{f.reading->value}
+                                    : Value{value_text(*f.measure, f.reading->value)};
+}
+
+Value trigger_of(const Finding& f, ReadBy reader) {
+  return reader == ReadBy::machines ? Value{f.trigger} : Value{trigger_text(*f.measure, f.trigger)};
+}
+
+Value gain_of(double gain, ReadBy reader) {
+  return reader == ReadBy::machines ? Value{gain} : Value{gain_text(gain)};
+}
+
+/// "-13 %", or that there is no plan.
+Value outcome_text(const std::optional<Outcome>& outcome, ReadBy reader) {
+  if (!outcome) return {};
+  return outcome->fits ? gain_of(outcome->gain, reader) : Value{"nothing fits"};
+}
+
+Value plan_text(const std::optional<Outcome>& outcome) {
+  if (!outcome || !outcome->fits) return {};
+  return fmt::format("{} {}", outcome->strategy, outcome->grid);
+}
+
+Value epoch_of(const std::optional<Outcome>& outcome) {
+  return outcome && outcome->fits ? Value{outcome->epoch.base()} : Value{};
+}
+
+Json outcome_json(const std::optional<Outcome>& outcome) {
+  if (!outcome) return nullptr;
+  Json out{{"option", outcome->option}, {"feasible", outcome->fits}};
+  if (!outcome->fits) return out;
+  out["strategy"] = outcome->strategy;
+  out["grid"] = outcome->grid;
+  out["epoch_s"] = outcome->epoch.base();
+  out["gain"] = outcome->gain;
+  return out;
+}
+
+}  // namespace
+
+Table findings_table(const std::vector<Finding>& findings, ReadBy reader) {
+  Table table{.columns = {{"name", "limit or bottleneck", Holds::text, 9},
+                          {"type", "type", Holds::text, 5},
+                          {"measure", "measured by", Holds::text, 2},
+                          {"value", "value", Holds::shape, 8},
+                          {"trigger", "fires", Holds::shape, 7},
+                          {"share", "share", Holds::share, 6},
+                          {"cause", "cause", Holds::text, 4}}};
+  const Measure* before = nullptr;
+  for (const Finding& f : findings) {
+    const bool again = reader == ReadBy::people && before && before->of == f.measure->of;
+    before = f.measure;
+    Row row;
+    row.values = {again ? std::string() : std::string(title(f.measure->of)),
+                  again ? std::string() : std::string(nature_names[std::size_t(entry(f.measure->of).nature)]),
+                  std::string(f.measure->meaning),
+                  value_of(f, reader),
+                  trigger_of(f, reader),
+                  f.reading && f.reading->share > 0 ? Value{f.reading->share} : Value{},
+                  f.reading ? f.reading->cause : std::string()};
+    if (f.fires) row.mark = "!";
+    row.emphasis = f.fires ? Emphasis::none : Emphasis::dim;
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table improvements_table(const std::vector<Improvement>& improvements, ReadBy reader) {
+  Table table{.columns = {{"gain", "epoch time", Holds::shape, 9},
+                          {"epoch", "epoch", Holds::seconds, 7},
+                          {"change", "change", Holds::text, 8},
+                          {"option", "option", Holds::text, 6},
+                          {"mends", "mends", Holds::text, 4}}};
+  int rank = 0;
+  for (const Improvement& i : improvements) {
+    Row row;
+    row.mark = fmt::format("{}", ++rank);
+    row.values = {gain_of(i.priced.gain, reader), i.priced.epoch.base(), i.priced.change.text,
+                  i.priced.change.option, titles(i.mends)};
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table sensitivity_table(const std::vector<Swing>& swings, ReadBy reader) {
+  Table table{.columns = {{"parameter", "parameter", Holds::text, 9},
+                          {"half", "half", Holds::shape, 8},
+                          {"half_epoch", "epoch", Holds::seconds, 3},
+                          {"half_plan", "best plan", Holds::text, 4},
+                          {"twice", "twice", Holds::shape, 8},
+                          {"twice_epoch", "epoch", Holds::seconds, 3},
+                          {"twice_plan", "best plan", Holds::text, 4},
+                          {"swing", "swing", Holds::share, 6},
+                          {"path", "--set", Holds::text, 2}}};
+  for (const Swing& s : swings) {
+    Row row;
+    row.values = {s.lever.name,
+                  outcome_text(s.half, reader),
+                  epoch_of(s.half),
+                  plan_text(s.half),
+                  outcome_text(s.twice, reader),
+                  epoch_of(s.twice),
+                  plan_text(s.twice),
+                  std::isfinite(s.size) ? Value{s.size} : Value{},
+                  s.lever.path};
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string bottleneck_text(const Bottleneck& b, std::size_t most) {
+  const Entry& about = entry(b.kind);
+  const Reading& reading = *b.finding.reading;
+  std::string out =
+      fmt::format("{}: {}", about.nature == Nature::limit ? "Limit" : "Bottleneck", about.title);
+  // Where the value is a share, the message has it.
+  if (b.finding.measure->reads != Reads::share && reading.share > 0)
+    out += fmt::format(", {} of the epoch", percent(reading.share));
+  out += ": " + reading.message;
+  if (!reading.cause.empty() && reading.message.find(reading.cause) == reading.message.npos)
+    out += fmt::format(" ({})", reading.cause);
+  out += ".\n";
+  std::size_t told = 0;
+  for (const PricedChange& remedy : b.remedies) {
+    if (told == most || !worth(remedy, b.kind)) continue;
+    ++told;
+    out += fmt::format(
+        "  {:>7}  {}{} ({})\n", has_time(b.kind) ? gain_text(remedy.gain) : text(remedy.epoch) + " per epoch",
+        remedy.change.text, saves_memory(b.kind) ? fmt::format(", {}", text(remedy.memory)) : "",
+        remedy.change.option);
+  }
+  return out;
+}
+
+std::string remedy_text(const Bottleneck& b) {
+  if (!b.remedies.empty()) {
+    const PricedChange& best = b.remedies.front();
+    return fmt::format("{} ({}): {}", best.change.text, best.change.option,
+                       has_time(b.kind) ? gain_text(best.gain) : text(best.epoch) + " per epoch");
+  }
+  std::string out;
+  for (const Change& change : b.changes)
+    out += fmt::format("{}{}", out.empty() ? "" : ", or ", change.option);
+  return out;
+}
+
+Json bottleneck_json(const Bottleneck& b) {
+  const Reading& reading = *b.finding.reading;
+  Json out{{"kind", entry(b.kind).name}, {"type", nature_names[std::size_t(entry(b.kind).nature)]},
+           {"share", reading.share},     {"measure", b.finding.measure->key},
+           {"value", reading.value},     {"trigger", b.finding.trigger},
+           {"cause", reading.cause},     {"message", reading.message},
+           {"remedy", remedy_text(b)}};
+  if (!b.remedies.empty()) {
+    out["remedies"] = Json::array();
+    for (const PricedChange& p : b.remedies) out["remedies"].push_back(priced_json(p, has_time(b.kind)));
+  }
+  return out;
+}
+
+Json findings_json(const std::vector<Finding>& findings) {
+  Json out = Json::array();
+  for (const Finding& f : findings) {
+    Json one{
+        {"kind", entry(f.measure->of).name}, {"type", nature_names[std::size_t(entry(f.measure->of).nature)]},
+        {"measure", f.measure->key},         {"trigger", f.trigger},
+        {"applies", f.reading.has_value()},  {"fires", f.fires}};
+    if (f.reading) {
+      one["value"] = f.reading->value;
+      one["share"] = f.reading->share;
+      one["cause"] = f.reading->cause;
+      one["message"] = f.reading->message;
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+Json improvements_json(const std::vector<Improvement>& improvements) {
+  Json out = Json::array();
+  for (const Improvement& i : improvements) {
+    Json one = priced_json(i.priced);
+    one["mends"] = Json::array();
+    for (const Hindrance h : i.mends) one["mends"].push_back(entry(h).name);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+Json sensitivity_json(const std::vector<Swing>& swings) {
+  Json out = Json::array();
+  for (const Swing& s : swings) {
+    Json one{{"parameter", s.lever.name},
+             {"path", s.lever.path},
+             {"half", outcome_json(s.half)},
+             {"twice", outcome_json(s.twice)}};
+    if (std::isfinite(s.size)) one["swing"] = s.size;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace paradl

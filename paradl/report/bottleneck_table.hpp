@@ -1,0 +1,37 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "paradl/feasibility/bottleneck.hpp"
+#include "paradl/feasibility/sensitivity.hpp"
+#include "paradl/report/table.hpp"
+
+namespace paradl {
+
+/// Who reads a table: people see "24 %" and "> 20 %", machines numbers.
+enum class ReadBy { people, machines };
+inline ReadBy reader_of(const std::string& format) {
+  return format == "csv" ? ReadBy::machines : ReadBy::people;
+}
+
+/// Every measure: its value, from where on it fires, what it costs and what causes it.
+Table findings_table(const std::vector<Finding>& findings, ReadBy reader = ReadBy::people);
+/// Changes by what they bring.
+Table improvements_table(const std::vector<Improvement>& improvements, ReadBy reader = ReadBy::people);
+/// Half and twice of everything that could be bought otherwise: a tornado.
+Table sensitivity_table(const std::vector<Swing>& swings, ReadBy reader = ReadBy::people);
+
+/// "Limit: gradient exchange, 24 % of the epoch: the exchange of gradients ...", and a line for each remedy
+/// that is worth it, at most so many.
+std::string bottleneck_text(const Bottleneck& bottleneck, std::size_t most);
+/// What might mend it, in one line: the best where they are priced, else all as they are typed.
+std::string remedy_text(const Bottleneck& bottleneck);
+
+nlohmann::ordered_json bottleneck_json(const Bottleneck& bottleneck);
+nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
+nlohmann::ordered_json improvements_json(const std::vector<Improvement>& improvements);
+nlohmann::ordered_json sensitivity_json(const std::vector<Swing>& swings);
+
+}  // namespace paradl

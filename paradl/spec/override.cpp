@@ -1,0 +1,102 @@
+#include "paradl/spec/override.hpp"
+
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "paradl/spec/reader.hpp"
+
+namespace paradl {
+namespace {
+
+/// The child called `key`: a mapping's value, or the element of a list whose `name` is `key`.
+YAML::Node child(const YAML::Node& parent, const std::string& key) {
+  if (parent.IsMap()) return parent[key];
+  if (parent.IsSequence())
+    for (const YAML::Node& item : parent)
+      if (is_map(item) && scalar_text(item["name"]) == key) return item;
+  return YAML::Node(YAML::NodeType::Undefined);
+}
+
+/// A scalar, or a mapping such as {factor: 1.4}.
+YAML::Node value_of(const Override& change) {
+  if (!change.value.starts_with('{')) return YAML::Node(change.value);
+  try {
+    return YAML::Load(change.value);
+  } catch (const YAML::Exception&) {
+    throw UsageError(fmt::format("--set {}={}: cannot read the mapping", change.path, change.value),
+                     "write one such as 'congestion={factor: 1.4, high: 3}'");
+  }
+}
+
+/// The number that a text begins with, and what follows it.
+std::optional<std::pair<double, std::string>> number_of(std::string_view text) {
+  double number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc{}) return {};
+  return std::pair{number, std::string(end, text.data() + text.size())};
+}
+
+/// `x2`: twice what is there.
+std::optional<double> factor_of(const Override& change) {
+  if (!change.value.starts_with('x')) return {};
+  const auto number = number_of(std::string_view(change.value).substr(1));
+  if (!number || !number->second.empty() || !(number->first > 0))
+    throw UsageError(fmt::format("--set {}={}: not a factor", change.path, change.value),
+                     "write x2 for twice what the file has, x0.5 for half");
+  return number->first;
+}
+
+std::string scaled(const Override& change, const YAML::Node& value, double factor) {
+  const auto number = number_of(scalar_text(value));
+  if (!number)
+    throw UsageError(fmt::format("--set {}={}: the file has no number there", change.path, change.value),
+                     "write the value itself");
+  return fmt::format("{}{}", factor * number->first, number->second);
+}
+
+/// Mappings that the file lacks are made on the way; what they may be called is checked when they are read.
+void apply(const Override& change, const YAML::Node& root) {
+  YAML::Node here = root;
+  std::string_view rest = change.path;
+  for (std::size_t dot; (dot = rest.find('.')) != rest.npos; rest.remove_prefix(dot + 1)) {
+    const std::string key(rest.substr(0, dot));
+    const YAML::Node next = child(here, key);
+    if (!next.IsDefined() && !here.IsMap())
+      throw UsageError(fmt::format("--set {}: there is no `{}` in the file", change.path, key),
+                       "write a path such as device.memory or levels.node.bandwidth");
+    if (!next.IsDefined()) here[key] = YAML::Node(YAML::NodeType::Map);
+    here.reset(next.IsDefined() ? next : child(here, key));
+  }
+  if (!here.IsMap())
+    throw UsageError(fmt::format("--set {}: there is nothing to set there", change.path),
+                     "write a path such as device.memory or levels.node.bandwidth");
+  const std::string key(rest);
+  const auto factor = factor_of(change);
+  const YAML::Node value = factor ? YAML::Node(scaled(change, here[key], *factor)) : value_of(change);
+  if (const YAML::Node measured = here["measured"];
+      (key == "latency" || key == "bandwidth") && measured.IsDefined()) {
+    if (factor)
+      for (YAML::Node range : measured) range[key] = scaled(change, range[key], *factor);
+    else
+      here.remove("measured");  // what is set on purpose must not be overruled by what was measured before
+  }
+  here.remove(key);
+  here[key] = value;
+}
+
+}  // namespace
+
+void apply(const std::vector<Override>& changes, const YAML::Node& root) {
+  for (const Override& change : changes) apply(change, root);
+}
+
+std::string text_of(const std::vector<Override>& changes, std::string_view before) {
+  std::string out;
+  for (const Override& change : changes)
+    out += fmt::format("{}--set {}{}={}", out.empty() ? "" : " ", before, change.path, change.value);
+  return out;
+}
+
+}  // namespace paradl

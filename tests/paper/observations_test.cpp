@@ -1,0 +1,159 @@
+// What the ParaDL report observed on ABCI, asked of the oracle: nothing here was fitted to these figures.
+// Where the model falls short of an observation, the test says by how much and why.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "tests/support/asked.hpp"
+
+using namespace paradl;
+using namespace paradl::test;
+
+namespace {
+
+const Finding* find(const std::vector<Finding>& all, std::string_view key) {
+  for (const Finding& f : all)
+    if (f.measure->key == key) return &f;
+  return nullptr;
+}
+
+/// One measure of the best projection for a question.
+Finding found(std::string_view key, const std::string& model, const std::string& words,
+              const std::string& system = "abci") {
+  const Asked asked(model, system, words);
+  Examiner examiner = asked.ask->examiner();
+  const auto all = examiner.findings(asked.projection);
+  const Finding* f = find(all, key);
+  REQUIRE(f);
+  return *f;
+}
+
+double term(const std::string& model, const std::string& words, Term t) {
+  return (*Asked(model, "abci", words).projection.cost)[t].base();
+}
+
+/// Seconds that convolutions compute in one iteration.
+double convolutions(const std::string& model, const std::string& words) {
+  const Asked asked(model, "abci", words);
+  const Mesh mesh = without_ones(asked.projection.mesh);
+  Planner& planner = *asked.ask->planner;
+  planner.project(*asked.projection.strategy, asked.projection.mesh, asked.projection.batch);
+  const Layout& layout = planner.layout(mesh);
+  Seconds sum;
+  for (std::size_t i = 0; i < layout.cells.size(); ++i)
+    if (asked.ask->work.layers[std::size_t(layout.cells[i].layer)].op == Op::conv)
+      sum += layout.cells[i].count *
+             (planner.pricer().cells()[i].forward + planner.pricer().cells()[i].backward);
+  return sum.base();
+}
+
+}  // namespace
+
+TEST_CASE(
+    "report, section on weight update: 10 to 15 % of the computation of a large transformer with Adam") {
+  // Megatron 2.5B on 4 V100 of 16 GiB: 13.4 % (Fig. 5). Two samples are what fits, with blocks computed
+  // again.
+  const Finding update =
+      found("weight-update", "megatron-2.5b", "-s tensor -p 4 -b 2 --framework megatron --recompute full");
+  CHECK(update.fires);
+  CHECK(update.reading->value > 0.10);
+  CHECK(update.reading->value < 0.15);
+}
+
+TEST_CASE(
+    "report, Fig. 5: the update of VGG16 was 11.4 % of the computation, of which its bytes explain a "
+    "fourth") {
+  // Measured: 1.67 ks an epoch of 1.28 M samples, 42 ms an iteration of 32. Momentum reads and writes five
+  // numbers a weight: 138 M x 20 B / 900 GB/s = 3.1 ms. No choice of kernels makes that 42 ms; what else
+  // PyTorch did there is not told. The model has what the memory needs.
+  const double update = found("weight-update", "vgg16", "-s serial -p 1 -b 32").reading->value;
+  CHECK(update > 0.02);
+  CHECK(update < 0.05);
+  // With eight samples it is a tenth in the model, too.
+  CHECK(found("weight-update", "vgg16", "-s serial -p 1 -b 8").reading->value > 0.09);
+}
+
+TEST_CASE(
+    "report, section on layer-wise communication: from a mini-batch of 32 on it dominates filter and "
+    "channel") {
+  for (const char* model : {"resnet50", "resnet152", "vgg16"})
+    for (const char* strategy : {"filter", "channel"})
+      for (const char* gpus : {"8", "16", "32", "64"}) {
+        CAPTURE(model);
+        CAPTURE(strategy);
+        CAPTURE(gpus);
+        const Finding f = found("layer-collectives", model, fmt::format("-s {} -p {} -b 32", strategy, gpus));
+        CHECK(f.fires);
+        CHECK(f.reading->value > 0.5);
+      }
+}
+
+TEST_CASE("report, section on point-to-point messages: halos without GPUDirect") {
+  for (const char* model : {"resnet50", "resnet152", "vgg16"}) {
+    CAPTURE(model);
+    const Finding f =
+        found("point-to-point", model, "--grid data=16,spatial=4 -b 64/node --framework chainermn");
+    CHECK(f.fires);
+    CHECK(f.reading->value > 2);
+  }
+  CHECK_FALSE(found("point-to-point", "resnet152", "--grid data=16,spatial=4 -b 64/node").fires);
+}
+
+TEST_CASE("report, Fig. 6: under filter, convolutions barely scale") {
+  // ResNet-50, mini-batch 64, milliseconds read off the figure: 185 on 2 GPUs, 143 on 64 (a factor of 0.77).
+  const double two = convolutions("resnet50", "-s filter -p 2 -b 64 --framework chainermn");
+  const double many = convolutions("resnet50", "-s filter -p 64 -b 64 --framework chainermn");
+  CHECK(two == doctest::Approx(0.185).epsilon(0.2));
+  CHECK(many == doctest::Approx(0.143).epsilon(0.2));
+  CHECK(many / two > 0.7);
+  // And what is no convolution runs whole everywhere.
+  CHECK(found("whole-layers", "resnet50", "-s filter -p 64 -b 64 --framework chainermn").reading->value >
+        0.2);
+  CHECK(found("split-overhead", "resnet50", "-s filter -p 64 -b 64 --framework chainermn").fires);
+}
+
+TEST_CASE(
+    "report, section on memory: one layer of CosmoFlow is more than a GPU has, so that no pipeline fits") {
+  const Finding layer = found("largest-layer", "cosmoflow-512", "-s layer -p 4 -b 1");
+  CHECK(layer.fires);
+  // The output of conv1, 16 x 510^3 numbers or 8.5 GB, and its gradient meet at its activation function.
+  CHECK(layer.reading->cause == "relu1");
+  const Asked pipeline("cosmoflow-512", "abci", "-s layer -p 4 -b 1");
+  CHECK_FALSE(pipeline.projection.feasible());
+  // What is proposed instead, for four GPUs and for many: a cut through space.
+  Examiner examiner = pipeline.ask->examiner();
+  for (Bottleneck& b : examiner.bottlenecks(pipeline.projection)) {
+    if (b.kind != Hindrance::memory_redundancy) continue;
+    examiner.price(b, pipeline.projection);
+    REQUIRE_FALSE(b.remedies.empty());
+    CHECK(b.remedies.front().change.option.starts_with("-s spatial "));
+  }
+  CHECK(Asked("cosmoflow-512", "abci", "-p 64").projection.strategy->text == "data+spatial");
+}
+
+TEST_CASE("report, section on gradient exchange: a single leader makes data+filter's nearly twice data's") {
+  // Fig. 3 (ResNet-152): 1.9 times on 8 GPUs, 2.8 on 64. Where nothing overlaps and nothing is packed, the
+  // model has one port in place of two, and the way to the leader and back: 1.9 times. That it grows with the
+  // GPUs is not in the model.
+  for (const char* model : {"resnet50", "resnet152", "vgg16"})
+    for (const int nodes : {4, 8, 16}) {
+      CAPTURE(model);
+      CAPTURE(nodes);
+      const double data = term(model, fmt::format("-s data -p {} -b 64/gpu --overlap off", 4 * nodes),
+                               Term::gradient_exchange);
+      const std::string leader = fmt::format(
+          "--grid data={},filter=4 -b 64/node --overlap off --set framework.hybrid-gradients=leader", nodes);
+      CHECK(term(model, leader, Term::gradient_exchange) > 1.85 * data);
+    }
+}
+
+TEST_CASE("report, Fig. 3: with ChainerMN's packing the model has only a part of that") {
+  // ResNet-152 on 64 GPUs, read off the figure: 0.107 to 0.113 s for data, 0.321 s for data+filter. Packing
+  // and unpacking of gradients, fitted on Fig. 2, take most of both in the model and hide the leader: 0.11
+  // and 0.14 s.
+  const double data =
+      term("resnet152", "-s data -p 64 -b 64/gpu --framework chainermn", Term::gradient_exchange);
+  const double leader =
+      term("resnet152", "--grid data=16,filter=4 -b 64/node --framework chainermn", Term::gradient_exchange);
+  CHECK(data == doctest::Approx(0.11).epsilon(0.1));
+  CHECK(leader > 1.2 * data);
+}
