@@ -7,7 +7,7 @@
 #include <sha2.h>
 
 #include "paradl/feasibility/advice.hpp"
-#include "paradl/mesh/measured_cost.hpp"
+#include "paradl/network/measured_cost.hpp"
 
 namespace paradl {
 namespace {
