@@ -14,7 +14,7 @@
 #include "paradl/core/units.hpp"
 #include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/profiled_times.hpp"
-#include "paradl/mesh/measured_cost.hpp"
+#include "paradl/network/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/spec/override.hpp"
 #include "paradl/strategy/recomputed.hpp"
@@ -455,10 +455,20 @@ ParameterLevel Ask::level() const {
   return {layers, has_measured_links(machine) ? "measured" : "ideal", framework_spec.name};
 }
 
+std::string links_text(const Machine& machine) {
+  std::vector<std::string_view> measured, specified;
+  for (const Level& level : machine.levels)
+    (level.measured.empty() ? specified : measured).push_back(level.name);
+  if (measured.empty()) return "specifications in";
+  if (specified.empty()) return "measured, in";
+  return fmt::format("measured ({}), specifications ({}), in", fmt::join(measured, ", "),
+                     fmt::join(specified, ", "));
+}
+
 std::string Ask::links_text() const {
-  return (has_measured_links(machine) ? "measured, in " : "specifications in ") +
-         std::filesystem::path(system_spec.source.file).filename().string() +
-         (overrides.empty() ? "" : " with --set");
+  return fmt::format("{} {}{}", paradl::links_text(machine),
+                     std::filesystem::path(system_spec.source.file).filename().string(),
+                     overrides.empty() ? "" : " with --set");
 }
 
 namespace {

@@ -142,6 +142,10 @@ Training read_training(const Catalog& catalog, const Options& options);
 /// The framework that was asked for, or the ideal.
 FrameworkSpec read_framework(const Catalog& catalog, const Options& options);
 
+/// Where link times come from, some machines being measured in part: "measured (node), specifications
+/// (cluster), in"; a file's name follows.
+std::string links_text(const Machine& machine);
+
 /// Reads model, system and options. UsageError or SpecError where they do not make a question.
 std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model,
                               const std::string& system, bool needs_gpus = true);

@@ -115,7 +115,9 @@ std::string closed_form_remark(const Algorithm& algorithm, const CollectiveResul
   if (r.fidelity != NetworkFidelity::closed_form || algorithm.tabulated) return "";
   if (r.cost.link_load) {
     constexpr double much = 1.1;
-    const double ratio = *r.cost.closed_form > Seconds{} ? *r.cost.link_load / *r.cost.closed_form : 1;
+    // Both by specifications: wires are not what was measured.
+    const Seconds formula = r.cost.specified.value_or(*r.cost.closed_form);
+    const double ratio = formula > Seconds{} ? *r.cost.link_load / formula : 1;
     if (ratio < much && ratio * much > 1) return "";
     return fmt::format("its routes make it {} than its formula tells; use --fidelity link-load",
                        ratio > 1 ? "slower" : "faster");
@@ -224,8 +226,25 @@ CollectiveResult run_schedule(const Schedule& schedule, const Fabric& fabric,
   return out;
 }
 
+/// What closed forms of a system took for its links, and whose did not take what was measured.
+std::string links_line(const std::vector<CollectiveResult>& results, const Network& network) {
+  std::vector<std::string_view> not_measured;
+  bool any = false;
+  for (const CollectiveResult& r : results) {
+    if (!r.refused.empty() || r.gpus == 1) continue;
+    any |= r.measured_links();
+    if (!r.measured_links() && std::ranges::find(not_measured, r.algorithm) == not_measured.end())
+      not_measured.emplace_back(r.algorithm);
+  }
+  const std::string file = file_name(network.inputs().front().source);
+  if (!any) return fmt::format("\nLinks: specifications in {}.\n", file);
+  const std::string besides =
+      not_measured.empty() ? "" : fmt::format("; specifications for {}", fmt::join(not_measured, ", "));
+  return fmt::format("\nLinks: {} {}{}.\n", links_text(*network.machine()), file, besides);
+}
+
 void show(const Session& session, const Words& words, const std::vector<InputFile>& inputs,
-          const std::vector<CollectiveResult>& results) {
+          const std::vector<CollectiveResult>& results, const std::string& links) {
   std::vector<std::string> names;
   for (const CollectiveResult& r : results)
     if (std::ranges::find(names, r.algorithm) == names.end()) names.push_back(r.algorithm);
@@ -243,8 +262,8 @@ void show(const Session& session, const Words& words, const std::vector<InputFil
     if (format != "text") return render_table(format, table);
     const Printed printed = to_text(table, style);
     hint(session, printed.hint);
-    return fmt::format("{} on {}, {}\n\n{}", results.front().operation, results.front().topology,
-                       network_fidelities[std::size_t(results.front().fidelity)], printed.text);
+    return fmt::format("{} on {}, {}\n\n{}{}", results.front().operation, results.front().topology,
+                       network_fidelities[std::size_t(results.front().fidelity)], printed.text, links);
   });
 }
 
@@ -269,6 +288,8 @@ int run(const Session& session, Words& words) {
     const SourceText source = read_source(words.schedule);
     const Schedule schedule = read_schedule(source);
     inputs.push_back({"schedule", file_name(source), source});
+    if (words.options.typed("links"))
+      throw UsageError("--links says nothing here: a schedule is followed along wires", "leave it out");
     const Fabric fabric = network.fabric(schedule.ranks, schedule.ranks);
     const NetworkFidelity fidelity = read_fidelity(words.fidelity.empty() ? "flows" : words.fidelity);
     if (fidelity == NetworkFidelity::closed_form)
@@ -280,6 +301,10 @@ int run(const Session& session, Words& words) {
     const NetworkFidelity fidelity = read_fidelity(!words.fidelity.empty() ? words.fidelity
                                                    : words.best            ? "link-load"
                                                                            : "closed-form");
+    if (fidelity != NetworkFidelity::closed_form && words.options.typed("links") &&
+        network.uses_measured_links())
+      throw UsageError("--links measured: messages are followed along wires, and those were not measured",
+                       "use --fidelity closed-form");
     Job job{.operation = operation};
     job.selection = read_selection(words, network);
     if (!words.segments.empty()) job.segments = read_count("segments", words.segments, 1, 1'000'000);
@@ -287,7 +312,8 @@ int run(const Session& session, Words& words) {
     const std::vector<Bytes> sizes = read_byte_sizes(words.sizes.empty() ? "100MB" : words.sizes);
     refuse_too_many(ranks.size(), sizes.size(), read_algorithms(words, operation, 1).size());
     for (const int p : ranks) {
-      const Fabric fabric = network.fabric(p, std::ranges::max(ranks));
+      Fabric fabric = network.fabric(p, std::ranges::max(ranks));
+      if (fidelity != NetworkFidelity::closed_form) fabric.measured.reset();
       const std::vector<Fabric> slowed = network.slowed(fabric);
       const auto chosen = read_algorithms(words, operation, fabric.per_node);
       for (const Bytes size : sizes) {
@@ -302,7 +328,8 @@ int run(const Session& session, Words& words) {
     }
   }
   if (!words.draw.empty()) write_file(words.draw, topology_svg(*drawn));
-  show(session, words, inputs, results);
+  const bool of_system = network.machine() && results.front().fidelity == NetworkFidelity::closed_form;
+  show(session, words, inputs, results, of_system ? links_line(results, network) : "");
   return answered;
 }
 
@@ -337,7 +364,7 @@ void define_collectives(const Arguments& root, Session& session, Action& action)
   command.text("--segments", words->segments,
                {.help = "of pipelined ones; default: as many as serve best", .meta = "S"});
   command.text("--draw", words->draw, {.help = "draw the topology there", .meta = "FILE.svg"});
-  words->options.define_only(command, {"on", "gpus", "format"});
+  words->options.define_only(command, {"on", "gpus", "links", "format"});
   command.footer(R"(Examples:
   paradl collectives allreduce --on abci -p 4..1024:x4 --size 100MB
   paradl collectives allreduce --topology dln:4,2 -p 64 --size 100MiB --algorithm ring,hd,shd --fidelity flows

@@ -9,6 +9,7 @@
 #include "paradl/cli/ranges.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/core/units.hpp"
+#include "paradl/network/measured_cost.hpp"
 
 namespace paradl {
 namespace {
@@ -214,6 +215,7 @@ Network::Network(const Catalog& catalog, const NetworkWords& words, const Option
                        "use --latency, --bandwidth and their like");
     read_word(words);
   }
+  read_links(options);
   if (is_seats_file(words.placement)) {
     seats_ = read_source(words.placement);
     inputs_.push_back({"placement", file_name(*seats_), *seats_});
@@ -221,7 +223,7 @@ Network::Network(const Catalog& catalog, const NetworkWords& words, const Option
 }
 
 void Network::read_system(const SystemSpec& spec) {
-  machine_ = build_machine(spec);
+  machine_ = std::make_shared<Machine>(build_machine(spec));
   refuse_wires(words_, *machine_);
   topology_ = network_of(spec, *machine_);
   if (!topology_) topology_ = levels_topology(*machine_);
@@ -230,8 +232,25 @@ void Network::read_system(const SystemSpec& spec) {
     inputs_.push_back({"topology", file_name(*topology_->source()), *topology_->source()});
   if (!machine_->congestion) return;
   for (const double factor :
-       {machine_->congestion->low, machine_->congestion->typical, machine_->congestion->high})
-    slowed_.push_back(factor == 1 ? topology_ : network_of_machine(congested(*machine_, factor)));
+       {machine_->congestion->low, machine_->congestion->typical, machine_->congestion->high}) {
+    const auto machine =
+        factor == 1 ? machine_ : std::make_shared<const Machine>(congested(*machine_, factor));
+    slowed_.push_back({factor == 1 ? topology_ : network_of_machine(*machine), machine});
+  }
+}
+
+/// `--links`: by default what was measured, where something was.
+void Network::read_links(const Options& options) {
+  const bool there = machine_ && has_measured_links(*machine_);
+  measured_links_ = there;
+  if (!options.has("links")) return;
+  measured_links_ = options.read(
+      "links", "", [](const std::string& word) { return read_choice("links", word, "ideal", "measured"); });
+  if (!measured_links_ || there) return;
+  throw UsageError(machine_ ? fmt::format("no links were measured on {}", machine_->name)
+                            : "--links measured: a topology has no measured links",
+                   machine_ ? "use --links ideal; `paradl-calibrate links` measures them"
+                            : "use a system, --on abci, or leave it out");
 }
 
 void Network::read_word(const NetworkWords& words) {
@@ -262,6 +281,9 @@ Fabric Network::fabric(int ranks, int most_ranks) const {
                         : read_seats(words_.placement, ranks, *fabric.topology);
   fabric.per_node = words_.per_node.empty() ? hosts_of_a_switch(*fabric.topology)
                                             : read_count("per-node", words_.per_node, 1, ranks);
+  const bool in_order = std::ranges::is_sorted(fabric.seats) && fabric.seats.back() + 1 == ranks;
+  if (measured_links_ && in_order && machine_->topology.empty() && words_.per_node.empty())
+    fabric.measured = machine_;
   return fabric;
 }
 
@@ -272,9 +294,10 @@ std::optional<Bandwidth> Network::memory_bandwidth() const {
 
 std::vector<Fabric> Network::slowed(const Fabric& fabric) const {
   std::vector<Fabric> out;
-  for (const auto& topology : slowed_) {
+  for (const auto& [topology, machine] : slowed_) {
     out.push_back(fabric);
     out.back().topology = topology;
+    if (fabric.measured) out.back().measured = machine;
   }
   return out;
 }

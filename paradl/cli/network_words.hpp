@@ -30,11 +30,17 @@ class Network {
   bool topology_known() const { return bool(topology_); }
   /// With room for `ranks` where its word leaves that open, as `crossbar` does.
   std::shared_ptr<const Topology> topology(int ranks) const;
-  /// The same with its ranks seated; a file has seats for `most_ranks`, those of the largest job.
+  /// The same with its ranks seated; a file has seats for `most_ranks`, those of the largest job. Where ranks
+  /// fill node after node, as those did that were measured, it has the measured links.
   Fabric fabric(int ranks, int most_ranks) const;
   /// The same ranks beside other jobs: low, typical, high. Nothing where no system says how these slow it.
   /// What is not slowed at all shares its topology with `fabric`.
   std::vector<Fabric> slowed(const Fabric& fabric) const;
+
+  /// The system's, if the network is one's.
+  const Machine* machine() const { return machine_.get(); }
+  /// Whether what was measured of the system's links is to be used: asked for, or there and not refused.
+  bool uses_measured_links() const { return measured_links_; }
 
   /// With which a GPU reads its memory, where the network is a system's.
   std::optional<Bandwidth> memory_bandwidth() const;
@@ -47,13 +53,19 @@ class Network {
  private:
   void read_system(const SystemSpec& spec);
   void read_word(const NetworkWords& words);
+  void read_links(const Options& options);
 
   NetworkWords words_;
-  std::optional<Machine> machine_;
+  std::shared_ptr<const Machine> machine_;
+  bool measured_links_ = false;
   WireSpec wires_;
   std::optional<Watts> watts_;
   std::shared_ptr<const Topology> topology_;  // none: as many hosts as there are ranks
-  std::vector<std::shared_ptr<const Topology>> slowed_;
+  struct Slowed {
+    std::shared_ptr<const Topology> topology;
+    std::shared_ptr<const Machine> machine;
+  };
+  std::vector<Slowed> slowed_;
   std::optional<SourceText> seats_;
   std::vector<InputFile> inputs_;
 };

@@ -116,17 +116,22 @@ Table level_lines(const SystemSpec& spec, const Machine& machine) {
 Table measured_lines(const SystemSpec& spec) {
   Table table{.columns = {{"level", "level", Holds::text, 9},
                           {"operation", "operation", Holds::text, 9},
+                          {"gpus", "GPUs", Holds::count, 8},
+                          {"nodes", "nodes", Holds::count, 7},
                           {"from", "from", Holds::message, 8},
                           {"below", "below", Holds::message, 8},
                           {"latency", "latency", Holds::seconds, 8},
                           {"bandwidth", "bandwidth", Holds::bandwidth, 8}}};
   for (const LevelSpec& level : spec.levels)
-    for (const MeasuredLinkSpec& link : level.measured)
+    for (const MeasuredLinkSpec& link : level.measured) {
+      const auto count = [&](int n) { return link.group.gpus ? Value{double(n)} : Value{}; };
       table.rows.push_back(
           {.values = {level.name, std::string(link_operation_names[std::size_t(link.operation)]),
-                      link.from.base(), std::isfinite(link.below.base()) ? Value{link.below.base()} : Value{},
+                      count(link.group.gpus), count(link.group.nodes), link.from.base(),
+                      std::isfinite(link.below.base()) ? Value{link.below.base()} : Value{},
                       link.latency.base(), link.bandwidth.base()}});
-  return table;
+    }
+  return without_empty_columns(table);
 }
 
 Json draw_json(const Draw& draw) {
@@ -148,6 +153,8 @@ Json device_json(const DeviceSpec& device) {
 Json measured_json(const MeasuredLinkSpec& link) {
   Json out{{"operation", link_operation_names[std::size_t(link.operation)]},
            {"from_bytes", link.from.base()}};
+  if (link.group.gpus) out["gpus"] = link.group.gpus;
+  if (link.group.gpus && link.group.nodes > 1) out["nodes"] = link.group.nodes;
   if (std::isfinite(link.below.base())) out["below_bytes"] = link.below.base();
   out["latency_s"] = link.latency.base();
   out["bandwidth_bytes_per_s"] = link.bandwidth.base();

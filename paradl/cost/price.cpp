@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "paradl/cost/modelled_times.hpp"
-#include "paradl/mesh/measured_cost.hpp"
+#include "paradl/network/measured_cost.hpp"
 #include "paradl/mesh/routed.hpp"
 #include "paradl/network/algorithm/nccl.hpp"
 
@@ -156,10 +156,10 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
 MessageCost Pricer::cost_of(Collective operation, const Path& path) {
   const Linear specified = cost(operation, path);
   if (!links_are_measured_) return {specified};
-  std::array<double, 17> key{double(operation)};
+  std::array<double, 19> key{double(operation), path.in_node, path.sisters};
   for (std::size_t k = 0; k < std::size_t(path.hops); ++k) {
-    key[1 + 2 * k] = path.hop[k].size;
-    key[2 + 2 * k] = path.hop[k].phi;
+    key[3 + 2 * k] = path.hop[k].size;
+    key[4 + 2 * k] = path.hop[k].phi;
   }
   const auto known = measured_.find(key);
   if (known != measured_.end()) return {specified, &known->second};

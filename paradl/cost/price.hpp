@@ -200,7 +200,7 @@ class Pricer {
   // What takes long to find out is kept: routes on a topology, and what algorithms take.
   std::map<std::array<int, 4 * most_axes + 3>, Path> routed_;
   std::map<std::array<int, most_axes + 1>, AskedSum> asked_;
-  std::map<std::array<double, 17>, Curve> measured_;  // by operation, and size and phi of each hop
+  std::map<std::array<double, 19>, Curve> measured_;  // by operation, and how the group is spread
   bool links_are_measured_;
   struct CutLayer {
     int shape_class;

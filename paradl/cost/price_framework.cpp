@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "paradl/cost/price.hpp"
-#include "paradl/mesh/measured_cost.hpp"
+#include "paradl/network/measured_cost.hpp"
 
 namespace paradl {
 namespace {

@@ -138,10 +138,10 @@ Pricer::StageEnd Pricer::stage_end(const Layout& layout, const StageKind& kind, 
 }
 
 Path Pricer::tied_path() const {
-  Path pair;
-  pair.hop[0] = stage_path_.outermost();
-  pair.hop[0].size = 2;
-  pair.hops = 1;
+  Path pair = stage_path_;
+  const std::string_view last = stage_path_.outermost().level;
+  for (Hop& hop : pair.hop) hop.size = hop.level == last ? 2 : 1;
+  pair.in_node = pair.hop[0].size;
   return pair;
 }
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "paradl/mesh/measured_cost.hpp"
+#include "paradl/network/measured_cost.hpp"
 
 namespace paradl {
 namespace {

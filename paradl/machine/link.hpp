@@ -10,10 +10,11 @@ struct Link {
   SecondsPerByte beta;
 };
 
-/// Alpha and beta of one message of an operation's ring, for buffers from `from` bytes up to, but not
-/// including, `below`.
+/// Alpha and beta of one message of an operation's ring on a group, for buffers from `from` bytes up to, but
+/// not including, `below`.
 struct MeasuredLink {
   LinkOperation operation = LinkOperation::point_to_point;
+  MeasuredGroup group;
   Bytes from, below;
   Link link;
 };

@@ -34,6 +34,7 @@ Machine build_machine(const SystemSpec& spec) {
                               .measured = {}});
     for (const MeasuredLinkSpec& m : level.measured)
       machine.levels.back().measured.push_back({.operation = m.operation,
+                                                .group = m.group,
                                                 .from = m.from,
                                                 .below = m.below,
                                                 .link = {m.latency, 1.0 / m.bandwidth}});

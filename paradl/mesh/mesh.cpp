@@ -79,6 +79,8 @@ Path climb(const Lines& lines, double gpus, const Machine& machine, FlowsOut flo
     below = members;
     if (gpus <= level.gpus) break;
   }
+  path.in_node = path.hop[0].size;
+  path.sisters = std::min(gpus, machine.gpus_per_node()) / path.in_node;
   return path;
 }
 

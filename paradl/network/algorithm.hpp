@@ -53,6 +53,7 @@ struct Ways {
   /// a cable share it.
   double both_ways = 1;
   double ports = 1;  // wires by which a rank can send at once: 2d of them on a torus of d dimensions
+  std::optional<Link> around = {};  // what paces a ring through all ranks, where that was measured as a whole
 };
 
 /// One algorithm. All functions are pure, and are asked only where refusal() is "".

@@ -21,14 +21,17 @@ struct Hop {
   Link link;
   double phi = 1;
   std::string_view level;
-  int narrow = 0;  // the level whose ports they share, where flows were counted
-  int wire = -1;   // the wire that they share, where flows were routed
+  int narrow = 0;         // the level whose ports they share, where flows were counted
+  int wire = -1;          // the wire that they share, where flows were routed
+  bool measured = false;  // the link is one that was measured, not the specified one
 };
 
 /// How a group of PEs is spread over the machine, innermost level first.
 struct Path {
   std::array<Hop, 8> hop;
   int hops = 0;
+  double in_node = 1;  // of the group's PEs
+  double sisters = 1;  // groups like this one in a node, itself among them
   double size() const;
   /// The slowest link that the group uses, phi included.
   const Hop& outermost() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "paradl/network/measured_cost.hpp"
 #include "paradl/network/reach.hpp"
 #include "paradl/network/topology/optical.hpp"
 
@@ -39,6 +40,28 @@ double phi_of_directions(const Schedule& schedule, const Fabric& fabric) {
     }
   }
   return slowest > SecondsPerByte{} ? busiest / slowest : 1;
+}
+
+/// What links are measured by.
+std::optional<Collective> measured_as(Operation operation) {
+  switch (operation) {
+    case Operation::allreduce:
+      return Collective::allreduce;
+    case Operation::reduce_scatter:
+      return Collective::reduce_scatter;
+    case Operation::allgather:
+      return Collective::allgather;
+    case Operation::all_to_all:
+      return Collective::all_to_all;
+    case Operation::halo:
+    case Operation::point_to_point:
+      return Collective::point_to_point;
+    case Operation::broadcast:
+    case Operation::reduce:
+    case Operation::scatter:
+      break;
+  }
+  return {};
 }
 
 }  // namespace
@@ -86,6 +109,40 @@ Ways ways_of(const Fabric& fabric) {
   return ways;
 }
 
+std::optional<Ways> measured_ways(const Fabric& fabric, const Job& job) {
+  const auto operation = measured_as(job.operation);
+  if (!fabric.measured || !operation || job.ranks < 2) return {};
+  const Machine& machine = *fabric.measured;
+  const int g = std::min(job.per_node, job.ranks), nodes = (job.ranks + g - 1) / g;
+  const std::size_t last = std::size_t(&machine.spanned_by(job.ranks) - machine.levels.data());
+  Ways ways = ways_of(fabric);
+  bool any = false;
+  // The link of one level on a group of `inside` ranks a node on so many nodes, of which `sisters` are alike.
+  const auto look = [&](std::size_t level, double inside, double outside, double sisters, Bytes m) {
+    Path path{.hop = {}, .hops = int(level) + 1, .in_node = inside, .sisters = sisters};
+    for (std::size_t k = 0; k <= level; ++k) path.hop[k].link = machine.levels[k].link;
+    path.hop[level].size = outside;
+    if (level > 0) path.hop[0].size = inside;
+    return measured_path(*operation, path, machine, m);
+  };
+  const auto take = [&](Link& link, const Hop& found) {
+    if (!found.measured) return;
+    link = found.link;
+    any = true;
+  };
+  if (g > 1) take(ways.inner.link, look(0, g, g, 1, job.bytes).hop[0]);
+  if (nodes > 1) {
+    ways.next.reset();  // of the specified wires
+    take(ways.outer.link, look(last, 1, nodes, g, job.bytes / g).hop[last]);
+    const Path whole = look(last, g, nodes, 1, job.bytes);
+    if (const Hop& hop = whole.hop[last]; hop.measured && whole.hop[0].size == 1 && hop.size == job.ranks) {
+      ways.around = Link{hop.link.alpha, hop.phi * hop.link.beta};
+      any = true;
+    }
+  }
+  return any ? std::optional(ways) : std::nullopt;
+}
+
 Timing timing_of(const Schedule& schedule, const Fabric& fabric, NetworkFidelity fidelity) {
   Timing timing = fidelity == NetworkFidelity::flows
                       ? simulate_flows(schedule, *fabric.topology, fabric.seats)
@@ -109,7 +166,12 @@ bool is_small(const Algorithm& algorithm, const Job& job, NetworkFidelity fideli
 CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric& fabric,
                        NetworkFidelity fidelity) {
   CollectiveTime out;
-  const Seconds closed_form = algorithm.closed_form(job, ways_of(fabric))(job.bytes);
+  Seconds closed_form = algorithm.closed_form(job, ways_of(fabric))(job.bytes);
+  // A library's own tables know the machine by its specifications.
+  if (const auto measured = algorithm.tabulated ? std::nullopt : measured_ways(fabric, job)) {
+    out.specified = closed_form;
+    closed_form = algorithm.closed_form(job, *measured)(job.bytes);
+  }
   out.closed_form = closed_form;
   if (fidelity == NetworkFidelity::closed_form && !is_small(algorithm, job, fidelity)) {
     out.timing = {.time = closed_form};  // without the schedule there is neither a count of steps nor a phi

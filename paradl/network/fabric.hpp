@@ -19,6 +19,7 @@ struct Fabric {
   std::shared_ptr<const Topology> topology;
   std::vector<int> seats;  // host of each rank
   int per_node = 1;
+  std::shared_ptr<const Machine> measured = {};  // whose links were measured: closed forms are to use them
 
   int ranks() const { return int(seats.size()); }
 };
@@ -30,12 +31,15 @@ int hosts_of_a_switch(const Topology& topology);
 /// What a closed form may know of a fabric: the longest latency and the slowest wire inside a node and
 /// between nodes, and how many flows share a wire when every rank sends to its counterpart in the next node.
 Ways ways_of(const Fabric& fabric);
+/// The same with what was measured for a collective of that size; nothing if that is nothing.
+std::optional<Ways> measured_ways(const Fabric& fabric, const Job& job);
 
 /// What a collective takes.
 struct CollectiveTime {
   Timing timing;  // phi, wire and step are those of the link loads, also beside a closed form
   std::optional<Seconds> closed_form = {};  // not of a schedule from a file
   std::optional<Seconds> link_load = {};    // beside a closed form, where the schedule is small enough
+  std::optional<Seconds> specified = {};  // the closed form by specifications, where it is by measured links
   int steps = 0;
   std::optional<double> joules;  // of the cables in use, where it is known what they draw
 };

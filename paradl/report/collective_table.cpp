@@ -98,7 +98,8 @@ Json result(const CollectiveResult& r) {
            {"topology", r.topology},
            {"gpus", r.gpus},
            {"bytes", std::llround(r.bytes.base())},
-           {"fidelity", fidelity_name(r.fidelity)}};
+           {"fidelity", fidelity_name(r.fidelity)},
+           {"links", r.measured_links() ? "measured" : "specified"}};
   if (!r.refused.empty()) {
     out["refused"] = r.refused;
     return out;

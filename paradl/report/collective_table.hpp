@@ -17,6 +17,7 @@ struct CollectiveResult {
   Bytes bytes;
   NetworkFidelity fidelity = NetworkFidelity::closed_form;
   CollectiveTime cost;
+  bool measured_links() const { return cost.specified.has_value(); }  // in the place of specified ones
   Bandwidth bus_bandwidth;
   std::optional<Projection::Band> congested;  // beside other jobs; never mixed with `cost`
   std::string chosen;                         // what `auto` would take

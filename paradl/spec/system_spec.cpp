@@ -49,7 +49,39 @@ DeviceSpec read_device(Reader& system, Problems& problems) {
   return device;
 }
 
-std::vector<MeasuredLinkSpec> read_measured(Reader& level, Problems& problems) {
+/// Where a level stands among the others.
+struct Around {
+  bool innermost = true;
+  double node = 1;  // GPUs of one
+  double gpus = 1;  // of one unit of this level
+};
+
+/// `gpus: 8` within a node, `gpus: 16, nodes: 2` beyond; neither: any group.
+MeasuredGroup read_group(Reader& map, const Around& level, LinkOperation operation) {
+  if (!map.has("gpus") && !map.has("nodes")) return {};
+  const auto whole = [&](const char* key, double least, double most) {
+    const double n = map.number(key, least, std::max(least, most));
+    if (n != std::floor(n)) map.wrong(key, fmt::format("`{}` must be a whole number", key), "");
+    return int(n);
+  };
+  MeasuredGroup group{.gpus = whole("gpus", 2, level.gpus)};
+  if (operation == LinkOperation::point_to_point && group.gpus != 2)
+    map.wrong("gpus", "point-to-point is between two GPUs", "write 2, or leave it out");
+  if (level.innermost) {
+    // Nodes of one GPU each are units of the innermost level, too.
+    if (map.has("nodes") && map.number("nodes", 1, group.gpus) != group.gpus)
+      map.wrong("nodes", "groups of the innermost level are within one node", "leave `nodes` out");
+    return group;
+  }
+  group.nodes = whole("nodes", 2, level.gpus / level.node);
+  if (group.gpus % group.nodes != 0)
+    map.wrong("gpus", fmt::format("{} GPUs are not shared evenly by {} nodes", group.gpus, group.nodes), "");
+  else if (group.per_node() > level.node)
+    map.wrong("gpus", fmt::format("{} GPUs on each node, which has {}", group.per_node(), level.node), "");
+  return group;
+}
+
+std::vector<MeasuredLinkSpec> read_measured(Reader& level, const Around& around, Problems& problems) {
   if (!level.has("measured")) return {};
   const YAML::Node list = level.node("measured");
   if (!list.IsSequence()) {
@@ -70,11 +102,14 @@ std::vector<MeasuredLinkSpec> read_measured(Reader& level, Problems& problems) {
     else if (!word.empty())
       map.wrong("operation", fmt::format("no operation is called `{}`", word),
                 fmt::format("write {}", fmt::join(link_operation_names, ", ")));
+    link.group = read_group(map, around, operation.value_or(LinkOperation::allreduce));
     if (link.below <= link.from) map.wrong("below", "`below` must be more than `from`", "");
     for (const MeasuredLinkSpec& other : all)
-      if (operation && other.operation == link.operation && link.from < other.below &&
-          other.from < link.below)
-        map.wrong("from", fmt::format("two ranges of {} overlap", word),
+      if (operation && other.operation == link.operation && other.group == link.group &&
+          link.from < other.below && other.from < link.below)
+        map.wrong("from",
+                  link.group.gpus ? fmt::format("two ranges of {} on {} GPUs overlap", word, link.group.gpus)
+                                  : fmt::format("two ranges of {} overlap", word),
                   "end one with `below` where the next begins");
     map.finish();
     all.push_back(link);
@@ -94,16 +129,17 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
   double gpus = 1;
   for (const YAML::Node& item : list) {
     Reader map(item, problems, "a level");
+    const double size = map.number("size", 1, most_gpus);
+    const Around around{levels.empty(), levels.empty() ? size : levels.front().size, gpus * size};
     LevelSpec level{.name = map.text("name"),
-                    .size = int(map.number("size", 1, most_gpus)),
+                    .size = int(size),
                     .latency = map.quantity_or_zero<Seconds>("latency"),
                     .bandwidth = map.quantity<Bandwidth>("bandwidth"),
                     .ports = {},
                     .oversubscription = map.number("oversubscription", 1, 1e6, 1.0),
                     .watts = {},
-                    .measured = read_measured(map, problems)};
-    if (double size = map.number("size", 1, most_gpus); size != std::floor(size))
-      map.wrong("size", "`size` must be a whole number", "");
+                    .measured = read_measured(map, around, problems)};
+    if (size != std::floor(size)) map.wrong("size", "`size` must be a whole number", "");
     if (map.has("watts")) {
       Reader watts(map.node("watts"), problems, "`watts`");
       const double idle = watts.number("idle", 0, 1e6);

@@ -25,6 +25,18 @@ TEST_CASE("the innermost axis sits on the closest GPUs") {
   CHECK(data.hop[1].size == 16);
 }
 
+TEST_CASE("a path knows how many of its group sit in a node, and how many such groups do") {
+  const Machine machine = two_level_machine();
+  const Path data = group_path(mesh_of("data+filter", "32x2"), axis_bit(0), machine);
+  CHECK(data.in_node == 2);
+  CHECK(data.sisters == 2);
+  const Path all = group_path(mesh_of("data", "64"), axis_bit(0), machine);
+  CHECK(all.in_node == 4);
+  CHECK(all.sisters == 1);
+  CHECK(flat_path(mesh_of("data", "64"), axis_bit(0), machine).in_node == 4);
+  CHECK(group_path(mesh_of("data", "2"), axis_bit(0), machine).sisters == 1);
+}
+
 TEST_CASE("four groups that leave a node through two ports share each: phi = 2") {
   const Machine machine = two_level_machine();
   CHECK(group_path(mesh_of("data+filter", "16x4"), axis_bit(0), machine).hop[1].phi == 2);

@@ -24,12 +24,16 @@ const std::string small =
     "  - {name: node, size: 4, latency: 9 us, bandwidth: 50 GB/s}\n"
     "  - {name: machine, size: 8, latency: 40 us, bandwidth: 100 Gb/s, ports: 2}\n";
 
-/// `small` with one piece of text in place of another.
-std::string with(const std::string& old_text, const std::string& new_text) {
-  std::string text = small;
+/// A text with one piece of it in place of another.
+std::string replaced(std::string text, const std::string& old_text, const std::string& new_text) {
   const std::size_t at = text.find(old_text);
   REQUIRE(at != text.npos);
   return text.replace(at, old_text.size(), new_text);
+}
+
+/// `small` with one piece of text in place of another.
+std::string with(const std::string& old_text, const std::string& new_text) {
+  return replaced(small, old_text, new_text);
 }
 
 TEST_CASE("a system is read as it is written") {
@@ -70,6 +74,15 @@ std::string measured(const std::string& entries) {
   return with(
       "  - {name: node, size: 4, latency: 9 us, bandwidth: 50 GB/s}\n",
       "  - name: node\n    size: 4\n    latency: 9 us\n    bandwidth: 50 GB/s\n    measured:\n" + entries);
+}
+
+/// Its last level, and that with one measured allreduce on a group.
+const std::string outer_level =
+    "  - {name: machine, size: 8, latency: 40 us, bandwidth: 100 Gb/s, ports: 2}\n";
+std::string outer_with(const std::string& group) {
+  return "  - name: machine\n    size: 8\n    latency: 40 us\n    bandwidth: 100 Gb/s\n    ports: 2\n"
+         "    measured: [{operation: allreduce, " +
+         group + ", from: 0 B, latency: 1 us, bandwidth: 3 GB/s}]\n";
 }
 
 TEST_CASE("measured links are read range by range") {
@@ -137,6 +150,49 @@ TEST_CASE("what devices draw, and what a GPU costs") {
   CHECK(says(complaint_about_system(with("peak: {fp32", "watts: {idle: 400, peak: 300}\n  peak: {fp32")),
              "`peak` is less than `idle`"));
   CHECK(mistakes(complaint_about_system(with("peak: {fp32", "watts: {idle: 40}\n  peak: {fp32"))) == 1);
+}
+
+TEST_CASE("measured links may name their group: GPUs of a node, GPUs and nodes beyond it") {
+  const SystemSpec spec = system_of(replaced(
+      measured("      - {operation: allreduce, gpus: 4, from: 0 B, latency: 1 us, bandwidth: 3 GB/s}\n"
+               "      - {operation: allreduce, gpus: 2, from: 0 B, latency: 2 us, bandwidth: 3 GB/s}\n"
+               "      - {operation: allreduce, from: 0 B, latency: 3 us, bandwidth: 3 GB/s}\n"),
+      outer_level, outer_with("gpus: 16, nodes: 4")));
+  REQUIRE(spec.levels[0].measured.size() == 3);
+  CHECK(spec.levels[0].measured[0].group == MeasuredGroup{4, 1});
+  CHECK(spec.levels[0].measured[2].group == MeasuredGroup{});
+  REQUIRE(spec.levels[1].measured.size() == 1);
+  CHECK(spec.levels[1].measured[0].group == MeasuredGroup{16, 4});
+  CHECK(build_machine(spec).levels[1].measured[0].group.per_node() == 4);
+}
+
+TEST_CASE("mistakes in the group of a measured link are told where they stand") {
+  const auto inner = [&](const std::string& group, const std::string& operation = "allreduce") {
+    return complaint_about_system(measured("      - {operation: " + operation + ", " + group +
+                                           ", from: 0 B, latency: 1 us, bandwidth: 3 GB/s}\n"));
+  };
+  CHECK(inner("gpus: 4").empty());
+  CHECK(inner("gpus: 4, nodes: 4").empty());  // nodes of one GPU
+  CHECK(says(inner("gpus: 0"), "error: `gpus` must be from 2 to 4\n"));
+  CHECK(says(inner("gpus: 8"), "error: `gpus` must be from 2 to 4\n"));
+  CHECK(says(inner("gpus: 2.5"), "error: `gpus` must be a whole number\n"));
+  CHECK(says(inner("nodes: 2"), "a measured link has no `gpus`"));
+  CHECK(says(inner("gpus: 4, nodes: 2"), "error: groups of the innermost level are within one node\n"));
+  CHECK(says(inner("gpus: 4", "point-to-point"), "error: point-to-point is between two GPUs\n"));
+
+  const auto outer = [&](const std::string& group) {
+    return complaint_about_system(with(outer_level, outer_with(group)));
+  };
+  CHECK(outer("gpus: 16, nodes: 4").empty());
+  CHECK(says(outer("gpus: 16"), "a measured link has no `nodes`"));
+  CHECK(says(outer("gpus: 4, nodes: 1"), "error: `nodes` must be from 2 to "));
+  CHECK(says(outer("gpus: 16, nodes: 3"), "error: 16 GPUs are not shared evenly by 3 nodes\n"));
+  CHECK(says(outer("gpus: 16, nodes: 2"), "error: 8 GPUs on each node, which has 4\n"));
+
+  const std::string twice =
+      "      - {operation: allreduce, gpus: 4, from: 0 B, latency: 1 us, bandwidth: 3 GB/s}\n";
+  CHECK(says(complaint_about_system(measured(twice + twice)),
+             "error: two ranges of allreduce on 4 GPUs overlap\n"));
 }
 
 TEST_CASE("host and storage may be left out") {

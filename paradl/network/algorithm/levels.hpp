@@ -39,12 +39,15 @@ inline Link across_alone(const Ways& ways, int distance) {
 
 /// What paces a ring of consecutive ranks: its slowest start-up and its slowest wire.
 inline Link slowest(const Ways& ways) {
+  if (ways.around) return *ways.around;
   if (ways.outer.size <= 1) return inside(ways);
   const Link in = inside(ways), out = ways.inner.size <= 1 ? crowded(ways) : lone(ways);
   return {ways.next.value_or(std::max(in.alpha, out.alpha)), std::max(in.beta, out.beta)};
 }
 
 /// The slowest way of a pattern in which every rank sends to every other.
-inline Link farthest(const Ways& ways) { return ways.outer.size > 1 ? crowded(ways) : inside(ways); }
+inline Link farthest(const Ways& ways) {
+  return ways.around ? *ways.around : ways.outer.size > 1 ? crowded(ways) : inside(ways);
+}
 
 }  // namespace paradl

@@ -1,0 +1,197 @@
+// Exchanges on links that were measured, by hand: which range serves a buffer, and what stands in for what.
+#include "paradl/network/measured_cost.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/approx.hpp"
+#include "tests/support/pencil.hpp"
+
+namespace paradl::test {
+namespace {
+
+// In us, bytes and us per byte: a specified link takes 10 us and nothing for a byte.
+constexpr double us = 1e-6;
+const double no_end = std::numeric_limits<double>::infinity();
+
+MeasuredLink measured(LinkOperation operation, double from, double below, double alpha, double beta) {
+  return {operation, {}, Bytes{from}, Bytes{below}, {Seconds{alpha * us}, SecondsPerByte{beta * us}}};
+}
+
+/// One range for all sizes, as measured on a group.
+MeasuredLink on(MeasuredGroup group, LinkOperation operation, double alpha, double beta = 0) {
+  MeasuredLink link = measured(operation, 0, no_end, alpha, beta);
+  link.group = group;
+  return link;
+}
+
+Machine machine_with(std::vector<std::vector<MeasuredLink>> levels) {
+  Machine machine{.name = "test"};
+  double gpus = 1;
+  for (const auto& links : levels) {
+    machine.levels.push_back({.name = "level",
+                              .gpus = 4 * gpus,
+                              .inside = gpus,
+                              .link = {Seconds{10 * us}, SecondsPerByte{0}},
+                              .ports = gpus,
+                              .measured = links});
+    gpus *= 4;
+  }
+  return machine;
+}
+
+Path path_of(const Machine& machine, std::vector<double> sizes) {
+  Path path;
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    path.hop[k] = {.size = sizes[k], .link = machine.levels[k].link};
+  path.hops = int(sizes.size());
+  path.in_node = sizes.front();
+  return path;
+}
+
+double time_us(Collective operation, const Machine& machine, const std::vector<double>& sizes, double bytes) {
+  return measured_cost(operation, path_of(machine, sizes), machine)(Bytes{bytes}).base() / us;
+}
+
+using enum LinkOperation;
+
+TEST_CASE(
+    "each range has its own alpha and beta; the last has no end, the first also serves what is smaller") {
+  const Machine m =
+      machine_with({{measured(allreduce, 8, 1000, 1, 0), measured(allreduce, 1000, no_end, 2, 0.01)}});
+  // Four PEs: 2 (p-1) = 6 messages of m/4 bytes.
+  CHECK(time_us(Collective::allreduce, m, {4}, 500) == approx(6 * 1));
+  CHECK(time_us(Collective::allreduce, m, {4}, 4) == approx(6 * 1));
+  CHECK(time_us(Collective::allreduce, m, {4}, 1000) == approx(6 * (2 + 250 * 0.01)));
+  CHECK(time_us(Collective::allreduce, m, {4}, 1e6) == approx(6 * (2 + 250e3 * 0.01)));
+}
+
+TEST_CASE("the two halves of an allreduce and the whole stand in for each other, as all are rings") {
+  const Machine m = machine_with({{measured(reduce_scatter, 8, no_end, 3, 0)}});
+  CHECK(time_us(Collective::allgather, m, {4}, 100) == approx(3 * 3));
+  CHECK(time_us(Collective::allreduce, m, {4}, 100) == approx(6 * 3));
+  // A ring says nothing about single messages: those keep the specified 10 us.
+  CHECK(time_us(Collective::point_to_point, m, {4}, 100) == approx(10));
+}
+
+TEST_CASE("what was measured itself goes before what may stand in") {
+  const Machine m =
+      machine_with({{measured(allreduce, 8, no_end, 3, 0), measured(allgather, 8, no_end, 5, 0)}});
+  CHECK(time_us(Collective::allgather, m, {4}, 100) == approx(3 * 5));
+  CHECK(time_us(Collective::allreduce, m, {4}, 100) == approx(6 * 3));
+}
+
+TEST_CASE("a level further out sees the part that is left of a buffer, and takes its range by that") {
+  const Machine m =
+      machine_with({{measured(allreduce, 8, no_end, 1, 0)},
+                    {measured(allreduce, 8, 1000, 2, 0), measured(allreduce, 1000, no_end, 7, 0)}});
+  // 2000 bytes: 500 of them reach the outer level of four groups of four.
+  CHECK(time_us(Collective::allreduce, m, {4, 4}, 2000) == approx(6 * 1 + 6 * 2));
+  CHECK(time_us(Collective::allreduce, m, {4, 4}, 4000) == approx(6 * 1 + 6 * 7));
+}
+
+TEST_CASE("a level that was not measured keeps its specified link") {
+  const Machine m = machine_with({{}, {measured(allreduce, 8, no_end, 2, 0)}});
+  CHECK(time_us(Collective::allreduce, m, {4, 4}, 4000) == approx(6 * 10 + 6 * 2));
+  CHECK(has_measured_links(m));
+  CHECK_FALSE(has_measured_links(machine_with({{}, {}})));
+}
+
+TEST_CASE("one PE exchanges nothing, whatever was measured") {
+  const Machine m = machine_with({{measured(allreduce, 8, no_end, 3, 1)}});
+  CHECK(time_us(Collective::allreduce, m, {1}, 1e6) == approx(0));
+}
+
+TEST_CASE("a group of the measured size has its own numbers, others those that name none") {
+  const Machine m =
+      machine_with({{on({4}, allreduce, 1), on({2}, allreduce, 5), measured(allreduce, 0, no_end, 7, 0)}});
+  CHECK(time_us(Collective::allreduce, m, {4}, 100) == approx(6 * 1));
+  CHECK(time_us(Collective::allreduce, m, {2}, 100) == approx(2 * 5));
+  CHECK(time_us(Collective::allreduce, m, {3}, 100) == approx(4 * 7));
+}
+
+TEST_CASE("between two measured groups alpha and beta follow the power law through both") {
+  // Four GPUs are half way from two to eight: sqrt(1 * 4) = 2, sqrt(0.04 * 0.01) = 0.02.
+  const Machine m = machine_with({{on({2}, allgather, 1, 0.04), on({8}, allgather, 4, 0.01)}});
+  CHECK(time_us(Collective::allgather, m, {4}, 400) == approx(3 * (2 + 100 * 0.02)));
+  // What is zero on one side is on no power law: half of it.
+  const Machine flat = machine_with({{on({2}, allgather, 0), on({8}, allgather, 4)}});
+  CHECK(time_us(Collective::allgather, flat, {4}, 400) == approx(3 * 2));
+}
+
+TEST_CASE("beyond the measured groups start-ups grow with the logarithm of the group, bytes as in a ring") {
+  const Machine small = machine_with({{on({2}, allreduce, 3, 0.01)}});
+  // Two messages of 3 us on two GPUs; four are twice as many doublings.
+  CHECK(time_us(Collective::allreduce, small, {4}, 400) == approx(2 * (2 * 3) + 6 * 100 * 0.01));
+  const Machine large = machine_with({{on({8}, allgather, 3, 0.01)}});
+  // Seven messages of 3 us on eight GPUs; a third of the doublings.
+  CHECK(time_us(Collective::allgather, large, {2}, 400) == approx(7 * 3 / 3.0 + 200 * 0.01));
+}
+
+TEST_CASE("who stands in within a node is no faster than the specified links") {
+  Machine m = machine_with({{on({4}, allreduce, 1, 0.01)}});
+  m.levels[0].link.beta = SecondsPerByte{0.02 * us};
+  CHECK(time_us(Collective::allreduce, m, {4}, 400) == approx(6 * (1 + 100 * 0.01)));  // as measured
+  CHECK(time_us(Collective::allgather, m, {4}, 400) == approx(3 * (1 + 100 * 0.02)));
+}
+
+TEST_CASE("ranges of two groups meet: each size takes both as they are there") {
+  Machine m = machine_with({{on({2}, allgather, 1), on({8}, allgather, 4)}});
+  MeasuredLink above = on({8}, allgather, 16);
+  above.from = Bytes{1000};
+  m.levels[0].measured[1].below = Bytes{1000};
+  m.levels[0].measured.push_back(above);
+  CHECK(time_us(Collective::allgather, m, {4}, 999) == approx(3 * 2));   // sqrt(1 * 4)
+  CHECK(time_us(Collective::allgather, m, {4}, 1000) == approx(3 * 4));  // sqrt(1 * 16)
+}
+
+TEST_CASE("what was measured as a whole is one ring through all its GPUs") {
+  // Eight GPUs on two nodes: 2 (8-1) messages of m/8, whatever the levels would say by themselves.
+  const Machine m =
+      machine_with({{on({4}, allreduce, 100)}, {on({8, 2}, allreduce, 2, 0.01), on({2, 2}, allreduce, 50)}});
+  CHECK(time_us(Collective::allreduce, m, {4, 2}, 800) == approx(14 * (2 + 100 * 0.01)));
+  // Its halves are rings of the same links.
+  CHECK(time_us(Collective::allgather, m, {4, 2}, 800) == approx(7 * (2 + 100 * 0.01)));
+  // One GPU on each of two nodes was measured, too.
+  CHECK(time_us(Collective::allreduce, m, {1, 2}, 800) == approx(2 * 50));
+  // Two GPUs a node were not: a ring in each node (half the doublings of four GPUs), and between the nodes.
+  CHECK(time_us(Collective::allreduce, m, {2, 2}, 800) == approx(6 * 100 / 2 + 2 * 50));
+  // A single message knows no group, and none was measured.
+  CHECK(time_us(Collective::point_to_point, m, {4, 2}, 800) == approx(10));
+}
+
+TEST_CASE("one GPU a node measures the ring between nodes, on what the nodes have left of the buffer") {
+  const Machine m = machine_with({{}, {on({4, 4}, allreduce, 2, 0.01)}});
+  // 2 (4-1) specified messages of 10 us inside; outside 2 (4-1) of 1600/4/4 bytes.
+  CHECK(time_us(Collective::allreduce, m, {4, 4}, 1600) == approx(6 * 10 + 6 * (2 + 100 * 0.01)));
+}
+
+TEST_CASE(
+    "among more nodes than were measured start-ups of an allreduce grow as a tree's, others as a ring's") {
+  const Machine m = machine_with({{}, {on({8, 2}, allreduce, 3, 0.01)}});
+  // 14 messages of 3 us on 8 GPUs; 16 GPUs are one more doubling after three.
+  CHECK(time_us(Collective::allreduce, m, {4, 4}, 0) == approx(14 * 3 * 4.0 / 3));
+  CHECK(time_us(Collective::allreduce, m, {4, 4}, 1600) == approx(14 * 3 * 4.0 / 3 + 30 * 100 * 0.01));
+  const Machine gather = machine_with({{}, {on({8, 2}, allgather, 3, 0.01)}});
+  CHECK(time_us(Collective::allgather, gather, {4, 4}, 1600) == approx(15 * (3 + 100 * 0.01)));
+}
+
+TEST_CASE("sister groups share the ports of a node") {
+  // Four GPUs a node and two ports. Of a group with two GPUs there, alone it would have both ports.
+  Machine m = machine_with({{}, {on({4, 2}, allreduce, 0, 0.01)}});
+  m.levels[1].ports = 2;
+  Path path = path_of(m, {2, 2});
+  const auto time = [&] { return measured_cost(Collective::allreduce, path, m)(Bytes{400}).base() / us; };
+  CHECK(time() == approx(6 * 100 * 0.01));
+  path.sisters = 2;  // four flows on two ports
+  CHECK(time() == approx(6 * 100 * 0.02));
+}
+
+TEST_CASE("a path with measured links says where it has them") {
+  const Machine m = machine_with({{on({4}, allreduce, 1)}, {}});
+  const Path path = measured_path(Collective::allreduce, path_of(m, {4, 4}), m, Bytes{100});
+  CHECK(path.hop[0].measured);
+  CHECK_FALSE(path.hop[1].measured);
+}
+
+}  // namespace
+}  // namespace paradl::test
