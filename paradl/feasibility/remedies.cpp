@@ -8,7 +8,7 @@
 #include "paradl/core/format.hpp"
 #include "paradl/cost/sweep.hpp"
 #include "paradl/feasibility/evidence.hpp"
-#include "paradl/mesh/measured_cost.hpp"
+#include "paradl/network/measured_cost.hpp"
 #include "paradl/strategy/recomputed.hpp"
 
 namespace paradl {
