@@ -10,6 +10,7 @@
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/feasibility/fitting.hpp"
 #include "paradl/report/explanation.hpp"
+#include "paradl/report/out_of_core_plan.hpp"
 #include "paradl/report/projection_table.hpp"
 
 namespace paradl {
@@ -67,6 +68,8 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
   }
   if (const std::string padded = padding_text(ask.work, best.mesh); best.feasible() && !padded.empty())
     out += fmt::format("{}: {}.\n", best.strategy->text, padded);
+  if (best.feasible() && best.out_of_core && best.out_of_core->plans())
+    out += out_of_core_text(best, ask.machine) + "\n";
   if (best.congested) out += fmt::format("Beside other jobs: {}.\n", band_text(best));
   out += fmt::format(
       "Layer times: {}. Links: {}{}.\n", ask.times.source, ask.links_text(),
@@ -93,6 +96,10 @@ int run(const Session& session, Options& options, const std::string& model) {
   answer.setting = &setting;
   answer.results = ask->sweep();
   rank(answer.results);
+  // Out of core is one more row, where it is the best there is.
+  if (!ask->question.named)
+    if (auto beyond = ask->best_out_of_core())
+      answer.results.insert(answer.results.begin(), *std::move(beyond));
   if (answer.results.empty())
     throw UsageError("no strategy suits that number of GPUs", "try another -p, or leave -s out");
   const bool fits = answer.results.front().feasible();
