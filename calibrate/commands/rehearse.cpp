@@ -35,8 +35,12 @@ std::vector<Candidate> read_candidates(const Words& words, const Workload& work,
   if (!words.all && !options.has("strategy"))
     throw UsageError("which strategy?", "add -s data, or --all for every one that fits");
   std::vector<StrategyName> strategies;
-  for (const std::string& name : split_list(options.get("strategy"), ','))
+  for (const std::string& name : split_list(options.get("strategy"), ',')) {
     strategies.push_back(read_strategy(name));
+    if (strategies.back().out_of_core)
+      throw UsageError(fmt::format("-s {}: what lies on the host cannot be rehearsed", name),
+                       "leave /ooc out");
+  }
   if (strategies.empty() && options.has("strategy"))
     throw UsageError(fmt::format("-s {} names none", options.get("strategy")), "write -s data, or --all");
   if (strategies.empty()) strategies = all_strategies();

@@ -14,6 +14,7 @@
 #include "paradl/report/expense_text.hpp"
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/input_lines.hpp"
+#include "paradl/report/out_of_core_plan.hpp"
 #include "paradl/report/projection_table.hpp"
 
 namespace paradl {
@@ -90,6 +91,8 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
   if (best.input) out += input_sentence(ask.setting(), best) + "\n";
   if (answer.costs && best.cost)
     out += fmt::format("Cost: {}.\n", expense_text(expense_of(answer, best), ask.machine));
+  if (best.feasible() && best.out_of_core && best.out_of_core->plans())
+    out += out_of_core_text(best, ask.machine) + "\n";
   if (best.congested) out += fmt::format("Beside other jobs: {}.\n", band_text(best));
   out += fmt::format(
       "Layer times: {}. Links: {}{}.\n", ask.times.source, ask.links_text(),
@@ -117,6 +120,10 @@ int run(const Session& session, Options& options, const std::string& model, cons
   answer.setting = &setting;
   answer.results = ask->sweep();
   rank(answer.results);
+  // Out of core is one more row, where it is the best there is.
+  if (!ask->question.named)
+    if (auto beyond = ask->best_out_of_core())
+      answer.results.insert(answer.results.begin(), *std::move(beyond));
   if (answer.results.empty())
     throw UsageError("no strategy suits that number of GPUs", "try another -p, or leave -s out");
   const bool fits = answer.results.front().feasible();

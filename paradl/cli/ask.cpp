@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -418,6 +419,35 @@ std::vector<Projection> Ask::sweep() const {
   return results;
 }
 
+std::optional<Projection> Ask::best_out_of_core() {
+  if (fidelity == Fidelity::paper || training.gamma || !knows_host(machine)) return {};
+  beyond_core.clear();
+  for (const StrategyName& strategy : question.strategies) beyond_core.push_back(out_of_core(strategy));
+  std::optional<Projection> best;
+  double fastest = std::numeric_limits<double>::infinity();  // seconds a sample, of all that fit
+  const auto faster = [&](const Projection& p) {
+    const double time = p.iteration().base() / p.batch;
+    if (time >= fastest) return false;
+    fastest = time;
+    return true;
+  };
+  paradl::sweep(question, work, machine, [&](const StrategyName& strategy, const Mesh& mesh, double batch) {
+    const Projection p = planner->project(strategy, mesh, batch);
+    // Out of core is never faster: what is too slow in core need not be planned.
+    if (!p.cost || p.iteration().base() / p.batch >= fastest) return p;
+    if (p.feasible()) {
+      if (faster(p)) best.reset();
+    } else if (!strategy.out_of_core && out_of_core_refusal(strategy).empty()) {
+      const auto number = std::size_t(&strategy - question.strategies.data());
+      const Projection beyond = planner->project(beyond_core[number], mesh, batch);
+      if (beyond.feasible() && faster(beyond)) best = beyond;
+    }
+    return p;
+  });
+  if (best) add_band(*best);
+  return best;
+}
+
 void Ask::add_band(Projection& p) const {
   if (slowed.empty() || !p.cost) return;
   const auto iteration = [&](const Slowed& other) {
@@ -527,6 +557,9 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
     refuse("multitree: " + refusal(*ask->training.allreduce, {.ranks = 2}));
   read_layer_times(catalog, options, *ask);
   ask->question = read_question(options, *ask, needs_gpus);
+  if (ask->training.gamma && std::ranges::any_of(ask->question.strategies, &StrategyName::out_of_core))
+    throw UsageError("--gamma counts memory as the paper does, which says nothing of single layers",
+                     "leave --gamma or /ooc out");
   ask->planner = std::make_unique<Planner>(ask->setting());
   if (const auto& congestion = ask->machine.congestion)
     for (const double factor : {congestion->low, congestion->typical, congestion->high}) {

@@ -102,6 +102,7 @@ struct Ask {
   double epochs = 0;   // 0: not asked
   bool costs = false;  // what they cost was asked for: --epochs or --price
   std::unique_ptr<Planner> planner;
+  std::vector<StrategyName> beyond_core;  // the strategies of `question`, out of core
 
   /// The machine as other jobs slow it, with what is built on it.
   struct Slowed {
@@ -119,6 +120,9 @@ struct Ask {
   Setting setting() const { return {work, machine, times, training, topology.get()}; }
   Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const;
   std::vector<Projection> sweep() const;
+  /// The best of the question's strategies out of core, if it is faster than all that fit in core. Nothing
+  /// where the system file does not say enough of its hosts.
+  std::optional<Projection> best_out_of_core();
   void add_band(Projection& projection) const;
   std::string links_text() const;      // where link times come from, for footnotes
   std::string framework_text() const;  // " Framework: ddp." unless it is the ideal

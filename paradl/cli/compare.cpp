@@ -34,7 +34,7 @@ Contestant ask_one(const Session& session, const Options& options, const std::st
 bool is_result_file(const std::string& word) { return word.ends_with(".json") || word.ends_with(".html"); }
 
 bool is_strategy(const std::string& word) {
-  const std::string first = word.substr(0, word.find('+'));
+  const std::string first = word.substr(0, word.find_first_of("+/"));
   return first == "serial" || find_strategy(first);
 }
 

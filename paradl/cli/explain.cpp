@@ -16,6 +16,7 @@
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/input_lines.hpp"
 #include "paradl/report/json.hpp"
+#include "paradl/report/out_of_core_plan.hpp"
 #include "paradl/report/timeline.hpp"
 
 namespace paradl {
@@ -32,7 +33,8 @@ std::string summary_of(const StrategyName& strategy) {
   std::string out;
   for (const Strategy* axis : strategy.axes)
     out += fmt::format("{}{}", out.empty() ? "" : "; ", axis->summary);
-  return out.empty() ? "one GPU does everything" : out;
+  if (out.empty()) out = "one GPU does everything";
+  return strategy.out_of_core ? out + "; what does not fit lies on the host, or is computed again" : out;
 }
 
 /// Every limit and bottleneck, also those that are not there, and what would mend those that are.
@@ -76,6 +78,11 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
     Projection shown = ask.planner->project(*p.strategy, p.mesh, p.batch);
     shown.mesh = without_ones(p.mesh);
     const Layout& layout = ask.planner->layout(shown.mesh);
+    if (OutOfCorePricer& beyond = ask.planner->out_of_core();
+        shown.out_of_core && beyond.plan().time.possible)
+      out += fmt::format("\n {}\n{}\n{}", out_of_core_text(shown, ask.machine),
+                         shown.out_of_core->plans() ? plan_text(beyond) : "",
+                         to_text(plan_table(ask.work, beyond), style).text);
     out += "\n" + to_text(exchange_table(ask.setting(), shown, layout,
                                          ask.planner->stages(layout, shown.mesh), ask.planner->pricer()),
                           style)
@@ -104,11 +111,22 @@ void write_timeline(const std::string& file, const Ask& ask, const Projection& p
   if (!p.cost)
     throw UsageError(fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, ask.work)),
                      "leave --timeline out: the text tells what is known of it");
+  if (p.out_of_core) {
+    ask.planner->project(*p.strategy, p.mesh, p.batch);
+    if (!ask.planner->out_of_core().plan().time.possible)
+      throw UsageError(fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, ask.work)),
+                       "leave --timeline out: the text tells what is known of it");
+    const auto events = ask.planner->out_of_core().events();
+    const std::string plan = fmt::format("{} on {}: {}, mini-batch {}", ask.work.name, ask.machine.name,
+                                         p.strategy->text, p.batch);
+    return write_file(file,
+                      file.ends_with(".svg") ? timeline_svg(events, plan) : timeline_json(events, plan));
+  }
   const auto timeline = ask.planner->timeline(*p.strategy, p.mesh, p.batch);
   if (timeline.pipeline.stages == 1)
     throw UsageError(
         fmt::format("`{}` has no stages: a timeline shows the schedule of a pipeline", p.strategy->text),
-        "use layer or data+layer, on more than one GPU");
+        "use layer or data+layer, on more than one GPU, or data/ooc");
   const Pipeline& pipeline = timeline.pipeline;
   const std::string name = fmt::format("{} on {}: {}, {} stages, {} micro-batch{}", ask.work.name,
                                        ask.machine.name, schedule_text(ask.training), pipeline.stages,
@@ -187,15 +205,17 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   command.flag("--layers", words->layers, {.help = "the same for every layer, largest first"});
   command.flag("--bottlenecks", words->bottlenecks,
                {.help = "every limit and bottleneck with its value and trigger, and what would mend it"});
-  command.text(
-      "--timeline", words->timeline,
-      {.help = "the schedule of a pipeline: FILE.svg, or FILE.json for Chrome and Perfetto", .meta = "FILE"});
+  command.text("--timeline", words->timeline,
+               {.help = "the schedule of a pipeline, or the plan of data/ooc: FILE.svg, or FILE.json for "
+                        "Chrome and Perfetto",
+                .meta = "FILE"});
   words->options.define(command, {"strategy", "grids", "columns", "sort"});
   command.footer(R"(Examples:
   paradl explain data resnet50 --on abci -p 64
   paradl explain data+filter vgg16 --on abci --grid data=16,filter=4 --layers
   paradl explain data+filter resnet50 --on abci --grid data=16,filter=4 --framework chainermn --bottlenecks
   paradl explain layer gpt2 --on dgx-a100 -p 4 -b 16 --micro-batches 8 --schedule 1f1b --timeline steps.svg
+  paradl explain data/ooc resnet50 --on abci -p 4 -b 512/gpu
   paradl explain filter resnet50 --on abci-paper -p 4 -b 64 --fidelity paper)");
   command.when_chosen([&session, &action, words] {
     action = [&session, words] {

@@ -109,6 +109,8 @@ std::string hybrids_text() {
   return fmt::format(
       "Hybrids join them with `+`, outermost first, each once: data+filter, data+layer+tensor; the last sits "
       "on the closest GPUs.\n"
+      "/ooc at the end trains out of core, beyond the memory of the device: data/ooc, data+filter/ooc (not "
+      "with layer).\n"
       "The paper has closed forms for {} too (--fidelity paper). More: paradl help strategies\n",
       fmt::join(hybrids, ", "));
 }
@@ -170,9 +172,11 @@ Table axis_table(const StrategyName& strategy) {
 }
 
 std::string summary_of(const StrategyName& strategy) {
-  if (strategy.axes.empty()) return serial_summary;
-  if (strategy.axes.size() == 1) return std::string(strategy.axes.front()->summary);
-  return fmt::format("{} axes, outermost first", strategy.axes.size());
+  const char* const beyond =
+      strategy.out_of_core ? "; what does not fit lies on the host, or is computed again" : "";
+  if (strategy.axes.empty()) return serial_summary + std::string(beyond);
+  if (strategy.axes.size() == 1) return std::string(strategy.axes.front()->summary) + beyond;
+  return fmt::format("{} axes, outermost first{}", strategy.axes.size(), beyond);
 }
 
 bool is_default(const StrategyName& strategy) {

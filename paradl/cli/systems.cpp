@@ -60,7 +60,12 @@ std::string peaks_text(const DeviceSpec& device) {
 std::string host_text(const std::optional<HostSpec>& host) {
   std::vector<std::string> parts;
   if (host && host->memory) parts.push_back(fmt::format("{} a node", text(*host->memory)));
-  if (host && host->bandwidth) parts.push_back(fmt::format("{} to each GPU", text(*host->bandwidth)));
+  if (host && host->memory_bandwidth)
+    parts.push_back(fmt::format("which it reads and writes at {}", text(*host->memory_bandwidth)));
+  if (host && host->bandwidth)
+    parts.push_back(
+        fmt::format("{} to {}", text(*host->bandwidth),
+                    host->shared_by > 1 ? fmt::format("each {} GPUs", host->shared_by) : "each GPU"));
   return with_commas(parts);
 }
 
@@ -178,6 +183,8 @@ Json host_json(const HostSpec& host) {
   if (host.memory) out["memory_bytes"] = host.memory->base();
   if (host.bandwidth) out["bandwidth_bytes_per_s"] = host.bandwidth->base();
   if (host.watts) out["watts"] = draw_json(*host.watts);
+  if (host.shared_by > 1) out["shared_by"] = host.shared_by;
+  if (host.memory_bandwidth) out["memory_bandwidth_bytes_per_s"] = host.memory_bandwidth->base();
   return out;
 }
 

@@ -62,7 +62,7 @@ std::optional<Limit> allreduce_limit(const Layout& layout, const Mesh& mesh, con
 
 }  // namespace
 
-Planner::Planner(const Setting& setting) : setting_(setting), pricer_(setting) {
+Planner::Planner(const Setting& setting) : setting_(setting), pricer_(setting), out_of_core_(setting) {
   serial_ = serial_time(setting, 1);
   for (const LayerTime& t : setting.times.layer) serial_update_ += t.WU;
 }
@@ -116,6 +116,29 @@ const StagePlan& Planner::stages(const Layout& layout, const Mesh& mesh) {
   return *entry;
 }
 
+const std::vector<BlockChain>& Planner::chains(const Layout& layout) {
+  auto& entry = chains_[&layout];
+  if (entry.empty()) entry = find_chains(setting_.work, layout);
+  return entry;
+}
+
+void Planner::leave_core(Projection& out, const Layout& placed, const Mesh& split) {
+  out.cost = out_of_core_.price(*out.cost, pricer_, placed, chains(placed), split, out.batch);
+  const OutOfCorePlan& plan = out_of_core_.plan();
+  const double gpus = out_of_core_.host().gpus;
+  out.out_of_core = {.kept = plan.count(Fate::kept),
+                     .swapped = plan.count(Fate::swapped),
+                     .recomputed = plan.count(Fate::recomputed),
+                     .weights = plan.home,
+                     .host = gpus * plan.host};
+  if (plan.time.possible)
+    out.limits.add({.rule = host_rule,
+                    .value = out.out_of_core->host.base(),
+                    .bound = setting_.machine.host->memory->base()});
+  else if (out_of_core_.lacks_update_rate())
+    out.limits.add({.rule = host_update_rule, .value = 1, .bound = 0});
+}
+
 Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, double batch) {
   Projection out{.strategy = &strategy, .mesh = mesh, .gpus = mesh.gpus(), .batch = batch};
   out.iterations = iterations_per_epoch(setting_, batch);
@@ -145,11 +168,12 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
   if (const auto limit = allreduce_limit(placed, split, setting_, out.refused)) out.limits.add(*limit);
   if (!out.limits.hold()) return out;
   out.cost = pricer_.price(placed, stages(placed, split), split, batch);
+  if (strategy.out_of_core) leave_core(out, placed, split);
   if (setting_.training.ceil_iterations) {
     // Only exchanges and updates happen once more for a last, smaller mini-batch; its samples are not more
     // work.
     const double whole = setting_.work.D / batch / out.iterations;
-    for (const Term t : {Term::forward, Term::backward, Term::recompute, Term::bubble})
+    for (const Term t : {Term::forward, Term::backward, Term::recompute, Term::bubble, Term::swap})
       (*out.cost)[t] *= whole;
   }
   for (const Pricer::GradientGroup& group : pricer_.gradient_groups())

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "paradl/cost/price.hpp"
+#include "paradl/cost/price_out_of_core.hpp"
 #include "paradl/cost/projection.hpp"
 
 namespace paradl {
@@ -22,6 +23,8 @@ class Planner {
   /// The layout of a mesh without axes of one PE (see without_ones).
   const Layout& layout(const Mesh& mesh);
   const StagePlan& stages(const Layout& layout, const Mesh& mesh);
+  /// How the network is cut into blocks out of core.
+  const std::vector<BlockChain>& chains(const Layout& layout);
   /// The executed schedule of a pipeline, before gradients are summed.
   struct Timeline {
     Pipeline pipeline;
@@ -30,6 +33,8 @@ class Planner {
   Timeline timeline(const StrategyName& strategy, const Mesh& mesh, double batch);
   /// Of the last projection.
   const Pricer& pricer() const { return pricer_; }
+  /// Of the last projection that was out of core.
+  OutOfCorePricer& out_of_core() { return out_of_core_; }
   const Setting& setting() const { return setting_; }
 
  private:
@@ -38,9 +43,11 @@ class Planner {
     Limit limit;
   };
   const AxisFacts& facts(const Axis& axis);
+  void leave_core(Projection& projection, const Layout& layout, const Mesh& split);
 
   Setting setting_;
   Pricer pricer_;
+  OutOfCorePricer out_of_core_;
   Seconds serial_, serial_update_;  // one epoch in one iteration, and the update in it
   std::map<std::pair<const Strategy*, std::array<int, 4>>, AxisFacts> facts_;
   std::map<std::pair<const Strategy*, std::vector<Role>>, int> signatures_;
@@ -54,6 +61,7 @@ class Planner {
     friend auto operator<=>(const StageKey&, const StageKey&) = default;
   };
   std::map<StageKey, std::unique_ptr<StagePlan>> stages_;
+  std::map<const Layout*, std::vector<BlockChain>> chains_;
 };
 
 }  // namespace paradl

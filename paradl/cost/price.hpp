@@ -95,6 +95,8 @@ class Pricer {
   };
   /// What such a group has to sum, on the last priced layout.
   Bytes gradients_of(const GradientGroup& group, const Layout& layout) const;
+  /// Into which a set of axes cuts a layer or a tensor, on the last priced mesh.
+  double parts(AxisSet set) const { return parts_[set]; }
   /// PEs among which ZeRO deals out what a cell's weights need: those with the same weights and other
   /// samples.
   double shards(const Cell& cell) const { return parts_[cell.summed & sharing_]; }

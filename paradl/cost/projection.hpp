@@ -6,6 +6,7 @@
 
 #include "paradl/cost/breakdown.hpp"
 #include "paradl/cost/input.hpp"
+#include "paradl/cost/out_of_core.hpp"
 #include "paradl/cost/setting.hpp"
 #include "paradl/network/fabric.hpp"
 #include "paradl/strategy/table.hpp"
@@ -22,8 +23,9 @@ struct BatchRule {
 
 /// The bounds that were looked at: one for each axis, then micro-batches and memory.
 struct Limits {
-  /// One an axis, micro-batches, stages twice, sequence twice, axes together, allreduce, storage, memory.
-  std::array<Limit, most_axes + 9> list{};
+  /// One an axis, micro-batches, stages twice, sequence twice, axes together, allreduce, storage, memory, host
+  /// twice.
+  std::array<Limit, most_axes + 11> list{};
   std::size_t size = 0;
   void add(const Limit& limit) { list[size++] = limit; }
   bool hold() const;
@@ -32,6 +34,8 @@ struct Limits {
 
 inline constexpr std::string_view memory_rule = "memory <= device";
 inline constexpr std::string_view storage_rule = "data set <= node storage";
+inline constexpr std::string_view host_rule = "host memory <= node";
+inline constexpr std::string_view host_update_rule = "host updates have a known rate";
 inline constexpr std::string_view micro_batch_rule = "micro-batches divide samples";
 inline constexpr std::string_view interleaving_rule = "stages divide micro-batches";
 inline constexpr std::string_view allreduce_rule = "ranks <= what the allreduce serves";
@@ -58,6 +62,14 @@ struct Projection {
     Seconds low, typical, high;
   };
   std::optional<Band> congested;
+  /// Blocks of layers by what becomes of their activations, where training is out of core.
+  struct OutOfCore {
+    int kept = 0, swapped = 0, recomputed = 0;
+    WeightHome weights = WeightHome::device;
+    Bytes host;  // memory that a node's host gives
+    bool plans() const { return swapped + recomputed > 0 || weights != WeightHome::device; }
+  };
+  std::optional<OutOfCore> out_of_core = {};
 
   bool feasible() const { return cost && limits.hold(); }
   Seconds iteration() const { return cost->iteration(); }

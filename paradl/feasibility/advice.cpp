@@ -125,6 +125,7 @@ std::string fitting_hint(std::span<const Projection> projections, const Setting&
 
 std::string margin_text(const Projection& projection) {
   if (!projection.feasible()) return {};
+  if (projection.out_of_core && projection.out_of_core->plans()) return {};  // it takes what room there is
   for (const Limit& limit : projection.limits.all())
     if (limit.rule == memory_rule && limit.bound - limit.value < least_margin * limit.bound)
       return fmt::format("only {:.1f} % of the memory is left, which may not be enough",
@@ -157,6 +158,13 @@ std::string reason(std::string_view rule, double value, double bound, std::strin
   if (rule == storage_rule)
     return fmt::format("a node would keep {} of the data set, its storage has {}", decimal(Bytes{value}),
                        decimal(Bytes{bound}));
+  if (rule == host_rule)
+    return fmt::format("swaps {} to the host of a node, which has {}", text(Bytes{value}),
+                       text(Bytes{bound}));
+  if (rule == host_update_rule)
+    return "weights would have to leave the device, and how fast its host updates them is unknown: the "
+           "system file "
+           "has no host memory-bandwidth (add host: {memory-bandwidth: 256 GB/s})";
   if (rule == allreduce_rule && bound <= 1)
     return fmt::format("the allreduce that was asked for cannot serve {} ranks, nor fewer", value);
   if (rule == allreduce_rule)

@@ -1,5 +1,7 @@
 #include "paradl/machine/machine.hpp"
 
+#include <algorithm>
+
 namespace paradl {
 
 const Level& Machine::spanned_by(double p) const {
@@ -62,6 +64,31 @@ Link staged_message(const Machine& machine, const Link& link) {
   if (machine.host && machine.host->staged)
     return {machine.host->staged->latency, 1.0 / machine.host->staged->bandwidth};
   return {link.alpha, link.beta + 2.0 * staged_copy(machine)};
+}
+
+bool knows_host(const Machine& machine) {
+  return machine.host && machine.host->memory && machine.host->bandwidth;
+}
+
+HostShare host_share(const Machine& machine, double gpus) {
+  if (!machine.host || !machine.host->bandwidth)
+    throw UsageError("unknown: the system file of " + machine.name + " has no host bandwidth",
+                     "add host: {bandwidth: 16 GB/s} to it, or --set host.bandwidth=16GB/s");
+  if (!machine.host->memory)
+    throw UsageError("unknown: the system file of " + machine.name + " has no host memory",
+                     "add host: {memory: 384 GiB} to it, or --set host.memory=384GiB");
+  const HostSpec& host = *machine.host;
+  const double here = std::min(gpus, machine.gpus_per_node());
+  HostShare share{.link = *host.bandwidth / std::min(host.shared_by, here),
+                  .memory = *host.memory / here,
+                  .memory_bandwidth = {},
+                  .gpus = here};
+  if (host.memory_bandwidth) {
+    share.memory_bandwidth = *host.memory_bandwidth / here;
+    share.link = std::min(share.link, *share.memory_bandwidth / 2);  // copies go both ways at once
+  }
+  share.link = std::min(share.link, machine.device.memory_bandwidth / 2);
+  return share;
 }
 
 Machine congested(Machine machine, double factor) {

@@ -49,6 +49,18 @@ Link staged_message(const Machine& machine, const Link& link);
 /// What a byte costs to be copied between a GPU and its host. UsageError if nothing is known of it.
 SecondsPerByte staged_copy(const Machine& machine);
 
+/// What one of `gpus` GPUs of a job has of its host, if all of them copy at once.
+struct HostShare {
+  Bandwidth link;  // each way
+  Bytes memory;
+  std::optional<Bandwidth> memory_bandwidth;
+  double gpus = 1;  // of the job, on one node
+};
+/// UsageError if the system file does not say it.
+HostShare host_share(const Machine& machine, double gpus);
+/// Whether it does.
+bool knows_host(const Machine& machine);
+
 /// The same machine while other jobs use its network: every link between nodes is `factor` times as slow.
 Machine congested(Machine machine, double factor);
 

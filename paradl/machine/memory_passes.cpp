@@ -47,7 +47,7 @@ constexpr MemoryPasses of_y_fused(Op op) {
 /// Of both x and y: each is read or written once.
 constexpr bool counts_x_and_y(Op op) {
   return op == Op::avg_pool || op == Op::global_pool || op == Op::concat || op == Op::tokens ||
-         op == Op::dispatch || op == Op::combine;
+         op == Op::dispatch || op == Op::combine || op == Op::upsample;
 }
 
 // Of logits, bytes: the loss of a large vocabulary in Megatron-LM (modelled there on A100).

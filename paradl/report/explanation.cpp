@@ -11,6 +11,7 @@
 #include "paradl/paper/row.hpp"
 #include "paradl/feasibility/exchange_lines.hpp"
 #include "paradl/report/json.hpp"
+#include "paradl/report/out_of_core_plan.hpp"
 
 namespace paradl {
 namespace {
@@ -46,6 +47,8 @@ std::string_view engine_formula(Term term, bool pipeline) {
       return "I [schedule executed: what α + B/S|y| δ φ β adds]";
     case Term::io:
       return "I [read + stage + shuffle, less what it hides]";
+    case Term::swap:
+      return "I [plan executed: passes wait for copies and room]";
     default:
       return "";
   }
@@ -293,6 +296,8 @@ std::string explanation_json(const Answer& answer, bool paper, bool layers, Plan
     const Layout& layout = planner.layout(shown.mesh);
     result["exchanges"] = exchanges_json(
         exchange_lines(setting, shown, layout, planner.stages(layout, shown.mesh), planner.pricer()));
+    if (shown.out_of_core && planner.out_of_core().plan().time.possible)
+      result["out_of_core"].update(plan_json(setting.work, planner.out_of_core()));
     result["whole_layers"] = whole_layers(layout.role, shown.mesh, setting.work);
     if (layers) result["layers"] = layers_json(setting, shown, layout, planner.pricer());
   }

@@ -114,7 +114,9 @@ std::string band_text(const Projection& p) {
 std::string limits_text(const Projection& p, const Workload& work) {
   std::string out;
   for (const Limit& limit : p.limits.all()) {
-    if (limit.rule == memory_rule || limit.rule == storage_rule) continue;  // told with their parts
+    if (limit.rule == memory_rule || limit.rule == storage_rule || limit.rule == host_rule ||
+        limit.rule == host_update_rule)
+      continue;  // told with their parts
     const std::string layer =
         limit.layer >= 0 ? fmt::format(" (layer {})", work.layers[std::size_t(limit.layer)].name) : "";
     out += fmt::format(" limits  {}: {} {} {}{}, {}\n", limit.rule, limit.value,

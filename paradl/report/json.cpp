@@ -100,6 +100,14 @@ Json result(const Answer& answer, std::size_t index) {
     out["flops_per_s_per_gpu"] = rate;
     out["mfu"] = rate / peak(setting.machine, setting.training.precision).base();
     out["memory_bytes"] = memory(p.cost->memory);
+    if (p.out_of_core) {
+      const Projection::OutOfCore& plan = *p.out_of_core;
+      out["out_of_core"] = {{"kept", plan.kept},
+                            {"swapped", plan.swapped},
+                            {"recomputed", plan.recomputed},
+                            {"weights", weight_home_names[std::size_t(plan.weights)]},
+                            {"host_bytes", plan.host.base()}};
+    }
     if (p.cost->worst_stage > 0) out["worst_stage"] = p.cost->worst_stage;
     if (const RecordedError* error = recorded_error(answer, p))
       out["interval_s"] = {{"share", 0.9},

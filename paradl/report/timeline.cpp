@@ -84,20 +84,46 @@ std::string box(const char* kind, double x, double y, double wide, double high) 
                      kind, x, y, wide, high);
 }
 
-std::string legend(double y, bool chunks) {
+/// What the boxes mean: kind and words.
+using Legend = std::vector<std::pair<const char*, std::string_view>>;
+
+std::string legend_text(double y, const Legend& entries) {
   std::string out;
   double x = left;
-  const auto entry = [&](const char* kind, const char* said) {
+  for (const auto& [kind, said] : entries) {
     out += box(kind, x, y - 10, 18, 12) +
            fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\">{}</text>\n", x + 24, y, said);
-    x += 44 + 6.2 * double(std::string_view(said).size());
-  };
-  entry("f", "forward");
-  entry("b", "backward");
-  if (chunks) entry("f2", "forward, every other piece"), entry("b2", "backward, every other piece");
-  entry("s", "sends");
-  entry("idle", "idle");
+    x += 44 + 6.2 * double(said.size());
+  }
   return out;
+}
+
+/// A picture begins with its name and what is found in it, and ends with the time and the legend.
+std::string opening(const std::string& name, const std::string& found, const std::string& numbers,
+                    double bottom) {
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+      "style=\"max-width:100%;height:auto\" role=\"img\" aria-labelledby=\"title desc\">\n"
+      "<title id=\"title\">{2}</title>\n<desc id=\"desc\">{3}. Numbers are {4}.</desc>\n{5}"
+      "<text class=\"h\" x=\"{6:.0f}\" y=\"16\">{2}</text><text x=\"{6:.0f}\" y=\"32\">{3}</text>\n",
+      width, bottom + 56, escaped(name), found, numbers, style, left);
+}
+
+std::string closing(Seconds end, double scale, double bottom, const Legend& entries) {
+  std::string svg;
+  const double tick = tick_of(end.base());
+  for (int i = 0; i * tick <= end.base() * (1 + 1e-9); ++i)
+    svg += fmt::format(
+        "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.0f}\" y2=\"{2:.0f}\"/><text class=\"t\" x=\"{0:.1f}\" "
+        "y=\"{3:.0f}\">{4}</text>\n",
+        left + i * tick * scale, bottom, bottom + 4, bottom + 16, i == 0 ? "0" : text(Seconds{i * tick}));
+  return svg + legend_text(bottom + 44, entries) + "</svg>\n";
+}
+
+/// A lane's name and its whole length, idle so far.
+std::string empty_lane(double y, std::string_view name, double wide) {
+  return fmt::format("<text x=\"8\" y=\"{:.1f}\">{}</text>\n", y + bar / 2 + 4, name) +
+         box("idle", left, y, wide, bar) + "\n";
 }
 
 }  // namespace
@@ -112,18 +138,15 @@ std::string timeline_svg(const Planner::Timeline& timeline, const std::string& n
       "{:.1f} % "
       "idle",
       text(end), 100 * shares.work, 100 * shares.sent, 100 * shares.idle);
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-      "style=\"max-width:100%;height:auto\" role=\"img\" aria-labelledby=\"title desc\">\n"
-      "<title id=\"title\">{2}</title>\n<desc id=\"desc\">{3}. Numbers are micro-batches{4}.</desc>\n{5}"
-      "<text class=\"h\" x=\"{6:.0f}\" y=\"16\">{2}</text><text x=\"{6:.0f}\" y=\"32\">{3}</text>\n",
-      width, bottom + 56, escaped(name), found,
-      timeline.pipeline.chunks > 1 ? ", letters the pieces of the network on a stage" : "", style, left);
+  const bool pieces = timeline.pipeline.chunks > 1;
+  std::string svg =
+      opening(name, found,
+              std::string("micro-batches") + (pieces ? ", letters the pieces of the network on a stage" : ""),
+              bottom);
 
   for (std::size_t s = 0; s < timeline.passes.size(); ++s) {
     const double y = top + lane * double(s);
-    svg += fmt::format("<text x=\"8\" y=\"{:.1f}\">stage {}</text>\n", y + bar / 2 + 4, s);
-    svg += box("idle", left, y, end.base() * scale, bar) + "\n";
+    svg += empty_lane(y, fmt::format("stage {}", s), end.base() * scale);
     for (const auto& event : timeline.passes[s]) {
       const double x = left + event.begin.base() * scale, wide = (event.end - event.begin).base() * scale;
       const bool other = event.pass.chunk % 2 == 1, back = event.pass.backward;
@@ -138,13 +161,111 @@ std::string timeline_svg(const Planner::Timeline& timeline, const std::string& n
       svg += "\n";
     }
   }
-  const double tick = tick_of(end.base());
-  for (int i = 0; i * tick <= end.base() * (1 + 1e-9); ++i)
-    svg += fmt::format(
-        "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.0f}\" y2=\"{2:.0f}\"/><text class=\"t\" x=\"{0:.1f}\" "
-        "y=\"{3:.0f}\">{4}</text>\n",
-        left + i * tick * scale, bottom, bottom + 4, bottom + 16, i == 0 ? "0" : text(Seconds{i * tick}));
-  return svg + legend(bottom + 44, timeline.pipeline.chunks > 1) + "</svg>\n";
+  Legend entries{{"f", "forward"}, {"b", "backward"}};
+  if (pieces)
+    entries.insert(entries.end(),
+                   {{"f2", "forward, every other piece"}, {"b2", "backward, every other piece"}});
+  entries.insert(entries.end(), {{"s", "sends"}, {"idle", "idle"}});
+  return svg + closing(end, scale, bottom, entries);
+}
+
+namespace {
+
+/// What one stream of a plan out of core does, and how its boxes look.
+struct Lane {
+  std::string_view name;
+  std::vector<std::pair<OutOfCoreEvent::Kind, const char*>> kinds;
+};
+
+const std::vector<Lane>& lanes() {
+  using enum OutOfCoreEvent::Kind;
+  static const std::vector<Lane> all{
+      {"compute", {{forward, "f"}, {recompute, "f2"}, {backward, "b"}}},
+      {"to host", {{swap_out, "s"}, {store_gradients, "b2"}}},
+      {"from host", {{swap_in, "s"}, {load_weights, "f2"}, {store_weights, "f2"}}},
+      {"exchange", {{exchange, "b2"}}},
+      {"host", {{host_update, "b"}}}};
+  return all;
+}
+
+const char* look_of(const Lane& where, OutOfCoreEvent::Kind kind) {
+  for (const auto& [one, look] : where.kinds)
+    if (one == kind) return look;
+  return nullptr;
+}
+
+std::string_view word_of(OutOfCoreEvent::Kind kind) {
+  static constexpr std::array<std::string_view, 10> words{
+      "forward",      "recompute",       "backward", "swap out",    "swap in",
+      "load weights", "store gradients", "exchange", "host update", "store weights"};
+  return words[std::size_t(kind)];
+}
+
+Seconds end_of(std::span<const OutOfCoreEvent> events) {
+  Seconds end;
+  for (const OutOfCoreEvent& event : events) end = std::max(end, event.end);
+  return end;
+}
+
+}  // namespace
+
+std::string timeline_svg(std::span<const OutOfCoreEvent> events, const std::string& name) {
+  const Seconds end = end_of(events);
+  const double scale = (width - left - right) / end.base();
+  std::string drawn;
+  double y = top, computing = 0;
+  for (const Lane& lane_of : lanes()) {
+    std::string boxes;
+    for (const OutOfCoreEvent& event : events) {
+      const char* look = look_of(lane_of, event.kind);
+      if (!look) continue;
+      const double x = left + event.begin.base() * scale, wide = (event.end - event.begin).base() * scale;
+      if (&lane_of == &lanes().front()) computing += (event.end - event.begin) / end;
+      boxes += box(look, x, y, wide - (wide > 2 ? 0.5 : 0), bar);
+      const std::string number = fmt::format("{}", event.block + 1);
+      if (wide >= 6.5 * double(number.size()) + 2 && *look != 's')
+        boxes += fmt::format("<text class=\"n n{}\" x=\"{:.2f}\" y=\"{:.1f}\">{}</text>", *look, x + wide / 2,
+                             y + bar / 2, number);
+      boxes += "\n";
+    }
+    if (boxes.empty()) continue;
+    drawn += empty_lane(y, lane_of.name, end.base() * scale) + boxes;
+    y += lane;
+  }
+  const std::string found =
+      fmt::format("{} for one pass forward and back; {:.1f} % of it computes", text(end), 100 * computing);
+  return opening(name, found, "blocks", y) + drawn +
+         closing(end, scale, y,
+                 {{"f", "forward"},
+                  {"f2", "forward again; weights"},
+                  {"b", "backward; update on the host"},
+                  {"b2", "gradients"},
+                  {"s", "activations"},
+                  {"idle", "idle"}});
+}
+
+std::string timeline_json(std::span<const OutOfCoreEvent> events, const std::string& name) {
+  using Json = nlohmann::ordered_json;
+  Json out = Json::array();
+  out.push_back({{"name", "process_name"}, {"ph", "M"}, {"pid", 0}, {"args", {{"name", name}}}});
+  for (std::size_t s = 0; s < lanes().size(); ++s) {
+    out.push_back({{"name", "thread_name"},
+                   {"ph", "M"},
+                   {"pid", 0},
+                   {"tid", s},
+                   {"args", {{"name", lanes()[s].name}}}});
+    for (const OutOfCoreEvent& event : events)
+      if (look_of(lanes()[s], event.kind))
+        out.push_back({{"name", fmt::format("{} {}", word_of(event.kind), event.block + 1)},
+                       {"cat", word_of(event.kind)},
+                       {"ph", "X"},
+                       {"ts", event.begin.base() * 1e6},
+                       {"dur", (event.end - event.begin).base() * 1e6},
+                       {"pid", 0},
+                       {"tid", s},
+                       {"args", {{"block", event.block + 1}}}});
+  }
+  return Json{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(out)}}.dump(1) + "\n";
 }
 
 std::string timeline_json(const Planner::Timeline& timeline, const std::string& name) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <string>
 
 #include "paradl/cost/planner.hpp"
@@ -12,5 +13,9 @@ std::string timeline_svg(const Planner::Timeline& timeline, const std::string& n
 /// The same as a trace that Chrome and Perfetto open: complete events in microseconds, a thread for each
 /// stage.
 std::string timeline_json(const Planner::Timeline& timeline, const std::string& name);
+
+/// The same of a plan out of core: a row, or a thread, for each stream.
+std::string timeline_svg(std::span<const OutOfCoreEvent> events, const std::string& name);
+std::string timeline_json(std::span<const OutOfCoreEvent> events, const std::string& name);
 
 }  // namespace paradl

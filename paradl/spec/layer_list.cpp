@@ -217,6 +217,9 @@ class LayOut {
       case Op::tokens:
         spec.extra = f.whole("extra", 0, 0);
         break;
+      case Op::upsample:
+        spec.scale = f.whole("scale", 1, 2);
+        break;
       case Op::loss:
         spec.whole = f.map.flag("whole", false);
         break;

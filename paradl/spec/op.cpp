@@ -43,9 +43,10 @@ constexpr std::array table{
     OpTraits{"router",       false,  false, false,      true,        Keeps::x,       1.0,    2.0},
     OpTraits{"dispatch",     false,  false, true,       true,        Keeps::nothing, 1.0,    1.0},
     OpTraits{"combine",      false,  false, true,       true,        Keeps::x,       1.0,    1.5},
+    OpTraits{"upsample",     false,  false, true,       true,        Keeps::nothing, 1.0,    1.0},
 };
 // clang-format on
-static_assert(table.size() == std::size_t(Op::combine) + 1, "one row for each Op");
+static_assert(table.size() == std::size_t(Op::upsample) + 1, "one row for each Op");
 
 }  // namespace
 

@@ -40,6 +40,7 @@ enum class Op {
   router,
   dispatch,
   combine,
+  upsample,
 };
 
 /// Which value a layer keeps for its backward pass.

@@ -218,6 +218,8 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
     Reader host(map.node("host"), problems, "`host`");
     spec.host = HostSpec{.memory = host.optional<Bytes>("memory"),
                          .bandwidth = host.optional<Bandwidth>("bandwidth"),
+                         .shared_by = host.number("shared-by", 1, 64, 1.0),
+                         .memory_bandwidth = host.optional<Bandwidth>("memory-bandwidth"),
                          .staged = read_staged(host, problems),
                          .watts = read_draw(host, problems)};
     host.finish();

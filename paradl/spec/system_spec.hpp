@@ -62,8 +62,10 @@ struct StagedSpec {
 };
 
 struct HostSpec {
-  std::optional<Bytes> memory;         // per node
-  std::optional<Bandwidth> bandwidth;  // between one GPU and its host, one direction
+  std::optional<Bytes> memory;                     // per node
+  std::optional<Bandwidth> bandwidth;              // between one GPU and its host, one direction
+  double shared_by = 1;                            // GPUs that have that link together
+  std::optional<Bandwidth> memory_bandwidth = {};  // of the host: what updates on it are bound by
   std::optional<StagedSpec> staged;
   std::optional<Draw> watts;  // of a node without its GPUs
 };

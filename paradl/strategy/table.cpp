@@ -46,7 +46,26 @@ const Strategy* find_strategy(std::string_view name) {
   return row == rows.end() ? nullptr : *row;
 }
 
+StrategyName out_of_core(const StrategyName& strategy) {
+  StrategyName out = strategy;
+  out.text += out_of_core_suffix;
+  out.out_of_core = true;
+  return out;
+}
+
+std::string out_of_core_refusal(const StrategyName& strategy) {
+  if (std::ranges::none_of(strategy.axes, [](const Strategy* axis) { return axis->name == "layer"; }))
+    return {};
+  return "out of core works on strategies without `layer`: a pipeline keeps several micro-batches on a stage";
+}
+
 StrategyName read_strategy(std::string_view text) {
+  if (text.ends_with(out_of_core_suffix)) {
+    const StrategyName strategy = read_strategy(text.substr(0, text.size() - out_of_core_suffix.size()));
+    if (const std::string refusal = out_of_core_refusal(strategy); !refusal.empty())
+      throw UsageError(refusal, fmt::format("use {}, or a strategy such as data/ooc", strategy.text));
+    return out_of_core(strategy);
+  }
   StrategyName strategy{.text = std::string(text), .axes = {}};
   if (text == "serial") return strategy;
   for (std::string_view rest = text;;) {
@@ -61,8 +80,12 @@ StrategyName read_strategy(std::string_view text) {
       std::vector<std::string> known{"serial"};
       for (const Strategy* s : strategies()) known.emplace_back(s->name);
       const std::string near = did_you_mean(name, known);
-      throw UsageError(fmt::format("no strategy is called `{}`", name),
-                       near.empty() ? "`paradl strategies` lists them; hybrids are joined with `+`" : near);
+      throw UsageError(
+          fmt::format("no strategy is called `{}`", name),
+          near.empty()
+              ? "`paradl strategies` lists them; hybrids are joined with `+`, and /ooc at the end is "
+                "out of core"
+              : near);
     }
     if (std::ranges::find(strategy.axes, axis) != strategy.axes.end())
       throw UsageError(fmt::format("`{}` stands twice in `{}`", name, text), "name each axis once");

@@ -12,13 +12,22 @@ namespace paradl {
 std::span<const Strategy* const> strategies();
 const Strategy* find_strategy(std::string_view name);  // nullptr if there is none
 
-/// A strategy as typed: the axes of `data+filter`, outermost first; no axes for `serial`.
+/// A strategy as typed: the axes of `data+filter`, outermost first; no axes for `serial`. `data/ooc` trains
+/// out of core: what does not fit the device lies on the host, or is computed again.
 struct StrategyName {
   std::string text;
   std::vector<const Strategy*> axes;
+  bool out_of_core = false;
 };
 
-/// Reads `data+filter`. UsageError for unknown or repeated axes.
+inline constexpr std::string_view out_of_core_suffix = "/ooc";
+
+/// The same strategy, out of core.
+StrategyName out_of_core(const StrategyName& strategy);
+/// Why it cannot be: pipelines keep their activations on the stages. Empty if it can.
+std::string out_of_core_refusal(const StrategyName& strategy);
+
+/// Reads `data+filter`, `data/ooc`. UsageError for unknown or repeated axes.
 StrategyName read_strategy(std::string_view text);
 
 /// What `project` and `advise` try unless told otherwise.

@@ -177,6 +177,9 @@ class Inference {
         l.y = {.channels = C, .extent = {l.x.positions() + double(s.extra), 1, 1}, .dims = 1};
         l.weights = double(s.extra) * C;
         break;
+      case Op::upsample:
+        for (std::size_t d = 0; d < std::size_t(l.x.dims); ++d) l.y.extent[d] *= double(s.scale);
+        break;
       case Op::select:
         l.y = {.channels = C};
         break;

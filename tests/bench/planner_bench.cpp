@@ -17,9 +17,9 @@ bool has_stages(const StrategyName& strategy) {
 }
 
 /// Every grid of every default strategy on 1 to 1024 GPUs, as `project -p 1..1024` prices them; with
-/// micro-batches of those that have stages only.
+/// micro-batches of those that have stages only; out of core, of those that do not fit the device.
 void price_all(benchmark::State& state, const std::string& model, const std::string& system,
-               const Training& training, bool modelled = false) {
+               const Training& training, bool modelled = false, double beyond_core = 0) {
   const Catalog catalog({PARADL_SOURCE_DIR});
   const Workload work = build_workload(catalog.model(model));
   const Machine machine = build_machine(catalog.system(system));
@@ -36,17 +36,25 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
     Mesh mesh;
     double batch;
   };
-  const std::vector<StrategyName> strategies = default_strategies();
+  std::vector<StrategyName> strategies = default_strategies();
+  if (beyond_core > 0) {
+    std::erase_if(strategies, [](const StrategyName& s) { return !out_of_core_refusal(s).empty(); });
+    for (StrategyName& strategy : strategies) strategy = out_of_core(strategy);
+  }
   std::vector<Configuration> all;
   for (int p = 1; p <= 1024; p *= 2)
     for (const StrategyName& strategy : strategies) {
       if (training.micro_batches > 1 && !has_stages(strategy)) continue;
       for (const Mesh& mesh : meshes(strategy, p, std::max(1, work.input.dims)))
-        all.push_back({&strategy, mesh, work.batch * p * training.micro_batches});
+        all.push_back(
+            {&strategy, mesh, work.batch * p * training.micro_batches * std::max(1.0, beyond_core)});
     }
   // Grids that break a bound are refused before they are priced: they are not counted.
-  std::erase_if(all,
-                [&](const Configuration& c) { return !planner.project(*c.strategy, c.mesh, c.batch).cost; });
+  std::erase_if(all, [&](const Configuration& c) {
+    const Projection p = planner.project(*c.strategy, c.mesh, c.batch);
+    return !p.cost ||
+           (p.out_of_core && (!p.feasible() || p.out_of_core->swapped + p.out_of_core->recomputed == 0));
+  });
 
   std::size_t next = 0;
   for (auto _ : state) {
@@ -81,6 +89,8 @@ void resnet50_modelled(benchmark::State& state) { price_all(state, "resnet50", "
 void gpt3_modelled(benchmark::State& state) {
   price_all(state, "gpt3-175b", "selene", {.precision = Precision::fp16}, true);
 }
+void resnet50_out_of_core(benchmark::State& state) { price_all(state, "resnet50", "abci", {}, true, 8); }
+void gpt2_out_of_core(benchmark::State& state) { price_all(state, "gpt2-medium", "abci", {}, true, 8); }
 
 }  // namespace
 
@@ -91,3 +101,5 @@ BENCHMARK(gpt3_1f1b);
 BENCHMARK(gpt3_interleaved);
 BENCHMARK(resnet50_modelled);
 BENCHMARK(gpt3_modelled);
+BENCHMARK(resnet50_out_of_core);
+BENCHMARK(gpt2_out_of_core);

@@ -40,7 +40,8 @@ TEST_CASE("a system is read as it is written") {
   const SystemSpec spec = system_of(small +
                                     "summary: eight nodes\n"
                                     "source: invented\n"
-                                    "host: {memory: 384 GiB, bandwidth: 16 GB/s}\n"
+                                    "host: {memory: 384 GiB, bandwidth: 16 GB/s, shared-by: 2, "
+                                    "memory-bandwidth: 256 GB/s}\n"
                                     "storage:\n"
                                     "  node: {capacity: 1.6 TB, read: 3 GB/s}\n"
                                     "  shared: {capacity: 22 PB}\n");
@@ -63,6 +64,8 @@ TEST_CASE("a system is read as it is written") {
   CHECK(spec.levels[1].ports == 2);
   CHECK(spec.host->memory == Bytes{384.0 * 1'073'741'824});
   CHECK(spec.host->bandwidth == Bandwidth{16e9});
+  CHECK(spec.host->shared_by == 2);
+  CHECK(spec.host->memory_bandwidth == Bandwidth{256e9});
   CHECK(spec.node_storage->read == Bandwidth{3e9});
   CHECK(spec.shared_storage->capacity == Bytes{22e15});
   CHECK_FALSE(spec.shared_storage->read);
@@ -193,6 +196,14 @@ TEST_CASE("mistakes in the group of a measured link are told where they stand") 
       "      - {operation: allreduce, gpus: 4, from: 0 B, latency: 1 us, bandwidth: 3 GB/s}\n";
   CHECK(says(complaint_about_system(measured(twice + twice)),
              "error: two ranges of allreduce on 4 GPUs overlap\n"));
+}
+
+TEST_CASE("of a host only what is known needs to be written") {
+  const SystemSpec spec = system_of(std::string(small) + "host: {bandwidth: 16 GB/s}\n");
+  CHECK(spec.host->shared_by == 1);
+  CHECK_FALSE(spec.host->memory);
+  CHECK_FALSE(spec.host->memory_bandwidth);
+  CHECK(says(complaint_about_system(std::string(small) + "host: {shared-by: 0}\n"), "`shared-by`"));
 }
 
 TEST_CASE("host and storage may be left out") {

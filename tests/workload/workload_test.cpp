@@ -223,6 +223,12 @@ TEST_CASE("views and means") {
   CHECK(only_layer("8x14x14", "op: tokens").weights == 0);
 }
 
+TEST_CASE("upsampling repeats positions along each extent") {
+  check_shape(only_layer("3x8x6", "op: upsample").y, 3, {16, 12});
+  check_shape(only_layer("3x8", "op: upsample, scale: 4").y, 3, {32});
+  CHECK(only_layer("3x8x6", "op: upsample").weights == 0);
+}
+
 TEST_CASE("add and concat read several layers") {
   const Workload work = workload_of(network("4x8x8",
                                             "  - {name: a, op: conv, filters: 6, kernel: 1}\n"

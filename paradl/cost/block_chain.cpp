@@ -1,0 +1,131 @@
+#include "paradl/cost/block_chain.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace paradl {
+namespace {
+
+class Cutter {
+ public:
+  Cutter(const Workload& work, const Layout& layout)
+      : work_(work), layout_(layout), readers_(work.layers.size()) {
+    for (std::size_t i = 0; i < work.layers.size(); ++i)
+      for (const int from : work.layers[i].inputs)
+        if (from >= 0) readers_[std::size_t(from)].push_back(int(i));
+  }
+
+  /// The layers that may begin a block, and behind them the number of layers.
+  std::vector<int> borders() const {
+    std::vector<int> out{0};
+    const int layers = int(work_.layers.size());
+    for (int l = 0; l + 1 < layers; ++l)
+      if (may_end(l)) out.push_back(l + 1);
+    out.push_back(layers);
+    return out;
+  }
+
+  BlockChain chain(const std::vector<int>& border) const {
+    BlockChain out;
+    std::vector<int> block_of(work_.layers.size());
+    for (std::size_t b = 0; b + 1 < border.size(); ++b)
+      std::fill(block_of.begin() + border[b], block_of.begin() + border[b + 1], int(b));
+    for (std::size_t b = 0; b + 1 < border.size(); ++b)
+      out.blocks.push_back(block(border[b], border[b + 1], block_of));
+    out.shared = shared(block_of);
+    return out;
+  }
+
+ private:
+  const Layer& layer(int i) const { return work_.layers[std::size_t(i)]; }
+  int maker(int tensor) const {
+    while (tensor >= 0 && is_view(layer(tensor).op)) tensor = layer(tensor).inputs.front();
+    return tensor;
+  }
+  int last_reader(int i) const {
+    const auto& readers = readers_[std::size_t(i)];
+    return readers.empty() ? i : readers.back();
+  }
+
+  /// After a layer whose output its own backward pass does not need (else two blocks would need it), where
+  /// nothing else is on its way to a layer of the same repetition: no cut through a residual block.
+  bool may_end(int l) const {
+    const int made = maker(l);
+    if (made < 0 || traits(layer(made).op).keeps == Keeps::y || last_reader(l) == l) return false;
+    for (int i = 0; i < l; ++i) {
+      if (i == made || maker(i) == made) continue;
+      for (const int reader : readers_[std::size_t(i)])
+        if (reader > l && (layer(l).block < 0 || layer(reader).block == layer(l).block)) return false;
+    }
+    return true;
+  }
+
+  /// A tensor as its maker leaves it: what lies behind it in `crossing` is its own.
+  Kept tensor(int i) const {
+    if (i < 0) return {work_.input.items(), layout_.cells[std::size_t(layout_.order.front())].x.divided};
+    return layout_.crossing[std::size_t(i)].back();
+  }
+
+  ChainBlock block(int first, int end, const std::vector<int>& block_of) const {
+    ChainBlock out{.first = first, .end = end, .again = first};
+    std::set<int> inputs;
+    for (int i = first; i < end; ++i) {
+      for (const int from : layer(i).inputs)
+        if (from < first && inputs.insert(from).second) out.inputs.push_back(tensor(from));
+      const int next = block_of[std::size_t(first)] + 1;
+      if (last_reader(i) >= end && block_of[std::size_t(last_reader(i))] > next)
+        out.skips.push_back(tensor(i));
+      const Cell& cell = layout_.cells[std::size_t(layout_.order[std::size_t(i)])];
+      if (cell.kept[1].items > 0 || cell.kept[2].items > 0 || cell.mask.items > 0) out.again = i + 1;
+      if (traits(layer(i).op).keeps == Keeps::x)
+        for (const int from : layer(i).inputs) out.again = std::max(out.again, maker(from) + 1);
+    }
+    return out;
+  }
+
+  /// Layers whose kept input another block needs, too.
+  std::vector<bool> shared(const std::vector<int>& block_of) const {
+    struct Need {
+      int first_keeper, block;
+      bool several = false;
+    };
+    std::map<int, Need> needs;  // by tensor
+    for (int i = 0; i < int(work_.layers.size()); ++i) {
+      const int block = block_of[std::size_t(i)];
+      const auto need = [&](int tensor, int keeper) {
+        const auto [known, fresh] = needs.emplace(tensor, Need{keeper, block});
+        if (!fresh) known->second.several |= known->second.block != block;
+      };
+      if (traits(layer(i).op).keeps == Keeps::y) need(i, i);
+      if (traits(layer(i).op).keeps == Keeps::x)
+        for (const int from : layer(i).inputs) need(maker(from), i);
+    }
+    std::vector<bool> out(work_.layers.size());
+    for (const auto& [tensor, need] : needs)
+      if (need.several) out[std::size_t(need.first_keeper)] = true;
+    return out;
+  }
+
+  const Workload& work_;
+  const Layout& layout_;
+  std::vector<std::vector<int>> readers_;  // by layer, ascending
+};
+
+}  // namespace
+
+std::vector<BlockChain> find_chains(const Workload& work, const Layout& layout) {
+  constexpr std::size_t fewest = 4;  // blocks: with less there is nothing to choose
+  const Cutter cutter(work, layout);
+  std::vector<BlockChain> out;
+  for (std::vector<int> border = cutter.borders();;) {
+    out.push_back(cutter.chain(border));
+    if (out.back().blocks.size() < 2 * fewest) return out;
+    std::vector<int> coarser;
+    for (std::size_t b = 0; b + 1 < border.size(); b += 2) coarser.push_back(border[b]);
+    coarser.push_back(border.back());
+    border = std::move(coarser);
+  }
+}
+
+}  // namespace paradl

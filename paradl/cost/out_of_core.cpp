@@ -1,0 +1,342 @@
+#include "paradl/cost/out_of_core.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace paradl {
+namespace {
+
+using Event = OutOfCoreEvent;
+constexpr Seconds never{std::numeric_limits<double>::infinity()};
+
+/// A stream does one thing after the other.
+struct Stream {
+  Seconds free, waited;
+  /// Something that can start at `from`; returns when it starts.
+  Seconds take(Seconds from, Seconds duration) {
+    const Seconds begin = std::max(free, from);
+    waited += begin - free;
+    free = begin + duration;
+    return begin;
+  }
+};
+
+}  // namespace
+
+OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<const Fate> fate,
+                                         WeightHome home, const OutOfCoreLimits& limits,
+                                         std::vector<Event>* events, Seconds patience) {
+  const std::vector<OutOfCoreBlock>& blocks = chain.blocks;
+  const int n = int(blocks.size());
+  const Bytes room = chain.room[std::size_t(home)];
+  const bool streamed = home == WeightHome::streamed, host_updates = home != WeightHome::device;
+  const auto note = [&](Event::Kind kind, int block, Seconds begin, Seconds end) {
+    if (events && end > begin) events->push_back({kind, block, begin, end});
+  };
+  out_end_.resize(std::size_t(n));
+  ready_.resize(std::size_t(n));
+  stored_.resize(std::size_t(n));
+  ended_.resize(std::size_t(n));
+  outs_.clear();
+  frees_.clear();
+  if (events) events->clear();
+
+  Time time;
+  Stream compute, out, in, wire, host;
+  Bytes held;
+  std::size_t next_out = 0, next_free = 0;
+  const auto hold = [&](Bytes bytes) { time.peak = std::max(time.peak, held += bytes); };
+
+  for (int k = 0; k < n; ++k) {
+    const auto i = std::size_t(k);
+    const OutOfCoreBlock& b = blocks[i];
+    const Bytes need = fate[i] == Fate::recomputed ? b.input : b.activations;
+    Seconds can = compute.free;
+    while (held + need > room) {  // a copy to the host that is over gives room
+      if (next_out == outs_.size()) return time;
+      can = std::max(can, outs_[next_out].when);
+      held -= outs_[next_out++].bytes;
+    }
+    hold(need);
+    if (streamed) {  // into the place of the weights of the block before the last
+      const Seconds begin = in.take(k >= 2 ? ended_[i - 2] : Seconds{}, b.weights / limits.in);
+      note(Event::Kind::load_weights, k, begin, in.free);
+      can = std::max(can, in.free);
+    }
+    const Seconds begin = compute.take(can, b.forward);
+    ended_[i] = compute.free;
+    note(Event::Kind::forward, k, begin, compute.free);
+    if (compute.waited > patience) return time;
+    if (fate[i] != Fate::swapped) continue;
+    const Seconds left = out.take(compute.free, b.activations / limits.out);
+    note(Event::Kind::swap_out, k, left, out.free);
+    out_end_[i] = out.free;
+    outs_.push_back({out.free, b.activations});
+  }
+
+  // Backward, blocks get their room in the order in which they need it, as soon as there is enough.
+  in.free = std::max(in.free, compute.free);
+  Seconds granted = compute.free;
+  int next = n - 1;
+  for (int k = n - 1; k >= 0; --k) {
+    const auto i = std::size_t(k);
+    const auto find_room = [&](Bytes need) {
+      while (held + need > room) {
+        const bool freed = next_free < frees_.size();
+        // Copies that end after all that is known so far may yet be overtaken by a backward pass.
+        const bool copied = next_out < outs_.size() && (outs_[next_out].when <= compute.free || next == k);
+        if (!freed && !copied) return false;
+        const bool from_copy = copied && (!freed || outs_[next_out].when < frees_[next_free].when);
+        const Release& release = from_copy ? outs_[next_out++] : frees_[next_free++];
+        granted = std::max(granted, release.when);
+        held -= release.bytes;
+      }
+      return true;
+    };
+    for (; next >= 0; --next) {
+      const auto j = std::size_t(next);
+      const OutOfCoreBlock& b = blocks[j];
+      if (streamed && next + 2 < n && next + 2 <= k) break;  // its weights have no place yet
+      if (fate[j] != Fate::kept) {
+        if (!find_room(b.activations)) break;
+        hold(b.activations);
+      }
+      ready_[j] = fate[j] == Fate::kept ? Seconds{} : granted;
+      if (streamed && next + 2 < n) {
+        const Seconds begin = in.take(ended_[j + 2], b.weights / limits.in);
+        note(Event::Kind::load_weights, next, begin, in.free);
+        ready_[j] = std::max(ready_[j], in.free);
+      }
+      if (fate[j] == Fate::swapped) {
+        const Seconds begin = in.take(std::max(granted, out_end_[j]), b.activations / limits.in);
+        note(Event::Kind::swap_in, next, begin, in.free);
+        ready_[j] = in.free;
+      }
+    }
+    if (next >= k) return time;
+
+    const OutOfCoreBlock& b = blocks[i];
+    Seconds can = ready_[i];
+    if (streamed && k + 2 < n) can = std::max(can, stored_[i + 2]);  // room for its gradients
+    if (fate[i] == Fate::recomputed) {
+      const Seconds begin = compute.take(can, b.again);
+      note(Event::Kind::recompute, k, begin, compute.free);
+      frees_.push_back({compute.free, b.input});
+    }
+    const Seconds begin = compute.take(can, b.backward);
+    note(Event::Kind::backward, k, begin, compute.free);
+    ended_[i] = compute.free;
+    frees_.push_back({compute.free, b.activations});
+    if (compute.waited > patience) return time;
+    if (!host_updates) continue;
+    const Seconds sent = wire.take(compute.free, b.exchange);
+    note(Event::Kind::exchange, k, sent, wire.free);
+    const Seconds left = out.take(wire.free, b.gradients / limits.out);
+    note(Event::Kind::store_gradients, k, left, out.free);
+    stored_[i] = out.free;
+    const Seconds updated = host.take(out.free, b.update);
+    note(Event::Kind::host_update, k, updated, host.free);
+    ready_[i] = host.free;
+  }
+
+  time.possible = true;
+  time.passes = compute.free;
+  time.end = std::max(limits.in_core,
+                      host_updates ? std::max(compute.free, host.free) : compute.free + limits.after);
+  if (home == WeightHome::updated_on_host) {
+    for (int k = n - 1; k >= 0; --k) {
+      const Seconds begin = in.take(ready_[std::size_t(k)], blocks[std::size_t(k)].weights / limits.in);
+      note(Event::Kind::store_weights, k, begin, in.free);
+    }
+    time.end = std::max(time.end, in.free);
+  }
+  return time;
+}
+
+int OutOfCorePlan::count(Fate f) const { return int(std::ranges::count(fate, f)); }
+
+namespace {
+
+/// Numbers such that the first c of them are spread evenly, for any c: their bits in reverse.
+unsigned spread(unsigned k) {
+  unsigned out = 0;
+  for (int bit = 0; bit < 16; ++bit, k >>= 1) out = out << 1 | (k & 1);
+  return out;
+}
+
+}  // namespace
+
+/// The candidates: the first c of an order are recomputed; of the others the last r are kept, and the rest is
+/// swapped. Or: the last r are kept, and of the others the first c of the order are recomputed. Both c and r
+/// grow in steps of a few blocks, so that long chains have not many more candidates than short ones.
+struct OutOfCorePlanner::Search {
+  static constexpr int steps = 16;
+
+  OutOfCorePlanner& planner;
+  const OutOfCoreLimits& limits;
+  std::span<const OutOfCoreChain> chains;
+  std::size_t chain_number;
+  WeightHome home;
+  Seconds forward, work;  // of all blocks: of passes, and with what follows them
+
+  const OutOfCoreChain& chain() const { return chains[chain_number]; }
+  int blocks() const { return int(chain().blocks.size()); }
+  const OutOfCoreBlock& block(int k) const { return chain().blocks[std::size_t(k)]; }
+  Fate& fate(int k) const { return planner.fate_[std::size_t(k)]; }
+  /// What a plan must fall below to be better: by more than rounding.
+  Seconds best() const { return planner.best_.time.possible ? (1 - 1e-12) * planner.best_.time.end : never; }
+  /// Whether k of n blocks are a step.
+  static bool is_step(int k, int n) { return k == n || n <= steps || k * steps / n > (k - 1) * steps / n; }
+
+  /// No plan is faster: all copies out are over before the first comes back, and all come back after the
+  /// forward pass.
+  Seconds bound(Seconds again, Bytes swapped) const {
+    return std::max(work + again, std::max(forward, swapped / limits.out) + swapped / limits.in);
+  }
+
+  void judge(Seconds again, Bytes swapped) const {
+    const Bytes on_host = swapped + limits.host_weights[std::size_t(home)];
+    if (on_host > limits.host) return;
+    const auto time =
+        planner.clock_.run(chain(), planner.fate_, home, limits, nullptr, best() - work - again);
+    if (!time.possible || time.end >= best()) return;
+    OutOfCorePlan& plan = planner.best_;
+    plan.chain = chain_number;
+    plan.home = home;
+    plan.fate.assign(planner.fate_.begin(), planner.fate_.end());
+    plan.time = time;
+    plan.recompute = again;
+    plan.host = on_host;
+  }
+
+  /// For what is marked as recomputed: first all others are kept, then they go to the host, the foremost
+  /// first; one by one if nothing is recomputed, so that no plan that only swaps is missed.
+  void vary_kept(Seconds again) const {
+    Bytes held, swapped;
+    for (int k = 0; k < blocks(); ++k) {
+      if (fate(k) != Fate::recomputed) fate(k) = Fate::kept;
+      held += fate(k) == Fate::kept ? block(k).activations : block(k).input;
+    }
+    for (int k = 0;; ++k) {
+      if (!(again > Seconds{}) || is_step(k, blocks())) {
+        if (bound(again, swapped) >= best()) return;
+        if (held <= chain().room[std::size_t(home)]) judge(again, swapped);
+      }
+      if (k == blocks()) return;
+      if (fate(k) == Fate::recomputed) continue;
+      fate(k) = Fate::swapped;
+      held -= block(k).activations;
+      swapped += block(k).activations;
+    }
+  }
+
+  /// The first c of the order are recomputed, wherever they are.
+  void recompute_anywhere() const {
+    std::ranges::fill(planner.fate_, Fate::kept);
+    vary_kept({});
+    Seconds again;
+    int c = 0;
+    for (const int k : planner.order_) {
+      fate(k) = Fate::recomputed;
+      again += block(k).again;
+      if (work + again >= best()) return;
+      if (is_step(++c, int(planner.order_.size()))) vary_kept(again);
+    }
+  }
+
+  /// The last r are kept, and the first c of the order among the others are recomputed.
+  void recompute_ahead() const {
+    Bytes kept;
+    for (int from = blocks(); from > 0; --from) {
+      if (from < blocks()) kept += block(from).activations;
+      if (kept > chain().room[std::size_t(home)]) return;
+      if (!is_step(from, blocks())) continue;
+      Bytes swapped;
+      for (int k = 0; k < blocks(); ++k) {
+        fate(k) = k < from ? Fate::swapped : Fate::kept;
+        if (k < from) swapped += block(k).activations;
+      }
+      Seconds again;
+      int c = 0;
+      for (const int k : planner.order_) {
+        if (k >= from) continue;
+        fate(k) = Fate::recomputed;
+        again += block(k).again;
+        swapped -= block(k).activations;
+        if (work + again >= best()) break;
+        if (is_step(++c, from) && bound(again, swapped) < best()) judge(again, swapped);
+      }
+    }
+  }
+
+  void run() const {
+    std::vector<int>& order = planner.order_;
+    order.clear();
+    for (int k = 0; k < blocks(); ++k)
+      if (block(k).activations > block(k).input) order.push_back(k);
+    const auto evenly = [](int a, int b) { return spread(unsigned(a)) < spread(unsigned(b)); };
+    std::ranges::sort(order, evenly);
+    recompute_ahead();
+    // The cheapest first, by seconds for each byte that need not be stored: in steps, so that blocks that are
+    // nearly equal stay spread.
+    const auto price = [&](int k) {
+      const double rate = block(k).again / (block(k).activations - block(k).input) * Bandwidth{1e12};
+      return std::ilogb(std::max(rate, 1e-9) * std::max(rate, 1e-9) * std::max(rate, 1e-9));
+    };
+    std::ranges::stable_sort(order, {}, price);
+    recompute_anywhere();
+    recompute_ahead();
+  }
+};
+
+const OutOfCorePlan& OutOfCorePlanner::find(std::span<const OutOfCoreChain> chains,
+                                            const OutOfCoreLimits& limits) {
+  best_.time = {};
+  for (std::size_t home = 0; home < weight_homes; ++home) {
+    if (!limits.allowed[home]) continue;
+    for (std::size_t c = 0; c < chains.size(); ++c) {
+      if (chains[c].room[home] < Bytes{}) continue;
+      Search search{*this, limits, chains, c, WeightHome(home), {}, {}};
+      for (const OutOfCoreBlock& block : chains[c].blocks) {
+        search.forward += block.forward;
+        search.work += block.forward + block.backward;
+      }
+      if (WeightHome(home) == WeightHome::device) search.work += limits.after;
+      fate_.resize(chains[c].blocks.size());
+      search.run();
+    }
+  }
+  return best_;
+}
+
+OutOfCoreClock::Time OutOfCorePlanner::all(Fate fate, std::span<const OutOfCoreChain> chains,
+                                           const OutOfCoreLimits& limits) {
+  OutOfCoreClock::Time best;
+  for (std::size_t home = 0; home < weight_homes; ++home)
+    for (const OutOfCoreChain& chain : chains) {
+      if (!limits.allowed[home] || chain.room[home] < Bytes{}) continue;
+      fate_.assign(chain.blocks.size(), fate);
+      const auto time = clock_.run(chain, fate_, WeightHome(home), limits);
+      if (time.possible && (!best.possible || time.end < best.end)) best = time;
+    }
+  return best;
+}
+
+OutOfCoreClock::Time OutOfCorePlanner::swap_only(std::span<const OutOfCoreChain> chains,
+                                                 const OutOfCoreLimits& limits) {
+  OutOfCoreClock::Time best;
+  for (std::size_t home = 0; home < weight_homes; ++home)
+    for (const OutOfCoreChain& chain : chains) {
+      if (!limits.allowed[home] || chain.room[home] < Bytes{}) continue;
+      fate_.assign(chain.blocks.size(), Fate::kept);
+      for (std::size_t swapped = 0; swapped <= fate_.size(); ++swapped) {
+        if (swapped > 0) fate_[swapped - 1] = Fate::swapped;
+        const auto time = clock_.run(chain, fate_, WeightHome(home), limits);
+        if (time.possible && (!best.possible || time.end < best.end)) best = time;
+      }
+    }
+  return best;
+}
+
+}  // namespace paradl

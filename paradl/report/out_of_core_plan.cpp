@@ -1,0 +1,126 @@
+#include "paradl/report/out_of_core_plan.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "paradl/core/format.hpp"
+
+namespace paradl {
+namespace {
+
+using Kind = OutOfCoreEvent::Kind;
+
+bool computes(const OutOfCoreEvent& event) {
+  return event.kind == Kind::forward || event.kind == Kind::recompute || event.kind == Kind::backward;
+}
+
+/// "1.52 times as long", or why there is nothing to compare with.
+std::string against(const OutOfCoreClock::Time& other, const OutOfCorePlan& plan) {
+  return other.possible ? fmt::format("{:.2f} times as long", other.end / plan.time.end)
+                        : std::string("does not fit");
+}
+
+}  // namespace
+
+std::vector<BlockLine> block_lines(const Workload& work, OutOfCorePricer& pricer) {
+  const auto blocks = pricer.blocks();
+  std::vector<BlockLine> out;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const std::string& first = work.layers[std::size_t(blocks[b].first)].name;
+    const std::string& last = work.layers[std::size_t(blocks[b].end) - 1].name;
+    out.push_back({blocks[b], first == last ? first : first + " to " + last, pricer.plan().fate[b], {}});
+  }
+  Seconds before;  // the end of what was computed last
+  for (const OutOfCoreEvent& event : pricer.events()) {
+    if (!computes(event)) continue;
+    out[std::size_t(event.block)].stall += event.begin - before;
+    before = event.end;
+  }
+  return out;
+}
+
+Table plan_table(const Workload& work, OutOfCorePricer& pricer) {
+  Table table{.columns = {{"block", "block", Holds::count, 8},
+                          {"layers", "layers", Holds::text, 9},
+                          {"forward", "forward", Holds::seconds, 5},
+                          {"backward", "backward", Holds::seconds, 5},
+                          {"activations", "activations", Holds::bytes, 7},
+                          {"weights", "weights", Holds::bytes, 3},
+                          {"fate", "is", Holds::text, 10},
+                          {"again", "again", Holds::seconds, 6},
+                          {"stall", "stall", Holds::seconds, 6}}};
+  const bool streamed = pricer.plan().home == WeightHome::streamed;
+  double number = 0;
+  for (const BlockLine& line : block_lines(work, pricer)) {
+    const OutOfCoreBlock& block = line.block;
+    const bool again = line.fate == Fate::recomputed;
+    table.rows.push_back(
+        {.values = {++number, line.layers, block.forward.base(), block.backward.base(),
+                    block.activations.base(), streamed ? Value{block.weights.base()} : Value{},
+                    std::string(fate_names[std::size_t(line.fate)]),
+                    again ? Value{block.again.base()} : Value{},
+                    line.stall > Seconds{} ? Value{line.stall.base()} : Value{}}});
+  }
+  return without_empty_columns(table);
+}
+
+std::string out_of_core_text(const Projection& p, const Machine& machine) {
+  const auto& [kept, swapped, recomputed, weights, host] = *p.out_of_core;
+  const int blocks = kept + swapped + recomputed;
+  if (!p.out_of_core->plans())
+    return fmt::format("Out of core: nothing to do, all {} blocks stay on the device.", blocks);
+  constexpr std::array<std::string_view, weight_homes> homes{
+      "", " The host keeps the optimizer's state and updates the weights.",
+      " Weights come block by block; the host keeps and updates them."};
+  return fmt::format(
+      "Out of core: of {} blocks {} stay, {} {} to the host, {} {} recomputed.{} The host of a node "
+      "gives {} of {}.",
+      blocks, kept, swapped, swapped == 1 ? "goes" : "go", recomputed, recomputed == 1 ? "is" : "are",
+      homes[std::size_t(weights)], text(host), text(*machine.host->memory));
+}
+
+std::string plan_text(OutOfCorePricer& pricer) {
+  const OutOfCorePlan& plan = pricer.plan();
+  const double gpus = pricer.host().gpus;
+  std::string out = fmt::format(" host link: {} each way{}\n", text(pricer.host().link),
+                                gpus > 1 ? fmt::format(" for each of {} GPUs of a node", gpus) : "");
+  const auto others = pricer.others();
+  out += fmt::format(" instead: swap every block, {}; swap only what must, {}; recompute every block, {}\n",
+                     against(others.swap_all, plan), against(others.swap_only, plan),
+                     against(others.recompute_all, plan));
+  return out;
+}
+
+nlohmann::ordered_json plan_json(const Workload& work, OutOfCorePricer& pricer) {
+  using Json = nlohmann::ordered_json;
+  Json blocks = Json::array();
+  for (const BlockLine& line : block_lines(work, pricer)) {
+    const OutOfCoreBlock& block = line.block;
+    blocks.push_back({{"first_layer", work.layers[std::size_t(block.first)].name},
+                      {"last_layer", work.layers[std::size_t(block.end) - 1].name},
+                      {"forward_s", block.forward.base()},
+                      {"backward_s", block.backward.base()},
+                      {"again_s", block.again.base()},
+                      {"activation_bytes", block.activations.base()},
+                      {"input_bytes", block.input.base()},
+                      {"weight_bytes", block.weights.base()},
+                      {"fate", fate_names[std::size_t(line.fate)]},
+                      {"stall_s", line.stall.base()}});
+  }
+  Json out{{"link_bytes_per_s", pricer.host().link.base()},
+           {"passes_s", pricer.plan().time.passes.base()},
+           {"blocks", std::move(blocks)}};
+  const auto others = pricer.others();
+  const auto tell = [&](const char* name, const OutOfCoreClock::Time& time) {
+    out["instead_s"][name] = time.possible ? Json(time.end.base()) : Json(nullptr);
+  };
+  out["end_s"] = pricer.plan().time.end.base();
+  tell("swap_all", others.swap_all);
+  tell("swap_only", others.swap_only);
+  tell("recompute_all", others.recompute_all);
+  return out;
+}
+
+}  // namespace paradl
