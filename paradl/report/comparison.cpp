@@ -104,9 +104,12 @@ std::vector<Line> lines_of(const std::vector<Json>& results) {
     });
     if (alike(results, "currency"))
       add("price", "price", Holds::count, [](const Json& r) { return number(r, {"cost", "price"}); });
-    add("energy", "energy", Holds::joules, [](const Json& r) {
-      return number(r, {"cost", "energy_joules"});
-    });
+    // Part by part, and only what is known of all: one file may tell what hosts draw, and another may not.
+    for (const auto& [part, title] : {std::pair{"gpus", "energy of GPUs"}, {"hosts", "  of hosts"}}) {
+      const auto joules = [&](const Json& r) { return number(r, {"cost", "energy_parts_joules", part}); };
+      if (std::ranges::all_of(results, [&](const Json& r) { return joules(r).has_value(); }))
+        add(fmt::format("energy_{}", part), title, Holds::joules, joules);
+    }
   }
   add("samples", "samples/s", Holds::rate, [](const Json& r) { return number(r, {"samples_per_s"}); });
   add("efficiency", "efficiency", Holds::share, [](const Json& r) { return number(r, {"efficiency"}); });
@@ -336,7 +339,7 @@ std::string verdict(const std::vector<Contestant>& sides) {
 }
 
 std::string basis(const std::vector<Contestant>& sides) {
-  std::vector<std::string> times, systems, sums;
+  std::vector<std::string> times, systems, sums, unknown;
   const auto add = [](std::vector<std::string>& list, const std::string& item) {
     if (!item.empty() && std::ranges::find(list, item) == list.end()) list.push_back(item);
   };
@@ -347,12 +350,15 @@ std::string basis(const std::vector<Contestant>& sides) {
     add(systems, word(result, {"system"}));
     if (const std::string sum = word(result, {"parameters", "allreduce"}); !sum.empty())
       add(sums, fmt::format("{} ({})", sum, word(result, {"parameters", "allreduce_fidelity"})));
+    add(unknown, word(result, {"input", "unknown"}));
     if (const std::string kind = word(result, {"parameters", "links"}); kind != "specified") links = kind;
   }
   if (times.empty()) return {};
-  return fmt::format("Layer times: {}. Links: {} of {}.{}{}{}\n", fmt::join(times, ", "), links,
-                     fmt::join(systems, ", "), sums.empty() ? "" : " Allreduce: ", fmt::join(sums, ", "),
-                     sums.empty() ? "" : ".");
+  const auto told = [](const char* title, const std::vector<std::string>& list) {
+    return list.empty() ? "" : fmt::format(" {}: {}.", title, fmt::join(list, ", "));
+  };
+  return fmt::format("Layer times: {}. Links: {} of {}.{}{}\n", fmt::join(times, ", "), links,
+                     fmt::join(systems, ", "), told("Allreduce", sums), told("Input unknown", unknown));
 }
 
 std::string comparison_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
