@@ -46,6 +46,7 @@ constexpr std::array<std::string_view, 3> recomputations{"none", "selective", "f
 constexpr std::array<std::string_view, 2> gradient_precisions{"fp32", "fp16"};
 constexpr std::array<std::string_view, 2> grid_choices{"best", "all"};
 constexpr std::array<std::string_view, 2> link_levels{"ideal", "measured"};
+constexpr std::string_view of_framework = "framework.";  // what --set changes of it
 
 /// `gpipe`, `1f1b` or `interleaved:2`: the order of passes, and the chunks of a stage.
 std::pair<PipelineSchedule, int> read_schedule(const std::string& text) {
@@ -123,15 +124,10 @@ std::pair<const Algorithm*, double> read_allreduce(const std::string& text) {
   return {algorithm, density};
 }
 
-/// `best`, `no-winograd`, or the largest workspace.
 ConvolutionPolicy read_convolutions(const std::string& text) {
-  if (text == "best") return {};
-  if (text == "no-winograd") return {.winograd = false};
-  const auto workspace = parse<Bytes>(text);
-  if (!workspace)
-    throw UsageError(fmt::format("--convolutions {}: not known", text),
-                     "use best, no-winograd, or a size such as 1GB");
-  return {.workspace = *workspace};
+  if (const auto policy = convolution_policy(text)) return *policy;
+  throw UsageError(fmt::format("--convolutions {}: not known", text),
+                   "use best, no-winograd, or a size such as 1GB");
 }
 
 /// `data=16,filter=4` says which axes there are, and in which order.
@@ -273,11 +269,17 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
       throw UsageError(fmt::format("no profile fits {} on {}", ask.work.name, ask.machine.device.name),
                        "name one with --profile; `paradl profiles` lists them");
   }
-  if (ask.profile_spec && ask.profile_spec->total)
+  if (ask.profile_spec && ask.profile_spec->total) {
     ask.times = total_times(ask.work, ask.machine, *ask.profile_spec);
-  else if (ask.profile_spec)
+  } else if (ask.profile_spec) {
+    // Of a device whose multiprocessors are not known it suffices how times go with shapes: as on one of them.
+    DeviceSpec device = ask.machine.device;
+    if (!device.multiprocessors) device.multiprocessors = 1;
+    ask.times.shapes = kernel_device(device, training.precision, training.optimizer,
+                                     {training.convolutions, training.framework.fused_kernels});
     ask.times =
         profiled_times(std::move(ask.times), ask.work, std::make_shared<Profile>(*ask.profile_spec), samples);
+  }
 }
 
 }  // namespace
@@ -316,15 +318,20 @@ std::vector<Override> read_overrides(const std::vector<std::string>& sets) {
 }
 
 FrameworkSpec read_framework(const Catalog& catalog, const Options& options) {
+  std::vector<Override> changes;
+  for (Override& change : read_overrides(options.sets()))
+    if (change.path.starts_with(of_framework))
+      changes.push_back({change.path.substr(of_framework.size()), std::move(change.value)});
   return options.read("framework", "ideal", [&](const std::string& name) {
-    return read_framework(catalog.find("frameworks", name));
+    return read_framework(catalog.find("frameworks", name), changes);
   });
 }
 
 Training read_training(const Catalog& catalog, const Options& options) {
   const FrameworkSpec framework = read_framework(catalog, options);
   Training t{.framework = framework.terms};
-  t.transport = choose<Transport>(options, "transport", "gpu", transport_names);
+  t.transport =
+      choose<Transport>(options, "transport", framework.transport.value_or("gpu"), transport_names);
   t.precision =
       choose<Precision>(options, "precision", framework.precision.value_or("fp32"), precision_names);
   t.optimizer =
@@ -357,7 +364,8 @@ Training read_training(const Catalog& catalog, const Options& options) {
         options.read("reserve", "", [](const std::string& text) { return read_bytes("reserve", text); });
   if (options.has("fragmentation")) t.fragmentation = number(options, "fragmentation", 0, 1);
   if (options.has("gamma")) t.gamma = number(options, "gamma", 1e-3, 1e3);
-  t.convolutions = options.read("convolutions", "best", read_convolutions);
+  t.convolutions =
+      options.read("convolutions", framework.convolutions.value_or("best"), read_convolutions);
   return t;
 }
 
@@ -387,9 +395,9 @@ void Ask::add_band(Projection& p) const {
 
 std::string Ask::framework_text() const {
   const std::string way = training.transport == Transport::host ? ", exchanges through the host" : "";
-  return framework_spec.name == "ideal" && way.empty()
+  return framework_spec.name == "ideal" && way.empty() && !changed_terms
              ? ""
-             : fmt::format(" Framework: {}{}.", framework_spec.name, way);
+             : fmt::format(" Framework: {}{}{}.", framework_spec.name, changed_terms ? " with --set" : "", way);
 }
 
 ParameterLevel Ask::level() const {
@@ -424,8 +432,11 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
     throw UsageError("which system?",
                      fmt::format("add `--on abci`, or set PARADL_SYSTEM; `paradl systems` lists all {}",
                                  catalog.names("systems").size()));
-  ask->system_spec = catalog.system(system, read_overrides(options.sets()));
-  ask->overridden = !options.sets().empty();
+  std::vector<Override> changes = read_overrides(options.sets());
+  ask->changed_terms = std::erase_if(
+      changes, [](const Override& change) { return change.path.starts_with(of_framework); }) > 0;
+  ask->system_spec = catalog.system(system, changes);
+  ask->overridden = !changes.empty();
   ask->machine = build_machine(ask->system_spec);
   ask->fidelity = choose<Fidelity>(options, "fidelity", "detailed", fidelities);
   ask->framework_spec = read_framework(catalog, options);

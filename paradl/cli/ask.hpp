@@ -89,7 +89,8 @@ struct Ask {
   Question question;
   Fidelity fidelity = Fidelity::detailed;
   bool default_batch = false;  // nobody gave one
-  bool overridden = false;     // --set changed the system
+  bool overridden = false;     // --set changed the system,
+  bool changed_terms = false;  // and the framework
   double epochs = 0;           // 0: not asked
   std::unique_ptr<Planner> planner;
 

@@ -148,10 +148,14 @@ Answer start_answer(const Session& session, const Ask& ask) {
   answer.fidelity = ask.fidelity == Fidelity::paper ? "paper" : "detailed";
   answer.epochs = ask.epochs;
   answer.level = ask.level();
-  const auto records = session.catalog.names("accuracy");
-  if (std::ranges::find(records, "recorded") != records.end())
-    answer.recorded = read_recorded_errors(session.catalog.find("accuracy", "recorded"));
+  answer.recorded = recorded_errors(session.catalog);
   return answer;
+}
+
+std::vector<RecordedError> recorded_errors(const Catalog& catalog) {
+  const auto records = catalog.names("accuracy");
+  if (std::ranges::find(records, "recorded") == records.end()) return {};
+  return read_recorded_errors(catalog.find("accuracy", "recorded")).errors;
 }
 
 std::string render_table(const std::string& format, const Table& table) {

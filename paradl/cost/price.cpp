@@ -102,7 +102,8 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
     axis_path_[i] = group(mesh, bit);
     for (std::size_t op = 0; op < collectives; ++op)
       cost_[i][op] = axis_cost(Collective(op), axis, axis_path_[i]);
-    skew_[i] = std::log2(axis.parts.total) * setting_.training.framework.sync;
+    // The latest of n ranks whose delays scatter evenly around a mean comes sqrt(2 ln n) deviations behind it.
+    skew_[i] = std::sqrt(std::log2(axis.parts.total)) * setting_.training.framework.sync;
     if (is_split(axis.strategy->input)) sharing_ |= bit;
     if (axis.strategy->pairs) tensor_axis_ |= bit, tensor_ *= axis.parts.total;
     if (axis.strategy->input == Placement::split_space) {
@@ -133,7 +134,8 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
                 path,
                 cost_of(Collective::reduce_scatter, path),
                 asked_sum(mesh, set, path),
-                cost_of(Collective::allgather, path)};
+                gathers_by_tensor() ? MessageCost{cost(Collective::allgather, one_port(mesh, set))}
+                                    : cost_of(Collective::allgather, path)};
       return {kind,
               set,
               path,
@@ -270,12 +272,13 @@ std::optional<PassTimes> Pricer::local_passes(const Layout& layout, const Cell& 
   const auto& kernels = setting_.times.kernels;
   if (!profile && !kernels) return {};
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
-  const CutLayer key{layer.shape_class, samples, cut_of(layout, cell, mesh)};
+  CutLayer key{layer.shape_class, samples, cut_of(layout, cell, mesh)};
+  if (const double wider = padding(cell); wider > 1) key.cut.words = std::round(wider * layer.vocabulary);
   const auto known = passes_.find(key);
   if (known != passes_.end()) return known->second;
   const LocalLayer local = local_layer(layer, key.cut, samples);
   std::optional<PassTimes> time;
-  if (profile) time = profile->find(local);
+  if (profile) time = profile->find(local, setting_.times.shapes.get());
   if (!time && kernels) time = modelled_passes(*kernels, layer, local);
   return passes_.emplace(key, time).first->second;
 }
