@@ -10,6 +10,7 @@
 #include "calibrate/kernels/benchmarks.hpp"
 #include "calibrate/kernels/pipedream.hpp"
 #include "paradl/cli/ranges.hpp"
+#include "paradl/spec/kernel_errors.hpp"
 
 namespace paradl::calibrate {
 namespace {
@@ -90,21 +91,19 @@ int run(const Session& session, const Words& words) {
         "ReLU and additions reach on V100 (Aceso's operator times), and 0.25 rests on one network, "
         "CosmoFlow, whose two\n"
         "published totals are all that is known of three-dimensional convolutions here.\n"
-        "Cross-validated (5 folds over shapes), median error of matrix product, forward, backward-data and\n"
-        "backward-weights:",
+        "`cross-validated`: median errors of shapes that were left out (5 folds over shapes).",
         benched.libraries);
+    ErrorsByPrecision errors;
     for (const auto& [precision, set] : benched.sets) {
       const auto timings = read_deepbench(words.folder, set);
       const FittedSet fit = fit_set(system.device, precision, timings, seed);
       print(fit_text(fit, timings.size()));
       spec.fitted[std::size_t(precision)] = fit.device.fitted;
-      std::vector<std::string> medians;
-      for (const KernelErrors& e : fit.cross_validated)
-        medians.push_back(fmt::format("{:.0f}", 100 * e.median));
-      spec.origin +=
-          fmt::format("\n{}: {} %", precision_names[std::size_t(precision)], fmt::join(medians, ", "));
+      const auto& cv = fit.cross_validated;
+      errors[std::size_t(precision)] = paradl::KernelErrors{cv[0].median, cv[1].median, cv[2].median, cv[3].median};
       if (!fit.at_bounds.empty())
-        spec.origin += fmt::format("; at a bound: {}", fmt::join(fit.at_bounds, ", "));
+        spec.origin += fmt::format("\nAt a bound in {}: {}.", precision_names[std::size_t(precision)],
+                                   fmt::join(fit.at_bounds, ", "));
       if (benched.system == "dgx1-v100" && precision == Precision::fp32)
         print(transfer_text(words.folder, fit.device));
     }
@@ -113,7 +112,7 @@ int run(const Session& session, const Words& words) {
     std::filesystem::create_directories(words.to);
     if (!(std::ofstream(path) << fmt::format("# kernels/{}.yaml: what kernels of {} reach on {}\n",
                                              benched.name, benched.libraries, system.device.name)
-                              << kernels_text(spec)))
+                              << kernels_text(spec) << kernel_errors_text(errors)))
       throw EnvironmentError(fmt::format("cannot write {}", path));
     print(fmt::format("Wrote {}\n", path));
   }

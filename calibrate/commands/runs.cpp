@@ -11,13 +11,14 @@
 #include "calibrate/commands/commands.hpp"
 #include "paradl/cli/ranges.hpp"
 #include "paradl/core/format.hpp"
+#include "paradl/core/text.hpp"
 #include "paradl/report/validation.hpp"
 
 namespace paradl::calibrate {
 namespace {
 
 struct Words {
-  std::string file, of = "links", up_to = "64", judge_to = "256";
+  std::string file, of = "links", up_to = "64", judge_to = "256", by = "panel", write;
   bool leave_out = false;
   Options options;
 };
@@ -61,26 +62,81 @@ std::string sources_text(const std::vector<RunAsked>& runs) {
   return out;
 }
 
-/// Every curve in turn is left out of the fit and then predicted: what a new network may expect.
-std::string leave_out_text(std::vector<RunAsked>& runs, const std::vector<RunParameter>& parameters,
-                           int up_to, int judge_to) {
-  std::vector<std::string> panels;
+/// What is left out together: a curve, or all runs with the same cell of a column.
+std::string group_of(const MeasuredRun& run, const std::string& by) {
+  if (by == "panel") return run.panel();
+  if (by == "model") return run.model;
+  if (by == "strategy") return run.strategy;
+  if (by == "source") return run.source;
+  if (by == "notes") return run.notes;
+  throw UsageError(fmt::format("--leave-out-by {}: not known", by),
+                   "use panel, model, strategy, source or notes");
+}
+
+/// Every group in turn is left out of the fit and then predicted: what a new network may expect. In the order
+/// of the runs.
+std::vector<Seconds> left_out(std::vector<RunAsked>& runs, const std::vector<RunParameter>& parameters,
+                              const RunFit& whole, int up_to, const std::string& by, bool sources_alike) {
+  std::vector<Seconds> out(runs.size());
+  std::vector<std::string> groups;
   for (const RunAsked& run : runs)
-    if (std::ranges::find(panels, run.run->panel()) == panels.end()) panels.push_back(run.run->panel());
-  std::string out =
-      fmt::format("Each curve left out of the fit, then predicted (up to {} GPUs):\n", judge_to);
-  double sum = 0;
-  for (const std::string& panel : panels) {
-    fit_runs(runs, parameters,
-             [&](const MeasuredRun& run) { return run.gpus <= up_to && run.panel() != panel; });
-    const Tally t =
-        tally(judge_some(
-                  runs, [&](const MeasuredRun& run) { return run.gpus <= judge_to && run.panel() == panel; }),
-              panel);
-    out += fmt::format("  {:<28} {:5.1f} %\n", panel, 100 * t.mean);
-    sum += t.mean;
+    if (const std::string name = group_of(*run.run, by); std::ranges::find(groups, name) == groups.end())
+      groups.push_back(name);
+  for (const std::string& group : groups) {
+    const auto member = [&](const MeasuredRun& run) { return group_of(run, by) == group; };
+    const bool fitted = std::ranges::any_of(
+        runs, [&](const RunAsked& run) { return run.run->gpus <= up_to && member(*run.run); });
+    if (fitted)  // else the fit on all has not seen them either
+      fit_runs(runs, parameters, [&](const MeasuredRun& run) { return run.gpus <= up_to && !member(run); },
+               sources_alike);
+    else
+      put_values(runs, parameters, whole.values);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (member(*runs[i].run)) out[i] = judge(runs[i]).projected;
   }
-  return out + fmt::format("  {:<28} {:5.1f} %\n", "mean", 100 * sum / double(panels.size()));
+  put_values(runs, parameters, whole.values);
+  return out;
+}
+
+std::string leave_out_text(const std::vector<RunAsked>& runs, const std::vector<Seconds>& unseen,
+                           int judge_to, const std::string& by) {
+  std::string out =
+      fmt::format("Each {} left out of the fit, then predicted (up to {} GPUs):\n",
+                  by == "panel" ? "curve" : by, judge_to);
+  std::vector<std::pair<std::string, std::vector<Judged>>> groups;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].run->gpus > judge_to) continue;
+    const std::string name = group_of(*runs[i].run, by);
+    auto known = std::ranges::find(groups, name, &decltype(groups)::value_type::first);
+    if (known == groups.end()) known = groups.insert(groups.end(), {name, {}});
+    Judged judged = judge(runs[i]);
+    judged.projected = unseen[i];
+    known->second.push_back(std::move(judged));
+  }
+  double sum = 0;
+  for (const auto& [name, judged] : groups) {
+    const double mean = tally(judged, name).mean;
+    out += fmt::format("  {:<28} {:5.1f} %\n", name, 100 * mean);
+    sum += mean;
+  }
+  return out + fmt::format("  {:<28} {:5.1f} %\n", "mean", 100 * sum / double(groups.size()));
+}
+
+/// The file with one column more (or another one in its place): what was predicted without each run.
+std::string with_left_out(const MeasuredRuns& file, const std::vector<Seconds>& unseen) {
+  std::string out;
+  std::size_t run = 0;
+  int line = 0;
+  for (const std::string_view text : split(file.source.text, '\n')) {
+    ++line;
+    std::string row(text.substr(0, text.find('\r')));
+    if (line == 1) row += ",left_out_s";
+    if (run < file.runs.size() && file.runs[run].line == line)
+      row += fmt::format(",{:.4g}", unseen[run].base()), ++run;
+    out += row + "\n";
+  }
+  while (out.ends_with("\n\n")) out.pop_back();
+  return out;
 }
 
 int run(const Session& session, Words& words) {
@@ -122,7 +178,13 @@ int run(const Session& session, Words& words) {
     out += fmt::format("Accuracy, up to {} GPUs:\n", judge_to) +
            tallies_text(judge_some(runs, [&](const MeasuredRun& r) { return r.gpus <= judge_to; }));
   out += sources_text(runs);
-  if (words.leave_out) out += leave_out_text(runs, parameters, up_to, judge_to);
+  if (words.leave_out) {
+    if (!words.write.empty() && std::ranges::any_of(file.runs, [](const MeasuredRun& r) { return r.left_out.has_value(); }))
+      throw UsageError(fmt::format("{} has a column left_out_s already", words.file), "remove it first");
+    const auto unseen = left_out(runs, parameters, fit, up_to, words.by, of_kernels);
+    out += leave_out_text(runs, unseen, judge_to, words.by);
+    if (!words.write.empty()) write_file(words.write, with_left_out(file, unseen));
+  }
   print(out);
   return answered;
 }
@@ -145,6 +207,13 @@ void define_runs(const Arguments& root, Session& session, Action& action) {
                {.help = "judge on runs of at most so many; default 256", .meta = "N"});
   command.flag("--leave-one-out", words->leave_out,
                {.help = "also fit without each curve in turn, and predict it"});
+  command.text("--leave-out-by", words->by,
+               {.help = "what is left out together: panel (model and strategy, default), model, strategy, source "
+                        "or notes",
+                .meta = "COLUMN"});
+  command.text("--write", words->write,
+               {.help = "with --leave-one-out: the runs, with these predictions in a column left_out_s",
+                .meta = "FILE.csv"});
   words->options.define_only(command, {"on", "framework", "profile", "layer-times"});
   command.footer(
       R"(Prints the numbers for `measured` and `staged` of the system file and for `costs` of the framework file, with their

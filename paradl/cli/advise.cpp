@@ -86,7 +86,7 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
       if (!whole.empty()) out += fmt::format("Run whole on every GPU of an axis: {}.\n", whole);
     }
   }
-  if (const std::string padded = padding_text(ask.work, best.mesh); best.feasible() && !padded.empty())
+  if (const std::string padded = padding_text(ask.setting(), best.mesh); best.feasible() && !padded.empty())
     out += fmt::format("{}: {}.\n", best.strategy->text, padded);
   if (best.input) out += input_sentence(ask.setting(), best) + "\n";
   if (answer.costs && best.cost)
@@ -95,10 +95,16 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
     out += out_of_core_text(best, ask.machine) + "\n";
   if (best.congested) out += fmt::format("Beside other jobs: {}.\n", band_text(best));
   out += fmt::format(
-      "Layer times: {}. Links: {}{}.\n", ask.times.source, ask.links_text(),
-      ask.default_batch ? fmt::format("; mini-batch {} a GPU, the model file's", ask.work.batch) : "");
+      "Layer times: {}. Links: {}{}.{}\n", ask.times.source, ask.links_text(),
+      ask.default_batch ? fmt::format("; mini-batch {} a GPU, the model file's", ask.work.batch) : "",
+      ask.framework_text());
   if (const std::string allreduce = allreduce_basis(ask.training, answer.results); !allreduce.empty())
     out += allreduce + "\n";
+  if (best.cost) {
+    const std::string range = interval_text(answer, best);
+    out += fmt::format("On record: {}.{}\n", record_text(answer, best),
+                       range.empty() ? "" : fmt::format(" Nine times in ten: {} per epoch.", range));
+  }
   if (best.feasible())
     out += fmt::format(
         "Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text, shell_word(model),

@@ -160,15 +160,10 @@ std::pair<const Algorithm*, double> read_allreduce(const std::string& text) {
   return {algorithm, density};
 }
 
-/// `best`, `no-winograd`, or the largest workspace.
 ConvolutionPolicy read_convolutions(const std::string& text) {
-  if (text == "best") return {};
-  if (text == "no-winograd") return {.winograd = false};
-  const auto workspace = parse<Bytes>(text);
-  if (!workspace)
-    throw UsageError(fmt::format("--convolutions {}: not known", text),
-                     "use best, no-winograd, or a size such as 1GB");
-  return {.workspace = *workspace};
+  if (const auto policy = convolution_policy(text)) return *policy;
+  throw UsageError(fmt::format("--convolutions {}: not known", text),
+                   "use best, no-winograd, or a size such as 1GB");
 }
 
 /// `data=16,filter=4` says which axes there are, and in which order.
@@ -310,11 +305,17 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
       throw UsageError(fmt::format("no profile fits {} on {}", ask.work.name, ask.machine.device.name),
                        "name one with --profile; `paradl profiles` lists them");
   }
-  if (ask.profile_spec && ask.profile_spec->total)
+  if (ask.profile_spec && ask.profile_spec->total) {
     ask.times = total_times(ask.work, ask.machine, *ask.profile_spec);
-  else if (ask.profile_spec)
+  } else if (ask.profile_spec) {
+    // Of a device whose multiprocessors are not known it suffices how times go with shapes: as on one of them.
+    DeviceSpec device = ask.machine.device;
+    if (!device.multiprocessors) device.multiprocessors = 1;
+    ask.times.shapes = kernel_device(device, training.precision, training.optimizer,
+                                     {training.convolutions, training.framework.fused_kernels});
     ask.times =
         profiled_times(std::move(ask.times), ask.work, std::make_shared<Profile>(*ask.profile_spec), samples);
+  }
 }
 
 }  // namespace
@@ -368,7 +369,8 @@ FrameworkSpec read_framework(const Catalog& catalog, const Options& options) {
 Training read_training(const Catalog& catalog, const Options& options) {
   const FrameworkSpec framework = read_framework(catalog, options);
   Training t{.framework = framework.terms};
-  t.transport = choose<Transport>(options, "transport", "gpu", transport_names);
+  t.transport =
+      choose<Transport>(options, "transport", framework.transport.value_or("gpu"), transport_names);
   t.precision =
       choose<Precision>(options, "precision", framework.precision.value_or("fp32"), precision_names);
   t.optimizer =
@@ -401,7 +403,8 @@ Training read_training(const Catalog& catalog, const Options& options) {
         options.read("reserve", "", [](const std::string& text) { return read_bytes("reserve", text); });
   if (options.has("fragmentation")) t.fragmentation = number(options, "fragmentation", 0, 1);
   if (options.has("gamma")) t.gamma = number(options, "gamma", 1e-3, 1e3);
-  t.convolutions = options.read("convolutions", "best", read_convolutions);
+  t.convolutions =
+      options.read("convolutions", framework.convolutions.value_or("best"), read_convolutions);
   t.input = read_input(options, framework);
   return t;
 }
@@ -475,9 +478,9 @@ Examiner Ask::examiner() const {
 
 std::string Ask::framework_text() const {
   const std::string way = training.transport == Transport::host ? ", exchanges through the host" : "";
-  return framework_spec.name == "ideal" && way.empty()
+  return framework_spec.name == "ideal" && way.empty() && !changed_terms
              ? ""
-             : fmt::format(" Framework: {}{}.", framework_spec.name, way);
+             : fmt::format(" Framework: {}{}{}.", framework_spec.name, changed_terms ? " with --set" : "", way);
 }
 
 ParameterLevel Ask::level() const {
@@ -523,7 +526,9 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
     throw UsageError("which system?",
                      fmt::format("add `--on abci`, or set PARADL_SYSTEM; `paradl systems` lists all {}",
                                  catalog.names("systems").size()));
-  ask->overrides = read_overrides(options.sets()).system;
+  Overrides changes = read_overrides(options.sets());
+  ask->overrides = std::move(changes.system);
+  ask->changed_terms = !changes.framework.empty();
   ask->system_spec = catalog.system(system, ask->overrides);
   ask->triggers = options.triggers();
   ask->machine = build_machine(ask->system_spec);

@@ -97,6 +97,7 @@ struct Ask {
   Fidelity fidelity = Fidelity::detailed;
   bool default_batch = false;       // nobody gave one
   std::vector<Override> overrides;  // of the system, by --set
+  bool changed_terms = false;       // of the framework, by --set
   bool specified_links = false;     // --links ideal
   Triggers triggers;
   double epochs = 0;   // 0: not asked

@@ -149,15 +149,19 @@ Answer start_answer(const Session& session, const Ask& ask) {
   answer.epochs = ask.epochs;
   answer.costs = ask.costs;
   answer.level = ask.level();
-  const auto records = session.catalog.names("accuracy");
-  if (std::ranges::find(records, "recorded") != records.end())
-    answer.recorded = read_recorded_errors(session.catalog.find("accuracy", "recorded"));
+  answer.recorded = recorded_errors(session.catalog);
   return answer;
 }
 
 void examine(Answer& answer, Examiner& examiner) {
   answer.bottlenecks.clear();
   for (const Projection& p : answer.results) answer.bottlenecks.push_back(examiner.bottlenecks(p));
+}
+
+std::vector<RecordedError> recorded_errors(const Catalog& catalog) {
+  const auto records = catalog.names("accuracy");
+  if (std::ranges::find(records, "recorded") == records.end()) return {};
+  return read_recorded_errors(catalog.find("accuracy", "recorded")).errors;
 }
 
 std::string render_table(const std::string& format, const Table& table) {

@@ -48,8 +48,9 @@ std::string tell_bottlenecks(const Session& session, const Style& style, const s
   return style.unicode ? out : ascii(out);
 }
 
-std::string tell(const Style& style, const Ask& ask, const Projection& p, bool layers,
+std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool layers,
                  const std::vector<Bottleneck>& found) {
+  const Projection& p = answer.results.front();
   std::string out = fmt::format("{}: {}\n\n", p.strategy->text, summary_of(*p.strategy));
   if (!p.feasible()) out += fmt::format("Does not fit: {}.\n", reasons(p, ask.work));
   if (!p.feasible()) out += "\n";
@@ -66,7 +67,7 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
   out += memory_text(ask.setting(), p, ask.fidelity == Fidelity::paper);
   if (const auto remedy = cheapest_fit(p, ask.setting()))
     out += fmt::format(" fits with  {}\n", text(*remedy, p));
-  if (const std::string padded = padding_text(ask.work, p.mesh); !padded.empty())
+  if (const std::string padded = padding_text(ask.setting(), p.mesh); !padded.empty())
     out += fmt::format(" {}\n", padded);
   out += limits_text(p, ask.work);
   if (p.congested) out += fmt::format(" beside other jobs  {}\n", band_text(p));
@@ -99,8 +100,12 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
   }
   out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", ask.times.source, ask.links_text(),
                      ask.fidelity == Fidelity::paper ? "paper (closed forms)" : "detailed");
+  if (const std::string framework = ask.framework_text(); !framework.empty()) out += framework + "\n";
   if (const std::string allreduce = allreduce_basis(ask.training, {p}); !allreduce.empty())
     out += fmt::format(" {}\n", allreduce);
+  out += fmt::format(" on record: {}\n", record_text(answer, p));
+  if (const std::string range = interval_text(answer, p); !range.empty())
+    out += fmt::format(" nine times in ten: {} per epoch\n", range);
   return style.unicode ? out : ascii(out);
 }
 
@@ -170,7 +175,7 @@ int run(const Session& session, Options& options, const std::string& strategy, c
   deliver(session, options, [&](const std::string& format, Style style) {
     if (format == "text")
       return all_bottlenecks ? tell_bottlenecks(session, style, findings, found)
-                             : tell(style, *ask, p, layers, found);
+                             : tell(style, *ask, answer, layers, found);
     if (format == "json") return json();
     if (format == "jsonl") return result_lines(json());
     if (all_bottlenecks) return render_table(format, findings_table(findings, reader_of(format)));

@@ -56,12 +56,14 @@ int run(const Session& session, Options& options, const std::string& model) {
     for (const char* id : {"gpu_hours", "price", "currency", "energy"}) columns.emplace_back(id);
   deliver(session, options, answer, columns, [&](const Printed& table) {
     const std::string allreduce = allreduce_basis(ask->training, answer.results);
+    const std::string on_record = records_text(answer);
     const bool judged = std::ranges::any_of(
         answer.results, [&](const Projection& p) { return recorded_error(answer, p) != nullptr; });
     return table.text +
            fmt::format("\nLayer times: {}. Links: {}.{}{}{}{}\n", ask->times.source, ask->links_text(),
                        allreduce.empty() ? "" : " ", allreduce, ask->framework_text(),
                        judged ? " Intervals: where nine runs in ten lay (accuracy/recorded.yaml)." : "") +
+           (on_record.empty() ? "" : fmt::format("On record: {}.\n", on_record)) +
            input_text(*ask, answer.results);
   });
   return answered;

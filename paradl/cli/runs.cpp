@@ -31,22 +31,37 @@ std::string matching_profile(const std::vector<ProfileSpec>& profiles, const std
   return "";
 }
 
-/// One line of accuracy/networks.yaml.
-struct NetworkMeant {
-  std::string system, name, model;
+/// What measured runs on a system mean, where that is not what they say: accuracy/networks.yaml.
+struct Readings {
+  struct Network {
+    std::string system, name, model;
+  };
+  struct Setting {
+    std::string system, option, says, means;
+    double up_to = 0;  // GPUs
+  };
+  std::vector<Network> networks;
+  std::vector<Setting> settings;
 };
 
-std::vector<NetworkMeant> networks_meant(const Catalog& catalog) {
+Readings read_readings(const Catalog& catalog) {
   const auto files = catalog.names("accuracy");
   if (std::ranges::find(files, "networks") == files.end()) return {};
   const SourceText source = catalog.find("accuracy", "networks");
   Problems problems(source);
   Reader map(parse_yaml(source), problems, "a list of networks");
-  std::vector<NetworkMeant> out;
+  Readings out;
   if (map.require("networks"))
     for (const YAML::Node& item : map.node("networks")) {
       Reader entry(item, problems, "a network");
-      out.push_back({entry.text("system"), entry.text("name"), entry.text("model")});
+      out.networks.push_back({entry.text("system"), entry.text("name"), entry.text("model")});
+      entry.finish();
+    }
+  if (map.has("settings"))
+    for (const YAML::Node& item : map.node("settings")) {
+      Reader entry(item, problems, "a setting");
+      out.settings.push_back({entry.text("system"), entry.text("option"), entry.text("says"),
+                              entry.text("means"), entry.number("up-to-gpus", 1, 1e9)});
       entry.finish();
     }
   map.finish();
@@ -54,10 +69,28 @@ std::vector<NetworkMeant> networks_meant(const Catalog& catalog) {
   return out;
 }
 
-std::string model_of(const MeasuredRun& run, const std::vector<NetworkMeant>& meant) {
-  for (const NetworkMeant& one : meant)
-    if (one.system == run.system && one.name == run.model) return one.model;
-  return run.model;
+/// A run as it is meant; what was read otherwise than it stands is added to `notes`.
+MeasuredRun meant(MeasuredRun run, const Readings& readings, std::vector<std::string>& notes) {
+  constexpr const char* file = "(accuracy/networks.yaml)";
+  for (const Readings::Network& one : readings.networks)
+    if (one.system == run.system && one.name == run.model) {
+      run.model = one.model;
+      notes.push_back(fmt::format("{} of {} is {} {}", one.name, one.system, one.model, file));
+    }
+  for (const Readings::Setting& one : readings.settings) {
+    const auto said = run.options.find(one.option);
+    if (one.system != run.system || said == run.options.end() || said->second != one.says ||
+        run.gpus > one.up_to)
+      continue;
+    said->second = one.means;
+    notes.push_back(fmt::format("{} `{}` of runs on at most {:.0f} GPUs of {} is read as `{}` {}", one.option,
+                                one.says, one.up_to, one.system, one.means, file));
+  }
+  if (!run.options.contains("zero") && run.source.find("zero3") != run.source.npos) {
+    run.options["zero"] = "3";
+    notes.emplace_back("runs whose source says zero3 are read as ZeRO-3");
+  }
+  return run;
 }
 
 /// What a run says, over what the command line says, over defaults.
@@ -117,12 +150,14 @@ std::vector<RunAsked> ask_runs(const Catalog& catalog, const Options& options, c
   std::vector<ProfileSpec> profiles;
   for (const std::string& name : catalog.names("profiles"))
     profiles.push_back(read_profile(catalog.find("profiles", name)));
-  const std::vector<NetworkMeant> meant = networks_meant(catalog);
+  const Readings readings = read_readings(catalog);
   std::vector<RunAsked> out;
-  for (const MeasuredRun& run : runs.runs) {
+  for (const MeasuredRun& written : runs.runs) {
+    std::vector<std::string> notes;
+    const MeasuredRun run = meant(written, readings, notes);
     try {
       Options asked = options_of(run, options);
-      const std::string system = options.get("on", run.system), model = model_of(run, meant);
+      const std::string system = options.get("on", run.system), &model = run.model;
       const SystemSpec machine = catalog.system(system);
       if (!asked.has("framework") && !machine.framework.empty()) asked.set("framework", machine.framework);
       if (run.grid.empty())
@@ -130,16 +165,18 @@ std::vector<RunAsked> ask_runs(const Catalog& catalog, const Options& options, c
                 natural_grid(read_strategy(run.strategy), run.gpus, machine.levels.front().size);
             !grid.empty())
           asked.set("grid", grid);
-      if (!asked.has("profile"))
+      const std::string times = asked.get("layer-times", "best");
+      if (!asked.has("profile") && (times == "best" || times == "profile"))
         asked.set("profile",
                   matching_profile(profiles, model, machine.device.name, read_training(catalog, asked)));
       asked.set("grids", "all");
-      out.push_back({.run = &run,
+      out.push_back({.run = &written,
                      .ask = read_ask(catalog, asked, model, system),
                      .framework = asked.get("framework", "ideal"),
-                     .model = model});
+                     .model = model,
+                     .notes = std::move(notes)});
     } catch (const UsageError& error) {
-      const Spot spot = runs.spot(run, column_of(error.what(), run));
+      const Spot spot = runs.spot(written, column_of(error.what(), written));
       throw SpecError(runs.source.file, runs.source.text, {{spot, error.what(), error.help()}});
     }
   }
@@ -155,7 +192,11 @@ Judged judge(const RunAsked& asked) {
              .gpus = run.gpus,
              .batch = p.batch,
              .measured = run.iteration,
-             .projected = p.iteration()};
+             .projected = p.iteration(),
+             .left_out = run.left_out,
+             .compute = {},
+             .communication = {},
+             .memory = {}};
   if (run.compute) out.compute = {run.compute->base(), p.cost->compute().base()};
   if (run.communication)
     out.communication = {run.communication->base(), p.cost->exposed_communication().base()};

@@ -1,5 +1,6 @@
 // paradl validate: how close are projections to measured runs?
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +15,7 @@ namespace paradl {
 namespace {
 
 struct Words {
-  std::string file, require, record;
+  std::string file, require, record, origin;
   Options options;
 };
 
@@ -40,8 +41,7 @@ std::vector<std::string> bases_of(const std::vector<RunAsked>& asked) {
   };
   for (const RunAsked& one : asked) add("framework " + one.framework);
   for (const RunAsked& one : asked)
-    if (one.model != one.run->model)
-      add(fmt::format("{} of {} is {} (accuracy/networks.yaml)", one.run->model, one.run->system, one.model));
+    for (const std::string& note : one.notes) add(note);
   constexpr std::size_t few = 3;                                        // models that are named
   std::vector<std::pair<std::string, std::vector<std::string>>> times;  // and the models that have them
   for (const RunAsked& one : asked) {
@@ -57,6 +57,16 @@ std::vector<std::string> bases_of(const std::vector<RunAsked>& asked) {
   return out;
 }
 
+/// Adds what these runs say to the file, in place of what it had of their levels.
+void record(const Words& words, const Validation& validation) {
+  RecordedErrors known;
+  if (std::filesystem::exists(words.record)) known = read_recorded_errors(read_source(words.record));
+  std::string origin = words.origin;
+  if (origin.empty()) origin = std::filesystem::path(words.file).filename().string();
+  write_file(words.record,
+             recorded_text(merged(std::move(known), record_errors(validation.judged, validation.levels), origin)));
+}
+
 int run(const Session& session, Words& words) {
   words.options.complete();
   hint(session, session.verbosity > 0 ? words.options.origins() : "");
@@ -69,7 +79,10 @@ int run(const Session& session, Words& words) {
   Validation validation{.command = session.arguments,
                         .runs = runs.runs,
                         .judged = judge_all(asked, runs),
+                        .levels = {},
+                        .recorded = recorded_errors(session.catalog),
                         .bases = bases_of(asked)};
+  for (const RunAsked& one : asked) validation.levels.push_back(one.ask->level());
   validation.inputs.push_back({"runs", words.file, runs.source});
   for (const RunAsked& one : asked) {
     for (InputFile& input : start_answer(session, *one.ask).inputs)
@@ -84,11 +97,7 @@ int run(const Session& session, Words& words) {
     if (format != "text") return render_table(format, table);
     return validation_text(validation, style);
   });
-  if (!words.record.empty()) {
-    std::vector<ParameterLevel> levels;
-    for (const RunAsked& one : asked) levels.push_back(one.ask->level());
-    write_file(words.record, recorded_text(record_errors(validation.judged, levels), words.file));
-  }
+  if (!words.record.empty()) record(words, validation);
   const double mean = 100 * tally(validation.judged, "").mean;
   if (mean >= require) return answered;
   hint(session,
@@ -107,9 +116,13 @@ void define_validate(const Arguments& root, Session& session, Action& action) {
                {.help = "exit with 1 if the mean accuracy is below N percent", .meta = "N"});
   command.text(
       "--record", words->record,
-      {.help = "write how far off each strategy was, for the intervals of projections", .meta = "FILE.yaml"});
-  words->options.define(command, {"gpus", "batch", "strategy", "grid", "grids", "samples", "epochs", "price",
-                                  "columns", "sort"});
+      {.help = "write how far off each strategy was, for the intervals of projections; what the file has of "
+               "other levels stays",
+       .meta = "FILE.yaml"});
+  command.text("--origin", words->origin,
+               {.help = "with --record: what the runs are; default: the name of the file", .meta = "TEXT"});
+  words->options.define(
+      command, {"gpus", "batch", "strategy", "grid", "grids", "samples", "epochs", "price", "columns", "sort"});
   command.footer(R"(What a run leaves open is taken from these options. -o FILE.svg draws the runs.
 
 Examples:

@@ -32,13 +32,15 @@ double t_of(std::size_t freedom) {
   return freedom <= std::size(table) ? table[freedom - 1] : 1.645 + 1.6 / double(freedom);
 }
 
-double log_error(const Judged& run) { return std::log(run.measured / run.projected); }
+double log_error(const Judged& run) { return std::log(run.measured / run.unseen()); }
 
 double mean_square(const std::vector<Judged>& runs) {
   double sum = 0;
   for (const Judged& run : runs) sum += log_error(run) * log_error(run);
   return runs.empty() ? 0 : sum / double(runs.size());
 }
+
+double accuracy_of(double error) { return std::max(0.0, 1 - std::abs(error)); }
 
 /// A few runs that happen to lie close say little: the error of all strategies together counts as `borrowed`
 /// runs more. Around their mean where that stands out, as at large scale; else around the projection.
@@ -52,14 +54,21 @@ RecordedError recorded(const std::vector<Judged>& runs, const std::vector<Judged
   const double bias = std::abs(mean) > reach / 2 ? mean : 0;
   about.runs = int(runs.size());
   about.mean_accuracy = tally(runs, "").mean;
+  if (std::ranges::all_of(runs, [](const Judged& run) { return run.left_out.has_value(); })) {
+    about.left_out_accuracy = 0;
+    for (const Judged& run : runs)
+      *about.left_out_accuracy += accuracy_of(*run.left_out / run.measured - 1) / n;
+  }
   about.low = std::min(1.0, std::exp(bias - reach));
   about.high = std::max(1.0, std::exp(bias + reach));
   return about;
 }
 
+bool holds(const RecordedError& error, double ratio) { return ratio >= error.low && ratio <= error.high; }
+
 }  // namespace
 
-double Judged::accuracy() const { return std::max(0.0, 1 - std::abs(error())); }
+double Judged::accuracy() const { return accuracy_of(error()); }
 
 std::optional<Seconds> Judged::unexplained() const {
   if (!compute || !communication) return {};
@@ -98,20 +107,52 @@ std::vector<RecordedError> record_errors(const std::vector<Judged>& runs,
   std::vector<ParameterLevel> known;
   for (const ParameterLevel& level : levels)
     if (std::ranges::find(known, level) == known.end()) known.push_back(level);
+  std::vector<Tally> strategies = by_strategy(runs);
+  strategies.push_back({.name = any_strategy});
   std::vector<RecordedError> out;
   for (const ParameterLevel& level : known)
-    for (const Tally& strategy : by_strategy(runs))
-      for (const bool large : {false, true}) {
+    for (const Tally& strategy : strategies)
+      for (std::size_t scale = 0; scale < recorded_scales.size(); ++scale) {
+        RecordedError about{.level = level, .strategy = strategy.name, .from = recorded_scales[scale]};
+        if (scale + 1 < recorded_scales.size()) about.below = recorded_scales[scale + 1];
         std::vector<Judged> members, all;
         for (std::size_t i = 0; i < runs.size(); ++i) {
-          if (levels[i] != level || (runs[i].gpus >= large_scale) != large) continue;
+          if (levels[i] != level || runs[i].gpus < about.from || runs[i].gpus >= about.below) continue;
           all.push_back(runs[i]);
-          if (runs[i].strategy == strategy.name) members.push_back(runs[i]);
+          if (strategy.name == any_strategy || runs[i].strategy == strategy.name) members.push_back(runs[i]);
         }
-        RecordedError about{.level = level, .strategy = strategy.name};
-        (large ? about.from : about.below) = large_scale;
         if (!members.empty()) out.push_back(recorded(members, all, about));
       }
+  return out;
+}
+
+Coverage coverage(const std::vector<Judged>& runs, const std::vector<ParameterLevel>& levels,
+                  const std::vector<RecordedError>& recorded) {
+  Coverage out;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (const RecordedError* error = find_recorded(recorded, levels[i], runs[i].strategy, runs[i].gpus)) {
+      ++out.n;
+      out.inside += holds(*error, runs[i].measured / runs[i].projected);
+    }
+  return out;
+}
+
+Coverage left_out_coverage(const std::vector<Judged>& runs, const std::vector<ParameterLevel>& levels) {
+  Coverage out;
+  for (const Tally& panel : grouped(runs, [](const Judged& run) { return run.panel(); })) {
+    std::vector<Judged> others;
+    std::vector<ParameterLevel> theirs;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (runs[i].panel() != panel.name) others.push_back(runs[i]), theirs.push_back(levels[i]);
+    const std::vector<RecordedError> recorded = record_errors(others, theirs);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (runs[i].panel() != panel.name) continue;
+      const RecordedError* error = find_recorded(recorded, levels[i], runs[i].strategy, runs[i].gpus);
+      if (!error) continue;
+      ++out.n;
+      out.inside += holds(*error, runs[i].measured / runs[i].unseen());
+    }
+  }
   return out;
 }
 

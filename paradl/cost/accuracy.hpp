@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ struct Judged {
   int gpus = 1;
   double batch = 1;  // samples of one iteration
   Seconds measured, projected;
+  std::optional<Seconds> left_out;  // projected by parameters that were fitted without runs like this one
   // The parts, where the run has them:
   struct Part {
     double measured = 0, projected = 0;
@@ -27,6 +29,9 @@ struct Judged {
   /// Projected over measured, less one: negative where the projection is too fast.
   double error() const { return projected / measured - 1; }
   Seconds gap() const { return projected - measured; }
+  /// What is known of a projection that this run had no part in.
+  Seconds unseen() const { return left_out.value_or(projected); }
+  std::string panel() const { return model + " " + strategy; }  // what a figure shows as one curve
   /// Of the gap, what neither part tells: overlap that was or was not, input, waiting.
   std::optional<Seconds> unexplained() const;
 };
@@ -56,13 +61,28 @@ struct Ranking {
 inline constexpr double clear_difference = 0.1;
 Ranking ranking(const std::vector<Judged>& runs);
 
-/// From this many GPUs on errors are recorded apart: what other jobs and the network's distance add there is
-/// no part of a projection, and shown as a band.
-inline constexpr double large_scale = 512;
+/// Errors are recorded apart from these numbers of GPUs on: 1; 65, beyond what parameters are fitted on; 512,
+/// where other jobs and the network's distance add what is no part of a projection, and shown as a band.
+inline constexpr std::array<double, 3> recorded_scales{1, 65, 512};
+inline constexpr double large_scale = recorded_scales.back();
 
 /// What runs say about projections of their level and strategy: an interval of measured / projected that
-/// holds nine runs in ten (Student's t, for few runs), and 1.
+/// holds nine runs in ten (Student's t, for few runs), and 1. It rests on `unseen` projections: a run that
+/// took part in a fit says little about the next one. All strategies together are one record more, called
+/// `any`, for strategies that no run had.
 std::vector<RecordedError> record_errors(const std::vector<Judged>& runs,
                                          const std::vector<ParameterLevel>& levels);
+
+/// How many runs lie in intervals that should hold nine in ten.
+struct Coverage {
+  std::size_t n = 0, inside = 0;
+  double share() const { return n ? double(inside) / double(n) : 1; }
+};
+/// Of projections, in the intervals on record. Runs without one do not count.
+Coverage coverage(const std::vector<Judged>& runs, const std::vector<ParameterLevel>& levels,
+                  const std::vector<RecordedError>& recorded);
+/// Of unseen projections, each curve (a model's runs under one strategy) in intervals that were recorded
+/// without it: what a new curve may expect.
+Coverage left_out_coverage(const std::vector<Judged>& runs, const std::vector<ParameterLevel>& levels);
 
 }  // namespace paradl

@@ -130,7 +130,10 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
       if (scattered) {
         MessageCost sum = cost_of(Collective::reduce_scatter, path);
         if (path.size() > 1) sum.copies = setting_.training.framework.packing;
-        return {kind, set, path, sum, asked_sum(mesh, set, path), cost_of(Collective::allgather, path)};
+        const MessageCost gather = gathers_by_tensor()
+                                       ? MessageCost{cost(Collective::allgather, one_port(mesh, set))}
+                                       : cost_of(Collective::allgather, path);
+        return {kind, set, path, sum, asked_sum(mesh, set, path), gather};
       }
       return {kind,
               set,
@@ -268,12 +271,13 @@ std::optional<PassTimes> Pricer::local_passes(const Layout& layout, const Cell& 
   const auto& kernels = setting_.times.kernels;
   if (!profile && !kernels) return {};
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
-  const CutLayer key{layer.shape_class, samples, cut_of(layout, cell, mesh)};
+  CutLayer key{layer.shape_class, samples, cut_of(layout, cell, mesh)};
+  if (const double wider = padding(cell); wider > 1) key.cut.words = std::round(wider * layer.vocabulary);
   const auto known = passes_.find(key);
   if (known != passes_.end()) return known->second;
   const LocalLayer local = local_layer(layer, key.cut, samples);
   std::optional<PassTimes> time;
-  if (profile) time = profile->find(local);
+  if (profile) time = profile->find(local, setting_.times.shapes.get());
   if (!time && kernels) time = modelled_passes(*kernels, layer, local);
   return passes_.emplace(key, time).first->second;
 }

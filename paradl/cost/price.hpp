@@ -56,9 +56,9 @@ struct AskedSum {
   std::optional<std::pair<Job, Ways>> tabulated = {};     // what it was asked for, if it is `auto`
 };
 
-/// Words of a vocabulary that is dealt out to so many parts: itself, or the next multiple of 128 for each
-/// part, as Megatron-LM pads it.
-double padded_vocabulary(double words, double parts);
+/// Words of a vocabulary that is dealt out to so many parts: itself, or where a framework pads it the next
+/// multiple of 128 (or what it says) for each part, as Megatron-LM does.
+double padded_vocabulary(double words, double parts, const FrameworkTerms& framework);
 
 /// Prices placed workloads. It owns the scratch memory, so that pricing allocates nothing; one per thread.
 class Pricer {
@@ -100,7 +100,7 @@ class Pricer {
   /// PEs among which ZeRO deals out what a cell's weights need: those with the same weights and other
   /// samples.
   double shards(const Cell& cell) const { return parts_[cell.summed & sharing_]; }
-  /// By how much a vocabulary grows where the axis of `tensor` does not divide it: to a multiple of 128 t.
+  /// By how much a vocabulary grows where it is padded.
   double padding(const Cell& cell) const;
   /// Between neighbours along one extent of a cut.
   const Path& halo_path(int dim) const { return halo_path_[std::size_t(dim)]; }
@@ -128,6 +128,9 @@ class Pricer {
   CellCost price_cell(const Layout& layout, const Cell& cell, const Mesh& mesh, double samples);
   void price_ring(const Cell& cell, double samples, CellCost& out) const;
   void add_weight_gathers(const Layout& layout, const StagePlan& plan, Breakdown& out) const;
+  bool gathers_by_tensor() const;
+  Path one_port(const Mesh& mesh, AxisSet set) const;
+  void gather_by_tensor(const Layout& layout, Breakdown& out) const;
   void show_recomputation(const StagePlan& plan, Breakdown& out) const;
   Seconds price_halo(const Cell& cell, double samples, bool of_x) const;
   void price_single(const Layout& layout, Breakdown& out) const;

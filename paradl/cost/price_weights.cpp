@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "paradl/cost/price.hpp"
+#include "paradl/mesh/mesh.hpp"
 
 namespace paradl {
 namespace {
@@ -15,15 +16,18 @@ Seconds exposed_of(Seconds first, Seconds all, Seconds work, bool overlap) {
 
 }  // namespace
 
-double padded_vocabulary(double words, double parts) {
-  if (std::fmod(words, parts) == 0) return words;
-  return std::ceil(words / (128 * parts)) * 128 * parts;
+double padded_vocabulary(double words, double parts, const FrameworkTerms& framework) {
+  if (framework.padding == VocabularyPadding::never) return words;
+  if (framework.padding == VocabularyPadding::split && std::fmod(words, parts) == 0) return words;
+  const double multiple = framework.vocabulary_multiple * parts;
+  return std::ceil(words / multiple) * multiple;
 }
 
 double Pricer::padding(const Cell& cell) const {
   const double words = setting_.work.layers[std::size_t(cell.layer)].vocabulary;
-  const bool dealt_out = words > 0 && (cell.weights & tensor_axis_);
-  return dealt_out ? padded_vocabulary(words, tensor_) / words : 1;
+  if (!(words > 0)) return 1;
+  const double parts = cell.weights & tensor_axis_ ? tensor_ : 1;
+  return padded_vocabulary(words, parts, setting_.training.framework) / words;
 }
 
 /// Ring attention: p-1 times a PE passes on the keys and values that it has, and meanwhile works on them.
@@ -45,10 +49,64 @@ void Pricer::price_ring(const Cell& cell, double samples, CellCost& out) const {
   pass(2, out.backward, out.backward_exchange);
 }
 
+bool Pricer::gathers_by_tensor() const {
+  return setting_.training.zero == 3 && setting_.training.framework.gathers_by_tensor;
+}
+
+/// One ring through all PEs of a group that leaves each node through one of its ports. What goes around it
+/// crosses the links between nodes once for each node, and those inside all the other times.
+Path Pricer::one_port(const Mesh& mesh, AxisSet set) const {
+  const double inside = group_path(mesh, set, setting_.machine).hop[0].size;
+  Path path = flat_path(mesh, set, setting_.machine);
+  for (int k = 0; k < path.hops; ++k) {
+    Hop& hop = path.hop[std::size_t(k)];
+    hop.phi = std::max(1.0, hop.phi);
+    if (k > 0)
+      hop.link.alpha =
+          (hop.link.alpha + (inside - 1) * setting_.machine.levels.front().link.alpha) / inside;
+  }
+  return path;
+}
+
+/// Every weight tensor is gathered by itself before each forward and each backward pass, and once more where
+/// that computes the forward pass again; its gradient is scattered. All of it runs beside the layers and
+/// takes from them what it needs, so that neither hides behind the other:
+///
+///     forward: sqrt(FW^2 + G^2),  backward: sqrt(BW^2 + (2 or 3 G)^2),  G = sum over tensors (p-1)(alpha + W/p beta)
+///
+/// Tensors below a threshold stay on every PE.
+void Pricer::gather_by_tensor(const Layout& layout, Breakdown& out) const {
+  constexpr double kept = 1e5;  // items: DeepSpeed's threshold
+  const Training& training = setting_.training;
+  const double S = training.micro_batches;
+  Seconds forward, backward, once, again;
+  for (std::size_t i = 0; i < layout.cells.size(); ++i) {
+    const Cell& cell = layout.cells[i];
+    const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
+    forward += cell.count * cells_[i].forward_pass();
+    backward += cell.count * cells_[i].backward_pass();
+    const double items = padding(cell) * layer.weights / parts_[cell.weights];
+    if (items < kept) continue;
+    for (std::size_t g = 0; g < gradients_; ++g)
+      if (gradient_[g].has(cell)) {
+        const Seconds each = cell.count * gradient_[g].gather(items * training.bytes().weight);
+        once += each;
+        if (cell.recomputed) again += each;
+      }
+  }
+  const auto exposed = [](Seconds work, Seconds wire) {
+    return Seconds{std::hypot(work.base(), wire.base())} - work;
+  };
+  const Seconds waits = exposed(forward, once) + exposed(backward, 2 * once + again);
+  out[Term::gradient_exchange] = S * waits;
+  out.hidden = S * (3 * once + again - waits);
+}
+
 /// ZeRO 1 and 2 gather the updated weights once; 3 gathers them before each forward and each backward pass.
 /// Where gradients are dealt out, too (2, 3), those of every micro-batch are scattered.
 void Pricer::add_weight_gathers(const Layout& layout, const StagePlan& plan, Breakdown& out) const {
   const Training& training = setting_.training;
+  if (gathers_by_tensor() && plan.stages == 1) return gather_by_tensor(layout, out);
   const double S = training.micro_batches;
   if (training.zero >= 2) {
     out[Term::gradient_exchange] = S * out[Term::gradient_exchange];

@@ -12,7 +12,7 @@ LayerTimes profiled_times(LayerTimes times, const Workload& work, std::shared_pt
   int missing = 0, found = 0;
   for (std::size_t i = 0; i < work.layers.size(); ++i) {
     const LocalLayer layer = local_layer(work.layers[i], {}, samples);
-    const auto measured = profile->find(layer);
+    const auto measured = profile->find(layer, times.shapes.get());
     if (measured) {
       const auto each = 1.0 / double(layer.samples);
       times.layer[i] = {each * measured->forward, each * measured->backward(), measured->update};

@@ -1,18 +1,11 @@
 #pragma once
-#include <limits>
 #include <memory>
 
 #include "paradl/core/quantity.hpp"
+#include "paradl/spec/framework_spec.hpp"
 #include "paradl/spec/system_spec.hpp"
 
 namespace paradl {
-
-/// Which convolution algorithms a framework lets its library choose from. `best` is the default: what a
-/// framework that times all of them finds.
-struct ConvolutionPolicy {
-  bool winograd = true;
-  Bytes workspace{std::numeric_limits<double>::infinity()};
-};
 
 /// Which kernels a framework runs where a library has several.
 struct KernelPolicy {

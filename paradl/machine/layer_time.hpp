@@ -23,6 +23,7 @@ struct LayerTimes {
   // Times depend on the shapes that are left of a layer. A Pricer asks, in this order:
   std::shared_ptr<const Profile> profile{};       // what was measured
   std::shared_ptr<const KernelDevice> kernels{};  // the kernel-time model
+  std::shared_ptr<const KernelDevice> shapes{};   // how times of a profile depend on shapes that it lacks
   bool update_known = true;  // measured totals of the paper have no weight update in them
 };
 

@@ -1,11 +1,14 @@
 #include "paradl/report/answer.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "paradl/core/format.hpp"
 #include "paradl/cost/price.hpp"
+#include "paradl/spec/kernel_errors.hpp"
 
 namespace paradl {
 
@@ -16,6 +19,76 @@ Expense expense_of(const Answer& answer, const Projection& projection) {
 const RecordedError* recorded_error(const Answer& answer, const Projection& projection) {
   if (!projection.cost || answer.fidelity == "paper") return nullptr;
   return find_recorded(answer.recorded, answer.level, projection.strategy->text, projection.gpus);
+}
+
+namespace {
+
+std::string level_text(const ParameterLevel& level) {
+  return fmt::format("{} layer times, {} links, framework {}", level.layers, level.links, level.framework);
+}
+
+std::string runs_text(const RecordedError& error) {
+  const std::string unseen =
+      error.left_out_accuracy ? fmt::format("; {} left out of the fit", percent(*error.left_out_accuracy)) : "";
+  return fmt::format("{} run{}{}", error.runs, error.runs == 1 ? "" : "s", unseen);
+}
+
+/// What is known of kernels where no run is on record: errors of shapes that were left out of their fit.
+std::string kernels_text(const Setting& setting) {
+  const auto& kernels = setting.machine.device.kernels;
+  if (!setting.times.kernels || setting.times.profile) return "";
+  const auto errors = kernels ? cross_validated(*kernels, setting.training.precision) : std::nullopt;
+  if (!errors) return "; nothing is known of how far off its kernels are";
+  return fmt::format("; single kernels are {:.0f} to {:.0f} % off (median by kind, cross-validated)",
+                     100 * errors->least(), 100 * errors->most());
+}
+
+std::string gpus_text(const RecordedError& error) {
+  return std::isfinite(error.below) ? fmt::format("{:.0f} to {:.0f} GPUs", error.from, error.below - 1)
+                                    : fmt::format("{:.0f} GPUs and more", error.from);
+}
+
+}  // namespace
+
+std::string record_text(const Answer& answer, const Projection& projection) {
+  if (answer.fidelity == "paper") return "nothing is on record for --fidelity paper";
+  const RecordedError* error = recorded_error(answer, projection);
+  if (!error)
+    return fmt::format("no measured runs on record for {}{}", level_text(answer.level),
+                       kernels_text(*answer.setting));
+  const bool any = error->strategy == any_strategy;
+  return fmt::format("{} mean accuracy on {} over {} of {} ({})", percent(error->mean_accuracy),
+                     gpus_text(*error), runs_text(*error),
+                     any ? fmt::format("all strategies, none of them {}", projection.strategy->text)
+                         : error->strategy,
+                     level_text(answer.level));
+}
+
+std::string records_text(const Answer& answer) {
+  std::vector<std::string> told, without;
+  for (const Projection& p : answer.results) {
+    if (!p.cost) continue;
+    const RecordedError* error = recorded_error(answer, p);
+    const bool own = error && error->strategy != any_strategy;
+    std::string text = own ? fmt::format("{} {} ({})", error->strategy, percent(error->mean_accuracy),
+                                         gpus_text(*error) + ", " + runs_text(*error))
+                           : p.strategy->text;
+    auto& list = own ? told : without;
+    if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
+  }
+  if (told.empty() && without.empty()) return "";
+  if (told.empty()) {
+    for (const Projection& p : answer.results)
+      if (p.cost) return record_text(answer, p);
+  }
+  return fmt::format("mean accuracy with {}: {}{}", level_text(answer.level), fmt::join(told, ", "),
+                     without.empty() ? "" : fmt::format("; no runs of {}", fmt::join(without, ", ")));
+}
+
+std::string interval_text(const Answer& answer, const Projection& projection) {
+  const RecordedError* error = recorded_error(answer, projection);
+  if (!error) return "";
+  return fmt::format("{} to {}", text(error->low * projection.epoch()), text(error->high * projection.epoch()));
 }
 
 double model_flop(const Setting& setting, double batch) {
@@ -54,12 +127,12 @@ std::string allreduce_basis(const Training& training, const std::vector<Projecti
                      formula + followed, why);
 }
 
-double padded_words(const Workload& work, const Mesh& mesh) {
+double padded_words(const Workload& work, const FrameworkTerms& framework, const Mesh& mesh) {
   double parts = 1, words = 0;
   for (int a = 0; a < mesh.axes; ++a)
     if (mesh.axis[std::size_t(a)].strategy->pairs) parts *= mesh.axis[std::size_t(a)].parts.total;
   for (const Layer& layer : work.layers) words = std::max(words, layer.vocabulary);
-  const double padded = words > 0 ? padded_vocabulary(words, parts) : 0;
+  const double padded = words > 0 ? padded_vocabulary(words, parts, framework) : 0;
   return padded > words ? padded : 0;
 }
 

@@ -99,10 +99,12 @@ std::string memory_text(const Setting& setting, const Projection& p, bool paper)
   return out;
 }
 
-std::string padding_text(const Workload& work, const Mesh& mesh) {
-  const double padded = padded_words(work, mesh);
+std::string padding_text(const Setting& setting, const Mesh& mesh) {
+  const FrameworkTerms& framework = setting.training.framework;
+  const double padded = padded_words(setting.work, framework, mesh);
   if (padded == 0) return {};
-  return fmt::format("vocabulary padded to {} words, a multiple of 128 for each tensor-parallel GPU", padded);
+  return fmt::format("vocabulary padded to {} words, a multiple of {} for each tensor-parallel GPU", padded,
+                     framework.vocabulary_multiple);
 }
 
 std::string band_text(const Projection& p) {

@@ -133,7 +133,8 @@ Json result(const Answer& answer, std::size_t index) {
     }
     out["cost"] = expense_json(expense_of(answer, p), setting.machine);
   }
-  if (const double words = padded_words(work, p.mesh); words > 0) out["padded_vocabulary"] = words;
+  if (const double words = padded_words(work, setting.training.framework, p.mesh); words > 0)
+    out["padded_vocabulary"] = words;
   out["feasible"] = p.feasible();
   out["limits"] = limits(p, work);
   out["bottlenecks"] = found_bottlenecks(answer, index);
@@ -143,6 +144,16 @@ Json result(const Answer& answer, std::size_t index) {
                        {"fidelity", answer.fidelity},
                        {"precision", precision_names[std::size_t(setting.training.precision)]},
                        {"optimizer", optimizer_names[std::size_t(setting.training.optimizer)]}};
+  if (p.cost) {
+    Json record{{"text", record_text(answer, p)}};
+    if (const RecordedError* error = recorded_error(answer, p)) {
+      record["mean"] = error->mean_accuracy;
+      if (error->left_out_accuracy) record["left_out_mean"] = *error->left_out_accuracy;
+      record["runs"] = error->runs;
+      record["strategy"] = error->strategy;
+    }
+    out["parameters"]["accuracy"] = std::move(record);
+  }
   const Training& training = setting.training;
   if (training.zero > 0) out["parameters"]["zero"] = training.zero;
   if (training.sequence_parallel) out["parameters"]["sequence_parallel"] = true;

@@ -28,6 +28,23 @@ Table tally_table(const std::string& title, const std::vector<Tally>& tallies) {
   return table;
 }
 
+/// Whether intervals that should hold nine runs in ten do.
+std::string coverage_text(const Validation& v) {
+  const Coverage known = coverage(v.judged, v.levels, v.recorded),
+                 left_out = left_out_coverage(v.judged, v.levels);
+  const bool unseen = std::ranges::all_of(v.judged, [](const Judged& run) { return run.left_out.has_value(); });
+  std::string out;
+  if (known.n > 0)
+    out += fmt::format("Intervals on record, meant to hold 90 %, hold {} of {} runs ({}).\n", known.inside,
+                       known.n, percent(known.share()));
+  if (left_out.n > 0)
+    out += fmt::format(
+        "Intervals recorded without a curve hold {} of {} of its runs ({}){}.\n", left_out.inside, left_out.n,
+        percent(left_out.share()),
+        unseen ? ", projected by parameters that were fitted without it" : ", projected by the files' parameters");
+  return out;
+}
+
 /// Where the gaps are, on average and in percent of the measured time.
 std::string attribution_text(const std::vector<Judged>& runs) {
   double n = 0, compute = 0, communication = 0, unexplained = 0;
@@ -57,7 +74,9 @@ Json number(const std::optional<Judged::Part>& part) {
   return part ? Json{{"measured", part->measured}, {"projected", part->projected}} : Json();
 }
 
-Json row_json(const MeasuredRun& run, const Judged& judged) {
+Json row_json(const Validation& validation, std::size_t i) {
+  const MeasuredRun& run = validation.runs[i];
+  const Judged& judged = validation.judged[i];
   Json out{
       {"model", run.model}, {"system", run.system}, {"strategy", run.strategy},           {"grid", run.grid},
       {"gpus", run.gpus},   {"batch", run.batch},   {"iteration_s", run.iteration.base()}};
@@ -79,8 +98,20 @@ Json row_json(const MeasuredRun& run, const Judged& judged) {
   if (judged.memory) parts["memory_bytes"] = number(judged.memory);
   if (judged.unexplained()) parts["unexplained_s"] = judged.unexplained()->base();
   if (!parts.empty()) out["parts"] = parts;
+  if (run.left_out) out["left_out_s"] = run.left_out->base();
+  if (const RecordedError* error =
+          find_recorded(validation.recorded, validation.levels[i], judged.strategy, judged.gpus)) {
+    const double low = error->low * judged.projected.base(), high = error->high * judged.projected.base();
+    out["interval_s"] = {{"share", 0.9},
+                         {"low", low},
+                         {"high", high},
+                         {"holds", judged.measured.base() >= low && judged.measured.base() <= high},
+                         {"runs", error->runs}};
+  }
   return out;
 }
+
+Json coverage_json(const Coverage& c) { return {{"inside", c.inside}, {"n", c.n}, {"share", c.share()}}; }
 
 Json tallies_json(const std::vector<Tally>& tallies) {
   Json out = Json::object();
@@ -102,6 +133,7 @@ Table validation_table(const Validation& validation) {
                           {"compute_gap", "compute gap", Holds::seconds, 3},
                           {"communication_gap", "comm gap", Holds::seconds, 3},
                           {"unexplained", "unexplained", Holds::seconds, 2},
+                          {"memory_gap", "memory gap", Holds::bytes, 2},
                           {"transport", "transport", Holds::text, 1}}};
   for (std::size_t i = 0; i < validation.judged.size(); ++i) {
     const Judged& run = validation.judged[i];
@@ -113,6 +145,7 @@ Table validation_table(const Validation& validation) {
                     run.unexplained() && std::abs(run.unexplained()->base()) > 1e-3 * run.measured.base()
                         ? Value{run.unexplained()->base()}
                         : Value{},
+                    gap(run.memory),
                     transport != options.end() && transport->second == "host" ? Value{transport->second}
                                                                               : Value{}}});
   }
@@ -139,6 +172,7 @@ std::string validation_text(const Validation& validation, const Style& style) {
     for (const std::string& wrong : order.wrong) out += fmt::format("  not {}\n", wrong);
   }
   out += attribution_text(runs);
+  out += coverage_text(validation);
   return out + fmt::format("Based on {}.\n", fmt::join(validation.bases, "; "));
 }
 
@@ -147,7 +181,7 @@ std::string validation_json(const Validation& validation) {
   Json out = json_header("paradl.validation/1", validation.command, validation.inputs);
   out["results"] = Json::array();
   for (std::size_t i = 0; i < runs.size(); ++i)
-    out["results"].push_back(row_json(validation.runs[i], runs[i]));
+    out["results"].push_back(row_json(validation, i));
   const Tally all = tally(runs, "");
   const Ranking order = ranking(runs);
   out["summary"] = {{"mean", all.mean},
@@ -158,6 +192,10 @@ std::string validation_json(const Validation& validation) {
                     {"by_model", tallies_json(by_model(runs))},
                     {"by_gpus", tallies_json(by_gpus(runs))},
                     {"ranking", {{"pairs", order.pairs}, {"agree", order.agree}, {"wrong", order.wrong}}},
+                    {"coverage",
+                     {{"share", 0.9},
+                      {"on_record", coverage_json(coverage(runs, validation.levels, validation.recorded))},
+                      {"left_out", coverage_json(left_out_coverage(runs, validation.levels))}}},
                     {"based_on", validation.bases}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -165,7 +203,7 @@ std::string validation_json(const Validation& validation) {
 std::string validation_lines(const Validation& validation) {
   std::string out;
   for (std::size_t i = 0; i < validation.judged.size(); ++i)
-    out += row_json(validation.runs[i], validation.judged[i])
+    out += row_json(validation, i)
                .dump(-1, ' ', false, Json::error_handler_t::replace) +
            "\n";
   return out;

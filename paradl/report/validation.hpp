@@ -14,7 +14,9 @@ struct Validation {
   std::vector<std::string> command;
   std::vector<InputFile> inputs;
   std::vector<MeasuredRun> runs;
-  std::vector<Judged> judged;  // in the order of `runs`
+  std::vector<Judged> judged;          // in the order of `runs`,
+  std::vector<ParameterLevel> levels;  // with what each projection rests on
+  std::vector<RecordedError> recorded;
   std::vector<std::string> bases;
 };
 

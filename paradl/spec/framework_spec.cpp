@@ -1,19 +1,144 @@
 #include "paradl/spec/framework_spec.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "paradl/core/format.hpp"
+#include "paradl/core/units.hpp"
 #include "paradl/spec/override.hpp"
 #include "paradl/spec/reader.hpp"
 
 namespace paradl {
 namespace {
 
+using Words = std::vector<std::string>;
+
+template <std::size_t N>
+Words list(const std::array<std::string_view, N>& names) {
+  return {names.begin(), names.end()};
+}
+
+/// What a framework takes where nobody says otherwise: an option of the same name has the last word.
+struct DefaultTerm {
+  const char* key;
+  std::optional<std::string> FrameworkSpec::*value;
+  Words words;
+  std::string_view meaning;
+};
+
+const std::vector<DefaultTerm>& default_terms() {
+  static const std::vector<DefaultTerm> table{
+      {"precision", &FrameworkSpec::precision, list(precision_names), "of weights and activations"},
+      {"optimizer", &FrameworkSpec::optimizer, list(optimizer_names), "that updates the weights"},
+      {"overlap", &FrameworkSpec::overlap, {"on", "off"}, "gradients are sent behind the backward pass"},
+      {"reduction",
+       &FrameworkSpec::reduction,
+       {"allreduce", "reduce-scatter"},
+       "what ends a sum over filters or channels (filter's backward pass)"},
+      {"transport", &FrameworkSpec::transport, list(transport_names), "exchanges pass through host memory"},
+      {"prefetch", &FrameworkSpec::prefetch, {"on", "off"}, "samples are read behind the iteration before"},
+  };
+  return table;
+}
+
+/// A term that is one of a few words; the first is the ideal.
+struct ChoiceTerm {
+  const char* key;
+  Words words;
+  std::size_t (*get)(const FrameworkTerms&);
+  void (*set)(FrameworkTerms&, std::size_t);
+  std::string_view meaning;
+};
+
+template <auto Member>
+ChoiceTerm choice_term(const char* key, Words words, std::string_view meaning) {
+  using Value = std::remove_cvref_t<decltype(std::declval<FrameworkTerms&>().*Member)>;
+  return {key, std::move(words), [](const FrameworkTerms& t) { return std::size_t(t.*Member); },
+          [](FrameworkTerms& t, std::size_t word) { t.*Member = Value(word); }, meaning};
+}
+
+const std::vector<ChoiceTerm>& choice_terms() {
+  using T = FrameworkTerms;
+  static const std::vector<ChoiceTerm> table{
+      choice_term<&T::convolutions_only>("split", {"all", "convolutions"},
+                                         "under filter and channel, the rest runs whole on every GPU"),
+      choice_term<&T::gathers_reduce>("backward-of-allgather", {"slice", "reduce-scatter"},
+                                      "what was gathered forward is summed backward"),
+      choice_term<&T::one_extent>("spatial-cut", {"any", "first"}, "extents along which space is cut"),
+      choice_term<&T::flat_rings>("rings", {"levels", "flat"},
+                                  "one ring through all GPUs of a group, or one on every level (segmented)"),
+      choice_term<&T::hybrid_gradients>("hybrid-gradients", list(gradient_route_names),
+                                        "of several axes: by every GPU, or by one leader a node"),
+      choice_term<&T::halos>("halos", list(transport_names), "what a spatial axis exchanges passes the host"),
+      choice_term<&T::staging>("staging", list(transport_names), "of samples that one GPU reads for others"),
+      choice_term<&T::equal_stages>("stages", {"balanced", "equal"}, "of a pipeline: by time or by blocks"),
+      choice_term<&T::last_stage_keeps>("last-stage", {"recomputes", "keeps"},
+                                        "of a pipeline, where activations are computed again"),
+      choice_term<&T::scatters_transfers>("stage-transfers", {"whole", "scattered"},
+                                          "tensor-parallel GPUs send a part each to the next stage"),
+      choice_term<&T::gathers_by_tensor>("weight-gathers", {"rings", "by-tensor"},
+                                         "ZeRO-3: of all together, or tensor by tensor through one port"),
+      choice_term<&T::fused_kernels>("kernels", {"plain", "fused"},
+                                     "modelled times: norms in one pass, dropout inside additions"),
+      choice_term<&T::padding>("vocabulary-padding", list(vocabulary_padding_names),
+                               "where tensor does not divide it, in any case, or not at all"),
+  };
+  return table;
+}
+
+/// A term that is a quantity; the ideal is zero.
+struct CostTerm {
+  const char* key;
+  void (*read)(Reader&, const char*, FrameworkTerms&);
+  std::string (*value)(const FrameworkTerms&);
+  std::string_view meaning;
+};
+
+template <Seconds FrameworkTerms::*Member>
+CostTerm time_term(const char* key, std::string_view meaning) {
+  return {key,
+          [](Reader& map, const char* name, FrameworkTerms& terms) {
+            terms.*Member = map.quantity_or_zero<Seconds>(name);
+          },
+          [](const FrameworkTerms& terms) { return text(terms.*Member); }, meaning};
+}
+
+const std::vector<CostTerm>& cost_terms() {
+  using T = FrameworkTerms;
+  static const std::vector<CostTerm> table{
+      time_term<&T::split_layer>("split-layer", "slices, copies and small kernels of one split layer"),
+      time_term<&T::tensor>("tensor", "to pack, scale and unpack one weight tensor's gradient"),
+      time_term<&T::leader_tensor>("leader-tensor", "the same where a leader sends"),
+      {"packing",
+       [](Reader& map, const char* key, FrameworkTerms& terms) {
+         terms.packing = 1.0 / map.quantity<Bandwidth>(key);
+       },
+       [](const FrameworkTerms& terms) {
+         return terms.packing > SecondsPerByte{} ? text(1.0 / terms.packing) : std::string("none");
+       },
+       "rate at which all gradients are packed"},
+      time_term<&T::host>("host", "of the host to start one layer's kernels: launch gaps"),
+      time_term<&T::sync>("sync", "of an exchange of activations, for each doubling of its GPUs"),
+      {"accumulation",
+       [](Reader& map, const char* key, FrameworkTerms& terms) {
+         terms.accumulation = map.quantity_or_zero<Bytes>(key);
+       },
+       [](const FrameworkTerms& terms) { return fmt::format("{:g} B", terms.accumulation.base()); },
+       "moved to add one weight's gradient to those of earlier micro-batches"},
+      {"reader",
+       [](Reader& map, const char* key, FrameworkTerms& terms) {
+         terms.reader = map.quantity<Bandwidth>(key);
+       },
+       [](const FrameworkTerms& terms) { return terms.reader ? text(*terms.reader) : std::string("none"); },
+       "rate of one process that reads and prepares samples"},
+  };
+  return table;
+}
+
 /// One of a few words; the first is what a file that says nothing means.
-std::size_t choice(Reader& map, const std::string& key, const std::vector<std::string>& words) {
+std::size_t choice(Reader& map, const std::string& key, const Words& words) {
   const std::string word = map.text(key, words.front());
   const auto found = std::ranges::find(words, word);
   if (found != words.end()) return std::size_t(found - words.begin());
@@ -22,30 +147,12 @@ std::size_t choice(Reader& map, const std::string& key, const std::vector<std::s
   return 0;
 }
 
-std::optional<std::string> named(Reader& map, const std::string& key, const std::vector<std::string>& words) {
-  if (!map.has(key)) return {};
-  return words[choice(map, key, words)];
-}
-
-template <std::size_t N>
-std::vector<std::string> list(const std::array<std::string_view, N>& names) {
-  return {names.begin(), names.end()};
-}
-
 void read_costs(Reader& framework, Problems& problems, FrameworkTerms& terms) {
   if (!framework.has("costs")) return;
   Reader map(framework.node("costs"), problems, "`costs`");
-  const auto time = [&](const char* key) {
-    return map.has(key) ? map.quantity_or_zero<Seconds>(key) : Seconds{};
-  };
-  terms.split_layer = time("split-layer");
-  terms.tensor = time("tensor");
-  terms.leader_tensor = map.has("leader-tensor") ? time("leader-tensor") : terms.tensor;
-  if (const auto rate = map.optional<Bandwidth>("packing")) terms.packing = 1.0 / *rate;
-  terms.host = time("host");
-  terms.sync = time("sync");
-  if (const auto bytes = map.optional<Bytes>("accumulation")) terms.accumulation = *bytes;
-  terms.reader = map.optional<Bandwidth>("reader");
+  for (const CostTerm& term : cost_terms())
+    if (map.has(term.key)) term.read(map, term.key, terms);
+  if (!map.has("leader-tensor")) terms.leader_tensor = terms.tensor;
   map.finish();
 }
 
@@ -56,23 +163,17 @@ FrameworkSpec read(SourceText source, const YAML::Node& root) {
   spec.name = map.text("name");
   spec.summary = map.text("summary", "");
   spec.origin = map.text("source", "");
-  spec.precision = named(map, "precision", list(precision_names));
-  spec.optimizer = named(map, "optimizer", list(optimizer_names));
-  spec.overlap = named(map, "overlap", {"on", "off"});
-  spec.reduction = named(map, "reduction", {"allreduce", "reduce-scatter"});
-  spec.prefetch = named(map, "prefetch", {"on", "off"});
-  spec.terms.staging = Transport(choice(map, "staging", list(transport_names)));
-  spec.terms.convolutions_only = choice(map, "split", {"all", "convolutions"}) == 1;
-  spec.terms.gathers_reduce = choice(map, "backward-of-allgather", {"slice", "reduce-scatter"}) == 1;
-  spec.terms.one_extent = choice(map, "spatial-cut", {"any", "first"}) == 1;
-  spec.terms.equal_stages = choice(map, "stages", {"balanced", "equal"}) == 1;
-  spec.terms.flat_rings = choice(map, "rings", {"levels", "flat"}) == 1;
-  spec.terms.last_stage_keeps = choice(map, "last-stage", {"recomputes", "keeps"}) == 1;
-  spec.terms.fused_kernels = choice(map, "kernels", {"plain", "fused"}) == 1;
-  spec.terms.scatters_transfers = choice(map, "stage-transfers", {"whole", "scattered"}) == 1;
-  spec.terms.hidden_sums = map.has("hidden-sums") ? map.number("hidden-sums", 0, 1) : 0;
-  spec.terms.hybrid_gradients = GradientRoute(choice(map, "hybrid-gradients", list(gradient_route_names)));
-  spec.terms.halos = Transport(choice(map, "halos", list(transport_names)));
+  for (const DefaultTerm& term : default_terms())
+    if (map.has(term.key)) spec.*term.value = term.words[choice(map, term.key, term.words)];
+  if (map.has("convolutions")) {
+    spec.convolutions = map.text("convolutions");
+    if (!convolution_policy(*spec.convolutions))
+      map.wrong("convolutions", fmt::format("`convolutions` cannot be `{}`", *spec.convolutions),
+                "write best, no-winograd, or the largest workspace such as 1 GB");
+  }
+  for (const ChoiceTerm& term : choice_terms()) term.set(spec.terms, choice(map, term.key, term.words));
+  spec.terms.vocabulary_multiple = map.number("vocabulary-multiple", 1, 1e6, 128.0);
+  spec.terms.hidden_sums = map.number("hidden-sums", 0, 1, 0.0);
   read_costs(map, problems, spec.terms);
   map.finish();
   problems.raise();
@@ -82,22 +183,45 @@ FrameworkSpec read(SourceText source, const YAML::Node& root) {
 
 }  // namespace
 
-FrameworkSpec read_framework(SourceText source) {
-  const YAML::Node root = parse_yaml(source);
-  return read(std::move(source), root);
+std::optional<ConvolutionPolicy> convolution_policy(const std::string& text) {
+  if (text == "best") return ConvolutionPolicy{};
+  if (text == "no-winograd") return ConvolutionPolicy{.winograd = false};
+  if (const auto workspace = parse<Bytes>(text)) return ConvolutionPolicy{.workspace = *workspace};
+  return {};
 }
 
-FrameworkSpec read_framework(SourceText source, const std::vector<Override>& changes) {
+FrameworkSpec read_framework(SourceText source, const std::vector<Override>& overrides) {
   const YAML::Node root = parse_yaml(source);
   FrameworkSpec spec = read(source, root);  // mistakes of the file itself are told first
-  if (changes.empty()) return spec;
+  if (overrides.empty()) return spec;
+  apply(overrides, root, "framework file", "framework.overlap");
   try {
-    apply(changes, root);
     return read(std::move(source), root);
   } catch (const SpecError& error) {
     const Problem& first = error.problems().front();
-    throw UsageError(fmt::format("{}: {}", text_of(changes, "framework."), first.message), first.help);
+    throw UsageError(fmt::format("{}: {}", text_of(overrides, "framework."), first.message), first.help);
   }
+}
+
+std::vector<ListedTerm> listed_terms(const FrameworkSpec& framework) {
+  std::vector<ListedTerm> out;
+  const FrameworkTerms& terms = framework.terms;
+  for (const DefaultTerm& term : default_terms()) {
+    const bool chooses = term.value != &FrameworkSpec::precision && term.value != &FrameworkSpec::optimizer;
+    const std::string ideal = chooses ? term.words.front() : "as asked";
+    out.push_back({term.key, (framework.*term.value).value_or(ideal), ideal, term.meaning});
+  }
+  out.push_back({"convolutions", framework.convolutions.value_or("best"), "best",
+                 "algorithms: all, without Winograd's, or by workspace"});
+  for (const ChoiceTerm& term : choice_terms())
+    out.push_back({term.key, term.words[term.get(terms)], term.words.front(), term.meaning});
+  out.push_back({"vocabulary-multiple", fmt::format("{:g}", terms.vocabulary_multiple), "128",
+                 "words for each part that a padded vocabulary is a multiple of"});
+  out.push_back({"hidden-sums", fmt::format("{:g}", terms.hidden_sums), "0",
+                 "share of tensor's backward exchanges behind products for weights"});
+  for (const CostTerm& term : cost_terms())
+    out.push_back({fmt::format("costs.{}", term.key), term.value(terms), term.value({}), term.meaning});
+  return out;
 }
 
 }  // namespace paradl

@@ -1,11 +1,14 @@
 #pragma once
 #include <array>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "paradl/core/quantity.hpp"
 #include "paradl/spec/document.hpp"
+#include "paradl/spec/override.hpp"
 #include "paradl/spec/precision.hpp"
 
 namespace paradl {
@@ -18,6 +21,20 @@ inline constexpr std::array<std::string_view, 2> gradient_route_names{"rings", "
 enum class Transport { gpu, host };
 inline constexpr std::array<std::string_view, 2> transport_names{"gpu", "host"};
 
+/// Which convolution algorithms a framework lets its library choose from. `best` is the default: what a
+/// framework that times all of them finds.
+struct ConvolutionPolicy {
+  bool winograd = true;
+  Bytes workspace{std::numeric_limits<double>::infinity()};
+};
+
+/// `best`, `no-winograd`, or the largest workspace, such as `1GB`; nothing if it is none of these.
+std::optional<ConvolutionPolicy> convolution_policy(const std::string& text);
+
+/// When a vocabulary is padded: where the parts of `tensor` do not divide it, in any case, or not at all.
+enum class VocabularyPadding { split, always, never };
+inline constexpr std::array<std::string_view, 3> vocabulary_padding_names{"split", "always", "never"};
+
 /// What a framework does differently from the ideal, each as a term of its own. The defaults are the ideal.
 struct FrameworkTerms {
   bool convolutions_only = false;   // filter and channel split convolutions; the rest runs whole on every PE
@@ -27,10 +44,13 @@ struct FrameworkTerms {
   bool flat_rings = false;          // one ring through all GPUs of a group, in place of one on every level
   bool last_stage_keeps = false;    // what other stages of a pipeline compute again
   bool fused_kernels = false;       // norms in one kernel, dropout in that of the addition behind it
+  bool gathers_by_tensor = false;   // ZeRO-3: one ring through one port for each weight tensor, ahead of its use
   bool scatters_transfers = false;  // PEs that all have what a stage passes on send a part each
   GradientRoute hybrid_gradients = GradientRoute::rings;  // of strategies with several axes
   Transport halos = Transport::gpu;                       // of everything that a spatial axis exchanges
   Transport staging = Transport::gpu;                     // of samples that one PE reads for others
+  VocabularyPadding padding = VocabularyPadding::split;
+  double vocabulary_multiple = 128;  // that a padded vocabulary has for each part of `tensor`
 
   Seconds split_layer;     // slices, copies and small kernels of one split layer, forward and backward
   Seconds tensor;          // to pack one weight tensor's gradient, scale and unpack it
@@ -54,11 +74,22 @@ struct FrameworkSpec {
   SourceText source;
   std::string name, summary, origin;
   // What it takes where nobody says otherwise.
-  std::optional<std::string> precision, optimizer, overlap, reduction, prefetch;
+  std::optional<std::string> precision, optimizer, overlap, reduction, convolutions, transport,
+      prefetch;
   FrameworkTerms terms;
 };
 
-/// Reads a framework. SpecError lists what is wrong with the file.
-FrameworkSpec read_framework(SourceText source);
+/// Reads a framework, with values of the command line in place of the file's. SpecError lists what is wrong
+/// with the file, UsageError what is wrong with an override.
+FrameworkSpec read_framework(SourceText source, const std::vector<Override>& overrides = {});
+
+/// One term of a framework, for people.
+struct ListedTerm {
+  std::string key;             // as in the file, `costs.host`
+  std::string value, ideal;    // what it says, and what one says that costs nothing
+  std::string_view meaning;
+};
+/// All terms, also those that are at their ideal value.
+std::vector<ListedTerm> listed_terms(const FrameworkSpec& framework);
 
 }  // namespace paradl

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "paradl/core/text.hpp"
+#include "paradl/spec/kernel_errors.hpp"
 #include "paradl/spec/reader.hpp"
 
 namespace paradl {
@@ -57,6 +58,7 @@ KernelSpec read_kernels(SourceText source) {
         spec.fitted[i] = read_parameters(list.node(key), problems);
     list.finish();
   }
+  if (map.has("cross-validated")) read_kernel_errors(map.node("cross-validated"), problems);
   map.finish();
   problems.raise();
   spec.source = std::move(source);

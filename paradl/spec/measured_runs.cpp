@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -19,8 +20,8 @@ constexpr std::array<std::string_view, 7> required{"model", "system", "strategy"
 constexpr std::array<std::string_view, 9> trained{"micro_batches", "schedule",  "optimizer",
                                                   "precision",     "recompute", "sequence_parallel",
                                                   "zero",          "framework", "transport"};
-constexpr std::array<std::string_view, 5> others{"compute_s", "communication_s", "memory_bytes", "source",
-                                                 "notes"};
+constexpr std::array<std::string_view, 6> others{"compute_s",  "communication_s", "memory_bytes",
+                                                 "left_out_s", "source",          "notes"};
 
 struct Field {
   std::string text;
@@ -65,6 +66,14 @@ std::optional<double> number(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return {};
   return value;
+}
+
+/// A column's name however it is written: `Micro-batches`, `iteration_s`.
+std::string column_name(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) {
+    return c == '-' || c == ' ' ? '_' : char(std::tolower(c));
+  });
+  return text;
 }
 
 /// The cells of one line by their column, with what is wrong in them.
@@ -114,13 +123,27 @@ class Cells {
   Problems& problems_;
 };
 
+/// Words as other programs write them: `FP16`, `True`, `64.0`.
+std::string plain(std::string word, std::string_view column) {
+  std::ranges::transform(word, word.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  if (const std::size_t dot = word.find('.'); dot != word.npos && dot > 0 &&
+                                              word.find_first_not_of("0123456789") == dot &&
+                                              word.find_first_not_of('0', dot + 1) == word.npos)
+    word.resize(dot);
+  const bool yes = word == "true" || word == "yes" || word == "1" || word == "on",
+             no = word == "false" || word == "no" || word == "0" || word == "off";
+  if (column == "sequence_parallel" && (yes || no)) return yes ? "on" : "off";
+  if (column == "recompute" && (yes || no)) return yes ? "full" : "none";
+  return word;
+}
+
 MeasuredRun read_run(const Cells& cells, int line) {
   MeasuredRun run{.line = line,
                   .model = cells.needed("model"),
                   .system = cells.needed("system"),
-                  .strategy = cells.needed("strategy"),
+                  .strategy = plain(cells.needed("strategy"), "strategy"),
                   .grid = cells.text("grid"),
-                  .batch = cells.needed("batch")};
+                  .batch = plain(cells.needed("batch"), "batch")};
   cells.needed("gpus");
   cells.needed("iteration_s");
   const double gpus = cells.positive("gpus").value_or(1);
@@ -130,11 +153,12 @@ MeasuredRun read_run(const Cells& cells, int line) {
   if (const auto time = cells.positive("compute_s", true)) run.compute = Seconds{*time};
   if (const auto time = cells.positive("communication_s", true)) run.communication = Seconds{*time};
   if (const auto bytes = cells.positive("memory_bytes")) run.memory = Bytes{*bytes};
+  if (const auto time = cells.positive("left_out_s")) run.left_out = Seconds{*time};
   for (const std::string_view column : trained)
     if (const std::string word = cells.text(column); !word.empty()) {
       std::string key(column);
       std::ranges::replace(key, '_', '-');
-      run.options[key] = word;
+      run.options[key] = column == "framework" ? word : plain(word, column);  // which may be a path
     }
   run.source = cells.text("source");
   run.notes = cells.text("notes");
@@ -144,12 +168,13 @@ MeasuredRun read_run(const Cells& cells, int line) {
 std::vector<std::string> header_of(const std::vector<Field>& fields, Problems& problems, MeasuredRuns& out) {
   std::vector<std::string> header;
   for (const Field& field : fields) {
-    if (std::ranges::find(header, field.text) != header.end())
+    const std::string name = column_name(field.text);
+    if (std::ranges::find(header, name) != header.end())
       problems.add({.line = 1, .column = field.column, .width = field.width},
-                   fmt::format("two columns are called `{}`", field.text), "remove one of them");
-    const auto known = [&](const auto& names) { return std::ranges::find(names, field.text) != names.end(); };
+                   fmt::format("two columns are called `{}`", name), "remove one of them");
+    const auto known = [&](const auto& names) { return std::ranges::find(names, name) != names.end(); };
     if (!known(required) && !known(trained) && !known(others)) out.ignored.push_back(field.text);
-    header.push_back(field.text);
+    header.push_back(name);
   }
   for (const std::string_view column : required)
     if (std::ranges::find(header, column) == header.end() && column != "grid") {
@@ -169,7 +194,7 @@ Spot MeasuredRuns::spot(const MeasuredRun& run, const std::string& column) const
   const auto header = fields_of(without_return(lines.front()));
   const auto cells = fields_of(without_return(lines[std::size_t(run.line - 1)]));
   for (std::size_t i = 0; i < std::min(header.size(), cells.size()); ++i)
-    if (header[i].text == column) return {run.line, cells[i].column, cells[i].width};
+    if (column_name(header[i].text) == column) return {run.line, cells[i].column, cells[i].width};
   return {.line = run.line, .column = 1, .width = 1};
 }
 

@@ -17,6 +17,7 @@ struct MeasuredRun {
   Seconds iteration;
   std::optional<Seconds> compute, communication;
   std::optional<Bytes> memory;
+  std::optional<Seconds> left_out;  // projected with parameters that were fitted without runs like this one
   /// How it was trained, under the names of the options: "micro-batches", "framework" ...; none is empty.
   std::map<std::string, std::string> options;
   std::string source, notes;

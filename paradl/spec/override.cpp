@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "paradl/core/error.hpp"
 #include "paradl/spec/reader.hpp"
 
 namespace paradl {
@@ -57,21 +58,21 @@ std::string scaled(const Override& change, const YAML::Node& value, double facto
 }
 
 /// Mappings that the file lacks are made on the way; what they may be called is checked when they are read.
-void apply(const Override& change, const YAML::Node& root) {
+void apply(const Override& change, const YAML::Node& root, std::string_view file, std::string_view example) {
   YAML::Node here = root;
   std::string_view rest = change.path;
   for (std::size_t dot; (dot = rest.find('.')) != rest.npos; rest.remove_prefix(dot + 1)) {
     const std::string key(rest.substr(0, dot));
     const YAML::Node next = child(here, key);
     if (!next.IsDefined() && !here.IsMap())
-      throw UsageError(fmt::format("--set {}: there is no `{}` in the file", change.path, key),
-                       "write a path such as device.memory or levels.node.bandwidth");
+      throw UsageError(fmt::format("--set {}: there is no `{}` in the {}", change.path, key, file),
+                       fmt::format("write a path such as {}", example));
     if (!next.IsDefined()) here[key] = YAML::Node(YAML::NodeType::Map);
     here.reset(next.IsDefined() ? next : child(here, key));
   }
   if (!here.IsMap())
     throw UsageError(fmt::format("--set {}: there is nothing to set there", change.path),
-                     "write a path such as device.memory or levels.node.bandwidth");
+                     fmt::format("write a path such as {}", example));
   const std::string key(rest);
   const auto factor = factor_of(change);
   const YAML::Node value = factor ? YAML::Node(scaled(change, here[key], *factor)) : value_of(change);
@@ -88,8 +89,9 @@ void apply(const Override& change, const YAML::Node& root) {
 
 }  // namespace
 
-void apply(const std::vector<Override>& changes, const YAML::Node& root) {
-  for (const Override& change : changes) apply(change, root);
+void apply(const std::vector<Override>& changes, const YAML::Node& root, std::string_view file,
+           std::string_view example) {
+  for (const Override& change : changes) apply(change, root, file, example);
 }
 
 std::string text_of(const std::vector<Override>& changes, std::string_view before) {

@@ -5,17 +5,16 @@
 
 #include <fmt/format.h>
 
-#include "paradl/spec/foreign/text.hpp"
+#include "paradl/core/text.hpp"
 #include "paradl/spec/reader.hpp"
 
 namespace paradl {
 
-std::vector<RecordedError> read_recorded_errors(const SourceText& source) {
+RecordedErrors read_recorded_errors(const SourceText& source) {
   const YAML::Node root = parse_yaml(source);
   Problems problems(source);
   Reader map(root, problems, "a record of errors");
-  map.text("source", "");
-  std::vector<RecordedError> out;
+  RecordedErrors out{.source = map.text("source", ""), .errors = {}};
   if (map.require("errors"))
     for (const YAML::Node& item : map.node("errors")) {
       Reader entry(item, problems, "an error");
@@ -26,40 +25,61 @@ std::vector<RecordedError> read_recorded_errors(const SourceText& source) {
       if (entry.has("below")) error.below = entry.number("below", 1, 1e9);
       error.runs = int(entry.number("runs", 1, 1e9));
       error.mean_accuracy = entry.number("mean-accuracy", 0, 1);
+      if (entry.has("left-out-accuracy"))
+        error.left_out_accuracy = entry.number("left-out-accuracy", 0, 1);
       error.low = entry.number("low", 0, 1);
       error.high = entry.number("high", 1, 1e6);
       entry.finish();
-      out.push_back(std::move(error));
+      out.errors.push_back(std::move(error));
     }
   map.finish();
   problems.raise();
   return out;
 }
 
-std::string recorded_text(const std::vector<RecordedError>& errors, const std::string& origin) {
-  std::string out = fmt::format(
+std::string recorded_text(const RecordedErrors& recorded) {
+  std::string out =
       "# How far projections were from measured runs, by what they rest on: nine times in ten, measured / "
       "projected lay\n"
-      "# within `low` and `high`. Written by `paradl validate --record`.\n"
-      "source: {}\nerrors:\n",
-      foreign::scalar(origin));
-  for (const RecordedError& e : errors)
+      "# within `low` and `high`. Where there is a `left-out-accuracy`, these rest on projections whose "
+      "parameters were\n"
+      "# fitted without runs like the one in question. Written by `paradl validate --record` (scripts/record).\n"
+      "source: |\n";
+  for (const std::string_view line : split(recorded.source, '\n'))
+    if (!line.empty()) out += fmt::format("  {}\n", line);
+  out += "errors:\n";
+  for (const RecordedError& e : recorded.errors)
     out += fmt::format(
         "  - {{layers: {}, links: {}, framework: {}, strategy: {}, from: {:.0f}{}, runs: {}, mean-accuracy: "
-        "{:.3f}, "
-        "low: {:.3f}, high: {:.3f}}}\n",
+        "{:.3f}{}, low: {:.3f}, high: {:.3f}}}\n",
         e.level.layers, e.level.links, e.level.framework, e.strategy, e.from,
-        std::isfinite(e.below) ? fmt::format(", below: {:.0f}", e.below) : "", e.runs, e.mean_accuracy, e.low,
+        std::isfinite(e.below) ? fmt::format(", below: {:.0f}", e.below) : "", e.runs, e.mean_accuracy,
+        e.left_out_accuracy ? fmt::format(", left-out-accuracy: {:.3f}", *e.left_out_accuracy) : "", e.low,
         e.high);
   return out;
 }
 
+RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fresh,
+                      const std::string& origin) {
+  const auto replaced = [&](const RecordedError& e) {
+    return std::ranges::any_of(fresh, [&](const RecordedError& f) { return f.level == e.level; });
+  };
+  std::erase_if(old.errors, replaced);
+  old.errors.insert(old.errors.end(), fresh.begin(), fresh.end());
+  if (old.source.find(origin) == old.source.npos)
+    old.source += (old.source.empty() || old.source.ends_with('\n') ? "" : "\n") + origin;
+  return old;
+}
+
 const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
                                    const std::string& strategy, double gpus) {
-  const auto found = std::ranges::find_if(errors, [&](const RecordedError& e) {
-    return e.level == level && e.strategy == strategy && e.from <= gpus && gpus < e.below;
-  });
-  return found == errors.end() ? nullptr : &*found;
+  for (const std::string& name : {strategy, std::string(any_strategy)}) {
+    const auto found = std::ranges::find_if(errors, [&](const RecordedError& e) {
+      return e.level == level && e.strategy == name && e.from <= gpus && gpus < e.below;
+    });
+    if (found != errors.end()) return &*found;
+  }
+  return nullptr;
 }
 
 }  // namespace paradl

@@ -1,5 +1,6 @@
 #pragma once
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ struct ParameterLevel {
   friend bool operator==(const ParameterLevel&, const ParameterLevel&) = default;
 };
 
+/// Stands for all strategies together, where one has no runs of its own.
+inline constexpr const char* any_strategy = "any";
+
 /// How far projections of one kind were from measured runs: nine times in ten, measured / projected lay
 /// within `low` and `high`.
 struct RecordedError {
@@ -20,15 +24,24 @@ struct RecordedError {
   std::string strategy;
   double from = 1, below = std::numeric_limits<double>::infinity();  // GPUs
   int runs = 0;
-  double mean_accuracy = 0;
+  double mean_accuracy = 0;                 // of projections,
+  std::optional<double> left_out_accuracy;  // and of those that were made without runs like these
   double low = 1, high = 1;
 };
 
 /// The file accuracy/recorded.yaml, as `paradl validate --record` writes it.
-std::vector<RecordedError> read_recorded_errors(const SourceText& source);
-std::string recorded_text(const std::vector<RecordedError>& errors, const std::string& origin);
+struct RecordedErrors {
+  std::string source;
+  std::vector<RecordedError> errors;
+};
+RecordedErrors read_recorded_errors(const SourceText& source);
+std::string recorded_text(const RecordedErrors& recorded);
 
-/// The record that a projection's interval comes from; nullptr if there is none.
+/// What is new takes the place of what was recorded of the same levels; the rest stays.
+RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fresh, const std::string& origin);
+
+/// The record that a projection's interval comes from: its strategy's, or that of all together; nullptr if
+/// there is none.
 const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
                                    const std::string& strategy, double gpus);
 

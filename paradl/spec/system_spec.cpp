@@ -248,7 +248,7 @@ SystemSpec read_system(SourceText source, const std::vector<Override>& overrides
   const YAML::Node root = parse_yaml(source);
   SystemSpec spec = read(source, root);  // mistakes of the file itself are told first
   if (overrides.empty()) return spec;
-  apply(overrides, root);
+  apply(overrides, root, "system file", "device.memory or levels.node.bandwidth");
   try {
     return read(std::move(source), root);
   } catch (const SpecError& error) {

@@ -9,6 +9,7 @@
 #include "paradl/spec/document.hpp"
 #include "paradl/spec/kernel_spec.hpp"
 #include "paradl/spec/measured_link.hpp"
+#include "paradl/spec/override.hpp"
 #include "paradl/spec/precision.hpp"
 
 namespace paradl {
@@ -89,11 +90,6 @@ struct SystemSpec {
   std::optional<StorageSpec> node_storage, shared_storage;
   std::optional<Price> price;  // of one GPU
   std::string framework;       // of the runs that were measured on it, where a run names none; may be empty
-};
-
-/// One value given on the command line in place of the file's: `device.memory=32GiB`.
-struct Override {
-  std::string path, value;
 };
 
 /// Reads a system. SpecError lists what is wrong with the file, UsageError what is wrong with an override.

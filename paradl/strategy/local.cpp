@@ -37,13 +37,14 @@ Cut cut_of(const Layout& layout, const Cell& cell, const Mesh& mesh) {
 LocalLayer local_layer(const Layer& layer, const Cut& cut, double samples) {
   LocalLayer l{.op = layer.op, .dims = layer.x.dims, .samples = part(samples, cut.samples)};
   const bool rows = deals_out_rows(layer);
-  l.x_channels = part(layer.op == Op::concat ? layer.y.channels : layer.x.channels,
+  const auto padded = [&](double n) { return cut.words > 0 && n == layer.vocabulary ? cut.words : n; };
+  l.x_channels = part(layer.op == Op::concat ? layer.y.channels : padded(layer.x.channels),
                       (rows ? 1 : cut.channels) * cut.both);
-  l.y_channels = part(layer.y.channels, cut.filters * cut.both);
+  l.y_channels = part(padded(layer.y.channels), cut.filters * cut.both);
   l.groups = std::max<std::int64_t>(1, part(layer.groups, cut.both));
   l.heads = part(layer.query_heads, cut.both);
   l.kv_heads = part(layer.heads, cut.both);
-  l.rows = part(layer.rows, rows ? cut.channels : 1);
+  l.rows = part(padded(layer.rows), rows ? cut.channels : 1);
   l.inputs = int(layer.inputs.size());
   l.bias = layer.bias;
   l.causal = layer.causal;

@@ -11,6 +11,7 @@ struct Cut {
   double channels = 1;  // input channels alone
   double both = 1;      // channels of x and y alike, where a layer works channel by channel
   double experts = 1;   // those of a layer that has several
+  double words = 0;     // of a vocabulary that is padded before it is cut; 0: as it is
   std::array<int, 3> space{1, 1, 1};
   friend auto operator<=>(const Cut&, const Cut&) = default;
 };

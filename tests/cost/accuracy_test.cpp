@@ -57,29 +57,68 @@ TEST_CASE("what neither computation nor communication explains is said") {
   CHECK(one.unexplained()->base() == approx(-0.2));  // -0.2 in all, of which -0.1 and +0.1 are explained
 }
 
-TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part at large scale") {
+TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale") {
   const ParameterLevel level{"profile", "measured", "chainermn"};
   std::vector<Judged> runs;
   for (const double off : {0.9, 1.0, 1.1, 0.95, 1.05}) runs.push_back(run("data", 64, off, 1.0));
+  runs.push_back(run("data", 128, 1.3, 1.0));
   runs.push_back(run("data", 512, 2.0, 1.0));
   const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), level));
-  REQUIRE(errors.size() == 2);
+  REQUIRE(errors.size() == 6);  // data and `any` at three scales
   CHECK(errors[0].runs == 5);
   // The errors' root mean square is 7.2 %, Student's t for ten degrees of freedom 1.81: 13 %.
   CHECK(errors[0].high == doctest::Approx(1.14).epsilon(0.01));
   CHECK(errors[0].low == doctest::Approx(1 / errors[0].high));
-  CHECK(errors[1].from == large_scale);
-  CHECK(errors[1].low <= 1);
-  CHECK(errors[1].high > 2);
-  CHECK(find_recorded(errors, level, "data", 256) == &errors[0]);
-  CHECK(find_recorded(errors, level, "data", 1024) == &errors[1]);
-  CHECK(find_recorded(errors, level, "filter", 64) == nullptr);
+  CHECK(errors[1].high > 1.3);  // beyond what was fitted: its own runs tell
+  CHECK(errors[2].from == large_scale);
+  CHECK(errors[2].low <= 1);
+  CHECK(errors[2].high > 2);
+  CHECK(find_recorded(errors, level, "data", 64) == &errors[0]);
+  CHECK(find_recorded(errors, level, "data", 256) == &errors[1]);
+  CHECK(find_recorded(errors, level, "data", 1024) == &errors[2]);
+  CHECK(find_recorded(errors, level, "filter", 64) == &errors[3]);  // all strategies together
   CHECK(find_recorded(errors, {"ideal", "measured", "chainermn"}, "data", 64) == nullptr);
   // A file says the same.
-  const auto again = read_recorded_errors({"r.yaml", recorded_text(errors, "here")});
-  REQUIRE(again.size() == 2);
-  CHECK(again[0].high == doctest::Approx(errors[0].high).epsilon(1e-3));
-  CHECK(again[1].from == large_scale);
+  const auto again = read_recorded_errors({"r.yaml", recorded_text({"here", errors})});
+  CHECK(again.source == "here\n");
+  REQUIRE(again.errors.size() == 6);
+  CHECK(again.errors[0].high == doctest::Approx(errors[0].high).epsilon(1e-3));
+  CHECK(again.errors[2].from == large_scale);
+}
+
+TEST_CASE("intervals rest on projections that the run took no part in, where these are known") {
+  const ParameterLevel level{"profile", "measured", "chainermn"};
+  std::vector<Judged> runs;
+  for (int i = 0; i < 6; ++i) runs.push_back(run("data", 64, 1.0, 1.0));  // fitted to perfection
+  for (Judged& one : runs) one.left_out = Seconds{0.8};                   // and off by a fifth without them
+  const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), level));
+  CHECK(errors[0].mean_accuracy == approx(1));
+  CHECK(*errors[0].left_out_accuracy == approx(0.8));
+  CHECK(errors[0].high > 1.25);
+  // What is recorded anew takes the place of its level, and leaves others.
+  RecordedError other = errors[0];
+  other.level.framework = "ddp";
+  const RecordedErrors both = merged({"old", {errors[0], other}}, errors, "new");
+  CHECK(both.errors.size() == 1 + errors.size());
+  CHECK(both.errors[0].level.framework == "ddp");
+  CHECK(both.source == "old\nnew");
+}
+
+TEST_CASE("coverage counts runs inside of intervals, and leaves out the curve in question") {
+  const ParameterLevel level{"profile", "measured", "chainermn"};
+  std::vector<Judged> runs;
+  for (const double off : {0.95, 1.0, 1.05}) runs.push_back(run("data", 64, off, 1.0));
+  Judged odd = run("data", 64, 2.0, 1.0);
+  odd.model = "other";
+  runs.push_back(odd);
+  const std::vector<ParameterLevel> levels(runs.size(), level);
+  const RecordedError narrow{.level = level, .strategy = "data", .runs = 3, .low = 0.97, .high = 1.06};
+  CHECK(coverage(runs, levels, {narrow}).n == 4);
+  CHECK(coverage(runs, levels, {narrow}).inside == 2);  // 1.0 and 1.05
+  // `other` is judged by the three close ones, and they by `other`, whose wide interval holds them all.
+  const Coverage left_out = left_out_coverage(runs, levels);
+  CHECK(left_out.n == 4);
+  CHECK(left_out.inside == 3);
 }
 
 }  // namespace paradl::test

@@ -1,5 +1,7 @@
 // Framework effects by hand: nodes of four GPUs with two ports of 12.5 GB/s (40 us), 10 GB/s (10 us) inside;
 // chains of convolutions with |x| = |y| = 2048 items and |w| = 576 items of 4 bytes.
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include "tests/support/approx.hpp"
@@ -159,7 +161,7 @@ TEST_CASE("gradients that are added up cost a pass over the weights in every mic
         approx(4 * 6 * bench.work.parameters() / bench.machine.device.memory_bandwidth.base()));
 }
 
-TEST_CASE("ranks that come one after the other hold up each exchange of activations") {
+TEST_CASE("the latest rank holds up each exchange of activations") {
   Training t = without_overlap();
   const auto exchanged = [](const Training& training, const char* parts) {
     return term(Bench(chain(3), flat_machine(), training).engine("filter", parts, 32),
@@ -169,7 +171,61 @@ TEST_CASE("ranks that come one after the other hold up each exchange of activati
   t.framework.sync = Seconds{1};
   const double held_up = exchanged(t, "2") - two;
   CHECK(held_up >= 1);
-  CHECK(exchanged(t, "8") - eight == approx(3 * held_up));  // three doublings
+  CHECK(exchanged(t, "8") - eight == approx(std::sqrt(3.0) * held_up));  // the latest of eight, not of two
+}
+
+TEST_CASE("ZeRO-3 tensor by tensor: gathered twice and scattered through one port, beside the layers") {
+  Training t = without_overlap();
+  t.zero = 3;
+  t.framework.gathers_by_tensor = true;
+  // Two products of 1000 x 1000 weights on 8 GPUs, two nodes: one ring through one port, 7 steps of an eighth,
+  // of which one in four leaves a node.
+  const std::string layers =
+      "  - {name: a, op: fc, filters: 1000, bias: false}\n  - {name: b, op: fc, filters: 1000, bias: false}\n";
+  const Projection p = Bench(work_of(layers, "1000x1"), two_level_machine(), t).engine("data", "8", 8);
+  const double each = 7 * ((out_alpha + 3 * in_alpha) / 4 + 4e6 / 8 * out_beta);
+  const double forward = term(p, Term::forward), backward = term(p, Term::backward);
+  CHECK(term(p, Term::gradient_exchange) ==
+        approx(std::hypot(forward, 2 * each) - forward + std::hypot(backward, 4 * each) - backward));
+  CHECK(p.cost->communication().base() == approx(6 * each));
+  // Tensors below 100 000 items stay where they are.
+  CHECK(Bench(chain(2), two_level_machine(), t).engine("data", "8", 8).cost->communication().base() == 0);
+}
+
+TEST_CASE("terms of a framework are read, listed and switched one by one") {
+  const SourceText source{"f.yaml",
+                          "name: f\noverlap: off\nconvolutions: no-winograd\nvocabulary-padding: always\n"
+                          "costs: {tensor: 50 us, packing: 5 GB/s}\n"};
+  const FrameworkSpec plain = read_framework(source);
+  CHECK(plain.overlap == "off");
+  CHECK_FALSE(convolution_policy(*plain.convolutions)->winograd);
+  CHECK(plain.terms.padding == VocabularyPadding::always);
+  CHECK(plain.terms.leader_tensor == Seconds{50e-6});  // as `tensor`, unless it is said
+  const FrameworkSpec changed =
+      read_framework(source, {{"overlap", "on"}, {"costs.host", "1 ms"}, {"hybrid-gradients", "leader"}});
+  CHECK(changed.overlap == "on");
+  CHECK(changed.terms.host == Seconds{1e-3});
+  CHECK(changed.terms.hybrid_gradients == GradientRoute::leader);
+  CHECK(changed.terms.tensor == plain.terms.tensor);
+  CHECK_THROWS_AS(read_framework(source, {{"overlap", "maybe"}}), UsageError);
+  CHECK_THROWS_AS(read_framework(source, {{"costs.hots", "1 ms"}}), UsageError);
+  CHECK_THROWS_AS(read_framework({"f.yaml", "name: f\nconvolutions: fastest\n"}), SpecError);
+  // Every effect is listed, with what it says and what the ideal says.
+  const auto listed = listed_terms(changed);
+  const auto value = [&](const std::string& key) {
+    for (const ListedTerm& term : listed)
+      if (term.key == key) return term.value;
+    return std::string("missing");
+  };
+  CHECK(value("overlap") == "on");
+  CHECK(value("convolutions") == "no-winograd");
+  CHECK(value("vocabulary-padding") == "always");
+  CHECK(value("vocabulary-multiple") == "128");
+  CHECK(value("costs.host") == "1.00 ms");
+  CHECK(value("costs.packing") == "5.00 GB/s");
+  for (const char* key : {"split", "costs.split-layer", "costs.tensor", "transport", "halos", "rings",
+                          "hybrid-gradients", "reduction", "backward-of-allgather", "weight-gathers"})
+    CHECK(value(key) != "missing");
 }
 
 }  // namespace paradl::test

@@ -248,10 +248,17 @@ TEST_CASE("experts: tokens go to them and come back, and each PE has its share o
 }
 
 TEST_CASE("a vocabulary that the tensor size does not divide is padded to a multiple of 128 t") {
-  CHECK(padded_vocabulary(50257, 1) == 50257);
-  CHECK(padded_vocabulary(50257, 8) == 51200);
-  CHECK(padded_vocabulary(50257, 4) == 50688);
-  CHECK(padded_vocabulary(51200, 8) == 51200);
+  FrameworkTerms framework;
+  CHECK(padded_vocabulary(50257, 1, framework) == 50257);
+  CHECK(padded_vocabulary(50257, 8, framework) == 51200);
+  CHECK(padded_vocabulary(50257, 4, framework) == 50688);
+  CHECK(padded_vocabulary(51200, 8, framework) == 51200);
+  framework.padding = VocabularyPadding::always;
+  CHECK(padded_vocabulary(50257, 1, framework) == 50304);  // 393 x 128
+  framework.vocabulary_multiple = 64;
+  CHECK(padded_vocabulary(50257, 4, framework) == 50432);  // 197 x 256
+  framework.padding = VocabularyPadding::never;
+  CHECK(padded_vocabulary(50257, 8, framework) == 50257);
   const auto weights = [&](int vocab) {
     return memory_of(fmt::format("gpt:layers=1,hidden=64,heads=8,seq=32,vocab={}", vocab), mixed(), "tensor",
                      "8", 1)

@@ -1,6 +1,8 @@
 // Measured times are looked up by shape; other numbers of samples lie on the line through the nearest.
 #include "paradl/machine/profile.hpp"
 
+#include "paradl/machine/kernel_time.hpp"
+
 #include <doctest/doctest.h>
 
 #include "tests/support/approx.hpp"
@@ -63,6 +65,49 @@ TEST_CASE("a layer that was not measured is not found") {
   const Profile profile = profile_of({{4, 1}});
   CHECK_FALSE(profile.find(conv(4, 8, {16, 16}, 9, {.kernel = 3, .padding = 1})));
   CHECK_FALSE(profile.find(conv(4, 8, {16, 16}, 8, {.kernel = 3})));
+}
+
+LocalLayer filters(std::int64_t count) {
+  return conv(4, 8, {16, 16}, count, {.kernel = 3, .padding = 1});
+}
+
+KernelDevice device() {
+  KernelDevice d;
+  d.multiprocessors = 80;
+  d.peak = d.plain_peak = FlopRate{15.7e12};
+  d.bandwidth = Bandwidth{900e9};
+  d.item = Bytes{4};
+  d.update = Bytes{20};
+  return d;
+}
+
+TEST_CASE("a part of a layer costs what the model says, corrected by what other cuts cost: not its share") {
+  const KernelDevice model = device();
+  ProfileSpec spec{.name = "p"};
+  const auto measured = [&](std::int64_t count, double factor) {
+    PassTimes t = modelled_passes(model, filters(count));
+    for (const auto pass : {&PassTimes::forward, &PassTimes::backward_data, &PassTimes::backward_weights})
+      t.*pass *= factor;
+    spec.entries.push_back({filters(count), t});
+  };
+  measured(64, 1.0);
+  const auto forward = [&](std::int64_t count) {
+    const auto found = Profile(spec).find(filters(count), &model);
+    return found ? found->forward / modelled_passes(model, filters(count)).forward : -1;
+  };
+  CHECK(forward(16) == approx(1));  // the whole alone was measured: as the model
+  measured(16, 4.0);
+  CHECK(forward(16) == approx(4));    // the very shape
+  CHECK(forward(32) == approx(2));    // halfway in its logarithm: sqrt(1 x 4)
+  CHECK(forward(8) == approx(4));     // beyond all: as the nearest
+  CHECK(forward(128) == approx(1));
+  // 64 filters at another number of samples, of which one was measured: as the model goes with samples.
+  LocalLayer more = filters(64);
+  more.samples = 12;
+  CHECK(Profile(spec).find(more, &model)->forward.base() ==
+        approx(modelled_passes(model, more).forward.base()));
+  // Another layer was not measured.
+  CHECK_FALSE(Profile(spec).find(conv(4, 8, {16, 16}, 8, {.kernel = 5, .padding = 2}), &model));
 }
 
 }  // namespace

@@ -45,6 +45,23 @@ TEST_CASE("columns become options under their names") {
   CHECK(file.ignored == std::vector<std::string>{"px"});
 }
 
+TEST_CASE("cells and columns may be written as other programs write them") {
+  const auto file = read_measured_runs(
+      {"r.csv",
+       "Model,System,Strategy,GPUs,Batch,iteration_s,Micro-Batches,precision,Sequence parallel,recompute,zero\n"
+       "m,s,Data,4.0,64.0,1,2.0,FP16,True,No,3.0\n"});
+  const MeasuredRun& run = file.runs.front();
+  CHECK(file.ignored.empty());
+  CHECK(run.strategy == "data");
+  CHECK(run.gpus == 4);
+  CHECK(run.batch == "64");
+  CHECK(run.options.at("micro-batches") == "2");
+  CHECK(run.options.at("precision") == "fp16");
+  CHECK(run.options.at("sequence-parallel") == "on");
+  CHECK(run.options.at("recompute") == "none");
+  CHECK(run.options.at("zero") == "3");
+}
+
 TEST_CASE("mistakes are told with their line and a cure") {
   CHECK(says(complaint("model,system,strategy,grid,gpus,batch\nm,s,data,,4,4\n"),
              "there is no column `iteration_s`"));

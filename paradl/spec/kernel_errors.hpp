@@ -1,0 +1,33 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "paradl/spec/kernel_spec.hpp"
+
+namespace YAML {
+class Node;
+}
+
+namespace paradl {
+
+class Problems;
+
+/// How far kernel times are off: median errors, as shares, of shapes that took no part in the fit (5 folds
+/// over shapes).
+struct KernelErrors {
+  double product = 0, forward = 0, backward_data = 0, backward_weights = 0;
+  double least() const { return std::min({product, forward, backward_data, backward_weights}); }
+  double most() const { return std::max({product, forward, backward_data, backward_weights}); }
+};
+using ErrorsByPrecision = std::array<std::optional<KernelErrors>, precision_names.size()>;
+
+/// The mapping `cross-validated` of a file of kernels.
+ErrorsByPrecision read_kernel_errors(const YAML::Node& node, Problems& problems);
+std::string kernel_errors_text(const ErrorsByPrecision& errors);
+
+/// What such a file says of one precision; no part of what prices need.
+std::optional<KernelErrors> cross_validated(const KernelSpec& kernels, Precision precision);
+
+}  // namespace paradl
