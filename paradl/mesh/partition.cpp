@@ -4,7 +4,6 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 namespace paradl {
 namespace {
@@ -50,63 +49,137 @@ double plain_cut(const Chain& chain, int stages) {
   return longest;
 }
 
-/// What a cut is worth so far: the second number decides where the first is equal.
-using Worth = std::pair<double, double>;
-constexpr Worth nothing{never, never};
-
-/// A dynamic programme over parts and layers: for each number of parts, the best cut of the layers up to each
-/// one, and where its last part began.
-class Programme {
+/// For each number of parts, where the last part of the best cut of the layers up to each one began.
+class Beginnings {
  public:
-  Programme(const Chain& chain, int stages)
-      : chain_(chain), stages_(stages), begin_(std::size_t(stages + 1) * std::size_t(chain.layers() + 1)) {}
-
-  /// The best cut into parts that take at most `bound` each; `join` adds one more part to what a cut is
-  /// worth, and a part that takes more than `reach` of the best cut so far cannot make a better one.
-  template <class Join, class Reach>
-  Worth solve(double bound, Join join, Reach reach) {
-    const int n = chain_.layers();
-    std::vector<Worth> last(std::size_t(n) + 1, nothing), now(last.size(), nothing);
-    last[0] = {0, 0};
-    for (int k = 1; k <= stages_; ++k) {
-      std::ranges::fill(now, nothing);
-      const int most = n - (stages_ - k);  // a layer for each part to come
-      for (int to = k == stages_ ? n : k; to <= most && chain_.work(0, to) <= k * bound; ++to) {
-        if (chain_.work(to, n) > (stages_ - k) * bound) continue;  // too much is left for the others
-        double most_work = bound - chain_.border(to);              // in the part that ends here
-        for (int from = to - 1; from >= k - 1 && chain_.work(from, to) <= most_work; --from) {
-          if (last[std::size_t(from)] == nothing || chain_.part(from, to) > bound) continue;
-          const Worth worth = join(last[std::size_t(from)], from, to);
-          if (worth >= now[std::size_t(to)]) continue;
-          now[std::size_t(to)] = worth;
-          begin(k, to) = from;
-          most_work = std::min(most_work, reach(worth) - chain_.border(to));
-        }
-      }
-      std::swap(last, now);
-    }
-    return last[std::size_t(n)];
-  }
-  /// Where the last of k parts that end before layer `to` began.
-  int& begin(int k, int to) {
-    return begin_[std::size_t(k) * std::size_t(chain_.layers() + 1) + std::size_t(to)];
+  Beginnings(int layers, int parts)
+      : layers_(layers), parts_(parts), begin_(std::size_t(parts + 1) * std::size_t(layers + 1)) {}
+  /// Of the last of k parts that end before layer `to`.
+  int& at(int k, int to) { return begin_[std::size_t(k) * std::size_t(layers_ + 1) + std::size_t(to)]; }
+  /// The first layer of each part of the whole chain's cut.
+  std::vector<int> borders() {
+    std::vector<int> first(static_cast<std::size_t>(parts_));
+    for (int k = parts_, to = layers_; k > 0; --k) to = first[std::size_t(k) - 1] = at(k, to);
+    return first;
   }
 
  private:
-  const Chain& chain_;
-  int stages_;
+  int layers_, parts_;
   std::vector<int> begin_;
 };
 
-/// The first layer of each part of the cut that was found last.
-std::vector<int> borders_of(Programme& programme, const Chain& chain, int stages) {
-  std::vector<int> first(static_cast<std::size_t>(stages));
-  for (int k = stages, to = chain.layers(); k > 0; --k)
-    to = first[std::size_t(k) - 1] = programme.begin(k, to);
-  return first;
+/// A dynamic programme over parts and layers. `best(k, to)` finds the best cut into k parts of the layers
+/// before `to`; it is asked for those only that leave the others enough layers, and neither them nor itself
+/// more work than parts within `bound` can do.
+template <class Next, class Best>
+void for_each_end(const Chain& chain, int parts, double bound, Next next, Best best) {
+  const int n = chain.layers();
+  for (int k = 1; k <= parts; ++k) {
+    next();
+    const int most = n - (parts - k);  // a layer for each part to come
+    for (int to = k == parts ? n : k; to <= most && chain.work(0, to) <= k * bound; ++to)
+      if (k == parts || chain.work(to, n) <= (parts - k) * bound) best(k, to);
+  }
 }
 
 constexpr double rounding = 1 + 1e-9;  // sums in another order are the same sums
+
+/// The length of the longest part where it is as short as can be, no cut being known that is better than
+/// `bound`.
+double shortest(const Chain& chain, int parts, double bound) {
+  std::vector<double> last(std::size_t(chain.layers()) + 1, never), now(last.size(), never);
+  now[0] = 0;
+  const auto next = [&] {
+    std::swap(last, now);
+    std::ranges::fill(now, never);
+  };
+  for_each_end(chain, parts, bound, next, [&](int k, int to) {
+    double least = bound, found = never;
+    for (int from = to - 1; from >= k - 1 && chain.work(from, to) + chain.border(to) <= least; --from) {
+      const double longest = std::max(last[std::size_t(from)], chain.part(from, to));
+      if (longest <= bound && longest < found) found = least = longest;
+    }
+    now[std::size_t(to)] = found;
+  });
+  return now.back();
+}
+
+/// What no cut can do without: every layer is in some part.
+double least_possible(const Chain& chain) {
+  double bound = 0;
+  for (int i = 0; i < chain.layers(); ++i) {
+    double least = never;  // of the parts that layer i can be in
+    for (int from = i; from >= 0 && chain.work(from, i + 1) < least; --from)
+      for (int to = i + 1; to <= chain.layers() && chain.work(from, to) + chain.border(from) < least; ++to)
+        least = std::min(least, chain.part(from, to));
+    bound = std::max(bound, least);
+  }
+  return bound;
+}
+
+/// Parts that are no longer than a bound, by where they end. Looked for once, however often they are asked
+/// for.
+class FittingParts {
+ public:
+  FittingParts(const Chain& chain, double bound)
+      : chain_(chain), bound_(bound), range_(std::size_t(chain.layers()) + 1) {}
+  struct Part {
+    int from;
+    double square;  // of its work
+  };
+  std::span<const Part> before(int to) {
+    Range& range = range_[std::size_t(to)];
+    if (range.begin < 0) {
+      range.begin = std::ptrdiff_t(parts_.size());
+      for (int from = to - 1; from >= 0; --from) {
+        const double work = chain_.work(from, to);
+        if (work + chain_.border(to) > bound_) break;
+        if (chain_.part(from, to) <= bound_) parts_.push_back({from, work * work});
+      }
+      range.end = std::ptrdiff_t(parts_.size());
+    }
+    return {parts_.begin() + range.begin, parts_.begin() + range.end};
+  }
+
+ private:
+  struct Range {
+    std::ptrdiff_t begin = -1, end = -1;
+  };
+  const Chain& chain_;
+  double bound_;
+  std::vector<Range> range_;
+  std::vector<Part> parts_;
+};
+
+/// Of the cuts without a part longer than `bound`, the one whose borders cost least; of those that cost the
+/// same, the one that is more even: with the smallest sum of squares. Empty if there is none.
+std::vector<int> cheapest_borders(const Chain& chain, int parts, double bound) {
+  const int n = chain.layers();
+  FittingParts fitting(chain, bound);
+  struct Cut {
+    double cost = never, squares = never;
+  };
+  std::vector<Cut> last(std::size_t(n) + 1), now(last.size());
+  now[0] = {0, 0};
+  Beginnings begin(n, parts);
+  const auto next = [&] {
+    std::swap(last, now);
+    std::ranges::fill(now, Cut{});
+    for (int at = 0; at <= n; ++at) last[std::size_t(at)].cost += chain.border(at);
+  };
+  for_each_end(chain, parts, bound, next, [&](int k, int to) {
+    Cut best;
+    int at = 0;
+    for (const auto& [from, square] : fitting.before(to)) {
+      const auto& [cost, squares] = last[std::size_t(from)];
+      if (cost > best.cost || cost == never) continue;
+      if (cost < best.cost || squares + square < best.squares) best = {cost, squares + square}, at = from;
+    }
+    now[std::size_t(to)] = best;
+    begin.at(k, to) = at;
+  });
+  return now.back().cost == never ? std::vector<int>{} : begin.borders();
+}
 
 }  // namespace
 
@@ -114,30 +187,34 @@ std::vector<int> balanced_partition(std::span<const double> weight, int stages,
                                     std::span<const double> border) {
   assert(stages >= 1 && stages <= int(weight.size()));
   const Chain chain(weight, border);
-  Programme programme(chain, stages);
-  const auto longest_of = [&](const Worth& so_far, int from, int to) {
-    return Worth{std::max(so_far.first, chain.part(from, to)), 0};
-  };
-  const auto reach = [](const Worth& best) { return best.first; };
-  const double shortest = programme.solve(plain_cut(chain, stages) * rounding, longest_of, reach).first;
-  const auto borders_and_squares = [&](const Worth& so_far, int from, int to) {
-    const double work = chain.work(from, to);  // of cuts that cost the same, the more even one
-    return Worth{so_far.first + chain.border(from), so_far.second + work * work};
-  };
-  programme.solve(shortest * rounding, borders_and_squares, [](const Worth&) { return never; });
-  return borders_of(programme, chain, stages);
+  // Many stages are mostly bound by one layer: then what no cut can do without is enough.
+  if (const double least = least_possible(chain); least > chain.total() / stages)
+    if (const auto first = cheapest_borders(chain, stages, least * rounding); !first.empty()) return first;
+  const double longest = shortest(chain, stages, plain_cut(chain, stages) * rounding);
+  return cheapest_borders(chain, stages, longest * rounding);
 }
 
 std::vector<int> even_partition(std::span<const double> weight, int pieces, std::span<const double> border) {
   assert(pieces >= 1 && pieces <= int(weight.size()));
   const Chain chain(weight, border);
-  Programme programme(chain, pieces);
-  const auto squares = [&](const Worth& so_far, int from, int to) {
-    const double part = chain.part(from, to);
-    return Worth{so_far.first + part * part, 0};
+  std::vector<double> last(weight.size() + 1, never), now(last.size(), never);
+  now[0] = 0;
+  Beginnings begin(chain.layers(), pieces);
+  const auto next = [&] {
+    std::swap(last, now);
+    std::ranges::fill(now, never);
   };
-  programme.solve(never, squares, [](const Worth& best) { return std::sqrt(best.first); });
-  return borders_of(programme, chain, pieces);
+  for_each_end(chain, pieces, never, next, [&](int k, int to) {
+    double best = never;
+    for (int from = to - 1; from >= k - 1; --from) {
+      const double work = chain.work(from, to);
+      if (work * work >= best) break;  // and all that begin earlier have more
+      const double part = chain.part(from, to), squares = last[std::size_t(from)] + part * part;
+      if (squares < best) best = squares, begin.at(k, to) = from;
+    }
+    now[std::size_t(to)] = best;
+  });
+  return begin.borders();
 }
 
 }  // namespace paradl

@@ -2,25 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 
 namespace paradl {
 namespace {
-
-/// In which round a stage does its first backward pass, were there forward passes enough. In round k it does
-/// forward pass k and backward pass k - lead, one after the other.
-int lead(const Pipeline& pipeline, int stage) {
-  const int to_come = pipeline.stages - 1 - stage;
-  switch (pipeline.schedule) {
-    case PipelineSchedule::gpipe:
-      return pipeline.passes() + to_come;
-    case PipelineSchedule::one_forward_one_backward:
-      return to_come;
-    case PipelineSchedule::interleaved:
-      return 2 * to_come + (pipeline.chunks - 1) * pipeline.stages;
-  }
-  return 0;
-}
 
 /// The k-th forward or backward pass of any stage.
 Pipeline::Pass pass_of(const Pipeline& pipeline, bool backward, int k) {
@@ -30,30 +14,22 @@ Pipeline::Pass pass_of(const Pipeline& pipeline, bool backward, int k) {
   return {backward, backward ? V - 1 - chunk : chunk, turn / V * p + k % p};
 }
 
-/// GPipe is a flow shop of equal jobs, forward and then backward: the first micro-batch goes through all
-/// stages, the others follow it at the pace of the slowest it has met. Exact for stages of any length.
-void gpipe(const Pipeline& pipeline, std::span<const PieceTime> piece, PipelineTime& out) {
-  const double more = pipeline.micro_batches - 1;
-  Seconds way, slowest;
-  for (const PieceTime& p : piece) {
-    way += p.forward + p.sent;
-    slowest = std::max(slowest, p.forward + p.sent);
-  }
-  out.end = way + more * slowest;
-  way = slowest = {};
-  for (std::size_t s = piece.size(); s-- > 0;) {
-    const Seconds sent = s > 0 ? piece[s - 1].sent : Seconds{};
-    // A stage is done before it sends its last gradient, but waits for each one before.
-    out.stage_end[s] = out.end + way + piece[s].backward + more * std::max(slowest, piece[s].backward + sent);
-    way += piece[s].backward + sent;
-    slowest = std::max(slowest, piece[s].backward + sent);
-  }
-  out.end = out.stage_end[0];
-}
-
 }  // namespace
 
-int Pipeline::ahead(int stage) const { return std::min(passes(), lead(*this, stage)); }
+int Pipeline::lead(int stage) const {
+  const int to_come = stages - 1 - stage;
+  switch (schedule) {
+    case PipelineSchedule::gpipe:
+      return passes() + to_come;
+    case PipelineSchedule::one_forward_one_backward:
+      return to_come;
+    case PipelineSchedule::interleaved:
+      return 2 * to_come + (chunks - 1) * stages;
+  }
+  return 0;
+}
+
+int Pipeline::ahead(int stage) const { return std::min(passes(), lead(stage)); }
 
 Pipeline::Pass Pipeline::pass(int stage, int n) const {
   const int ahead = this->ahead(stage), turns = n - ahead;
@@ -70,20 +46,20 @@ int Pipeline::in_flight(int stage, int chunk) const {
 
 /// Round t of the pipeline is round t - s of each stage s. What comes from the stage above was then made one
 /// round earlier, also what the last stage hands to the first; so were gradients from the stage below, except
-/// that without chunks they are of this round, in which the last stage goes first.
+/// that where they are not interleaved they are of this round, in which the last stage goes first.
 template <class Seen>
-void PipelineClock::execute(const Pipeline& pipeline, std::span<const PieceTime> piece, bool jumps,
-                            Seen seen) {
+void PipelineClock::execute(const Pipeline& pipeline, std::span<const PieceTime> piece, Seen seen) {
   const int stages = pipeline.stages, passes = pipeline.passes(), last = pipeline.pieces() - 1;
   assert(int(piece.size()) == last + 1 && piece[std::size_t(last)].sent == Seconds{});
   assert(pipeline.chunks == 1 || pipeline.micro_batches % stages == 0);
-  const int period = pipeline.chunks > 1 ? pipeline.pieces() : 1;
-  const int steady = lead(pipeline, 0) + 1;  // from then on every stage does a pass each way in a round
-  now_.assign(std::size_t(stages), {});
-  time_.stage_end.resize(std::size_t(stages));
+  struct Stage {
+    Seconds forward, backward, free;  // when it had sent the last one each way, and all
+  };
+  std::vector<Stage> now(static_cast<std::size_t>(stages));
+  time_.stage_end.resize(now.size());
 
   const auto work = [&](int stage, bool backward, int k, Seconds ready) {
-    Stage& at = now_[std::size_t(stage)];
+    Stage& at = now[std::size_t(stage)];
     const Pipeline::Pass pass = pass_of(pipeline, backward, k);
     const auto i = std::size_t(pass.chunk * stages + stage);
     const bool is_given = backward ? int(i) == last : i == 0;  // by the loss, or by the data set
@@ -94,67 +70,32 @@ void PipelineClock::execute(const Pipeline& pipeline, std::span<const PieceTime>
     if (backward) time_.stage_end[std::size_t(stage)] = end;
     seen(Event{stage, pass, begin, end, sent});
   };
-  const int rounds =
-      passes + lead(pipeline, 0) + (pipeline.schedule == PipelineSchedule::interleaved ? stages : 1);
+  const bool interleaved = pipeline.schedule == PipelineSchedule::interleaved;
+  const int rounds = passes + pipeline.lead(0) + (interleaved ? stages : 1);
   for (int t = 0; t < rounds; ++t) {
-    const Seconds wrapped = now_.back().forward;
-    Seconds below = now_.front().backward;  // what stage s + 1 had sent back a round ago
+    const Seconds wrapped = now.back().forward;
+    Seconds below = now.front().backward;  // what stage s + 1 had sent back a round ago
     for (int s = stages - 1; s >= 0; --s) {
-      const Stage old = now_[std::size_t(s)];
-      const int k = t - s, back = k - lead(pipeline, s);
-      if (k >= 0 && k < passes) work(s, false, k, s > 0 ? now_[std::size_t(s) - 1].forward : wrapped);
+      const Stage old = now[std::size_t(s)];
+      const int k = t - s, back = k - pipeline.lead(s);
+      if (k >= 0 && k < passes) work(s, false, k, s > 0 ? now[std::size_t(s) - 1].forward : wrapped);
       if (back >= 0 && back < passes)
-        work(s, true, back,
-             pipeline.chunks > 1 || s + 1 == stages ? below : now_[std::size_t(s) + 1].backward);
+        work(s, true, back, interleaved || s + 1 == stages ? below : now[std::size_t(s) + 1].backward);
       below = old.backward;
-    }
-    if (!jumps || t < steady || (t - steady) % period != 0 || t + period >= passes) continue;
-    Seconds pace;
-    if (t > steady && settled(pace)) {
-      const int skipped = (passes - 2 - t) / period;  // the last round is executed
-      for (Stage& stage : now_)
-        for (Seconds* time : {&stage.forward, &stage.backward, &stage.free}) *time += skipped * pace;
-      t += skipped * period;
-      jumps = false;
-    } else {
-      before_ = now_;
     }
   }
   time_.end = std::ranges::max(time_.stage_end);
 }
 
-/// Whether all passes of this round came by the same time after those of a period ago: then all that follow
-/// do, since a round depends on the one before alone.
-bool PipelineClock::settled(Seconds& pace) const {
-  pace = now_[0].forward - before_[0].forward;
-  const double rounding = 1e-13 * now_[0].free.base();
-  for (std::size_t s = 0; s < now_.size(); ++s)
-    if (std::abs((now_[s].forward - before_[s].forward - pace).base()) > rounding ||
-        std::abs((now_[s].backward - before_[s].backward - pace).base()) > rounding)
-      return false;
-  return true;
-}
-
 const PipelineTime& PipelineClock::run_all(const Pipeline& pipeline, std::span<const PieceTime> piece) {
-  execute(pipeline, piece, false, [](const Event&) {});
-  return time_;
-}
-
-const PipelineTime& PipelineClock::run(const Pipeline& pipeline, std::span<const PieceTime> piece) {
-  if (pipeline.schedule == PipelineSchedule::gpipe) {
-    time_.stage_end.resize(piece.size());
-    gpipe(pipeline, piece, time_);
-  } else {
-    execute(pipeline, piece, true, [](const Event&) {});
-  }
+  execute(pipeline, piece, [](const Event&) {});
   return time_;
 }
 
 std::vector<std::vector<PipelineClock::Event>> PipelineClock::timeline(const Pipeline& pipeline,
                                                                        std::span<const PieceTime> piece) {
   std::vector<std::vector<Event>> out(std::size_t(pipeline.stages));
-  execute(pipeline, piece, false,
-          [&](const Event& event) { out[std::size_t(event.stage)].push_back(event); });
+  execute(pipeline, piece, [&](const Event& event) { out[std::size_t(event.stage)].push_back(event); });
   return out;
 }
 

@@ -18,6 +18,9 @@ struct Pipeline {
 
   int pieces() const { return stages * chunks; }
   int passes() const { return chunks * micro_batches; }  // forward, of one stage; as many backward
+  /// The round in which a stage does its first backward pass, were there forward passes enough. In round k it
+  /// does forward pass k and then backward pass k - lead.
+  int lead(int stage) const;
   /// Forward passes of a stage before its first backward pass. The schedules differ in nothing else: all of
   /// them (GPipe); as many as there are stages to come (1F1B); all chunks but the last, and what the stages
   /// to come hold twice, until the first gradient is back (interleaved).
@@ -49,14 +52,14 @@ struct PipelineTime {
   std::vector<Seconds> stage_end;  // of the last backward pass of each stage
 };
 
-/// Executes schedules, pass by pass. It keeps its memory, so that it allocates only for more stages than it
-/// has seen; one per thread.
+/// Executes schedules. It keeps its memory, so that it allocates only for more stages than it has seen; one
+/// per thread.
 class PipelineClock {
  public:
-  /// When all micro-batches are done. Rounds that only repeat the ones before, later, are counted at once.
-  const PipelineTime& run(const Pipeline& pipeline, std::span<const PieceTime> piece);
-  /// The same with every pass executed.
+  /// Pass by pass, whatever the schedule.
   const PipelineTime& run_all(const Pipeline& pipeline, std::span<const PieceTime> piece);
+  /// The same times, found faster by what each schedule's passes have in common (pipeline_run.cpp).
+  const PipelineTime& run(const Pipeline& pipeline, std::span<const PieceTime> piece);
 
   /// One pass as it was executed: it computes until `end` and sends until `sent`.
   struct Event {
@@ -68,16 +71,21 @@ class PipelineClock {
   std::vector<std::vector<Event>> timeline(const Pipeline& pipeline, std::span<const PieceTime> piece);
 
  private:
-  /// When a stage was done with its last passes, what they had to send included.
-  struct Stage {
-    Seconds forward, backward, free;
-  };
   template <class Seen>
-  void execute(const Pipeline& pipeline, std::span<const PieceTime> piece, bool jumps, Seen seen);
+  void execute(const Pipeline& pipeline, std::span<const PieceTime> piece, Seen seen);
+  void flow_shop(const Pipeline& pipeline);
+  void longest_ways(const Pipeline& pipeline);
+  void rounds(const Pipeline& pipeline);
   bool settled(Seconds& pace) const;
 
   PipelineTime time_;
-  std::vector<Stage> now_, before_;  // by stage: after this round, and a period ago
+  /// When a stage was done with its last passes, what they had to send included. By stage.
+  struct Done {
+    std::vector<Seconds> forward, backward;
+  };
+  Done now_, next_, before_;                 // after a round, after the one that follows, and a period ago
+  std::vector<Seconds> free_;                // by stage: when it is done with everything so far
+  std::vector<Seconds> forward_, backward_;  // by piece: what passes take, with what they send
 };
 
 }  // namespace paradl
