@@ -74,9 +74,9 @@ Path staging_path(const Setting& setting, const Mesh& mesh, AxisSet set, AxisSet
 Seconds scatter(Bytes m, const Path& path) {
   Seconds time;
   for (int k = path.hops - 1; k >= 0; --k) {
-    const auto& [n, link, phi, level, narrow, wire] = path.hop[std::size_t(k)];
-    time += (n - 1) * (link.alpha + m / n * phi * link.beta);
-    m = m / n;
+    const Hop& hop = path.hop[std::size_t(k)];
+    time += (hop.size - 1) * (hop.link.alpha + m / hop.size * hop.phi * hop.link.beta);
+    m = m / hop.size;
   }
   return time;
 }

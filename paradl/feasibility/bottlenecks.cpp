@@ -173,7 +173,8 @@ std::vector<Bottleneck> Examiner::bottlenecks(const Projection& projection) {
     else if (excess(found) > excess(same->finding))
       same->finding = std::move(found);
   }
-  std::ranges::stable_sort(out, std::greater{}, [](const Bottleneck& b) { return b.finding.reading->share; });
+  const auto share = [](const Bottleneck& b) { return b.finding.reading ? b.finding.reading->share : 0; };
+  std::ranges::stable_sort(out, std::greater{}, share);
   return out;
 }
 
