@@ -91,7 +91,7 @@ struct Ask {
   bool default_batch = false;  // nobody gave one
   bool overridden = false;     // --set changed the system
   double epochs = 0;           // 0: not asked
-  bool costs = false;          // what they cost was asked for: --epochs or --price
+  bool costs = false;          // what they cost is shown: of --epochs, or by a price
   std::unique_ptr<Planner> planner;
 
   /// The machine as other jobs slow it, with what is built on it.
