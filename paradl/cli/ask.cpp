@@ -549,7 +549,7 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
       throw UsageError(fmt::format("--price {}: cannot read it", text),
                        fmt::format("write {}", wanted_price));
     });
-  ask->costs = options.has("epochs") || options.has("price");
+  ask->costs = options.has("epochs") || ask->machine.price;
   ask->default_batch = !options.has("batch");
   ask->topology = network_of(ask->system_spec, ask->machine);
   if (ask->training.chunks > 1 && ask->fidelity == Fidelity::paper)

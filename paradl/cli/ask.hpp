@@ -101,7 +101,7 @@ struct Ask {
   bool specified_links = false;     // --links ideal
   Triggers triggers;
   double epochs = 0;   // 0: not asked
-  bool costs = false;  // what they cost was asked for: --epochs or --price
+  bool costs = false;  // what they cost is shown: of --epochs, or by a price
   std::unique_ptr<Planner> planner;
   std::vector<StrategyName> beyond_core;  // the strategies of `question`, out of core
 

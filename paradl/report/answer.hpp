@@ -25,7 +25,7 @@ struct Answer {
   ParameterLevel level;                 // on what the projections rest
   std::vector<RecordedError> recorded;  // how far off such projections were
   double epochs = 0;                    // 0: not asked
-  bool costs = false;                   // what they cost was asked for
+  bool costs = false;                   // what they cost is shown
   bool ranked = false;                  // results stand in the order of choice
   std::vector<Projection> results;
   std::vector<std::vector<Bottleneck>> bottlenecks;  // of each result; empty: nobody looked
