@@ -65,8 +65,8 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
       if (!whole.empty()) out += fmt::format("Run whole on every GPU of an axis: {}.\n", whole);
     }
   }
-  if (const std::string padded = padding_text(ask.work, best.mesh); best.feasible() && !padded.empty())
-    out += fmt::format("{}: {}.\n", best.strategy->text, padded);
+  for (const std::string& note : tensor_notes(ask.work, best.mesh))
+    if (best.feasible()) out += fmt::format("{}: {}.\n", best.strategy->text, note);
   if (best.congested) out += fmt::format("Beside other jobs: {}.\n", band_text(best));
   out += fmt::format(
       "Layer times: {}. Links: {}{}.\n", ask.times.source, ask.links_text(),
@@ -96,6 +96,7 @@ int run(const Session& session, Options& options, const std::string& model) {
   if (answer.results.empty())
     throw UsageError("no strategy suits that number of GPUs", "try another -p, or leave -s out");
   const bool fits = answer.results.front().feasible();
+  if (!fits && ask->fidelity != Fidelity::paper) answer.fitting = ways_to_fit(answer.results, setting);
   answer.ranked = !options.has("sort");
   if (options.has("sort")) sort_results(answer, options.get("sort"));
 
@@ -111,11 +112,9 @@ int run(const Session& session, Options& options, const std::string& model) {
           {"strategy", "grid", "epoch", "compute", "communication", "hidden", "memory", "samples", "tokens",
            "efficiency", "total_time", "gpu_hours"},
           people);
-  if (!fits) {
-    const auto remedy =
-        ask->fidelity == Fidelity::paper ? std::nullopt : cheapest_fit(answer.results, setting);
-    hint(session, "help: " + (remedy ? text(*remedy) : fitting_hint(answer.results, setting)));
-  }
+  if (!fits)
+    hint(session, "help: " + (answer.fitting.empty() ? fitting_hint(answer.results, setting)
+                                                     : text(answer.fitting.front())));
   return fits ? answered : answered_no;
 }
 

@@ -30,7 +30,10 @@ std::string summary_of(const StrategyName& strategy) {
   return out.empty() ? "one GPU does everything" : out;
 }
 
-std::string tell(const Style& style, const Ask& ask, const Projection& p, bool layers) {
+constexpr std::size_t few_ways = 4;
+
+std::string tell(const Style& style, const Ask& ask, const Projection& p, std::span<const Remedy> fitting,
+                 bool layers) {
   std::string out = fmt::format("{}: {}\n\n", p.strategy->text, summary_of(*p.strategy));
   if (!p.feasible()) out += fmt::format("Does not fit: {}.\n", reasons(p, ask.work));
   if (!p.cost) return out;
@@ -41,10 +44,9 @@ std::string tell(const Style& style, const Ask& ask, const Projection& p, bool l
                        text(p.iterations * p.cost->hidden));
   out += symbols_text(ask.setting(), p, ask.fidelity == Fidelity::paper) + "\n";
   out += memory_text(ask.setting(), p, ask.fidelity == Fidelity::paper);
-  if (const auto remedy = cheapest_fit(p, ask.setting()))
-    out += fmt::format(" fits with  {}\n", text(*remedy, p));
-  if (const std::string padded = padding_text(ask.work, p.mesh); !padded.empty())
-    out += fmt::format(" {}\n", padded);
+  for (std::size_t i = 0; i < fitting.size() && i < few_ways; ++i)
+    out += fmt::format(" {}  {}\n", i == 0 ? "fits with" : "or with  ", text(fitting[i], p));
+  for (const std::string& note : tensor_notes(ask.work, p.mesh)) out += fmt::format(" {}\n", note);
   out += limits_text(p, ask.work);
   if (p.congested) out += fmt::format(" beside other jobs  {}\n", band_text(p));
   if (const auto energy = network_joules(p, ask.machine))
@@ -109,11 +111,12 @@ int run(const Session& session, Options& options, const std::string& strategy, c
   const Projection& p = answer.results.front();
 
   const bool paper = ask->fidelity == Fidelity::paper;
+  if (!paper) answer.fitting = ways_to_fit(p, setting);
   if (layers && paper)
     throw UsageError("--layers tells of the engine's layers", "leave --fidelity paper out");
   if (!timeline.empty()) write_timeline(timeline, *ask, p);
   deliver(session, options, [&](const std::string& format, Style style) {
-    if (format == "text") return tell(style, *ask, p, layers);
+    if (format == "text") return tell(style, *ask, p, answer.fitting, layers);
     if (format == "json") return explanation_json(answer, paper, layers, *ask->planner);
     if (format == "jsonl") return result_lines(explanation_json(answer, paper, layers, *ask->planner));
     if (!p.cost)

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "paradl/cost/projection.hpp"
+#include "paradl/feasibility/fitting.hpp"
 #include "paradl/spec/document.hpp"
 #include "paradl/spec/recorded_errors.hpp"
 
@@ -25,6 +26,7 @@ struct Answer {
   double epochs = 0;                    // 0: not asked
   bool ranked = false;                  // results stand in the order of choice
   std::vector<Projection> results;
+  std::vector<Remedy> fitting;  // what would make it fit, the cheapest first; only where nothing does
 };
 
 /// Where a projection's time is expected nine times in ten, by the recorded error of its level and strategy;
@@ -41,6 +43,8 @@ std::string allreduce_basis(const Training& training, const std::vector<Projecti
 
 /// The vocabulary as the parts of `tensor` make it; 0 where they leave it as it is.
 double padded_words(const Workload& work, const Mesh& mesh);
+/// Parts of `tensor` that have the same heads of keys and values; 1 where each has its own.
+double kv_copies(const Workload& work, const Mesh& mesh);
 
 /// Tokens per sample, or 0 where samples are no sequences.
 double tokens_per_sample(const Workload& work);

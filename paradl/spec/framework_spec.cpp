@@ -64,7 +64,7 @@ FrameworkSpec read_framework(SourceText source) {
   spec.terms.convolutions_only = choice(map, "split", {"all", "convolutions"}) == 1;
   spec.terms.gathers_reduce = choice(map, "backward-of-allgather", {"slice", "reduce-scatter"}) == 1;
   spec.terms.one_extent = choice(map, "spatial-cut", {"any", "first"}) == 1;
-  spec.terms.equal_stages = choice(map, "stages", {"balanced", "equal"}) == 1;
+  spec.equal_stages = choice(map, "stages", {"balanced", "equal"}) == 1;
   spec.terms.flat_rings = choice(map, "rings", {"levels", "flat"}) == 1;
   spec.terms.last_stage_keeps = choice(map, "last-stage", {"recomputes", "keeps"}) == 1;
   spec.terms.fused_kernels = choice(map, "kernels", {"plain", "fused"}) == 1;

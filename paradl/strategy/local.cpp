@@ -1,16 +1,36 @@
 #include "paradl/strategy/local.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace paradl {
 namespace {
 
-std::int64_t part(double whole, double parts) { return std::int64_t(std::ceil(whole / parts)); }
+/// The largest part; products that came out a rounding error too large are not one more.
+std::int64_t part(double whole, double parts) { return std::int64_t(std::ceil(whole / parts * (1 - 1e-12))); }
+
+/// Products and tables grow by what they make; x is the same.
+bool is_source(const Layer& layer) { return traits(layer.op).product || layer.op == Op::embedding; }
 
 /// A table that is dealt out: an embedding's rows where its role is `channel`.
 bool deals_out_rows(const Layer& layer) { return layer.op == Op::embedding; }
 
 }  // namespace
+
+double padded_vocabulary(double words, double parts) {
+  if (std::fmod(words, parts) == 0) return words;
+  return std::ceil(words / (128 * parts)) * 128 * parts;
+}
+
+double growth(const Layer& layer, double parts) {
+  if (layer.vocabulary > 0) return padded_vocabulary(layer.vocabulary, parts) / layer.vocabulary;
+  const double copies = layer.kv_heads > 0 ? std::max(1.0, parts / layer.kv_heads) : 1;
+  return 1 + layer.kv_share * (copies - 1);
+}
+
+double work_growth(const Layer& layer, double parts) {
+  return layer.op == Op::attention ? 1 : growth(layer, parts);
+}
 
 Cut cut_of(const Layout& layout, const Cell& cell, const Mesh& mesh) {
   Cut cut;
@@ -20,6 +40,7 @@ Cut cut_of(const Layout& layout, const Cell& cell, const Mesh& mesh) {
     const AxisSet bit = axis_bit(a);
     if (!(cell.work & bit)) continue;
     const Role role = layout.role[i][std::size_t(cell.layer)];
+    if (mesh.axis[i].strategy->pairs && cell.weights & bit) cut.tensor *= parts.total;
     if (role == Role::expert)
       cut.samples *= parts.total, cut.experts *= parts.total;
     else if (cell.weights & bit)
@@ -37,13 +58,17 @@ Cut cut_of(const Layout& layout, const Cell& cell, const Mesh& mesh) {
 LocalLayer local_layer(const Layer& layer, const Cut& cut, double samples) {
   LocalLayer l{.op = layer.op, .dims = layer.x.dims, .samples = part(samples, cut.samples)};
   const bool rows = deals_out_rows(layer);
-  l.x_channels = part(layer.op == Op::concat ? layer.y.channels : layer.x.channels,
+  // Kernel times were fitted on words as they are dealt out, without what pads them.
+  const double grown = layer.vocabulary > 0 ? 1 : growth(layer, cut.tensor);
+  const bool wide_x = !is_source(layer) && layer.inputs.size() == 1,
+             wide_y = !rows && layer.op != Op::attention;
+  l.x_channels = part((layer.op == Op::concat ? layer.y.channels : layer.x.channels) * (wide_x ? grown : 1),
                       (rows ? 1 : cut.channels) * cut.both);
-  l.y_channels = part(layer.y.channels, cut.filters * cut.both);
+  l.y_channels = part(layer.y.channels * (wide_y ? grown : 1), cut.filters * cut.both);
   l.groups = std::max<std::int64_t>(1, part(layer.groups, cut.both));
   l.heads = part(layer.query_heads, cut.both);
   l.kv_heads = part(layer.heads, cut.both);
-  l.rows = part(layer.rows, rows ? cut.channels : 1);
+  l.rows = part(layer.rows * grown, rows ? cut.channels : 1);
   l.inputs = int(layer.inputs.size());
   l.bias = layer.bias;
   l.causal = layer.causal;
