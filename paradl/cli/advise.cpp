@@ -86,8 +86,9 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
       if (!whole.empty()) out += fmt::format("Run whole on every GPU of an axis: {}.\n", whole);
     }
   }
-  if (const std::string padded = padding_text(ask.setting(), best.mesh); best.feasible() && !padded.empty())
-    out += fmt::format("{}: {}.\n", best.strategy->text, padded);
+  for (const std::string& note : tensor_notes(ask.setting(), best.mesh))
+    if (best.feasible()) out += fmt::format("{}: {}.
+", best.strategy->text, note);
   if (best.input) out += input_sentence(ask.setting(), best) + "\n";
   if (answer.costs && best.cost)
     out += fmt::format("Cost: {}.\n", expense_text(expense_of(answer, best), ask.machine));
@@ -135,6 +136,7 @@ int run(const Session& session, Options& options, const std::string& model, cons
   const bool fits = answer.results.front().feasible();
   if (fits && view == View::framework) return tell_framework(session, options, *ask, answer), answered;
   if (fits && view == View::system) return tell_system(session, options, model, *ask, answer), answered;
+  if (!fits && ask->fidelity != Fidelity::paper) answer.fitting = ways_to_fit(answer.results, setting);
   answer.ranked = !options.has("sort");
   if (options.has("sort")) sort_results(answer, options.get("sort"));
   if (options.wants_json()) {
@@ -158,9 +160,8 @@ int run(const Session& session, Options& options, const std::string& model, cons
   if (const std::string cure = storage_cure(setting, answer.results.front()); !fits && !cure.empty()) {
     hint(session, "help: " + cure);
   } else if (!fits) {
-    const auto remedy =
-        ask->fidelity == Fidelity::paper ? std::nullopt : cheapest_fit(answer.results, setting);
-    hint(session, "help: " + (remedy ? text(*remedy) : fitting_hint(answer.results, setting)));
+    hint(session, "help: " + (answer.fitting.empty() ? fitting_hint(answer.results, setting)
+                                                     : text(answer.fitting.front())));
   }
   return fits ? answered : answered_no;
 }

@@ -83,7 +83,12 @@ std::pair<Recompute, int> read_recompute(const std::string& text) {
     throw UsageError(fmt::format("--recompute {}: not known", text),
                      fmt::format("use {}, or full:24 for 24 blocks", fmt::join(recomputations, ", ")));
   if (word == text) return {*kind, -1};
-  return {*kind, read_count("recompute", text.substr(word.size() + 1), 0, 1'000'000)};
+  try {
+    return {*kind, read_count("recompute", text.substr(word.size() + 1), 0, 1'000'000)};
+  } catch (const UsageError&) {
+    throw UsageError(fmt::format("--recompute {}: no number of blocks", text),
+                     fmt::format("write {}:24", word));
+  }
 }
 
 /// `global`, `local`, `partial:0.1`.
@@ -136,6 +141,9 @@ void check_knobs(const Ask& ask, const Options& options) {
                 "use --recompute full, or leave it out");
   if (t.recompute == Recompute::full && recomputable_blocks(ask.work).empty())
     refuse_knob(fmt::format("{} has no blocks that could be recomputed", name), "leave --recompute out");
+  if (const auto blocks = int(recomputable_blocks(ask.work).size()); t.recomputed_blocks > blocks)
+    throw UsageError(fmt::format("--recompute: {} has {} blocks, not {}", name, blocks, t.recomputed_blocks),
+                     fmt::format("write a number up to {}", blocks));
   if (t.sequence_parallel && !has([](const Layer& l) { return l.op == Op::attention; }))
     refuse_knob(fmt::format("samples of {} are no sequences", name), "leave --sequence-parallel out");
   if (t.zero > 0 && t.allreduce)
@@ -151,6 +159,22 @@ void check_knobs(const Ask& ask, const Options& options) {
       (t.zero > 0 || t.sequence_parallel || t.recompute != Recompute::none))
     refuse_knob("the paper's closed forms know neither ZeRO nor sequence parallelism nor recomputation",
                 "leave --fidelity paper out");
+}
+
+/// So is one that needs an axis which none of the strategies has that were asked for.
+void check_axes(const Ask& ask) {
+  const auto any_axis = [&](auto holds) {
+    return std::ranges::any_of(ask.question.strategies, [&](const StrategyName& strategy) {
+      return std::ranges::any_of(strategy.axes, holds);
+    });
+  };
+  if (!ask.question.named) return;
+  if (ask.training.zero > 0 && !any_axis([](const Strategy* axis) { return is_split(axis->input); }))
+    throw UsageError("--zero: no axis has GPUs with the same weights and other samples",
+                     "add `data` to the strategy, or leave --zero out");
+  if (ask.training.sequence_parallel && !any_axis([](const Strategy* axis) { return axis->pairs; }))
+    throw UsageError("--sequence-parallel: it is between the products that `tensor` pairs",
+                     "add `tensor` to the strategy, or leave --sequence-parallel out");
 }
 
 /// An algorithm that sums gradients, with the share of them that is not zero.
@@ -379,7 +403,7 @@ Training read_training(const Catalog& catalog, const Options& options) {
     return read_count("micro-batches", text, 1, 1'000'000);
   });
   std::tie(t.schedule, t.chunks) = options.read("schedule", "gpipe", read_schedule);
-  if (framework.terms.equal_stages) t.stage_cut = StageCut::equal_blocks;
+  if (framework.equal_stages) t.stage_cut = StageCut::equal_blocks;
   t.overlap = choose<int>(options, "overlap", framework.overlap.value_or("on"), on_off) == 1;
   t.reduction =
       choose<Reduction>(options, "reduction", framework.reduction.value_or("allreduce"), reductions);
@@ -565,6 +589,7 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
   if (ask->training.gamma && std::ranges::any_of(ask->question.strategies, &StrategyName::out_of_core))
     throw UsageError("--gamma counts memory as the paper does, which says nothing of single layers",
                      "leave --gamma or /ooc out");
+  check_axes(*ask);
   ask->planner = std::make_unique<Planner>(ask->setting());
   if (const auto& congestion = ask->machine.congestion)
     for (const double factor : {congestion->low, congestion->typical, congestion->high}) {

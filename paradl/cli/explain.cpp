@@ -37,6 +37,8 @@ std::string summary_of(const StrategyName& strategy) {
   return strategy.out_of_core ? out + "; what does not fit lies on the host, or is computed again" : out;
 }
 
+constexpr std::size_t few_ways = 4;
+
 /// Every limit and bottleneck, also those that are not there, and what would mend those that are.
 std::string tell_bottlenecks(const Session& session, const Style& style, const std::vector<Finding>& findings,
                              const std::vector<Bottleneck>& found) {
@@ -65,10 +67,9 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
   out += symbols_text(ask.setting(), p, ask.fidelity == Fidelity::paper) + "\n";
   out += input_lines(ask.setting(), p);
   out += memory_text(ask.setting(), p, ask.fidelity == Fidelity::paper);
-  if (const auto remedy = cheapest_fit(p, ask.setting()))
-    out += fmt::format(" fits with  {}\n", text(*remedy, p));
-  if (const std::string padded = padding_text(ask.setting(), p.mesh); !padded.empty())
-    out += fmt::format(" {}\n", padded);
+  for (std::size_t i = 0; i < answer.fitting.size() && i < few_ways; ++i)
+    out += fmt::format(" {}  {}\n", i == 0 ? "fits with" : "or with  ", text(answer.fitting[i], p));
+  for (const std::string& note : tensor_notes(ask.setting(), p.mesh)) out += fmt::format(" {}\n", note);
   out += limits_text(p, ask.work);
   if (p.congested) out += fmt::format(" beside other jobs  {}\n", band_text(p));
   if (const auto energy = network_joules(p, ask.machine))
@@ -157,6 +158,7 @@ int run(const Session& session, Options& options, const std::string& strategy, c
   const Projection& p = answer.results.front();
 
   const bool paper = ask->fidelity == Fidelity::paper;
+  if (!paper) answer.fitting = ways_to_fit(p, setting);
   if (layers && paper)
     throw UsageError("--layers tells of the engine's layers", "leave --fidelity paper out");
   if (layers && all_bottlenecks)

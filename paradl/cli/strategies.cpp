@@ -60,6 +60,7 @@ Workload probe(Op first, Op second, int extents) {
                            .weights = 1,
                            .macs = 1,
                            .heads = 8,
+                           .query_heads = 8,
                            .experts = op == Op::fc ? 8.0 : 0.0,
                            .kv_length = 8,
                            .kernel = {3, 3, 1},

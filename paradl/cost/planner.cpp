@@ -96,8 +96,7 @@ const StagePlan& Planner::stages(const Layout& layout, const Mesh& mesh) {
     key.parts[std::size_t(a)] = shares_samples(axis) ? 1 : axis.parts.total;
     if (layout.role[std::size_t(a)].front() != Role::stage) continue;
     stages = axis.parts.total;
-    const Path path = neighbour_path(mesh, a, -1, setting_.machine);
-    per_byte = path.outermost().phi * path.outermost().link.beta;
+    per_byte = pricer_.stage_pace(mesh, a);
   }
   if (stages == 1) key.parts.fill(1);  // nothing to cut
   key.per_byte = per_byte.base();

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 #include "paradl/cost/modelled_times.hpp"
 #include "paradl/network/measured_cost.hpp"
@@ -271,11 +272,14 @@ std::optional<PassTimes> Pricer::local_passes(const Layout& layout, const Cell& 
   const auto& kernels = setting_.times.kernels;
   if (!profile && !kernels) return {};
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
+  // Twice the samples on twice the PEs are the same shapes.
   CutLayer key{layer.shape_class, samples, cut_of(layout, cell, mesh)};
-  if (const double wider = padding(cell); wider > 1) key.cut.words = std::round(wider * layer.vocabulary);
+  key.samples = std::ceil(samples / std::exchange(key.cut.samples, 1.0) * (1 - 1e-12));
+  if (const double wider = growth_of(cell); wider > 1 && layer.vocabulary > 0)
+    key.cut.words = std::round(wider * layer.vocabulary);
   const auto known = passes_.find(key);
   if (known != passes_.end()) return known->second;
-  const LocalLayer local = local_layer(layer, key.cut, samples);
+  const LocalLayer local = local_layer(layer, key.cut, key.samples);
   std::optional<PassTimes> time;
   if (profile) time = profile->find(local, setting_.times.shapes.get());
   if (!time && kernels) time = modelled_passes(*kernels, layer, local);
@@ -288,7 +292,7 @@ CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& 
   const ItemBytes bytes = setting_.training.bytes();
 
   CellCost out;
-  const double wider = padding(cell);
+  const double wider = growth_of(cell);
   const double share = samples / parts_[cell.work] * wider;
   out.forward = share * time.FW;
   out.backward = share * time.BW;
@@ -303,6 +307,7 @@ CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& 
   out.gradient = wider * layer.weights / parts_[cell.weights] * bytes.sent_gradient;
   for (const Exchange& e : cell.forward) out.forward_exchange += time_of(e, samples);
   for (const Exchange& e : cell.backward) out.backward_exchange += time_of(e, samples);
+  if (copies(cell) > 1) out.copies = cost_of(Collective::allreduce, copies_path(cell))(copied_gradient(cell));
   hide_sums(cell, samples, out);
   if (cell.halo_axis >= 0) {
     out.forward_halo = price_halo(cell, samples, true);
@@ -338,6 +343,7 @@ Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh&
     price_single(layout, out);
   else
     price_pipeline(layout, plan, samples, out);
+  out[Term::gradient_exchange] += copies_sum(plan);
   show_recomputation(plan, out);
   if (setting_.training.zero > 0) add_weight_gathers(layout, plan, out);
   for (std::size_t i = 0; i < cells_.size(); ++i)  // one PE of a pipeline has its share of the layers

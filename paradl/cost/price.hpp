@@ -27,6 +27,7 @@ struct CellCost {
   Bytes gradient;  // to be summed over the cell's `summed` axes
   Seconds hidden;  // exchanges behind the cell's own arithmetic: keys and values on their way
   Seconds forward_host, backward_host;  // until the host has started all of it
+  Seconds copies;  // at the end of an iteration: gradients of keys and values that several PEs have
 
   Seconds forward_pass() const { return forward + forward_exchange + forward_halo; }
   Seconds backward_pass() const { return backward + backward_exchange + backward_halo; }
@@ -55,10 +56,6 @@ struct AskedSum {
   std::string chosen(Bytes m) const;                      // what `auto` takes: "ring, Simple"
   std::optional<std::pair<Job, Ways>> tabulated = {};     // what it was asked for, if it is `auto`
 };
-
-/// Words of a vocabulary that is dealt out to so many parts: itself, or where a framework pads it the next
-/// multiple of 128 (or what it says) for each part, as Megatron-LM does.
-double padded_vocabulary(double words, double parts, const FrameworkTerms& framework);
 
 /// Prices placed workloads. It owns the scratch memory, so that pricing allocates nothing; one per thread.
 class Pricer {
@@ -100,8 +97,12 @@ class Pricer {
   /// PEs among which ZeRO deals out what a cell's weights need: those with the same weights and other
   /// samples.
   double shards(const Cell& cell) const { return parts_[cell.summed & sharing_]; }
-  /// By how much a vocabulary grows where it is padded.
-  double padding(const Cell& cell) const;
+  /// By how much the weights and the arithmetic of a cell grow where `tensor` deals them out: work_growth().
+  double growth_of(const Cell& cell) const;
+  /// PEs that make the same keys and values, each for its own queries: they sum the gradients of the weights.
+  double copies(const Cell& cell) const;
+  Bytes copied_gradient(const Cell& cell) const;
+  Path copies_path(const Cell& cell) const;
   /// Between neighbours along one extent of a cut.
   const Path& halo_path(int dim) const { return halo_path_[std::size_t(dim)]; }
   /// What a stage passes on to the next for one micro-batch.
@@ -116,6 +117,8 @@ class Pricer {
   bool scatters(const StageKind::Chunk& chunk) const;
   /// Between two stages that use the same weights.
   Path tied_path() const;
+  /// What a byte of a long message to the next stage takes, on the pipeline that is axis `axis` of a mesh.
+  SecondsPerByte stage_pace(const Mesh& mesh, int axis);
   /// The executed schedule of the last priced pipeline: every pass of every stage.
   std::vector<std::vector<PipelineClock::Event>> timeline(const StagePlan& plan, double samples);
   /// The wires on which the algorithm that was asked for is followed; nullptr: none was, or they are too
@@ -126,12 +129,15 @@ class Pricer {
  private:
   void price_mesh(const Layout& layout, const Mesh& mesh);
   CellCost price_cell(const Layout& layout, const Cell& cell, const Mesh& mesh, double samples);
+  /// What one PE has of a tensor that is kept, items of one sample.
+  double items_of(const Kept& kept) const;
   void price_ring(const Cell& cell, double samples, CellCost& out) const;
   void add_weight_gathers(const Layout& layout, const StagePlan& plan, Breakdown& out) const;
   bool gathers_by_tensor() const;
   Path one_port(const Mesh& mesh, AxisSet set) const;
   void gather_by_tensor(const Layout& layout, Breakdown& out) const;
   void show_recomputation(const StagePlan& plan, Breakdown& out) const;
+  Seconds copies_sum(const StagePlan& plan) const;
   Seconds price_halo(const Cell& cell, double samples, bool of_x) const;
   void price_single(const Layout& layout, Breakdown& out) const;
   void price_pipeline(const Layout& layout, const StagePlan& plan, double samples, Breakdown& out);
@@ -219,7 +225,7 @@ class Pricer {
   std::unordered_map<CutLayer, std::optional<PassTimes>, CutLayer::Hash> passes_;
   std::array<int, 3> cut_{1, 1, 1};
   bool leaders_ = false;  // of nodes send the gradients
-  Bandwidth stream_;      // of kernels that only read and write memory
+  Bandwidth stream_;         // of kernels that only read and write memory
 };
 
 }  // namespace paradl

@@ -119,7 +119,8 @@ void Pricer::add_framework(const Cell& cell, CellCost& cost) const {
     cost.backward += 2 * framework.split_layer / 3;
   }
   if (framework.accumulation > Bytes{} && layer.weights > 0)
-    cost.backward += layer.weights / parts_[cell.weights] * framework.accumulation / stream_;
+    cost.backward +=
+        growth_of(cell) * layer.weights / parts_[cell.weights] * framework.accumulation / stream_;
 }
 
 /// The last piece of a pipeline: each of its backward passes follows at once, so that what it would compute

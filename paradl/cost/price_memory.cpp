@@ -7,9 +7,8 @@ namespace paradl {
 
 Bytes Pricer::rebuilt(const Layout& layout, double samples) const {
   Bytes out;
-  for (const Kept& k : layout.rebuilt)
-    out += k.items * samples / parts_[k.divided] * setting_.training.bytes().activation;
-  for (const Kept& k : layout.rebuilt_masks) out += k.items * samples / parts_[k.divided] * Bytes{1};
+  for (const Kept& k : layout.rebuilt) out += items_of(k) * samples * setting_.training.bytes().activation;
+  for (const Kept& k : layout.rebuilt_masks) out += items_of(k) * samples * Bytes{1};
   return out;
 }
 
@@ -24,20 +23,19 @@ Memory Pricer::memory_of(const Layout& layout, std::span<const StageKind::Share>
   for (const auto& [id, count] : shares) {
     const Cell& cell = layout.cells[std::size_t(id)];
     const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
-    const double wider = layer.vocabulary > 0 ? padding(cell) : 1;
     // A stage that uses the weights of a layer on another has a copy of them.
     const bool copies = layer.tied >= 0 && !holds(layout.order[std::size_t(layer.tied)]);
     const double copied = copies ? setting_.work.layers[std::size_t(layer.tied)].weights : 0;
-    const double own = wider * (layer.weights + copied) / parts_[cell.weights];
+    const double own = growth_of(cell) * (layer.weights + copied) / parts_[cell.weights];
     const double shards_of_it = shards(cell);
     weights += count * (training.zero >= 3 ? own / shards_of_it : own);
     gradients += count * (training.zero >= 2 ? own / shards_of_it : own);
     states += count * (training.zero >= 1 ? own / shards_of_it : own);
     table = std::max(table, own);
-    for (const Kept& k : cell.kept) kept += count * k.items / parts_[k.divided];
-    masks += count * (layer.op == Op::loss ? wider : 1) * cell.mask.items / parts_[cell.mask.divided];
+    for (const Kept& k : cell.kept) kept += count * items_of(k);
+    masks += count * items_of(cell.mask);
     if (is_view(layer.op)) continue;
-    const double both = cell.x.items / parts_[cell.x.divided] + cell.y.items / parts_[cell.y.divided];
+    const double both = items_of(cell.x) + items_of(cell.y);
     paper += count * both;
     largest = std::max(largest, both);
   }

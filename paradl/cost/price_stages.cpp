@@ -137,6 +137,14 @@ Pricer::StageEnd Pricer::stage_end(const Layout& layout, const StageKind& kind, 
   return out;
 }
 
+SecondsPerByte Pricer::stage_pace(const Mesh& mesh, int axis) {
+  constexpr Bytes large{1e8};
+  const Path path = neighbours(mesh, axis, -1);
+  if (!links_are_measured_) return cost(Collective::point_to_point, path).per_byte;
+  const MessageCost message = axis_cost(Collective::point_to_point, mesh.axis[std::size_t(axis)], path);
+  return (message(2 * large) - message(large)) / large;
+}
+
 Path Pricer::tied_path() const {
   Path pair = stage_path_;
   const std::string_view last = stage_path_.outermost().level;

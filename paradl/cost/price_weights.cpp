@@ -1,6 +1,7 @@
 // What a transformer adds to a cell: keys and values that travel around a ring, vocabularies that are padded,
 // weights that ZeRO deals out and gathers, passes that run again.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "paradl/cost/price.hpp"
@@ -16,18 +17,52 @@ Seconds exposed_of(Seconds first, Seconds all, Seconds work, bool overlap) {
 
 }  // namespace
 
-double padded_vocabulary(double words, double parts, const FrameworkTerms& framework) {
-  if (framework.padding == VocabularyPadding::never) return words;
-  if (framework.padding == VocabularyPadding::split && std::fmod(words, parts) == 0) return words;
-  const double multiple = framework.vocabulary_multiple * parts;
-  return std::ceil(words / multiple) * multiple;
+double Pricer::growth_of(const Cell& cell) const {
+  const AxisSet dealt = cell.weights & tensor_axis_;
+  return work_growth(setting_.work.layers[std::size_t(cell.layer)], parts_[dealt], setting_.training.framework);
 }
 
-double Pricer::padding(const Cell& cell) const {
-  const double words = setting_.work.layers[std::size_t(cell.layer)].vocabulary;
-  if (!(words > 0)) return 1;
-  const double parts = cell.weights & tensor_axis_ ? tensor_ : 1;
-  return padded_vocabulary(words, parts, setting_.training.framework) / words;
+double Pricer::items_of(const Kept& kept) const {
+  const double even = kept.items / parts_[kept.divided];
+  const AxisSet dealt = kept.divided & tensor_axis_;
+  if (kept.grows < 0) return even;
+  return even *
+         growth(setting_.work.layers[std::size_t(kept.grows)], parts_[dealt], setting_.training.framework);
+}
+
+double Pricer::copies(const Cell& cell) const {
+  const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
+  const AxisSet dealt = cell.weights & tensor_axis_;
+  const bool makes_keys = layer.kv_share > 0 && traits(layer.op).product;
+  return dealt && makes_keys ? std::max(1.0, parts_[dealt] / layer.kv_heads) : 1;
+}
+
+Bytes Pricer::copied_gradient(const Cell& cell) const {
+  const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
+  return layer.kv_share * layer.weights / layer.kv_heads * setting_.training.bytes().sent_gradient;
+}
+
+/// Neighbours on the axis of `tensor` have the copies: of its levels, the innermost that hold them.
+Path Pricer::copies_path(const Cell& cell) const {
+  Path out = axis_path_[std::size_t(std::countr_zero(unsigned(cell.weights & tensor_axis_)))];
+  double left = copies(cell);
+  for (int k = 0; k < out.hops; ++k) {
+    Hop& hop = out.hop[std::size_t(k)];
+    hop.size = std::min(hop.size, left);
+    left = left / hop.size;
+  }
+  return out;
+}
+
+/// Of the stage that has most of them.
+Seconds Pricer::copies_sum(const StagePlan& plan) const {
+  Seconds most;
+  for (const StageKind& kind : plan.kinds) {
+    Seconds own;
+    for (const auto& [id, count] : kind.cells) own += count * cells_[std::size_t(id)].copies;
+    most = std::max(most, own);
+  }
+  return most;
 }
 
 /// Ring attention: p-1 times a PE passes on the keys and values that it has, and meanwhile works on them.
@@ -37,7 +72,9 @@ void Pricer::price_ring(const Cell& cell, double samples, CellCost& out) const {
   const auto axis = std::size_t(cell.ring_axis);
   const double p = parts_[axis_bit(cell.ring_axis)];
   const double size = layer.y.channels / layer.query_heads;
-  const Bytes block = samples / parts_[cell.work] * 2 * layer.heads * size * layer.kv_length *
+  const double shared =
+      std::max(1.0, parts_[cell.weights & tensor_axis_] / layer.heads);  // heads of `tensor`
+  const Bytes block = samples / parts_[cell.work] * shared * 2 * layer.heads * size * layer.kv_length *
                       setting_.training.bytes().activation;
   const auto pass = [&](double blocks, Seconds work, Seconds& exposed) {
     const Seconds message = ring_message_[axis](blocks * block);
@@ -85,7 +122,7 @@ void Pricer::gather_by_tensor(const Layout& layout, Breakdown& out) const {
     const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
     forward += cell.count * cells_[i].forward_pass();
     backward += cell.count * cells_[i].backward_pass();
-    const double items = padding(cell) * layer.weights / parts_[cell.weights];
+    const double items = growth_of(cell) * layer.weights / parts_[cell.weights];
     if (items < kept) continue;
     for (std::size_t g = 0; g < gradients_; ++g)
       if (gradient_[g].has(cell)) {
@@ -124,7 +161,7 @@ void Pricer::add_weight_gathers(const Layout& layout, const StagePlan& plan, Bre
       for (std::size_t g = 0; g < gradients_; ++g)
         if (gradient_[g].has(cell))
           weights[g] +=
-              count * padding(cell) * layer.weights / parts_[cell.weights] * training.bytes().weight;
+              count * growth_of(cell) * layer.weights / parts_[cell.weights] * training.bytes().weight;
     }
     Seconds first, all, once;
     for (std::size_t g = 0; g < gradients_; ++g) {
@@ -154,14 +191,13 @@ void Pricer::show_recomputation(const StagePlan& plan, Breakdown& out) const {
   Seconds most, again;
   for (const StageKind& kind : plan.kinds) {
     Seconds backward, recompute;
-    for (const auto& [id, count] : kind.cells) {
-      backward += count * cells_[std::size_t(id)].backward;
-      recompute += count * cells_[std::size_t(id)].recompute;
-    }
-    if (plan.chunks == 1 && keeps_all(plan, kind.first, 0)) {
-      backward = backward - recompute;
-      recompute = {};
-    }
+    for (std::size_t c = 0; c < kind.chunks.size(); ++c)
+      for (const auto& [id, count] : kind.chunks[c].cells) {
+        const CellCost& cost = cells_[std::size_t(id)];
+        const Seconds once_more = keeps_all(plan, kind.first, c) ? Seconds{} : count * cost.recompute;
+        backward += count * (cost.backward - cost.recompute) + once_more;
+        recompute += once_more;
+      }
     if (backward > most) most = backward, again = recompute;
   }
   if (!(again > Seconds{})) return;

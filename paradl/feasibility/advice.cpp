@@ -58,11 +58,13 @@ Words less_activation(const Projection& p, const Setting& setting) {
   const bool staged = splits(p.mesh, "layer");
   Words out;
   const bool scores = std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.scores > 0; });
+  const bool attends =
+      std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.kv_share > 0; });
   const bool blocks = !recomputable_blocks(setting.work).empty();
   if (training.recompute == Recompute::none && (scores || blocks))
     out.emplace_back(scores ? "--recompute selective" : "--recompute full");
   if (training.recompute == Recompute::selective && blocks) out.emplace_back("--recompute full");
-  if (splits(p.mesh, "tensor") && scores && !training.sequence_parallel)
+  if (splits(p.mesh, "tensor") && attends && !training.sequence_parallel)
     out.emplace_back("--sequence-parallel on");
   if (training.micro_batches < samples) {
     // A pipeline that keeps all micro-batches gains nothing from smaller ones.
@@ -186,7 +188,27 @@ std::string reason(std::string_view rule, double value, double bound, std::strin
                      layer.empty() ? "" : fmt::format(" (layer {})", layer));
 }
 
+namespace {
+
+/// "8 parts and 6 heads of keys and values do not come out even; nearest: 6 or 12 (layer attention)".
+std::string uneven_heads(const Limit& limit, const Layer& attention) {
+  const auto fits = [&](double p) {
+    return std::fmod(attention.query_heads, p) == 0 &&
+           (std::fmod(limit.bound, p) == 0 || std::fmod(p, limit.bound) == 0);
+  };
+  double below = limit.value, above = limit.value;
+  while (!fits(below)) --below;
+  while (above < attention.query_heads && !fits(above)) ++above;
+  return fmt::format(
+      "{}: {} parts and {} heads of keys and values do not come out even; nearest: {}{} (layer {})",
+      limit.rule, limit.value, limit.bound, below, fits(above) ? fmt::format(" or {}", above) : "",
+      attention.name);
+}
+
+}  // namespace
+
 std::string reason(const Limit& limit, const Workload& work) {
+  if (limit.rule == kv_heads_rule) return uneven_heads(limit, work.layers[std::size_t(limit.layer)]);
   const std::string_view layer =
       limit.layer >= 0 ? work.layers[std::size_t(limit.layer)].name : std::string_view{};
   return reason(limit.rule, limit.value, limit.bound, layer);

@@ -208,6 +208,11 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
                      text_of(Collective::point_to_point).formula,
                      {{hop.level, 0, bytes, hop.phi, each, binding_of(hop, setting, pricer)}}});
     }
+  for (const Cell& cell : layout.cells)
+    if (pricer.copies(cell) > 1)
+      out.push_back(line_of(Collective::allreduce, "allreduce copied dw", "tensor",
+                            setting.work.layers[std::size_t(cell.layer)].name, cell.count,
+                            pricer.copied_gradient(cell), pricer.copies_path(cell), {setting, pricer}));
   for (const StagePlan::Tied& tied : plan.tied)
     out.push_back(line_of(Term::gradient_exchange, Collective::allreduce, "allreduce tied dw", "layer",
                           setting.work.layers[std::size_t(layout.cells[std::size_t(tied.cell)].layer)].name,

@@ -35,12 +35,14 @@ std::vector<Change> same_gpus(const Projection& p, const Setting& setting) {
     out.push_back({std::move(words), std::move(change)});
   };
   const bool scores = std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.scores > 0; });
+  const bool attends =
+      std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.kv_share > 0; });
   const bool blocks = !recomputable_blocks(setting.work).empty();
   if (scores && now.recompute == Recompute::none)
     add("--recompute selective", [](Training& t) { t.recompute = Recompute::selective; });
   if (blocks && now.recompute != Recompute::full)
     add("--recompute full", [](Training& t) { t.recompute = Recompute::full, t.recomputed_blocks = -1; });
-  if (scores && parts(p.mesh, "tensor") > 1 && !now.sequence_parallel)
+  if (attends && parts(p.mesh, "tensor") > 1 && !now.sequence_parallel)
     add("--sequence-parallel on", [](Training& t) { t.sequence_parallel = true; });
   if (parts(p.mesh, "data") > 1 && !now.allreduce)
     for (int zero = now.zero + 1; zero <= 3; ++zero)
@@ -77,69 +79,99 @@ bool only_memory_fails(const Projection& p) {
          });
 }
 
-/// The fastest that fits.
-std::optional<Remedy> best_of(const std::vector<std::vector<Change>>& choices, const Projection& p,
-                              const Setting& setting) {
+using Changes = std::vector<Change>;
+
+/// The oracle's answer with some changes; nothing if it does not fit.
+std::optional<Remedy> mended(const Changes& changes, const Projection& p, const Setting& setting) {
+  Setting other = setting;
+  Mesh mesh = p.mesh;
+  std::string words;
+  for (const Change& change : changes) {
+    change.training(other.training);
+    if (change.mesh) mesh = *change.mesh;
+    words += (words.empty() ? "" : " ") + change.words;
+  }
+  const Projection found = Planner(other).project(*p.strategy, mesh, p.batch);
+  if (!found.feasible()) return {};
+  return Remedy{words, fmt::format("{} {}", p.strategy->text, grid_text(p.mesh, true)), found};
+}
+
+/// As few blocks as can be, where all of them are more than enough.
+std::optional<Remedy> fewest_blocks(const Projection& p, const Setting& setting) {
+  int enough = int(recomputable_blocks(setting.work).size()), too_few = 0;
   std::optional<Remedy> best;
-  for (const std::vector<Change>& changes : choices) {
-    Setting other = setting;
-    Mesh mesh = p.mesh;
-    std::string words;
-    for (const Change& change : changes) {
-      change.training(other.training);
-      if (change.mesh) mesh = *change.mesh;
-      words += (words.empty() ? "" : " ") + change.words;
-    }
-    const Projection found = Planner(other).project(*p.strategy, mesh, p.batch);
-    if (!found.feasible()) continue;
-    if (!best || found.iteration() < best->projection.iteration())
-      best = Remedy{words, fmt::format("{} {}", p.strategy->text, grid_text(p.mesh, true)), found};
+  while (enough - too_few > 1) {
+    const int blocks = (enough + too_few) / 2;
+    const Change change{fmt::format("--recompute full:{}", blocks), [blocks](Training& t) {
+                          t.recompute = Recompute::full, t.recomputed_blocks = blocks;
+                        }};
+    if (auto found = mended({change}, p, setting))
+      best = std::move(found), enough = blocks;
+    else
+      too_few = blocks;
   }
   return best;
 }
 
-enum class Attempt { one_change, two_changes, more_gpus };
-constexpr std::array attempts{Attempt::one_change, Attempt::two_changes, Attempt::more_gpus};
+enum class Attempt { one_change, two_changes, all_changes, more_gpus };
+constexpr std::array attempts{Attempt::one_change, Attempt::two_changes, Attempt::all_changes,
+                              Attempt::more_gpus};
 
-std::vector<std::vector<Change>> choices(Attempt attempt, const Projection& p, const Setting& setting) {
-  const std::vector<Change> changes =
-      attempt == Attempt::more_gpus ? more_gpus(p, setting) : same_gpus(p, setting);
-  std::vector<std::vector<Change>> out;
-  if (attempt != Attempt::two_changes) {
-    for (const Change& change : changes) out.push_back({change});
-    return out;
+/// Two words of one option contradict each other.
+bool same_option(const Change& a, const Change& b) {
+  return a.words.substr(0, a.words.find(' ')) == b.words.substr(0, b.words.find(' '));
+}
+
+std::vector<Changes> choices(Attempt attempt, const Projection& p, const Setting& setting) {
+  const Changes changes = attempt == Attempt::more_gpus ? more_gpus(p, setting) : same_gpus(p, setting);
+  std::vector<Changes> out;
+  switch (attempt) {
+    case Attempt::one_change:
+    case Attempt::more_gpus:
+      for (const Change& change : changes) out.push_back({change});
+      break;
+    case Attempt::two_changes:
+      for (std::size_t i = 0; i < changes.size(); ++i)
+        for (std::size_t k = i + 1; k < changes.size(); ++k)
+          if (!same_option(changes[i], changes[k])) out.push_back({changes[i], changes[k]});
+      break;
+    case Attempt::all_changes: {  // of each option the last word, which saves most
+      Changes all;
+      for (std::size_t i = 0; i < changes.size(); ++i)
+        if (i + 1 == changes.size() || !same_option(changes[i], changes[i + 1])) all.push_back(changes[i]);
+      if (all.size() > 2) out.push_back(std::move(all));
+    }
   }
-  for (std::size_t i = 0; i < changes.size(); ++i)
-    for (std::size_t k = i + 1; k < changes.size(); ++k)
-      // Two words of one option contradict each other.
-      if (changes[i].words.substr(0, changes[i].words.find(' ')) !=
-          changes[k].words.substr(0, changes[k].words.find(' ')))
-        out.push_back({changes[i], changes[k]});
   return out;
 }
 
 }  // namespace
 
-std::optional<Remedy> cheapest_fit(const Projection& p, const Setting& setting) {
-  return cheapest_fit(std::span(&p, 1), setting);
+std::vector<Remedy> ways_to_fit(const Projection& p, const Setting& setting) {
+  return ways_to_fit(std::span(&p, 1), setting);
 }
 
-std::optional<Remedy> cheapest_fit(std::span<const Projection> projections, const Setting& setting) {
+std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const Setting& setting) {
   constexpr std::size_t few = 4;  // of those that come nearest
   std::vector<const Projection*> near;
   for (const Projection& p : projections)
     if (only_memory_fails(p) && !p.feasible() && !setting.training.gamma) near.push_back(&p);
   std::ranges::stable_sort(near, {}, [](const Projection* p) { return p->cost->memory.total(); });
   if (near.size() > few) near.resize(few);
-  std::optional<Remedy> best;
+  std::vector<Remedy> out;
   for (const Attempt attempt : attempts) {
     for (const Projection* p : near)
-      if (auto found = best_of(choices(attempt, *p, setting), *p, setting);
-          found && (!best || found->projection.iteration() < best->projection.iteration()))
-        best = std::move(found);
-    if (best) break;
+      for (const Changes& changes : choices(attempt, *p, setting)) {
+        auto found = mended(changes, *p, setting);
+        if (!found) continue;
+        if (found->change == "--recompute full" && setting.training.recompute == Recompute::none)
+          if (auto fewer = fewest_blocks(*p, setting)) out.push_back(*std::move(fewer));
+        out.push_back(*std::move(found));
+      }
+    if (!out.empty()) break;
   }
-  return best;
+  std::ranges::stable_sort(out, {}, [](const Remedy& r) { return r.projection.iteration(); });
+  return out;
 }
 
 std::string text(const Remedy& remedy) {

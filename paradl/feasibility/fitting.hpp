@@ -1,7 +1,7 @@
 #pragma once
-#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "paradl/cost/projection.hpp"
 
@@ -14,11 +14,12 @@ struct Remedy {
   Projection projection;  // with the change
 };
 
-/// Of the changes that let a projection fit the device's memory, the one with the shortest iteration; single
-/// changes before pairs of them. Nothing if it fits, if it breaks another bound, or if none is found.
-std::optional<Remedy> cheapest_fit(const Projection& projection, const Setting& setting);
-/// The same over several projections: the fastest of all remedies, a sample.
-std::optional<Remedy> cheapest_fit(std::span<const Projection> projections, const Setting& setting);
+/// The changes that let a projection fit the device's memory, the one with the shortest iteration first:
+/// single changes; where none of them is enough, pairs; then all of them together; then twice the GPUs. None
+/// if it fits, if it breaks another bound, or if nothing helps.
+std::vector<Remedy> ways_to_fit(const Projection& projection, const Setting& setting);
+/// The same for several projections, of which those that come nearest are mended.
+std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const Setting& setting);
 
 /// "data+tensor 4x8 fits with --zero 1: 61.2 GiB, 12.1 s per iteration".
 std::string text(const Remedy& remedy);

@@ -251,10 +251,10 @@ void mend_balance(Changes& out) {
   if (now.chunks == 1 && now.micro_batches > 1 && now.micro_batches % std::max(1, stages) == 0)
     out.add(Hands::framework, "two pieces of the network on each stage", "--schedule interleaved:2",
             [](Training& t) { t.schedule = PipelineSchedule::interleaved, t.chunks = 2; });
-  if (now.framework.equal_stages)
+  if (now.stage_cut == StageCut::equal_blocks)
     out.add(Hands::framework, "stages of equal times in place of equal numbers of blocks",
             "--set framework.stages=balanced",
-            [](Training& t) { t.framework.equal_stages = false, t.stage_cut = StageCut::balanced; });
+            [](Training& t) { t.stage_cut = StageCut::balanced; });
   move_to_data(out);
 }
 

@@ -5,6 +5,7 @@
 #include "paradl/cost/expense.hpp"
 #include "paradl/cost/projection.hpp"
 #include "paradl/feasibility/bottleneck.hpp"
+#include "paradl/feasibility/fitting.hpp"
 #include "paradl/spec/document.hpp"
 #include "paradl/spec/recorded_errors.hpp"
 
@@ -29,6 +30,7 @@ struct Answer {
   bool ranked = false;                  // results stand in the order of choice
   std::vector<Projection> results;
   std::vector<std::vector<Bottleneck>> bottlenecks;  // of each result; empty: nobody looked
+  std::vector<Remedy> fitting;  // what would make it fit, the cheapest first; only where nothing does
 };
 
 /// What the epochs that were asked for use up, or one.
@@ -56,6 +58,8 @@ std::string allreduce_basis(const Training& training, const std::vector<Projecti
 
 /// The vocabulary as a framework pads it for the parts of `tensor`; 0 where it leaves it as it is.
 double padded_words(const Workload& work, const FrameworkTerms& framework, const Mesh& mesh);
+/// Parts of `tensor` that have the same heads of keys and values; 1 where each has its own.
+double kv_copies(const Workload& work, const Mesh& mesh);
 
 /// Tokens per sample, or 0 where samples are no sequences.
 double tokens_per_sample(const Workload& work);

@@ -25,8 +25,9 @@ Table layer_table(const Setting& setting, const Projection& projection, const La
 /// D, B, I, p; sums over layers; alpha and beta of the links in use.
 std::string symbols_text(const Setting& setting, const Projection& projection, bool paper);
 std::string memory_text(const Setting& setting, const Projection& projection, bool paper);
-/// "vocabulary padded to 51200 words, ...": where the framework pads it. Empty otherwise.
-std::string padding_text(const Setting& setting, const Mesh& mesh);
+/// What a framework and `tensor` do to make things come out even: "vocabulary padded to 51200 words, ...",
+/// "... each head is on 2 of them".
+std::vector<std::string> tensor_notes(const Setting& setting, const Mesh& mesh);
 /// "80.1 s to 120 s per epoch, typically 95.0 s": beside other jobs. Only where `p.congested` is.
 std::string band_text(const Projection& p);
 std::string limits_text(const Projection& projection, const Workload& work);

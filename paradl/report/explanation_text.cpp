@@ -99,12 +99,16 @@ std::string memory_text(const Setting& setting, const Projection& p, bool paper)
   return out;
 }
 
-std::string padding_text(const Setting& setting, const Mesh& mesh) {
+std::vector<std::string> tensor_notes(const Setting& setting, const Mesh& mesh) {
+  std::vector<std::string> out;
   const FrameworkTerms& framework = setting.training.framework;
-  const double padded = padded_words(setting.work, framework, mesh);
-  if (padded == 0) return {};
-  return fmt::format("vocabulary padded to {} words, a multiple of {} for each tensor-parallel GPU", padded,
-                     framework.vocabulary_multiple);
+  if (const double padded = padded_words(setting.work, framework, mesh); padded > 0)
+    out.push_back(fmt::format("vocabulary padded to {} words, a multiple of {} for each tensor-parallel GPU",
+                              padded, framework.vocabulary_multiple));
+  if (const double copies = kv_copies(setting.work, mesh); copies > 1)
+    out.push_back(fmt::format(
+        "fewer heads of keys and values than tensor-parallel GPUs: each head is on {} of them", copies));
+  return out;
 }
 
 std::string band_text(const Projection& p) {
@@ -121,8 +125,9 @@ std::string limits_text(const Projection& p, const Workload& work) {
       continue;  // told with their parts
     const std::string layer =
         limit.layer >= 0 ? fmt::format(" (layer {})", work.layers[std::size_t(limit.layer)].name) : "";
-    out += fmt::format(" limits  {}: {} {} {}{}, {}\n", limit.rule, limit.value,
-                       limit.divides ? "into" : "<=", limit.bound, layer, limit.holds() ? "holds" : "broken");
+    const char* relation = limit.multiple ? "and" : limit.divides ? "into" : "<=";
+    out += fmt::format(" limits  {}: {} {} {}{}, {}\n", limit.rule, limit.value, relation, limit.bound, layer,
+                       limit.holds() ? "holds" : "broken");
   }
   return out;
 }

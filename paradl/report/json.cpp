@@ -60,7 +60,8 @@ Json limits(const Projection& p, const Workload& work) {
   for (const Limit& limit : p.limits.all()) {
     Json one{{"rule", limit.rule}, {"value", limit.value}, {"bound", limit.bound}, {"holds", limit.holds()}};
     if (limit.layer >= 0) one["layer"] = work.layers[std::size_t(limit.layer)].name;
-    if (limit.rule == allreduce_rule && !p.refused.empty()) one["reason"] = p.refused;
+    if (!limit.holds())
+      one["reason"] = limit.rule == allreduce_rule && !p.refused.empty() ? p.refused : reason(limit, work);
     out.push_back(std::move(one));
   }
   return out;
@@ -135,6 +136,7 @@ Json result(const Answer& answer, std::size_t index) {
   }
   if (const double words = padded_words(work, setting.training.framework, p.mesh); words > 0)
     out["padded_vocabulary"] = words;
+  if (const double copies = kv_copies(work, p.mesh); copies > 1) out["kv_copies"] = copies;
   out["feasible"] = p.feasible();
   out["limits"] = limits(p, work);
   out["bottlenecks"] = found_bottlenecks(answer, index);
@@ -189,24 +191,36 @@ Json json_header(std::string_view schema, const std::vector<std::string>& comman
 
 namespace {
 
-std::string whole_answer(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
-                         Json results) {
+Json whole_answer(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
+                  Json results) {
   Json out = json_header("paradl.projection/1", command, inputs);
   out["results"] = std::move(results);
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out;
+}
+
+std::string dumped(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
 
 std::string answer_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
                         const std::string& results) {
-  return whole_answer(command, inputs, Json::parse(results));
+  return dumped(whole_answer(command, inputs, Json::parse(results)));
 }
 
 std::string to_json(const Answer& answer) {
   Json results = Json::array();
   for (std::size_t i = 0; i < answer.results.size(); ++i) results.push_back(result(answer, i));
-  return whole_answer(answer.command, answer.inputs, std::move(results));
+  Json out = whole_answer(answer.command, answer.inputs, std::move(results));
+  for (const Remedy& remedy : answer.fitting)
+    out["fitting"].push_back({{"strategy", remedy.projection.strategy->text},
+                              {"grid", grid(remedy.projection.mesh)},
+                              {"change", remedy.change},
+                              {"gpus", remedy.projection.gpus},
+                              {"iteration_s", remedy.projection.iteration().base()},
+                              {"memory_bytes", remedy.projection.cost->memory.total().base()}});
+  return dumped(out);
 }
 
 std::string to_jsonl(const Answer& answer) {

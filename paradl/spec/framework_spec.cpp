@@ -73,7 +73,6 @@ const std::vector<ChoiceTerm>& choice_terms() {
                                         "of several axes: by every GPU, or by one leader a node"),
       choice_term<&T::halos>("halos", list(transport_names), "what a spatial axis exchanges passes the host"),
       choice_term<&T::staging>("staging", list(transport_names), "of samples that one GPU reads for others"),
-      choice_term<&T::equal_stages>("stages", {"balanced", "equal"}, "of a pipeline: by time or by blocks"),
       choice_term<&T::last_stage_keeps>("last-stage", {"recomputes", "keeps"},
                                         "of a pipeline, where activations are computed again"),
       choice_term<&T::scatters_transfers>("stage-transfers", {"whole", "scattered"},
@@ -86,6 +85,12 @@ const std::vector<ChoiceTerm>& choice_terms() {
                                "where tensor does not divide it, in any case, or not at all"),
   };
   return table;
+}
+
+/// Of a pipeline.
+const Words& stage_words() {
+  static const Words words{"balanced", "equal"};
+  return words;
 }
 
 /// A term that is a quantity; the ideal is zero.
@@ -174,6 +179,7 @@ FrameworkSpec read(SourceText source, const YAML::Node& root) {
   for (const ChoiceTerm& term : choice_terms()) term.set(spec.terms, choice(map, term.key, term.words));
   spec.terms.vocabulary_multiple = map.number("vocabulary-multiple", 1, 1e6, 128.0);
   spec.terms.hidden_sums = map.number("hidden-sums", 0, 1, 0.0);
+  spec.equal_stages = choice(map, "stages", stage_words()) == 1;
   read_costs(map, problems, spec.terms);
   map.finish();
   problems.raise();
@@ -215,6 +221,8 @@ std::vector<ListedTerm> listed_terms(const FrameworkSpec& framework) {
                  "algorithms: all, without Winograd's, or by workspace"});
   for (const ChoiceTerm& term : choice_terms())
     out.push_back({term.key, term.words[term.get(terms)], term.words.front(), term.meaning});
+  out.push_back({"stages", stage_words()[framework.equal_stages], stage_words().front(),
+                 "of a pipeline: by time or by blocks"});
   out.push_back({"vocabulary-multiple", fmt::format("{:g}", terms.vocabulary_multiple), "128",
                  "words for each part that a padded vocabulary is a multiple of"});
   out.push_back({"hidden-sums", fmt::format("{:g}", terms.hidden_sums), "0",

@@ -40,7 +40,6 @@ struct FrameworkTerms {
   bool convolutions_only = false;   // filter and channel split convolutions; the rest runs whole on every PE
   bool gathers_reduce = false;      // the backward pass of an allgather is a reduce-scatter
   bool one_extent = false;          // spatial cuts along the first extent only
-  bool equal_stages = false;        // stages have as many blocks each, whatever those take
   bool flat_rings = false;          // one ring through all GPUs of a group, in place of one on every level
   bool last_stage_keeps = false;    // what other stages of a pipeline compute again
   bool fused_kernels = false;       // norms in one kernel, dropout in that of the addition behind it
@@ -76,6 +75,7 @@ struct FrameworkSpec {
   // What it takes where nobody says otherwise.
   std::optional<std::string> precision, optimizer, overlap, reduction, convolutions, transport,
       prefetch;
+  bool equal_stages = false;  // of a pipeline: as many blocks each, whatever those take
   FrameworkTerms terms;
 };
 

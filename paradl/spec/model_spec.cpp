@@ -53,6 +53,24 @@ Parameters read_parameters(Reader& map, Problems& problems, const Parameters& gi
   return known;
 }
 
+/// `least`, `most`: numbers beyond which parameters make no network.
+void check_bounds(Reader& map, Problems& problems, const Parameters& parameters, const std::string& key) {
+  if (!map.has(key)) return;
+  const YAML::Node node = map.node(key);
+  Reader list(node, problems, fmt::format("`{}`", key));
+  if (!is_map(node)) return;
+  for (const auto& entry : node) {
+    const std::string name = scalar_text(entry.first);
+    const auto found = parameters.find(name);
+    const auto bound = std::int64_t(list.number(name, -1e15, 1e15));
+    if (found == parameters.end())
+      problems.add(spot_of(entry.first), fmt::format("`{}`: there is no parameter `{}`", key, name), "");
+    else if (key == "least" ? found->second < bound : found->second > bound)
+      problems.add(spot_of(entry.second), fmt::format("`{}` is {}", name, found->second),
+                   fmt::format("it is at {} {}", key, bound));
+  }
+}
+
 std::vector<std::string> parameter_names(const YAML::Node& root) {
   std::vector<std::string> names;
   if (is_map(root) && is_map(root["parameters"]))
@@ -148,6 +166,7 @@ void read_layers(Reader& map, const YAML::Node& root, Problems& problems, ModelS
     if (std::ranges::find(known, name) == known.end())
       throw UsageError(fmt::format("`{}` is not a parameter of this model", name),
                        help_for_parameter(name, known));
+  for (const char* key : {"least", "most"}) check_bounds(map, problems, spec.parameters, key);
   spec.input = read_input(map, problems, spec.parameters);
   map.has("blocks");
   if (map.require("layers") && !problems.any())

@@ -1,16 +1,43 @@
 #include "paradl/strategy/local.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace paradl {
 namespace {
 
-std::int64_t part(double whole, double parts) { return std::int64_t(std::ceil(whole / parts)); }
+/// The largest part; products that came out a rounding error too large are not one more.
+std::int64_t part(double whole, double parts) { return std::int64_t(std::ceil(whole / parts * (1 - 1e-12))); }
+
+/// Products and tables grow by what they make; x is the same.
+bool is_source(const Layer& layer) { return traits(layer.op).product || layer.op == Op::embedding; }
 
 /// A table that is dealt out: an embedding's rows where its role is `channel`.
 bool deals_out_rows(const Layer& layer) { return layer.op == Op::embedding; }
 
+/// More parts than heads of keys and values: some have the same ones.
+double kv_growth(const Layer& layer, double parts) {
+  const double copies = layer.kv_heads > 0 ? std::max(1.0, parts / layer.kv_heads) : 1;
+  return 1 + layer.kv_share * (copies - 1);
+}
+
 }  // namespace
+
+double padded_vocabulary(double words, double parts, const FrameworkTerms& framework) {
+  if (framework.padding == VocabularyPadding::never) return words;
+  if (framework.padding == VocabularyPadding::split && std::fmod(words, parts) == 0) return words;
+  const double multiple = framework.vocabulary_multiple * parts;
+  return std::ceil(words / multiple) * multiple;
+}
+
+double growth(const Layer& layer, double parts, const FrameworkTerms& framework) {
+  if (layer.vocabulary > 0) return padded_vocabulary(layer.vocabulary, parts, framework) / layer.vocabulary;
+  return kv_growth(layer, parts);
+}
+
+double work_growth(const Layer& layer, double parts, const FrameworkTerms& framework) {
+  return layer.op == Op::attention ? 1 : growth(layer, parts, framework);
+}
 
 Cut cut_of(const Layout& layout, const Cell& cell, const Mesh& mesh) {
   Cut cut;
@@ -20,6 +47,7 @@ Cut cut_of(const Layout& layout, const Cell& cell, const Mesh& mesh) {
     const AxisSet bit = axis_bit(a);
     if (!(cell.work & bit)) continue;
     const Role role = layout.role[i][std::size_t(cell.layer)];
+    if (mesh.axis[i].strategy->pairs && cell.weights & bit) cut.tensor *= parts.total;
     if (role == Role::expert)
       cut.samples *= parts.total, cut.experts *= parts.total;
     else if (cell.weights & bit)
@@ -37,10 +65,13 @@ Cut cut_of(const Layout& layout, const Cell& cell, const Mesh& mesh) {
 LocalLayer local_layer(const Layer& layer, const Cut& cut, double samples) {
   LocalLayer l{.op = layer.op, .dims = layer.x.dims, .samples = part(samples, cut.samples)};
   const bool rows = deals_out_rows(layer);
+  const double grown = kv_growth(layer, cut.tensor);
+  const bool wide_x = !is_source(layer) && layer.inputs.size() == 1,
+             wide_y = !rows && layer.op != Op::attention;
   const auto padded = [&](double n) { return cut.words > 0 && n == layer.vocabulary ? cut.words : n; };
-  l.x_channels = part(layer.op == Op::concat ? layer.y.channels : padded(layer.x.channels),
+  l.x_channels = part(layer.op == Op::concat ? layer.y.channels : padded(layer.x.channels) * (wide_x ? grown : 1),
                       (rows ? 1 : cut.channels) * cut.both);
-  l.y_channels = part(padded(layer.y.channels), cut.filters * cut.both);
+  l.y_channels = part(padded(layer.y.channels) * (wide_y ? grown : 1), cut.filters * cut.both);
   l.groups = std::max<std::int64_t>(1, part(layer.groups, cut.both));
   l.heads = part(layer.query_heads, cut.both);
   l.kv_heads = part(layer.heads, cut.both);

@@ -177,7 +177,7 @@ class Placer {
     if (keeps == Keeps::x)
       for (const int from : layer.inputs)
         if (const AxisSet lies = kept_lie(i, from); keeps_first(i, maker(from), lies))
-          cell.kept[0] = {cell.kept[0].items + items_of(from), lies};
+          cell.kept[0] = {cell.kept[0].items + items_of(from), lies, layer.op == Op::attention ? int(i) : -1};
     if (keeps == Keeps::y) cell.kept[1] = {layer.y.items(), left};
     if (keeps == Keeps::mask) cell.mask = {layer.y.items(), left};
     // Attention keeps its scores; where they are dropped out, before and after, with the mask. Flash
@@ -190,7 +190,7 @@ class Placer {
     }
     // Logits and their softmax are fp32, whatever the rest is.
     if (layer.op == Op::loss && work_.tokens) {
-      cell.mask = {4 * layer.x_items, x};
+      cell.mask = {4 * layer.x_items, x, int(i)};
       cell.kept[0] = {};
     }
     if (cell.recomputed) drop_recomputed(i, cell);
@@ -200,15 +200,18 @@ class Placer {
       source &= from < 0 ? input_split() : split(&AxisPlacement::y_left, std::size_t(from));
     for (const std::size_t reader : placed_.readers(int(i)))
       gathered &= split(&AxisPlacement::x_wanted, reader);
-    cell.x = {layer.x_buffer(), AxisSet(x & source)};
-    cell.y = {layer.y.items(), gathered};
+    const bool grows = layer.vocabulary > 0 || layer.kv_share > 0;
+    const bool makes = traits(layer.op).product || layer.op == Op::embedding;
+    cell.x = {layer.x_buffer(), AxisSet(x & source), grows && !makes ? int(i) : -1};
+    cell.y = {layer.y.items(), gathered,
+              grows && layer.op != Op::embedding && layer.op != Op::attention ? int(i) : -1};
   }
 
   /// What is made again is not kept, but has its place for a while; a block's input stays.
   void drop_recomputed(std::size_t i, Cell& cell) {
     Rebuilt& block = rebuilt_[work_.layers[i].block < 0 ? -1 - int(i) : work_.layers[i].block];
-    const auto take = [](std::map<AxisSet, double>& sums, Kept& kept) {
-      sums[kept.divided] += kept.items;
+    const auto take = [](Rebuilt::Sums& sums, Kept& kept) {
+      sums[{kept.divided, kept.grows}] += kept.items;
       kept = {};
     };
     if (rules_.recompute == Recompute::selective) {
@@ -233,8 +236,9 @@ class Placer {
       if (!largest || rebuilt.items() > largest->items()) largest = &rebuilt;
     if (!largest) return;
     out.rebuilt_blocks = double(rebuilt_.size());
-    for (const auto& [divided, items] : largest->kept) out.rebuilt.push_back({items, divided});
-    for (const auto& [divided, items] : largest->masks) out.rebuilt_masks.push_back({items, divided});
+    for (const auto& [lies, items] : largest->kept) out.rebuilt.push_back({items, lies.first, lies.second});
+    for (const auto& [lies, items] : largest->masks)
+      out.rebuilt_masks.push_back({items, lies.first, lies.second});
   }
 
   /// Two cells are one if everything that prices them is equal.
@@ -252,7 +256,8 @@ class Placer {
       add(list->size);
       for (const Exchange& e : *list) add(e.operation), add(e.axis), add(e.divided), add(e.items);
     }
-    for (const Kept& kept : cell.kept) add(kept.items), add(kept.divided);
+    for (const Kept& kept : cell.kept)
+      add(kept.items), add(kept.divided);  // they grow with the shape's class
     add(cell.mask.items), add(cell.mask.divided), add(cell.recomputed), add(cell.ring_axis);
     add(cell.x.items), add(cell.x.divided), add(cell.y.divided);
     return bytes;
@@ -289,13 +294,15 @@ class Placer {
     return runs;
   }
 
-  /// Items that a recomputed block has for the time of its backward pass, by the axes that cut them.
+  /// Items that a recomputed block has for the time of its backward pass, by the axes that cut them and the
+  /// layer with which they grow.
   struct Rebuilt {
-    std::map<AxisSet, double> kept, masks;
+    using Sums = std::map<std::pair<AxisSet, int>, double>;
+    Sums kept, masks;
     double items() const {
       double sum = 0;
-      for (const auto& [divided, items] : kept) sum += 2 * items;
-      for (const auto& [divided, items] : masks) sum += items;
+      for (const auto& [lies, items] : kept) sum += 2 * items;
+      for (const auto& [lies, items] : masks) sum += items;
       return sum;
     }
   };

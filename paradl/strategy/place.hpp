@@ -36,6 +36,7 @@ struct ExchangeList {
 struct Kept {
   double items = 0;
   AxisSet divided = 0;
+  int grows = -1;  // the layer whose growth (strategy/local.hpp) it has, if any
 };
 
 /// Layers that are placed alike and have equal shapes: priced once and counted.

@@ -14,9 +14,16 @@ struct Limit {
   std::string_view rule;  // "p <= min F"
   double value = 0, bound = 0;
   int layer = -1;
-  bool divides = false;  // value must divide bound, not only stay below it
-  bool holds() const { return divides ? std::fmod(bound, value) == 0 : value <= bound; }
+  bool divides = false;   // value must divide bound, not only stay below it
+  bool multiple = false;  // or be a multiple of it
+  bool holds() const {
+    if (multiple && std::fmod(value, bound) == 0) return true;
+    return divides ? std::fmod(bound, value) == 0 : value <= bound;
+  }
 };
+
+/// Heads of keys and values that `tensor` deals out: several for each part, or several parts for each.
+inline constexpr std::string_view kv_heads_rule = "p divides kv-heads, or kv-heads p";
 
 /// A strategy is a name, a sentence, and the role that each layer plays on its axis. Hybrids are products of
 /// these.

@@ -20,20 +20,25 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement inc
   if (layer.op == Op::embedding)
     return layer.weights / layer.filters() >= parts.total ? Role::channel : Role::whole;
   if (incoming == Placement::split_space && traits(layer.op).per_position) return Role::keep;
+  if (layer.op == Op::attention) return layer.query_heads >= parts.total ? Role::keep : Role::whole;
   return keep_channels(layer, parts);
+}
+
+/// Several heads of keys and values for each part, or several parts for each.
+Limit heads_limit(const Layer& attention, int layer, double p) {
+  Limit heads{
+      .rule = "p divides heads", .value = p, .bound = attention.query_heads, .layer = layer, .divides = true};
+  if (heads.holds() && attention.heads < attention.query_heads)
+    heads.rule = kv_heads_rule, heads.bound = attention.heads, heads.multiple = true;
+  return heads;
 }
 
 /// Heads bound a transformer, filters a convolutional network.
 Limit limit(const Workload& work, const Parts& parts, double) {
   Limit heads;
   for (std::size_t i = 0; i < work.layers.size() && heads.holds(); ++i)
-    if (const Layer& l = work.layers[i];
-        l.op == Op::attention && (heads.layer < 0 || std::fmod(l.heads, parts.total) != 0))
-      heads = {.rule = "p divides heads",
-               .value = double(parts.total),
-               .bound = l.heads,
-               .layer = int(i),
-               .divides = true};
+    if (const Layer& l = work.layers[i]; l.op == Op::attention)
+      if (const Limit own = heads_limit(l, int(i), parts.total); heads.layer < 0 || !own.holds()) heads = own;
   if (heads.layer >= 0) return heads;
   const auto counts = [&](std::size_t i) {
     return can_cut(work, i) && sets_channel_limit(work, work.layers[i]);

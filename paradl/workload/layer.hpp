@@ -41,6 +41,9 @@ struct Layer {
   double experts = 0;    // of a product: each position goes through one of so many, each with its own weights
   double kv_length = 0;  // attention: positions of keys and values, which may come from another sequence
   double vocabulary = 0;  // of tokens that its table or its logits have
+  /// Of the channels that attention reads, or of those that a layer makes for it: keys and values, and in how
+  /// many heads. PEs beyond that number have copies of them.
+  double kv_share = 0, kv_heads = 0;
   double groups = 1;
   std::array<double, 3> kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, padding{0, 0, 0};
   bool bias = false;            // beside its weights; of a norm: that it has weights

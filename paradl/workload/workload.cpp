@@ -139,6 +139,11 @@ class Inference {
         l.macs = C * F * l.x.positions();
         break;
       case Op::dispatch:
+        if (const double experts = shape_of(s.inputs.back()).channels; double(s.top_k) > experts)
+          problems_.add(
+              s.spot,
+              fmt::format("layer `{}` sends each position to {} of {} experts", s.name, s.top_k, experts),
+              fmt::format("top-k is at most {}", experts));
         // Every position goes to k experts, each of which has room for `capacity` per cent of an even share.
         l.y.extent = {std::ceil(l.x.positions() * double(s.top_k) * double(s.capacity) / 100), 1, 1};
         l.y.dims = 1;
@@ -294,6 +299,23 @@ void mark_logits(std::vector<Layer>& layers, const Layer& loss) {
   layers[std::size_t(&loss - layers.data())].vocabulary = words;
 }
 
+/// Keys and values on their way from a product to attention: all who have them know how many heads they are.
+void mark_keys(std::vector<Layer>& layers, Layer& attention) {
+  const double kv = 2 * attention.heads, queries = attention.query_heads;
+  attention.kv_heads = attention.heads;
+  attention.kv_share =
+      kv * attention.kv_length / (queries * attention.x.positions() + kv * attention.kv_length);
+  const bool crossed = attention.inputs.size() == 2;  // with queries of another product
+  for (int i = attention.inputs.back(); i >= 0; i = layers[std::size_t(i)].inputs.front()) {
+    Layer& layer = layers[std::size_t(i)];
+    const bool product = traits(layer.op).product;
+    if (!product && !traits(layer.op).per_channel) return;
+    layer.kv_heads = attention.heads;
+    layer.kv_share = kv / (kv + (crossed ? 0 : queries));
+    if (product) return;
+  }
+}
+
 /// Numbers layers so that equal ones share a number: they are priced once and counted.
 void number_classes(std::vector<Layer>& layers) {
   const auto key = [](const Layer& l) {
@@ -301,6 +323,7 @@ void number_classes(std::vector<Layer>& layers) {
         l.op, l.x.channels, l.x.extent, l.x.dims, l.y.channels, l.y.extent, l.y.dims, l.x_items, l.weights,
         l.macs, l.heads, l.groups, l.kernel, l.stride, l.dilation, l.padding,
         std::tuple(l.query_heads, l.scores, l.kv_length, l.experts, l.vocabulary, l.flash, l.dropout),
+        std::tuple(l.kv_share, l.kv_heads),
         std::tuple(l.wants_whole, l.time.has_value(), l.time.value_or(Seconds{}).base(), l.first()));
   };
   std::map<decltype(key(layers.front())), int> classes;
@@ -364,6 +387,8 @@ Workload build_workload(const ModelSpec& spec) {
   problems.raise();
   for (const Layer& loss : work.layers)
     if (work.tokens && loss.op == Op::loss) mark_logits(work.layers, loss);
+  for (Layer& layer : work.layers)
+    if (layer.op == Op::attention) mark_keys(work.layers, layer);
   number_classes(work.layers);
   work.spatial = read_rule(spec, "spatial");
   work.filter = read_rule(spec, "filter");

@@ -198,3 +198,46 @@ TEST_CASE("what does not go into a pipeline is refused with the nearest that doe
         "micro-batches divide samples: 5 does not divide 3; nearest: 3");
   CHECK(reasons(five.engine("layer", "9", 25), five.work) == "p = 9 breaks p <= G = 8");
 }
+
+TEST_CASE("a last stage that keeps what others compute again shows it, with chunks and without") {
+  // Equal blocks, the last of 4 stages the busiest: it has the logits besides. Where it keeps everything, no
+  // recomputation is on the path of the busiest stage but that of its other chunks.
+  const Workload work = gpt("layers=8,hidden=64,heads=4,seq=32,vocab=8000");
+  Machine machine = flat_machine();
+  const auto recomputed = [&](int chunks, bool keeps) {
+    Training t =
+        chunks > 1 ? interleaved(8, chunks) : pipelined(8, PipelineSchedule::one_forward_one_backward);
+    t.stage_cut = StageCut::equal_blocks;
+    t.recompute = Recompute::full;
+    t.framework.last_stage_keeps = keeps;
+    Bench bench(work, machine, t);
+    return term(bench.engine("layer", "4", 8), Term::recompute);
+  };
+  CHECK(recomputed(1, true) == 0);
+  CHECK(recomputed(1, false) > 0);
+  CHECK(recomputed(2, false) == approx(recomputed(1, false)));
+  CHECK(recomputed(2, true) == approx(recomputed(2, false) / 2));  // one of its two blocks
+}
+
+TEST_CASE("stages are cut by measured links where there are some") {
+  // a | b sends eight times as much as b | c. By the specification links cost nothing; measured they are
+  // slow.
+  const Workload work = work_of(
+      "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n"
+      "  - {name: b, op: conv, filters: 1, kernel: 1, bias: false}\n"
+      "  - {name: c, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n"
+      "  - {name: d, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n");
+  Machine machine = flat_machine();
+  const auto first = [&] {
+    Training t = pipelined(4, PipelineSchedule::gpipe);
+    t.stage_cut = StageCut::balanced;
+    Bench bench(work, machine, t);
+    const Projection p = bench.engine("layer", "3", 32);
+    return bench.planner->stages(bench.planner->layout(p.mesh), p.mesh).first_layer;
+  };
+  machine.levels[0].link.beta = 1.0 / Bandwidth{1e15};
+  const std::vector<int> specified = first();
+  machine.levels[0].measured = {
+      {LinkOperation::point_to_point, Bytes{8}, Bytes{1e18}, {Seconds{1e-6}, SecondsPerByte{1e-8}}}};
+  CHECK(first() != specified);
+}

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "paradl/feasibility/advice.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
 #include "tests/support/spec_text.hpp"
@@ -148,17 +149,33 @@ TEST_CASE("weights, gradients and Adam in fp16: 18 bytes a weight, 16 with fp16 
 }
 
 TEST_CASE("GPT-3 175B on 64 GPUs, tensor 8 and 8 stages") {
-  // A stage has 12 layers of 12h^2 + 13h weights; of these 12h^2 + 7h are split, 6h (norms and the biases
-  // behind sums) are not.
-  const double H = 12288, layer = 18 * ((12 * H * H + 7 * H) / 8 + 6 * H);
+  // A stage has 12 layers of 12h^2 + 13h weights; of these 12h^2 + 9h are split, 4h (norms) are not. The
+  // first has the table of 50257 words besides, padded to 51200, and 2048 positions.
+  const double H = 12288, layer = (12 * H * H + 9 * H) / 8 + 4 * H;
+  const double weights = 12 * layer + 51200 * H / 8 + 2048 * H;
   Training t = mixed();
   t.micro_batches = 8;
   t.schedule = PipelineSchedule::one_forward_one_backward;
-  const Memory m = memory_of("gpt3-175b", t, "layer+tensor", "8x8", 8);
-  const double state = (m.weights + m.gradients + m.optimizer).base();
-  CHECK(state >= 12 * layer * 0.99);
-  CHECK(state <=
-        12 * layer + 18 * (51200 * H / 8 + 2048 * H) + layer);  // and what the first stage has besides
+  t.stage_cut = StageCut::equal_blocks;
+  const auto projected = [&] {
+    Bench bench(network_of("gpt3-175b"), flat_machine(4096), t);
+    const Projection p = bench.engine("layer+tensor", "8x8", 8);
+    REQUIRE(p.cost);
+    CHECK(p.cost->worst_stage == 0);
+    return p.cost->memory;
+  };
+  Memory m = projected();
+  CHECK((m.weights + m.gradients + m.optimizer).base() == 18 * weights);
+  // Activations of its 12 layers for the 8 micro-batches in flight, one sequence each (Korthikanti et al.,
+  // table 2); the embedding's dropout has a mask of a byte, and the embedding two bytes a token.
+  const double S = 2048, A = 96, each = S * H * (10 + 24 / 8.0 + 5 * A * S / (H * 8));
+  CHECK(m.activations.base() == approx(8 * (12 * each + S * H + 2 * S / 8)).epsilon(1e-12));
+  t.short_gradients = true;
+  m = projected();
+  CHECK((m.weights + m.gradients + m.optimizer).base() == 16 * weights);
+  t.sequence_parallel = true, t.recompute = Recompute::selective;
+  m = projected();
+  CHECK(m.activations.base() == approx(8 * (12 * 34 * S * H / 8 + S * H / 8 + 2 * S / 8)).epsilon(1e-12));
 }
 
 TEST_CASE("the last stage has a copy of the embedding that its logits share") {
@@ -267,6 +284,109 @@ TEST_CASE("a vocabulary that the tensor size does not divide is padded to a mult
   CHECK(weights(50257) == weights(51200));
 }
 
+TEST_CASE("a padded vocabulary counts in times, and where gradients are added up") {
+  const Machine machine = build_machine(shipped().system("selene"));
+  const auto projected = [&](int vocab, Bytes accumulation) {
+    Training t = mixed();
+    t.framework.accumulation = accumulation;
+    Bench bench(network_of(fmt::format("gpt:layers=2,hidden=1024,heads=16,seq=512,vocab={}", vocab)), machine,
+                t);
+    return *bench.engine("tensor", "8", 8).cost;
+  };
+  for (const double accumulation : {0.0, 6.0}) {
+    const Breakdown padded = projected(50257, Bytes{accumulation}),
+                    even = projected(51200, Bytes{accumulation});
+    for (const Term term : {Term::forward, Term::backward, Term::update})
+      CHECK(padded[term].base() == approx(even[term].base()).epsilon(1e-4));  // x does not grow
+    CHECK(padded.memory.total().base() == approx(even.memory.total().base()));
+    const Breakdown less = projected(50176, Bytes{accumulation});  // 49 * 128 * 8
+    CHECK(less[Term::backward] < padded[Term::backward]);
+  }
+}
+
+TEST_CASE("more parts than heads of keys and values: several parts have the same ones") {
+  // 16 heads of 64, 2 of keys and values, 8 parts: each has 2 heads of queries and one of keys and of values,
+  // 4 parts the same.
+  const std::string few = ",kv-heads=2,flash=1";
+  const double parts = 8, qkv = (2 + 2) * 64;
+  SUBCASE("weights: 256 filters of qkv for each part instead of 160") {
+    const auto weights = [&](int layers) {
+      return memory_of(gpt(layers, few), mixed(), "tensor", "8", b).weights.base();
+    };
+    // Norms are whole: 4h. Biases: 4h before the gelu, h behind each sum.
+    const double split = qkv * (h + 1) + (h * h + h + 4 * h * h + 4 * h + 4 * h * h + h) / parts;
+    CHECK(weights(3) - weights(2) == 2 * (split + 4 * h));
+  }
+  SUBCASE("activations: qkv as it lies there, 2 bytes an item") {
+    // Of the 24 bytes that are split, 6 are queries, keys and values.
+    CHECK(activations_of_layer(mixed(), "tensor", "8", few) ==
+          approx(s * b * (10 * h + 18 * h / parts + 2 * qkv + 4 * a / parts)));
+    Training again = mixed();
+    again.recompute = Recompute::full;
+    const auto workspace = [&](const std::string& more) {
+      return memory_of(gpt(2, more), again, "tensor", "8", b).workspace.base();
+    };
+    // Recomputed, they take their place for the time of one block; 16 heads would take 3 * 128 each.
+    CHECK(workspace(",flash=1") - workspace(few) == approx(s * b * 2 * (3 * h / parts - qkv)));
+  }
+  SUBCASE("arithmetic: as with as many heads of keys and values as parts, but for the sum of gradients") {
+    Bench copies(network_of(gpt(2, few)), flat_machine(), mixed());
+    Bench own(network_of(gpt(2, ",kv-heads=8,flash=1")), flat_machine(), mixed());
+    const auto shared = *copies.engine("tensor", "8", 8).cost, each = *own.engine("tensor", "8", 8).cost;
+    CHECK(shared[Term::forward].base() == approx(each[Term::forward].base()));
+    CHECK(shared[Term::backward].base() == approx(each[Term::backward].base()));
+    CHECK(shared[Term::update].base() == approx(each[Term::update].base()));
+    CHECK(shared.memory.total().base() == approx(each.memory.total().base()));
+    // A key and a value head of 64 filters, h + 1 weights each, in 2 bytes: an allreduce of 4, in 2 layers.
+    const double m = 2 * 64 * (h + 1) * 2;
+    CHECK((shared[Term::gradient_exchange] - each[Term::gradient_exchange]).base() ==
+          approx(2 * 2 * 3 * (10e-6 + m / 4 * 1e-10)));
+  }
+  SUBCASE("what a kernel library is asked for") {
+    const Workload work = network_of(gpt(1, few));
+    for (const Layer& layer : work.layers) {
+      Cut cut{.tensor = parts};
+      if (layer.name.ends_with("qkv")) {
+        cut.filters = parts;
+        CHECK(local_layer(layer, cut, 1).y_channels == 256);
+        CHECK(local_layer(layer, cut, 1).x_channels == 1024);
+      }
+      if (layer.op == Op::attention) {
+        cut.both = parts;
+        const LocalLayer local = local_layer(layer, cut, 1);
+        CHECK(local.x_channels == 256);
+        CHECK(local.y_channels == 128);
+        CHECK(local.heads == 2);
+        CHECK(local.kv_heads == 1);
+      }
+    }
+  }
+  SUBCASE("around a ring each part sends the head that it has") {
+    const auto exchanged = [&](const std::string& more) {
+      Bench bench(network_of(gpt(2, more)), flat_machine(), mixed());
+      return (*bench.engine("context+tensor", "4x8", 8).cost)[Term::activation_exchange].base();
+    };
+    CHECK(exchanged(few) == approx(exchanged(",kv-heads=8,flash=1")));
+  }
+  SUBCASE("one head for all (multi-query attention)") {
+    Bench bench(network_of(gpt(1, ",kv-heads=1")), flat_machine(), mixed());
+    CHECK(bench.engine("tensor", "16", 8).feasible());
+  }
+}
+
+TEST_CASE("heads of keys and values that do not come out even with the parts are refused with what would") {
+  Bench bench(network_of("gpt:layers=1,hidden=768,heads=48,kv-heads=6,seq=32,vocab=1024"), flat_machine(),
+              mixed());
+  for (const int p : {1, 2, 3, 6, 12, 24, 48}) CHECK(bench.engine("tensor", std::to_string(p), 8).cost);
+  CHECK(reasons(bench.engine("tensor", "4", 8), bench.work) ==
+        "p divides kv-heads, or kv-heads p: 4 parts and 6 heads of keys and values do not come out even; "
+        "nearest: 3 or 6 (layer layer.0.attention)");
+  CHECK(says(reasons(bench.engine("tensor", "16", 8), bench.work), "nearest: 12 or 24"));
+  CHECK(reasons(bench.engine("tensor", "5", 8), bench.work) ==
+        "p divides heads: 5 does not divide 48; nearest: 4 or 6 (layer layer.0.attention)");
+  CHECK(says(reasons(bench.engine("tensor", "96", 8), bench.work), "96 does not divide 48; nearest: 48"));
+}
+
 TEST_CASE("what does not divide is refused, with what would") {
   Bench bench(network_of(gpt(1)), flat_machine(), mixed());
   const Projection p = bench.engine("tensor", "3", 8);
@@ -294,7 +414,8 @@ TEST_CASE("no run that took place is said not to fit") {
     return cells;
   };
   const std::vector<std::string> columns = cells_of(line);
-  const Machine selene = build_machine(shipped().system("selene"));
+  const Machine selene = build_machine(shipped().system("selene")),
+                vtrain = build_machine(shipped().system("vtrain-a100"));
   int rows = 0;
   while (std::getline(in, line)) {
     std::map<std::string, std::string> row;
@@ -304,7 +425,8 @@ TEST_CASE("no run that took place is said not to fit") {
     const double batch = std::stod(row["global_batch"]), micro = std::stod(row["micro_batch"]);
     Training t = mixed();
     t.micro_batches = int(batch / std::stod(row["dp"]) / micro);
-    t.schedule = PipelineSchedule::one_forward_one_backward;
+    t.chunks = row["interleave"].empty() ? 1 : std::stoi(row["interleave"]);
+    t.schedule = t.chunks > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_forward_one_backward;
     t.stage_cut = StageCut::equal_blocks;  // Megatron's: balanced stages may keep half a block more
     // The single-node rows ran without recomputation, whatever their label says; see the reference.
     const bool single = row["source"].find("ground_truth_single") != std::string::npos;
@@ -312,7 +434,7 @@ TEST_CASE("no run that took place is said not to fit") {
     if (row["source"].find("zero3") != std::string::npos) t.zero = 3;
     Bench bench(network_of(fmt::format("gpt:layers={},hidden={},heads={},seq={},vocab={}", row["layers"],
                                        row["hidden"], row["heads"], row["seq"], row["vocab"])),
-                selene, t);
+                row["source"].starts_with("vTrain") ? vtrain : selene, t);
     const Projection p =
         bench.engine("data+layer+tensor", fmt::format("{}x{}x{}", row["dp"], row["pp"], row["tp"]), batch);
     CHECK(p.limits.hold());

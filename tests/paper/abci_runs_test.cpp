@@ -53,6 +53,16 @@ TEST_CASE("ABCI runs up to 256 GPUs are projected as closely as asked, and ranke
   CHECK(ranking(runs).share() >= 0.9);
 }
 
+TEST_CASE("no run of the report is said not to fit") {
+  const Abci abci;
+  for (const RunAsked& run : abci.asked) {
+    CAPTURE(run.run->line);
+    const Projection p = run.project();
+    CAPTURE(p.cost->memory.total().base() / (1 << 30));
+    CHECK(p.feasible());
+  }
+}
+
 TEST_CASE("what the report's runs take beyond 256 GPUs lies in a band, not in the projection") {
   const Abci abci;
   const auto recorded = read_recorded_errors(abci.catalog.find("accuracy", "recorded")).errors;
