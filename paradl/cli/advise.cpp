@@ -87,8 +87,7 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
     }
   }
   for (const std::string& note : tensor_notes(ask.setting(), best.mesh))
-    if (best.feasible()) out += fmt::format("{}: {}.
-", best.strategy->text, note);
+    if (best.feasible()) out += fmt::format("{}: {}.\n", best.strategy->text, note);
   if (best.input) out += input_sentence(ask.setting(), best) + "\n";
   if (answer.costs && best.cost)
     out += fmt::format("Cost: {}.\n", expense_text(expense_of(answer, best), ask.machine));

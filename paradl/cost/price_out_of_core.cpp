@@ -23,7 +23,7 @@ void OutOfCorePricer::fill(const Pricer& pricer, const Layout& layout, const Blo
   const auto weights_of = [&](int layer) {
     const Cell& cell = layout.cells[std::size_t(layout.order[std::size_t(layer)])];
     const double own = setting_.work.layers[std::size_t(layer)].weights;
-    return pricer.padding(cell) * own / pricer.parts(cell.weights);
+    return pricer.growth_of(cell) * own / pricer.parts(cell.weights);
   };
   Bytes aside;
   to.blocks.resize(from.blocks.size());
@@ -143,7 +143,7 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
     const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
     double items = 0;
     for (const Kept& kept : cell.kept) items += local(kept, pricer, samples);
-    kept_[i] = items * training.bytes().activation + (layer.op == Op::loss ? pricer.padding(cell) : 1) *
+    kept_[i] = items * training.bytes().activation + (layer.op == Op::loss ? pricer.growth_of(cell) : 1) *
                                                          local(cell.mask, pricer, samples) * Bytes{1};
   }
   for (std::size_t c = 0; c < count_; ++c) {

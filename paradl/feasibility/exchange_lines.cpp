@@ -210,7 +210,7 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
     }
   for (const Cell& cell : layout.cells)
     if (pricer.copies(cell) > 1)
-      out.push_back(line_of(Collective::allreduce, "allreduce copied dw", "tensor",
+      out.push_back(line_of(Term::gradient_exchange, Collective::allreduce, "allreduce copied dw", "tensor",
                             setting.work.layers[std::size_t(cell.layer)].name, cell.count,
                             pricer.copied_gradient(cell), pricer.copies_path(cell), {setting, pricer}));
   for (const StagePlan::Tied& tied : plan.tied)
