@@ -192,7 +192,8 @@ struct OutOfCorePlanner::Search {
   /// No plan is faster: all copies out are over before the first comes back, and all come back after the
   /// forward pass.
   Seconds bound(Seconds again, Bytes swapped) const {
-    return std::max(work + again, std::max(forward, swapped / limits.out) + swapped / limits.in);
+    return std::max(
+        {limits.in_core, work + again, std::max(forward, swapped / limits.out) + swapped / limits.in});
   }
 
   void judge(Seconds again, Bytes swapped) const {
