@@ -134,7 +134,7 @@ void tell_system(const Session& session, const Options& options, const std::stri
   deliver_view(session, options, answer, "system", "sensitivity", sensitivity_json(swings), table,
                [&](const Style& style) {
                  const Projection& best = answer.results.front();
-                 const Outcome* buy = nullptr;
+                 const BestPlan* buy = nullptr;
                  const Swing* of = nullptr;
                  for (const Swing& s : swings)
                    for (const auto* outcome : {&s.half, &s.twice})

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "paradl/cost/planner.hpp"
-#include "paradl/feasibility/change.hpp"
+#include "paradl/feasibility/alternative.hpp"
 #include "paradl/feasibility/exchange_lines.hpp"
 
 namespace paradl {
@@ -113,13 +113,13 @@ struct Finding {
 struct Bottleneck {
   Hindrance kind;
   Finding finding;
-  std::vector<Change> changes;         // that might mend it
-  std::vector<PricedChange> remedies;  // those of them that fit, priced; empty until somebody asks
+  std::vector<Alternative> changes;         // that might mend it
+  std::vector<PricedAlternative> remedies;  // those of them that fit, priced; empty until somebody asks
 };
 
 /// A change that brings something, and what it mends.
 struct Improvement {
-  PricedChange priced;
+  PricedAlternative priced;
   std::vector<Hindrance> mends;
 };
 
@@ -155,6 +155,6 @@ class Examiner {
 };
 
 /// What might mend a hindrance. `system`: the machine's file, or nullptr if it cannot be changed.
-std::vector<Change> remedies(Hindrance hindrance, const Evidence& evidence, const SystemSpec* system);
+std::vector<Alternative> remedies(Hindrance hindrance, const Evidence& evidence, const SystemSpec* system);
 
 }  // namespace paradl

@@ -181,7 +181,7 @@ std::vector<Bottleneck> Examiner::bottlenecks(const Projection& projection) {
 namespace {
 
 /// Of several algorithms, or of several grids, the best one is enough.
-std::string_view family(const Change& change) {
+std::string_view family(const Alternative& change) {
   for (const std::string_view option : {"--allreduce", "--grid", "-s", "--micro-batches"})
     if (change.option.starts_with(option)) return option == "-s" ? "--grid" : option;
   return change.option;
@@ -192,8 +192,8 @@ std::string_view family(const Change& change) {
 void Examiner::price(Bottleneck& b, const Projection& projection) const {
   if (!planner_) return;  // closed forms know nothing of most changes
   b.remedies.clear();
-  for (PricedChange& priced : paradl::price(b.changes, setting_, machine_with_, projection)) {
-    const auto same = [&](const PricedChange& other) {
+  for (PricedAlternative& priced : paradl::price(b.changes, setting_, machine_with_, projection)) {
+    const auto same = [&](const PricedAlternative& other) {
       return family(other.change) == family(priced.change);
     };
     if (std::ranges::none_of(b.remedies, same)) b.remedies.push_back(std::move(priced));
@@ -204,12 +204,12 @@ std::vector<Improvement> Examiner::improvements(const Projection& projection, Ha
   std::vector<Improvement> out;
   if (!planner_ || !projection.cost) return out;
   const Evidence e = evidence(projection);
-  std::vector<Change> changes;
+  std::vector<Alternative> changes;
   std::vector<std::vector<Hindrance>> mends;
   for (std::size_t i = 0; i < hindrances; ++i)
-    for (Change& change : remedies(Hindrance(i), e, system_)) {
+    for (Alternative& change : remedies(Hindrance(i), e, system_)) {
       if (change.hands != hands) continue;
-      const auto known = std::ranges::find(changes, change.option, &Change::option);
+      const auto known = std::ranges::find(changes, change.option, &Alternative::option);
       if (known == changes.end()) {
         changes.push_back(std::move(change));
         mends.push_back({Hindrance(i)});
@@ -217,9 +217,9 @@ std::vector<Improvement> Examiner::improvements(const Projection& projection, Ha
         mends[std::size_t(known - changes.begin())].push_back(Hindrance(i));
       }
     }
-  for (PricedChange& priced : paradl::price(changes, setting_, machine_with_, projection)) {
+  for (PricedAlternative& priced : paradl::price(changes, setting_, machine_with_, projection)) {
     if (!(priced.gain > 0)) continue;
-    const auto at = std::ranges::find(changes, priced.change.option, &Change::option) - changes.begin();
+    const auto at = std::ranges::find(changes, priced.change.option, &Alternative::option) - changes.begin();
     const auto same = [&](const Improvement& i) { return family(i.priced.change) == family(priced.change); };
     if (std::ranges::none_of(out, same)) out.push_back({std::move(priced), mends[std::size_t(at)]});
   }

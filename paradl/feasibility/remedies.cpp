@@ -18,7 +18,7 @@ namespace {
 struct Changes {
   const Evidence& e;
   const SystemSpec* system;
-  std::vector<Change> list = {};
+  std::vector<Alternative> list = {};
 
   const Training& now() const { return e.setting.training; }
   double samples() const { return e.projection.batch / sample_parts(e.mesh); }  // of one pipeline
@@ -27,7 +27,7 @@ struct Changes {
     list.push_back({std::move(text), std::move(option), hands, std::move(change)});
   }
   void set_system(std::string text, std::string path, std::string value) {
-    Change change{std::move(text), fmt::format("--set {}={}", path, value), Hands::system};
+    Alternative change{std::move(text), fmt::format("--set {}={}", path, value), Hands::system};
     change.system = {{std::move(path), std::move(value)}};
     list.push_back(std::move(change));
   }
@@ -35,17 +35,18 @@ struct Changes {
     // Stages are cut by the times of whole layers, which are asked for at the mini-batch: another cut is
     // another plan.
     if (e.details && e.details->plan.stages > 1) return;
-    Change change{fmt::format("a mini-batch of {:g} ({:.3g} a GPU), which changes the training", batch,
-                              batch / e.projection.gpus),
-                  fmt::format("-b {:.0f}", batch)};
+    Alternative change{fmt::format("a mini-batch of {:g} ({:.3g} a GPU), which changes the training", batch,
+                                   batch / e.projection.gpus),
+                       fmt::format("-b {:.0f}", batch)};
     change.batch = batch;
     list.push_back(std::move(change));
   }
   void use_mesh(const Mesh& mesh, std::shared_ptr<const StrategyName> strategy = nullptr) {
     const std::string grid = exact_grid(mesh, std::max(1, e.setting.work.input.dims));
     const std::string& name = strategy ? strategy->text : e.projection.strategy->text;
-    Change change{fmt::format("{} on {}", name, grid_text(mesh, true)),
-                  strategy ? fmt::format("-s {} --grid {}", name, grid) : fmt::format("--grid {}", grid)};
+    Alternative change{
+        fmt::format("{} on {}", name, grid_text(mesh, true)),
+        strategy ? fmt::format("-s {} --grid {}", name, grid) : fmt::format("--grid {}", grid)};
     change.mesh = mesh;
     change.strategy = std::move(strategy);
     list.push_back(std::move(change));
@@ -292,7 +293,7 @@ void mend_occupancy(Changes& out) {
 
 }  // namespace
 
-std::vector<Change> remedies(Hindrance hindrance, const Evidence& e, const SystemSpec* system) {
+std::vector<Alternative> remedies(Hindrance hindrance, const Evidence& e, const SystemSpec* system) {
   Changes out{e, system};
   switch (hindrance) {
     case Hindrance::gradient_exchange:

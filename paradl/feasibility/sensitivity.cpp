@@ -38,10 +38,10 @@ std::vector<Lever> levers(const SystemSpec& system, Precision precision) {
 }
 
 std::vector<Swing> sensitivity(const std::vector<Lever>& all, const Projection& now, const BestOn& best_on) {
-  const auto turned = [&](const Lever& lever, const char* factor) -> std::optional<Outcome> {
+  const auto turned = [&](const Lever& lever, const char* factor) -> std::optional<BestPlan> {
     try {
       const std::optional<Projection> best = best_on({{lever.path, factor}});
-      Outcome out{fmt::format("--set {}={}", lever.path, factor), best.has_value()};
+      BestPlan out{fmt::format("--set {}={}", lever.path, factor), best.has_value()};
       if (!best) return out;
       out.strategy = best->strategy->text;
       out.grid = grid_text(best->mesh, true);

@@ -20,7 +20,7 @@ struct Lever {
 std::vector<Lever> levers(const SystemSpec& system, Precision precision);
 
 /// The best plan on a changed machine, chosen anew.
-struct Outcome {
+struct BestPlan {
   std::string option;  // that reproduces it: "--set levels.rack.bandwidth=x2"
   bool fits = false;   // else there is no plan, and what follows has no meaning
   std::string strategy = {}, grid = {};
@@ -31,8 +31,8 @@ struct Outcome {
 /// A lever turned both ways.
 struct Swing {
   Lever lever;
-  std::optional<Outcome> half, twice;  // nothing: there is no such machine
-  double size = 0;                     // from the slowest to the fastest, as a share of the epoch now
+  std::optional<BestPlan> half, twice;  // nothing: there is no such machine
+  double size = 0;                      // from the slowest to the fastest, as a share of the epoch now
 };
 
 /// The best projection on a machine with something changed; nothing if none fits there. UsageError if there

@@ -27,7 +27,7 @@ bool saves_memory(Hindrance hindrance) {
   return hindrance == Hindrance::memory_redundancy || hindrance == Hindrance::fragmentation;
 }
 
-bool worth(const PricedChange& remedy, Hindrance hindrance) {
+bool worth(const PricedAlternative& remedy, Hindrance hindrance) {
   if (saves_memory(hindrance) || hindrance == Hindrance::number_of_pes ||
       hindrance == Hindrance::batch_norm_quality)
     return true;
@@ -37,7 +37,7 @@ bool worth(const PricedChange& remedy, Hindrance hindrance) {
 /// Where a bound is broken there is no time that something could be gained of.
 bool has_time(Hindrance hindrance) { return hindrance != Hindrance::number_of_pes; }
 
-Json priced_json(const PricedChange& p, bool gains = true) {
+Json priced_json(const PricedAlternative& p, bool gains = true) {
   Json out{{"text", p.change.text},
            {"option", p.change.option},
            {"hands", hands_names[std::size_t(p.change.hands)]}};
@@ -62,21 +62,21 @@ Value gain_of(double gain, ReadBy reader) {
 }
 
 /// "-13 %", or that there is no plan.
-Value outcome_text(const std::optional<Outcome>& outcome, ReadBy reader) {
+Value outcome_text(const std::optional<BestPlan>& outcome, ReadBy reader) {
   if (!outcome) return {};
   return outcome->fits ? gain_of(outcome->gain, reader) : Value{"nothing fits"};
 }
 
-Value plan_text(const std::optional<Outcome>& outcome) {
+Value plan_text(const std::optional<BestPlan>& outcome) {
   if (!outcome || !outcome->fits) return {};
   return fmt::format("{} {}", outcome->strategy, outcome->grid);
 }
 
-Value epoch_of(const std::optional<Outcome>& outcome) {
+Value epoch_of(const std::optional<BestPlan>& outcome) {
   return outcome && outcome->fits ? Value{outcome->epoch.base()} : Value{};
 }
 
-Json outcome_json(const std::optional<Outcome>& outcome) {
+Json outcome_json(const std::optional<BestPlan>& outcome) {
   if (!outcome) return nullptr;
   Json out{{"option", outcome->option}, {"feasible", outcome->fits}};
   if (!outcome->fits) return out;
@@ -172,7 +172,7 @@ std::string bottleneck_text(const Bottleneck& b, std::size_t most) {
     out += fmt::format(" ({})", reading.cause);
   out += ".\n";
   std::size_t told = 0;
-  for (const PricedChange& remedy : b.remedies) {
+  for (const PricedAlternative& remedy : b.remedies) {
     if (told == most || !worth(remedy, b.kind)) continue;
     ++told;
     out += fmt::format(
@@ -185,12 +185,12 @@ std::string bottleneck_text(const Bottleneck& b, std::size_t most) {
 
 std::string remedy_text(const Bottleneck& b) {
   if (!b.remedies.empty()) {
-    const PricedChange& best = b.remedies.front();
+    const PricedAlternative& best = b.remedies.front();
     return fmt::format("{} ({}): {}", best.change.text, best.change.option,
                        has_time(b.kind) ? gain_text(best.gain) : text(best.epoch) + " per epoch");
   }
   std::string out;
-  for (const Change& change : b.changes)
+  for (const Alternative& change : b.changes)
     out += fmt::format("{}{}", out.empty() ? "" : ", or ", change.option);
   return out;
 }
@@ -204,7 +204,7 @@ Json bottleneck_json(const Bottleneck& b) {
            {"remedy", remedy_text(b)}};
   if (!b.remedies.empty()) {
     out["remedies"] = Json::array();
-    for (const PricedChange& p : b.remedies) out["remedies"].push_back(priced_json(p, has_time(b.kind)));
+    for (const PricedAlternative& p : b.remedies) out["remedies"].push_back(priced_json(p, has_time(b.kind)));
   }
   return out;
 }

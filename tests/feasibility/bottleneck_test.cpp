@@ -132,7 +132,7 @@ TEST_CASE("what a remedy brings is what the oracle answers when it is asked with
     Examiner examiner = asked.ask->examiner();
     for (Bottleneck& b : examiner.bottlenecks(asked.projection)) {
       examiner.price(b, asked.projection);
-      for (const PricedChange& remedy : b.remedies) {
+      for (const PricedAlternative& remedy : b.remedies) {
         CAPTURE(q.words);
         CAPTURE(remedy.change.option);
         CHECK(epoch_of(q, asked, remedy.change.option) == doctest::Approx(remedy.epoch.base()).epsilon(1e-9));
@@ -167,7 +167,7 @@ TEST_CASE("four flows through two ports: twice the ports halve phi") {
   const Bottleneck* contention = find(all, Hindrance::self_contention);
   REQUIRE(contention);
   const auto ports = std::ranges::find(contention->remedies, "--set levels.rack.ports=4",
-                                       [](const PricedChange& p) { return p.change.option; });
+                                       [](const PricedAlternative& p) { return p.change.option; });
   REQUIRE(ports != contention->remedies.end());
   CHECK(ports->change.hands == Hands::system);
   CHECK(ports->gain > 0);
@@ -181,7 +181,7 @@ TEST_CASE("a remedy is not what is done already") {
     std::set<std::string> out;
     for (const Bottleneck& b : examiner.bottlenecks(asked.projection))
       if (b.kind == kind)
-        for (const Change& change : b.changes) out.insert(change.option);
+        for (const Alternative& change : b.changes) out.insert(change.option);
     return out;
   };
   const auto gradients = [&](const std::string& more) {

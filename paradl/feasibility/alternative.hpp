@@ -15,7 +15,7 @@ enum class Hands { user, framework, system };
 inline constexpr std::array<std::string_view, 3> hands_names{"user", "framework", "system"};
 
 /// One thing that can be done otherwise: as it is told, as it is typed, and as it is priced.
-struct Change {
+struct Alternative {
   std::string text;    // "sharded weight update"
   std::string option;  // "--zero 1", "--set levels.rack.ports=4"
   Hands hands = Hands::user;
@@ -31,19 +31,19 @@ using MachineWith = std::function<Machine(const std::vector<Override>&)>;
 
 /// The same projection with something changed, asked of the same oracle.
 Projection ask_again(const Setting& setting, const MachineWith& machine_with, const Projection& projection,
-                     const Change& change);
+                     const Alternative& change);
 
 /// A change and what it brings.
-struct PricedChange {
-  Change change;
+struct PricedAlternative {
+  Alternative change;
   double gain;  // of the epoch: 0.18 is 18 % less time; below 0 it takes more
   Seconds epoch;
   Bytes memory;  // with the change
 };
 
 /// The changes that can be made and fit the machine, the largest gain first.
-std::vector<PricedChange> price(const std::vector<Change>& changes, const Setting& setting,
-                                const MachineWith& machine_with, const Projection& projection);
+std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, const Setting& setting,
+                                     const MachineWith& machine_with, const Projection& projection);
 
 /// "-18 %", "+3 %".
 std::string gain_text(double gain);

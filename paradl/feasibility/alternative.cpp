@@ -1,4 +1,4 @@
-#include "paradl/feasibility/change.hpp"
+#include "paradl/feasibility/alternative.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace paradl {
 
 Projection ask_again(const Setting& setting, const MachineWith& machine_with, const Projection& p,
-                     const Change& change) {
+                     const Alternative& change) {
   Training training = setting.training;
   if (change.training) change.training(training);
   const StrategyName& strategy = change.strategy ? *change.strategy : *p.strategy;
@@ -25,10 +25,10 @@ Projection ask_again(const Setting& setting, const MachineWith& machine_with, co
       .project(strategy, mesh, batch);
 }
 
-std::vector<PricedChange> price(const std::vector<Change>& changes, const Setting& setting,
-                                const MachineWith& machine_with, const Projection& projection) {
-  std::vector<PricedChange> out;
-  for (const Change& change : changes) {
+std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, const Setting& setting,
+                                     const MachineWith& machine_with, const Projection& projection) {
+  std::vector<PricedAlternative> out;
+  for (const Alternative& change : changes) {
     if (!change.system.empty() && !machine_with) continue;
     try {
       const Projection then = ask_again(setting, machine_with, projection, change);
@@ -38,7 +38,7 @@ std::vector<PricedChange> price(const std::vector<Change>& changes, const Settin
     } catch (const UsageError&) {  // the system file has no such value to change
     }
   }
-  std::ranges::stable_sort(out, std::greater{}, &PricedChange::gain);
+  std::ranges::stable_sort(out, std::greater{}, &PricedAlternative::gain);
   return out;
 }
 
