@@ -99,6 +99,8 @@ class Pricer {
   double shards(const Cell& cell) const { return parts_[cell.summed & sharing_]; }
   /// By how much the weights and the arithmetic of a cell grow where `tensor` deals them out: work_growth().
   double growth_of(const Cell& cell) const;
+  /// What one PE has of a tensor that is kept, items of one sample.
+  double items_of(const Kept& kept) const;
   /// PEs that make the same keys and values, each for its own queries: they sum the gradients of the weights.
   double copies(const Cell& cell) const;
   Bytes copied_gradient(const Cell& cell) const;
@@ -129,8 +131,6 @@ class Pricer {
  private:
   void price_mesh(const Layout& layout, const Mesh& mesh);
   CellCost price_cell(const Layout& layout, const Cell& cell, const Mesh& mesh, double samples);
-  /// What one PE has of a tensor that is kept, items of one sample.
-  double items_of(const Kept& kept) const;
   void price_ring(const Cell& cell, double samples, CellCost& out) const;
   void add_weight_gathers(const Layout& layout, const StagePlan& plan, Breakdown& out) const;
   bool gathers_by_tensor() const;

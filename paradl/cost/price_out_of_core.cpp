@@ -10,7 +10,7 @@ constexpr Bytes endless{std::numeric_limits<double>::infinity()};
 
 /// Items of one micro-batch on one PE.
 double local(const Kept& tensor, const Pricer& pricer, double samples) {
-  return tensor.items * samples / pricer.parts(tensor.divided);
+  return pricer.items_of(tensor) * samples;
 }
 
 }  // namespace

@@ -238,6 +238,6 @@ TEST_CASE("stages are cut by measured links where there are some") {
   machine.levels[0].link.beta = 1.0 / Bandwidth{1e15};
   const std::vector<int> specified = first();
   machine.levels[0].measured = {
-      {LinkOperation::point_to_point, Bytes{8}, Bytes{1e18}, {Seconds{1e-6}, SecondsPerByte{1e-8}}}};
+      {LinkOperation::point_to_point, {}, Bytes{8}, Bytes{1e18}, {Seconds{1e-6}, SecondsPerByte{1e-8}}}};
   CHECK(first() != specified);
 }
