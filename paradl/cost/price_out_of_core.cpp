@@ -140,11 +140,9 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
   kept_.resize(layout.cells.size());
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     const Cell& cell = layout.cells[i];
-    const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
     double items = 0;
     for (const Kept& kept : cell.kept) items += local(kept, pricer, samples);
-    kept_[i] = items * training.bytes().activation + (layer.op == Op::loss ? pricer.growth_of(cell) : 1) *
-                                                         local(cell.mask, pricer, samples) * Bytes{1};
+    kept_[i] = items * training.bytes().activation + local(cell.mask, pricer, samples) * Bytes{1};
   }
   for (std::size_t c = 0; c < count_; ++c) {
     fill(pricer, layout, chains_of[c], samples, c);
