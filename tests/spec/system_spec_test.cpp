@@ -407,7 +407,7 @@ TEST_CASE("--set multiplies what the file has, and what was measured of a link w
 
 TEST_CASE("a wrong path in --set is a mistake of the command line") {
   CHECK(complaint_about_system(small, {{"levels.nodes.size", "4"}}) ==
-        "usage: --set levels.nodes.size: there is no `nodes` in the file\n"
+        "usage: --set levels.nodes.size: there is no `nodes` in the system file\n"
         "help: write a path such as device.memory or levels.node.bandwidth\n");
   CHECK(complaint_about_system(small, {{"device.memory.size", "4"}}) ==
         "usage: --set device.memory.size: there is nothing to set there\n"
