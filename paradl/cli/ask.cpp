@@ -272,7 +272,8 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
   if (ask.profile_spec && ask.profile_spec->total) {
     ask.times = total_times(ask.work, ask.machine, *ask.profile_spec);
   } else if (ask.profile_spec) {
-    // Of a device whose multiprocessors are not known it suffices how times go with shapes: as on one of them.
+    // Of a device whose multiprocessors are not known it suffices how times go with shapes: as on one of
+    // them.
     DeviceSpec device = ask.machine.device;
     if (!device.multiprocessors) device.multiprocessors = 1;
     ask.times.shapes = kernel_device(device, training.precision, training.optimizer,
@@ -330,8 +331,7 @@ FrameworkSpec read_framework(const Catalog& catalog, const Options& options) {
 Training read_training(const Catalog& catalog, const Options& options) {
   const FrameworkSpec framework = read_framework(catalog, options);
   Training t{.framework = framework.terms};
-  t.transport =
-      choose<Transport>(options, "transport", framework.transport.value_or("gpu"), transport_names);
+  t.transport = choose<Transport>(options, "transport", framework.transport.value_or("gpu"), transport_names);
   t.precision =
       choose<Precision>(options, "precision", framework.precision.value_or("fp32"), precision_names);
   t.optimizer =
@@ -364,8 +364,7 @@ Training read_training(const Catalog& catalog, const Options& options) {
         options.read("reserve", "", [](const std::string& text) { return read_bytes("reserve", text); });
   if (options.has("fragmentation")) t.fragmentation = number(options, "fragmentation", 0, 1);
   if (options.has("gamma")) t.gamma = number(options, "gamma", 1e-3, 1e3);
-  t.convolutions =
-      options.read("convolutions", framework.convolutions.value_or("best"), read_convolutions);
+  t.convolutions = options.read("convolutions", framework.convolutions.value_or("best"), read_convolutions);
   return t;
 }
 
@@ -397,7 +396,8 @@ std::string Ask::framework_text() const {
   const std::string way = training.transport == Transport::host ? ", exchanges through the host" : "";
   return framework_spec.name == "ideal" && way.empty() && !changed_terms
              ? ""
-             : fmt::format(" Framework: {}{}{}.", framework_spec.name, changed_terms ? " with --set" : "", way);
+             : fmt::format(" Framework: {}{}{}.", framework_spec.name, changed_terms ? " with --set" : "",
+                           way);
 }
 
 ParameterLevel Ask::level() const {
@@ -433,8 +433,9 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
                      fmt::format("add `--on abci`, or set PARADL_SYSTEM; `paradl systems` lists all {}",
                                  catalog.names("systems").size()));
   std::vector<Override> changes = read_overrides(options.sets());
-  ask->changed_terms = std::erase_if(
-      changes, [](const Override& change) { return change.path.starts_with(of_framework); }) > 0;
+  ask->changed_terms = std::erase_if(changes, [](const Override& change) {
+                         return change.path.starts_with(of_framework);
+                       }) > 0;
   ask->system_spec = catalog.system(system, changes);
   ask->overridden = !changes.empty();
   ask->machine = build_machine(ask->system_spec);

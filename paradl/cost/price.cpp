@@ -102,7 +102,8 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
     axis_path_[i] = group(mesh, bit);
     for (std::size_t op = 0; op < collectives; ++op)
       cost_[i][op] = axis_cost(Collective(op), axis, axis_path_[i]);
-    // The latest of n ranks whose delays scatter evenly around a mean comes sqrt(2 ln n) deviations behind it.
+    // The latest of n ranks whose delays scatter evenly around a mean comes sqrt(2 ln n) deviations behind
+    // it.
     skew_[i] = std::sqrt(std::log2(axis.parts.total)) * setting_.training.framework.sync;
     if (is_split(axis.strategy->input)) sharing_ |= bit;
     if (axis.strategy->pairs) tensor_axis_ |= bit, tensor_ *= axis.parts.total;

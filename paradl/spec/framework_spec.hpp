@@ -37,14 +37,15 @@ inline constexpr std::array<std::string_view, 3> vocabulary_padding_names{"split
 
 /// What a framework does differently from the ideal, each as a term of its own. The defaults are the ideal.
 struct FrameworkTerms {
-  bool convolutions_only = false;   // filter and channel split convolutions; the rest runs whole on every PE
-  bool gathers_reduce = false;      // the backward pass of an allgather is a reduce-scatter
-  bool one_extent = false;          // spatial cuts along the first extent only
-  bool equal_stages = false;        // stages have as many blocks each, whatever those take
-  bool flat_rings = false;          // one ring through all GPUs of a group, in place of one on every level
-  bool last_stage_keeps = false;    // what other stages of a pipeline compute again
-  bool fused_kernels = false;       // norms in one kernel, dropout in that of the addition behind it
-  bool gathers_by_tensor = false;   // ZeRO-3: one ring through one port for each weight tensor, ahead of its use
+  bool convolutions_only = false;  // filter and channel split convolutions; the rest runs whole on every PE
+  bool gathers_reduce = false;     // the backward pass of an allgather is a reduce-scatter
+  bool one_extent = false;         // spatial cuts along the first extent only
+  bool equal_stages = false;       // stages have as many blocks each, whatever those take
+  bool flat_rings = false;         // one ring through all GPUs of a group, in place of one on every level
+  bool last_stage_keeps = false;   // what other stages of a pipeline compute again
+  bool fused_kernels = false;      // norms in one kernel, dropout in that of the addition behind it
+  bool gathers_by_tensor =
+      false;  // ZeRO-3: one ring through one port for each weight tensor, ahead of its use
   bool scatters_transfers = false;  // PEs that all have what a stage passes on send a part each
   GradientRoute hybrid_gradients = GradientRoute::rings;  // of strategies with several axes
   Transport halos = Transport::gpu;                       // of everything that a spatial axis exchanges
@@ -59,7 +60,7 @@ struct FrameworkTerms {
   /// The GPU works behind it: a pass takes no less than the host needs for all its layers.
   Seconds host;
   double host_backward = 1.6;
-  Seconds sync;        // of an exchange of activations, for each doubling of its ranks: they come one by one
+  Seconds sync;        // of an exchange of activations between two ranks; sqrt(log2 n) times that between n
   Bytes accumulation;  // read and written to add one weight's gradient to those of earlier micro-batches
   double hidden_sums = 0;  // share of the backward exchanges of `tensor` behind the products for the weights
 };
@@ -79,8 +80,8 @@ FrameworkSpec read_framework(SourceText source, const std::vector<Override>& ove
 
 /// One term of a framework, for people.
 struct ListedTerm {
-  std::string key;             // as in the file, `costs.host`
-  std::string value, ideal;    // what it says, and what one says that costs nothing
+  std::string key;           // as in the file, `costs.host`
+  std::string value, ideal;  // what it says, and what one says that costs nothing
   std::string_view meaning;
 };
 /// All terms, also those that are at their ideal value.
