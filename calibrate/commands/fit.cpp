@@ -47,7 +47,7 @@ std::string transfer_text(const std::string& folder, KernelDevice device) {
   std::string out = "Not fitted on, fp32:\n";
   const NodeCollectives node(folder);
   const auto operators = read_aceso(folder);
-  for (const int ways : {1, 2})
+  for (const int ways : {1, 2, 4, 8})
     for (const ChannelSplit split : {ChannelSplit::filters, ChannelSplit::channels}) {
       std::vector<double> forward, backward, measured_forward, measured_backward;
       for (const OperatorTiming& t : operators) {
@@ -56,6 +56,7 @@ std::string transfer_text(const std::string& folder, KernelDevice device) {
         forward.push_back(time.forward), backward.push_back(time.backward);
         measured_forward.push_back(t.forward), measured_backward.push_back(t.backward);
       }
+      if (forward.empty()) continue;
       const KernelErrors f = errors_of(forward, measured_forward), b = errors_of(backward, measured_backward);
       out += fmt::format(
           "  Aceso, convolutions, {} in {}: forward {:.1f} /{:3.0f} %, backward {:.1f} /{:3.0f} %\n",
@@ -100,7 +101,8 @@ int run(const Session& session, const Words& words) {
       print(fit_text(fit, timings.size()));
       spec.fitted[std::size_t(precision)] = fit.device.fitted;
       const auto& cv = fit.cross_validated;
-      errors[std::size_t(precision)] = paradl::KernelErrors{cv[0].median, cv[1].median, cv[2].median, cv[3].median};
+      errors[std::size_t(precision)] =
+          paradl::KernelErrors{cv[0].median, cv[1].median, cv[2].median, cv[3].median};
       if (!fit.at_bounds.empty())
         spec.origin += fmt::format("\nAt a bound in {}: {}.", precision_names[std::size_t(precision)],
                                    fmt::join(fit.at_bounds, ", "));

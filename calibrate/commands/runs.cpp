@@ -87,8 +87,9 @@ std::vector<Seconds> left_out(std::vector<RunAsked>& runs, const std::vector<Run
     const bool fitted = std::ranges::any_of(
         runs, [&](const RunAsked& run) { return run.run->gpus <= up_to && member(*run.run); });
     if (fitted)  // else the fit on all has not seen them either
-      fit_runs(runs, parameters, [&](const MeasuredRun& run) { return run.gpus <= up_to && !member(run); },
-               sources_alike);
+      fit_runs(
+          runs, parameters, [&](const MeasuredRun& run) { return run.gpus <= up_to && !member(run); },
+          sources_alike);
     else
       put_values(runs, parameters, whole.values);
     for (std::size_t i = 0; i < runs.size(); ++i)
@@ -100,9 +101,8 @@ std::vector<Seconds> left_out(std::vector<RunAsked>& runs, const std::vector<Run
 
 std::string leave_out_text(const std::vector<RunAsked>& runs, const std::vector<Seconds>& unseen,
                            int judge_to, const std::string& by) {
-  std::string out =
-      fmt::format("Each {} left out of the fit, then predicted (up to {} GPUs):\n",
-                  by == "panel" ? "curve" : by, judge_to);
+  std::string out = fmt::format("Each {} left out of the fit, then predicted (up to {} GPUs):\n",
+                                by == "panel" ? "curve" : by, judge_to);
   std::vector<std::pair<std::string, std::vector<Judged>>> groups;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].run->gpus > judge_to) continue;
@@ -179,7 +179,8 @@ int run(const Session& session, Words& words) {
            tallies_text(judge_some(runs, [&](const MeasuredRun& r) { return r.gpus <= judge_to; }));
   out += sources_text(runs);
   if (words.leave_out) {
-    if (!words.write.empty() && std::ranges::any_of(file.runs, [](const MeasuredRun& r) { return r.left_out.has_value(); }))
+    if (!words.write.empty() &&
+        std::ranges::any_of(file.runs, [](const MeasuredRun& r) { return r.left_out.has_value(); }))
       throw UsageError(fmt::format("{} has a column left_out_s already", words.file), "remove it first");
     const auto unseen = left_out(runs, parameters, fit, up_to, words.by, of_kernels);
     out += leave_out_text(runs, unseen, judge_to, words.by);
@@ -207,10 +208,11 @@ void define_runs(const Arguments& root, Session& session, Action& action) {
                {.help = "judge on runs of at most so many; default 256", .meta = "N"});
   command.flag("--leave-one-out", words->leave_out,
                {.help = "also fit without each curve in turn, and predict it"});
-  command.text("--leave-out-by", words->by,
-               {.help = "what is left out together: panel (model and strategy, default), model, strategy, source "
-                        "or notes",
-                .meta = "COLUMN"});
+  command.text(
+      "--leave-out-by", words->by,
+      {.help = "what is left out together: panel (model and strategy, default), model, strategy, source "
+               "or notes",
+       .meta = "COLUMN"});
   command.text("--write", words->write,
                {.help = "with --leave-one-out: the runs, with these predictions in a column left_out_s",
                 .meta = "FILE.csv"});

@@ -102,7 +102,7 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
     out += allreduce + "\n";
   if (best.cost) {
     const std::string range = interval_text(answer, best);
-    out += fmt::format("On record: {}.{}\n", record_text(answer, best),
+    out += fmt::format("Accuracy: {}.{}\n", record_text(answer, best),
                        range.empty() ? "" : fmt::format(" Nine times in ten: {} per epoch.", range));
   }
   if (best.feasible())

@@ -332,7 +332,8 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
   if (ask.profile_spec && ask.profile_spec->total) {
     ask.times = total_times(ask.work, ask.machine, *ask.profile_spec);
   } else if (ask.profile_spec) {
-    // Of a device whose multiprocessors are not known it suffices how times go with shapes: as on one of them.
+    // Of a device whose multiprocessors are not known it suffices how times go with shapes: as on one of
+    // them.
     DeviceSpec device = ask.machine.device;
     if (!device.multiprocessors) device.multiprocessors = 1;
     ask.times.shapes = kernel_device(device, training.precision, training.optimizer,
@@ -393,8 +394,7 @@ FrameworkSpec read_framework(const Catalog& catalog, const Options& options) {
 Training read_training(const Catalog& catalog, const Options& options) {
   const FrameworkSpec framework = read_framework(catalog, options);
   Training t{.framework = framework.terms};
-  t.transport =
-      choose<Transport>(options, "transport", framework.transport.value_or("gpu"), transport_names);
+  t.transport = choose<Transport>(options, "transport", framework.transport.value_or("gpu"), transport_names);
   t.precision =
       choose<Precision>(options, "precision", framework.precision.value_or("fp32"), precision_names);
   t.optimizer =
@@ -504,7 +504,8 @@ std::string Ask::framework_text() const {
   const std::string way = training.transport == Transport::host ? ", exchanges through the host" : "";
   return framework_spec.name == "ideal" && way.empty() && !changed_terms
              ? ""
-             : fmt::format(" Framework: {}{}{}.", framework_spec.name, changed_terms ? " with --set" : "", way);
+             : fmt::format(" Framework: {}{}{}.", framework_spec.name, changed_terms ? " with --set" : "",
+                           way);
 }
 
 ParameterLevel Ask::level() const {

@@ -104,7 +104,7 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
   if (const std::string framework = ask.framework_text(); !framework.empty()) out += framework + "\n";
   if (const std::string allreduce = allreduce_basis(ask.training, {p}); !allreduce.empty())
     out += fmt::format(" {}\n", allreduce);
-  out += fmt::format(" on record: {}\n", record_text(answer, p));
+  out += fmt::format(" accuracy: {}\n", record_text(answer, p));
   if (const std::string range = interval_text(answer, p); !range.empty())
     out += fmt::format(" nine times in ten: {} per epoch\n", range);
   return style.unicode ? out : ascii(out);

@@ -27,20 +27,16 @@ Listing list_frameworks(const Session& session) {
 
 Listing show_framework(const Session& session, const std::string& name) {
   const FrameworkSpec spec = read_framework(session.catalog.find("frameworks", name));
-  Json json{{"schema", "paradl.framework/1"},
-            {"name", spec.name},
-            {"summary", spec.summary},
-            {"file", spec.source.file},
-            {"terms", Json::array()},
-            {"text", spec.source.text}};
+  Json json{{"schema", "paradl.framework/1"}, {"name", spec.name},      {"summary", spec.summary},
+            {"file", spec.source.file},       {"terms", Json::array()}, {"text", spec.source.text}};
   Table terms{.columns = {{"term", "term", Holds::text, 9},
                           {"value", "value", Holds::text, 8},
                           {"ideal", "ideal", Holds::text, 7},
                           {"meaning", "", Holds::text, 6}}};
   for (const ListedTerm& term : listed_terms(spec)) {
     const bool apart = term.value != term.ideal;
-    terms.rows.push_back({.values = {term.key, term.value, apart ? Value{term.ideal} : Value{},
-                                     std::string(term.meaning)}});
+    terms.rows.push_back(
+        {.values = {term.key, term.value, apart ? Value{term.ideal} : Value{}, std::string(term.meaning)}});
     json["terms"].push_back(
         {{"key", term.key}, {"value", term.value}, {"ideal", term.ideal}, {"meaning", term.meaning}});
   }

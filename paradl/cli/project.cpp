@@ -63,7 +63,7 @@ int run(const Session& session, Options& options, const std::string& model) {
            fmt::format("\nLayer times: {}. Links: {}.{}{}{}{}\n", ask->times.source, ask->links_text(),
                        allreduce.empty() ? "" : " ", allreduce, ask->framework_text(),
                        judged ? " Intervals: where nine runs in ten lay (accuracy/recorded.yaml)." : "") +
-           (on_record.empty() ? "" : fmt::format("On record: {}.\n", on_record)) +
+           (on_record.empty() ? "" : fmt::format("Accuracy: {}.\n", on_record)) +
            input_text(*ask, answer.results);
   });
   return answered;

@@ -63,8 +63,9 @@ void record(const Words& words, const Validation& validation) {
   if (std::filesystem::exists(words.record)) known = read_recorded_errors(read_source(words.record));
   std::string origin = words.origin;
   if (origin.empty()) origin = std::filesystem::path(words.file).filename().string();
-  write_file(words.record,
-             recorded_text(merged(std::move(known), record_errors(validation.judged, validation.levels), origin)));
+  write_file(
+      words.record,
+      recorded_text(merged(std::move(known), record_errors(validation.judged, validation.levels), origin)));
 }
 
 int run(const Session& session, Words& words) {

@@ -99,8 +99,7 @@ Path Pricer::one_port(const Mesh& mesh, AxisSet set) const {
     Hop& hop = path.hop[std::size_t(k)];
     hop.phi = std::max(1.0, hop.phi);
     if (k > 0)
-      hop.link.alpha =
-          (hop.link.alpha + (inside - 1) * setting_.machine.levels.front().link.alpha) / inside;
+      hop.link.alpha = (hop.link.alpha + (inside - 1) * setting_.machine.levels.front().link.alpha) / inside;
   }
   return path;
 }
@@ -109,7 +108,8 @@ Path Pricer::one_port(const Mesh& mesh, AxisSet set) const {
 /// that computes the forward pass again; its gradient is scattered. All of it runs beside the layers and
 /// takes from them what it needs, so that neither hides behind the other:
 ///
-///     forward: sqrt(FW^2 + G^2),  backward: sqrt(BW^2 + (2 or 3 G)^2),  G = sum over tensors (p-1)(alpha + W/p beta)
+///     forward: sqrt(FW^2 + G^2),  backward: sqrt(BW^2 + (2 or 3 G)^2),  G = sum over tensors (p-1)(alpha +
+///     W/p beta)
 ///
 /// Tensors below a threshold stay on every PE.
 void Pricer::gather_by_tensor(const Layout& layout, Breakdown& out) const {

@@ -116,7 +116,9 @@ std::optional<PassTimes> Profile::corrected(const LocalLayer& layer, const Kerne
     double off = std::numeric_limits<double>::infinity();
     for (const auto& [shape, points] : points_) {
       if (shape.op != layer.op || family(shape, way) != wanted) continue;
-      const auto distance = [&](const Point& p) { return std::abs(std::log(p.samples / double(layer.samples))); };
+      const auto distance = [&](const Point& p) {
+        return std::abs(std::log(p.samples / double(layer.samples)));
+      };
       const Point& point = *std::ranges::min_element(points, {}, distance);
       LocalLayer there = shape;
       there.samples = std::int64_t(point.samples);

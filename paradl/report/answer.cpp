@@ -28,9 +28,13 @@ std::string level_text(const ParameterLevel& level) {
 }
 
 std::string runs_text(const RecordedError& error) {
-  const std::string unseen =
-      error.left_out_accuracy ? fmt::format("; {} left out of the fit", percent(*error.left_out_accuracy)) : "";
-  return fmt::format("{} run{}{}", error.runs, error.runs == 1 ? "" : "s", unseen);
+  return fmt::format("{} run{}", error.runs, error.runs == 1 ? "" : "s");
+}
+
+std::string unseen_text(const RecordedError& error) {
+  return error.left_out_accuracy
+             ? fmt::format("; {} when left out of the fit", percent(*error.left_out_accuracy))
+             : "";
 }
 
 /// What is known of kernels where no run is on record: errors of shapes that were left out of their fit.
@@ -57,11 +61,10 @@ std::string record_text(const Answer& answer, const Projection& projection) {
     return fmt::format("no measured runs on record for {}{}", level_text(answer.level),
                        kernels_text(*answer.setting));
   const bool any = error->strategy == any_strategy;
-  return fmt::format("{} mean accuracy on {} over {} of {} ({})", percent(error->mean_accuracy),
-                     gpus_text(*error), runs_text(*error),
-                     any ? fmt::format("all strategies, none of them {}", projection.strategy->text)
-                         : error->strategy,
-                     level_text(answer.level));
+  return fmt::format(
+      "{} on record, the mean of {} of {} on {}{} ({})", percent(error->mean_accuracy), runs_text(*error),
+      any ? fmt::format("all strategies, none of them {},", projection.strategy->text) : error->strategy,
+      gpus_text(*error), unseen_text(*error), level_text(answer.level));
 }
 
 std::string records_text(const Answer& answer) {
@@ -71,7 +74,7 @@ std::string records_text(const Answer& answer) {
     const RecordedError* error = recorded_error(answer, p);
     const bool own = error && error->strategy != any_strategy;
     std::string text = own ? fmt::format("{} {} ({})", error->strategy, percent(error->mean_accuracy),
-                                         gpus_text(*error) + ", " + runs_text(*error))
+                                         gpus_text(*error) + ", " + runs_text(*error) + unseen_text(*error))
                            : p.strategy->text;
     auto& list = own ? told : without;
     if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
@@ -81,14 +84,15 @@ std::string records_text(const Answer& answer) {
     for (const Projection& p : answer.results)
       if (p.cost) return record_text(answer, p);
   }
-  return fmt::format("mean accuracy with {}: {}{}", level_text(answer.level), fmt::join(told, ", "),
+  return fmt::format("on record with {}: {}{}", level_text(answer.level), fmt::join(told, ", "),
                      without.empty() ? "" : fmt::format("; no runs of {}", fmt::join(without, ", ")));
 }
 
 std::string interval_text(const Answer& answer, const Projection& projection) {
   const RecordedError* error = recorded_error(answer, projection);
   if (!error) return "";
-  return fmt::format("{} to {}", text(error->low * projection.epoch()), text(error->high * projection.epoch()));
+  return fmt::format("{} to {}", text(error->low * projection.epoch()),
+                     text(error->high * projection.epoch()));
 }
 
 double model_flop(const Setting& setting, double batch) {

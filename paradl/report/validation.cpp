@@ -32,16 +32,17 @@ Table tally_table(const std::string& title, const std::vector<Tally>& tallies) {
 std::string coverage_text(const Validation& v) {
   const Coverage known = coverage(v.judged, v.levels, v.recorded),
                  left_out = left_out_coverage(v.judged, v.levels);
-  const bool unseen = std::ranges::all_of(v.judged, [](const Judged& run) { return run.left_out.has_value(); });
+  const bool unseen =
+      std::ranges::all_of(v.judged, [](const Judged& run) { return run.left_out.has_value(); });
   std::string out;
   if (known.n > 0)
     out += fmt::format("Intervals on record, meant to hold 90 %, hold {} of {} runs ({}).\n", known.inside,
                        known.n, percent(known.share()));
   if (left_out.n > 0)
-    out += fmt::format(
-        "Intervals recorded without a curve hold {} of {} of its runs ({}){}.\n", left_out.inside, left_out.n,
-        percent(left_out.share()),
-        unseen ? ", projected by parameters that were fitted without it" : ", projected by the files' parameters");
+    out += fmt::format("Intervals recorded without a curve hold {} of {} of its runs ({}){}.\n",
+                       left_out.inside, left_out.n, percent(left_out.share()),
+                       unseen ? ", projected by parameters that were fitted without it"
+                              : ", projected by the files' parameters");
   return out;
 }
 
@@ -180,8 +181,7 @@ std::string validation_json(const Validation& validation) {
   const std::vector<Judged>& runs = validation.judged;
   Json out = json_header("paradl.validation/1", validation.command, validation.inputs);
   out["results"] = Json::array();
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    out["results"].push_back(row_json(validation, i));
+  for (std::size_t i = 0; i < runs.size(); ++i) out["results"].push_back(row_json(validation, i));
   const Tally all = tally(runs, "");
   const Ranking order = ranking(runs);
   out["summary"] = {{"mean", all.mean},
@@ -203,9 +203,7 @@ std::string validation_json(const Validation& validation) {
 std::string validation_lines(const Validation& validation) {
   std::string out;
   for (std::size_t i = 0; i < validation.judged.size(); ++i)
-    out += row_json(validation, i)
-               .dump(-1, ' ', false, Json::error_handler_t::replace) +
-           "\n";
+    out += row_json(validation, i).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return out;
 }
 

@@ -85,8 +85,8 @@ FrameworkSpec read_framework(SourceText source, const std::vector<Override>& ove
 
 /// One term of a framework, for people.
 struct ListedTerm {
-  std::string key;             // as in the file, `costs.host`
-  std::string value, ideal;    // what it says, and what one says that costs nothing
+  std::string key;           // as in the file, `costs.host`
+  std::string value, ideal;  // what it says, and what one says that costs nothing
   std::string_view meaning;
 };
 /// All terms, also those that are at their ideal value.

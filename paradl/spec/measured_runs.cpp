@@ -70,9 +70,8 @@ std::optional<double> number(const std::string& text) {
 
 /// A column's name however it is written: `Micro-batches`, `iteration_s`.
 std::string column_name(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) {
-    return c == '-' || c == ' ' ? '_' : char(std::tolower(c));
-  });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return c == '-' || c == ' ' ? '_' : char(std::tolower(c)); });
   return text;
 }
 

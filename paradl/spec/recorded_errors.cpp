@@ -25,8 +25,7 @@ RecordedErrors read_recorded_errors(const SourceText& source) {
       if (entry.has("below")) error.below = entry.number("below", 1, 1e9);
       error.runs = int(entry.number("runs", 1, 1e9));
       error.mean_accuracy = entry.number("mean-accuracy", 0, 1);
-      if (entry.has("left-out-accuracy"))
-        error.left_out_accuracy = entry.number("left-out-accuracy", 0, 1);
+      if (entry.has("left-out-accuracy")) error.left_out_accuracy = entry.number("left-out-accuracy", 0, 1);
       error.low = entry.number("low", 0, 1);
       error.high = entry.number("high", 1, 1e6);
       entry.finish();
@@ -43,7 +42,8 @@ std::string recorded_text(const RecordedErrors& recorded) {
       "projected lay\n"
       "# within `low` and `high`. Where there is a `left-out-accuracy`, these rest on projections whose "
       "parameters were\n"
-      "# fitted without runs like the one in question. Written by `paradl validate --record` (scripts/record).\n"
+      "# fitted without runs like the one in question. Written by `paradl validate --record` "
+      "(scripts/record).\n"
       "source: |\n";
   for (const std::string_view line : split(recorded.source, '\n'))
     if (!line.empty()) out += fmt::format("  {}\n", line);

@@ -188,10 +188,11 @@ TEST_CASE("ZeRO-3 tensor by tensor: gathered twice and scattered through one por
   Training t = without_overlap();
   t.zero = 3;
   t.framework.gathers_by_tensor = true;
-  // Two products of 1000 x 1000 weights on 8 GPUs, two nodes: one ring through one port, 7 steps of an eighth,
-  // of which one in four leaves a node.
+  // Two products of 1000 x 1000 weights on 8 GPUs, two nodes: one ring through one port, 7 steps of an
+  // eighth, of which one in four leaves a node.
   const std::string layers =
-      "  - {name: a, op: fc, filters: 1000, bias: false}\n  - {name: b, op: fc, filters: 1000, bias: false}\n";
+      "  - {name: a, op: fc, filters: 1000, bias: false}\n  - {name: b, op: fc, filters: 1000, bias: "
+      "false}\n";
   const Projection p = Bench(work_of(layers, "1000x1"), two_level_machine(), t).engine("data", "8", 8);
   const double each = 7 * ((out_alpha + 3 * in_alpha) / 4 + 4e6 / 8 * out_beta);
   const double forward = term(p, Term::forward), backward = term(p, Term::backward);

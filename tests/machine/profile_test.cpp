@@ -1,10 +1,9 @@
 // Measured times are looked up by shape; other numbers of samples lie on the line through the nearest.
 #include "paradl/machine/profile.hpp"
 
-#include "paradl/machine/kernel_time.hpp"
-
 #include <doctest/doctest.h>
 
+#include "paradl/machine/kernel_time.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/layers.hpp"
 
@@ -67,9 +66,7 @@ TEST_CASE("a layer that was not measured is not found") {
   CHECK_FALSE(profile.find(conv(4, 8, {16, 16}, 8, {.kernel = 3})));
 }
 
-LocalLayer filters(std::int64_t count) {
-  return conv(4, 8, {16, 16}, count, {.kernel = 3, .padding = 1});
-}
+LocalLayer filters(std::int64_t count) { return conv(4, 8, {16, 16}, count, {.kernel = 3, .padding = 1}); }
 
 KernelDevice device() {
   KernelDevice d;
@@ -97,9 +94,9 @@ TEST_CASE("a part of a layer costs what the model says, corrected by what other 
   };
   CHECK(forward(16) == approx(1));  // the whole alone was measured: as the model
   measured(16, 4.0);
-  CHECK(forward(16) == approx(4));    // the very shape
-  CHECK(forward(32) == approx(2));    // halfway in its logarithm: sqrt(1 x 4)
-  CHECK(forward(8) == approx(4));     // beyond all: as the nearest
+  CHECK(forward(16) == approx(4));  // the very shape
+  CHECK(forward(32) == approx(2));  // halfway in its logarithm: sqrt(1 x 4)
+  CHECK(forward(8) == approx(4));   // beyond all: as the nearest
   CHECK(forward(128) == approx(1));
   // 64 filters at another number of samples, of which one was measured: as the model goes with samples.
   LocalLayer more = filters(64);

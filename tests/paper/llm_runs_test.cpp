@@ -23,8 +23,8 @@ Source source_of(const std::string& text) {
   return table1;
 }
 
-/// The rows as `paradl validate` reads runs, as they are labelled: what accuracy/networks.yaml says of them is
-/// for `ask_runs` to heed.
+/// The rows as `paradl validate` reads runs, as they are labelled: what accuracy/networks.yaml says of them
+/// is for `ask_runs` to heed.
 std::string as_runs(const std::vector<std::map<std::string, std::string>>& rows) {
   std::string out =
       "model,system,strategy,grid,gpus,batch,iteration_s,micro_batches,schedule,recompute,framework,source\n";
@@ -37,9 +37,10 @@ std::string as_runs(const std::vector<std::map<std::string, std::string>>& rows)
         "\"gpt:layers={},hidden={},heads={},seq={},vocab={}\",{},data+layer+tensor,\"data={},layer={},"
         "tensor={}\",{},{},{},{},{},{},megatron,{}\n",
         row.at("layers"), row.at("hidden"), row.at("heads"), row.at("seq"), row.at("vocab"),
-        source == table1 || source == zero3 ? "selene" : "vtrain-a100", d, p, t, row.at("gpus"), row.at("global_batch"),
-        row.at("measured_iter_s"), micro, chunks.empty() || chunks == "1" ? "1f1b" : "interleaved:" + chunks,
-        row.at("recompute"), source == zero3 ? "zero3" : fmt::format("{}", int(source)));
+        source == table1 || source == zero3 ? "selene" : "vtrain-a100", d, p, t, row.at("gpus"),
+        row.at("global_batch"), row.at("measured_iter_s"), micro,
+        chunks.empty() || chunks == "1" ? "1f1b" : "interleaved:" + chunks, row.at("recompute"),
+        source == zero3 ? "zero3" : fmt::format("{}", int(source)));
   }
   return out;
 }
@@ -55,7 +56,8 @@ struct Gpt {
   double error(Source source) const {
     double sum = 0, n = 0;
     for (const RunAsked& run : asked)
-      if (run.run->source == (source == zero3 ? "zero3" : fmt::format("{}", int(source)))) sum += std::abs(judge(run).error()), ++n;
+      if (run.run->source == (source == zero3 ? "zero3" : fmt::format("{}", int(source))))
+        sum += std::abs(judge(run).error()), ++n;
     return 100 * sum / n;
   }
 };
@@ -91,7 +93,8 @@ TEST_CASE("intervals on record hold about nine in ten of the GPT runs, also beyo
   }
   CHECK(beyond.size() == 50);
   const Coverage on_record = coverage(all, levels, recorded), left_out = left_out_coverage(all, levels);
-  INFO("on record " << on_record.inside << ", without their model " << left_out.inside << " of " << left_out.n);
+  INFO("on record " << on_record.inside << ", without their model " << left_out.inside << " of "
+                    << left_out.n);
   CHECK(on_record.n == 245);
   CHECK(on_record.share() >= 0.85);
   CHECK(on_record.share() < 1);

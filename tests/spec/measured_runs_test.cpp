@@ -46,10 +46,10 @@ TEST_CASE("columns become options under their names") {
 }
 
 TEST_CASE("cells and columns may be written as other programs write them") {
-  const auto file = read_measured_runs(
-      {"r.csv",
-       "Model,System,Strategy,GPUs,Batch,iteration_s,Micro-Batches,precision,Sequence parallel,recompute,zero\n"
-       "m,s,Data,4.0,64.0,1,2.0,FP16,True,No,3.0\n"});
+  const auto file = read_measured_runs({"r.csv",
+                                        "Model,System,Strategy,GPUs,Batch,iteration_s,Micro-Batches,"
+                                        "precision,Sequence parallel,recompute,zero\n"
+                                        "m,s,Data,4.0,64.0,1,2.0,FP16,True,No,3.0\n"});
   const MeasuredRun& run = file.runs.front();
   CHECK(file.ignored.empty());
   CHECK(run.strategy == "data");
