@@ -55,7 +55,7 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
   const Projection& p = answer.results.front();
   std::string out = fmt::format("{}: {}\n\n", p.strategy->text, summary_of(*p.strategy));
   if (!p.feasible()) out += fmt::format("Does not fit: {}.\n", reasons(p, ask.work));
-  if (!p.feasible()) out += "\n";
+  if (!p.feasible() && (p.cost || !found.empty())) out += "\n";
   if (!p.cost) {
     for (const Bottleneck& b : found) out += bottleneck_text(b, 3);
     return out;
