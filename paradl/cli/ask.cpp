@@ -330,7 +330,10 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
                        "name one with --profile; `paradl profiles` lists them");
   }
   if (ask.profile_spec && ask.profile_spec->total) {
-    ask.times = total_times(ask.work, ask.machine, *ask.profile_spec);
+    ask.times = total_times(ask.work, ask.machine, *ask.profile_spec,
+                            kernel_device(ask.machine.device, training.precision, training.optimizer,
+                                          {training.convolutions, training.framework.fused_kernels}),
+                            samples_alone(options, ask));
   } else if (ask.profile_spec) {
     // Of a device whose multiprocessors are not known it suffices how times go with shapes: as on one of
     // them.
@@ -427,8 +430,7 @@ Training read_training(const Catalog& catalog, const Options& options) {
         options.read("reserve", "", [](const std::string& text) { return read_bytes("reserve", text); });
   if (options.has("fragmentation")) t.fragmentation = number(options, "fragmentation", 0, 1);
   if (options.has("gamma")) t.gamma = number(options, "gamma", 1e-3, 1e3);
-  t.convolutions =
-      options.read("convolutions", framework.convolutions.value_or("best"), read_convolutions);
+  t.convolutions = options.read("convolutions", framework.convolutions.value_or("best"), read_convolutions);
   t.input = read_input(options, framework);
   return t;
 }

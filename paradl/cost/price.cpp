@@ -282,7 +282,7 @@ std::optional<PassTimes> Pricer::local_passes(const Layout& layout, const Cell& 
   const LocalLayer local = local_layer(layer, key.cut, key.samples);
   std::optional<PassTimes> time;
   if (profile) time = profile->find(local, setting_.times.shapes.get());
-  if (!time && kernels) time = modelled_passes(*kernels, layer, local);
+  if (!time && kernels) time = corrected(modelled_passes(*kernels, layer, local), setting_.times.correction);
   return passes_.emplace(key, time).first->second;
 }
 
