@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "paradl/cost/modelled_times.hpp"
@@ -76,9 +77,11 @@ int network_hop(const Setting& setting) {
 
 Job job_of(const Path& path, const Setting& setting) {
   const bool nodes = network_hop(setting) == 1;
+  const int ranks = int(path.size());
+  // Algorithms on two levels want as many ranks in each node: where the last node is less full, fewer in all.
   Job job{.operation = Operation::allreduce,
-          .ranks = int(path.size()),
-          .per_node = nodes ? int(path.hop[0].size) : 1};
+          .ranks = ranks,
+          .per_node = nodes ? std::gcd(ranks, int(path.hop[0].size)) : 1};
   job.topology = setting.topology;
   job.density = setting.training.density;
   job.selection = 1.0 / setting.machine.device.memory_bandwidth;  // the top k are found in one read
@@ -225,6 +228,7 @@ std::string AskedSum::chosen(Bytes m) const {
   job.bytes = m;
   return text_of(nccl_choice(job, ways));
 }
+  ways.inner.size = job.per_node;
 
 Bytes Pricer::gradients_of(const GradientGroup& group, const Layout& layout) const {
   Bytes whole;

@@ -120,7 +120,7 @@ Path joined(Path path, int first, int last, const Machine& machine) {
   double size = 1;
   for (int k = first; k <= last; ++k) size *= std::exchange(path.hop[std::size_t(k)].size, 1);
   Hop& hop = path.hop[std::size_t(last)];
-  hop.size = size;
+  hop.size = std::round(size);
   const double ports = machine.levels[1].ports;
   hop.phi = std::max(1.0, sisters * per_node / ports) / std::max(1.0, per_node / ports);
   return path;
@@ -193,7 +193,7 @@ Path path_of(Collective operation, const Plan& plan, Bytes m) {
       hop.link = link->at(m);
       hop.measured = true;
     }
-    if (is_cut(operation)) m = m / hop.size;
+    if (is_cut(operation)) m = m / hop.subgroups();
   }
   return path;
 }
@@ -217,7 +217,7 @@ Curve measured_cost(Collective operation, const Path& path, const Machine& machi
       for (const Series* series : {&link->smaller, &link->larger})
         for (std::size_t r = 1; r < series->size(); ++r)
           borders.push_back((is_cut(operation) ? inside : 1) * (*series)[r].from);
-    inside *= plan.path.hop[std::size_t(k)].size;
+    inside *= plan.path.hop[std::size_t(k)].subgroups();
   }
   std::ranges::sort(borders);
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
