@@ -336,11 +336,28 @@ CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& 
 
 Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh& mesh, double batch) {
   price_mesh(layout, mesh);
-  const double samples =
-      batch / setting_.training.micro_batches;  // of one micro-batch, before any axis cuts it
+  samples_ = batch / setting_.training.micro_batches;
   cells_.resize(layout.cells.size());
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
-    cells_[i] = price_cell(layout, layout.cells[i], mesh, samples);
+    cells_[i] = price_cell(layout, layout.cells[i], mesh, samples_);
+}
+
+std::size_t Pricer::fingerprint() const {
+  std::size_t hash = std::bit_cast<std::size_t>(samples_ / parts_[sharing_]);
+  const auto mix = [&](double value) {
+    hash = (hash ^ std::bit_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 29;
+  };
+  for (const CellCost& cell : cells_) {
+    const LayerLoad load = load_of(cell);
+    for (const double value :
+         {load.forward, load.backward, load.forward_host, load.backward_host, load.again})
+      mix(value);
+  }
+  for (const GradientGroup& group : gradient_groups())
+    for (const double bytes : {1e4, 1e8}) mix(group.allreduce(Bytes{bytes}).base());
+  return hash;
+}
 
   Breakdown out;
   if (plan.stages == 1)
@@ -352,6 +369,11 @@ Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh&
   if (setting_.training.zero > 0) add_weight_gathers(layout, plan, out);
   for (std::size_t i = 0; i < cells_.size(); ++i)  // one PE of a pipeline has its share of the layers
     out.hidden += setting_.training.micro_batches * layout.cells[i].count / plan.stages * cells_[i].hidden;
+  price_cells(layout, mesh, batch);
+  return price_plan(layout, plan, batch);
+}
+
+void Pricer::price_cells(const Layout& layout, const Mesh& mesh, double batch) {
 
   for (const StageKind& kind : plan.kinds) {
     Memory memory = memory_of(layout, kind.cells, samples, in_flight(layout, plan, kind, samples));
@@ -359,6 +381,8 @@ Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh&
       memory.activations += kept_besides(layout, kind, samples);
     if (memory.total() > out.memory.total()) {
       out.memory = memory;
+Breakdown Pricer::price_plan(const Layout& layout, const StagePlan& plan, double batch) {
+  const double samples = batch / setting_.training.micro_batches;
       out.worst_stage = kind.first;
     }
   }

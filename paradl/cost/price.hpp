@@ -70,6 +70,16 @@ class Pricer {
   /// How the last priced mesh spreads the groups of one axis.
   const Path& path(int axis) const { return axis_path_[std::size_t(axis)]; }
   /// One exchange of one micro-batch of `samples` samples, on the last priced mesh.
+  /// The same in two steps, for who has to know what layers cost to cut them into stages.
+  void price_cells(const Layout& layout, const Mesh& mesh, double batch);
+  Breakdown price_plan(const Layout& layout, const StagePlan& plan, double batch);
+  /// What a layer adds to the passes of its stage.
+  LayerLoad load_of(const CellCost& cost) const;
+  /// Of one micro-batch, before any axis cuts it.
+  double samples() const { return samples_; }
+  /// Equal numbers mean that all cells cost the same, and have the same samples.
+  std::size_t fingerprint() const;
+
   Bytes bytes_of(const Exchange& exchange, double samples) const {
     return exchange.items * samples / parts_[exchange.divided] * setting_.training.bytes().activation;
   }
@@ -173,6 +183,7 @@ class Pricer {
   std::vector<StageEnd> ends_;  // by kind of stage
   PipelineTime after_;
   // Of the mesh that is being priced:
+  double samples_ = 0;
   std::array<double, 1u << most_axes> parts_{};  // product of the sizes of a set of axes
   std::array<Path, most_axes> axis_path_{};
   std::array<std::array<MessageCost, collectives>, most_axes> cost_{};  // by axis and collective
