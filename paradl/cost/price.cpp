@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "paradl/cost/modelled_times.hpp"
-#include "paradl/network/measured_cost.hpp"
 #include "paradl/mesh/routed.hpp"
 #include "paradl/network/algorithm/nccl.hpp"
+#include "paradl/network/measured_cost.hpp"
 
 namespace paradl {
 namespace {
@@ -156,6 +156,7 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
           chosen = all;
       }
     }
+    if (setting_.training.synchronised_batch_norm) chosen.statistics = statistics_of(chosen.path);
     gradient_[gradients_++] = chosen;
   }
 }
@@ -163,14 +164,26 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
 MessageCost Pricer::cost_of(Collective operation, const Path& path) {
   const Linear specified = cost(operation, path);
   if (!links_are_measured_) return {specified};
-  std::array<double, 19> key{double(operation), path.in_node, path.sisters};
+  return {specified, &curve_of(operation, path, false)};
+}
+
+/// Means and variances are few bytes, for which libraries take trees where rings would only start up.
+MessageCost Pricer::statistics_of(const Path& path) {
+  if (setting_.training.framework.flat_rings) return cost_of(Collective::allreduce, path);
+  const Linear specified = cost(Collective::allreduce, path);
+  if (!links_are_measured_) return {.specified = specified, .trees = tree_allreduce(path)};
+  return {specified, &curve_of(Collective::allreduce, path, true)};
+}
+
+const Curve& Pricer::curve_of(Collective operation, const Path& path, bool trees) {
+  std::array<double, 19> key{trees ? double(collectives) : double(operation), path.in_node, path.sisters};
   for (std::size_t k = 0; k < std::size_t(path.hops); ++k) {
     key[3 + 2 * k] = path.hop[k].size;
     key[4 + 2 * k] = path.hop[k].phi;
   }
   const auto known = measured_.find(key);
-  if (known != measured_.end()) return {specified, &known->second};
-  return {specified, &measured_.emplace(key, measured_cost(operation, path, setting_.machine)).first->second};
+  if (known != measured_.end()) return known->second;
+  return measured_.emplace(key, measured_cost(operation, path, setting_.machine, trees)).first->second;
 }
 
 Path Pricer::group(const Mesh& mesh, AxisSet set) {
@@ -213,6 +226,7 @@ AskedSum Pricer::find_sum(const Mesh& mesh, AxisSet set, const Path& path) const
     if (auto routed = route_exchange(algorithm, job, mesh, set, *topology)) return {*std::move(routed)};
   Ways ways{.inner = path.hop[0], .outer = path.outermost()};
   if (network_hop(setting_) == 0) ways.inner = {.size = 1};
+  ways.inner.size = job.per_node;
   ways.outer.size = path.size() / ways.inner.size;
   if (setting_.topology) ways.ports = ports_of(*setting_.topology);
   AskedSum sum{
@@ -228,7 +242,6 @@ std::string AskedSum::chosen(Bytes m) const {
   job.bytes = m;
   return text_of(nccl_choice(job, ways));
 }
-  ways.inner.size = job.per_node;
 
 Bytes Pricer::gradients_of(const GradientGroup& group, const Layout& layout) const {
   Bytes whole;
@@ -239,7 +252,11 @@ Bytes Pricer::gradients_of(const GradientGroup& group, const Layout& layout) con
 
 Seconds Pricer::statistics_cost(const Cell& cell, Bytes m) const {
   for (std::size_t i = 0; i < gradients_; ++i)
-    if (gradient_[i].has(cell)) return gradient_[i].rings(m);
+    if (const GradientGroup& group = gradient_[i]; group.has(cell)) {
+      const bool any_sum =
+          group.asked && setting_.training.zero == 0 && !is_sparse(*setting_.training.allreduce);
+      return any_sum ? group.asked->exchange.time(m) : group.statistics(m);
+    }
   return {};
 }
 
@@ -335,6 +352,11 @@ CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& 
 }
 
 Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh& mesh, double batch) {
+  price_cells(layout, mesh, batch);
+  return price_plan(layout, plan, batch);
+}
+
+void Pricer::price_cells(const Layout& layout, const Mesh& mesh, double batch) {
   price_mesh(layout, mesh);
   samples_ = batch / setting_.training.micro_batches;
   cells_.resize(layout.cells.size());
@@ -359,6 +381,8 @@ std::size_t Pricer::fingerprint() const {
   return hash;
 }
 
+Breakdown Pricer::price_plan(const Layout& layout, const StagePlan& plan, double batch) {
+  const double samples = batch / setting_.training.micro_batches;
   Breakdown out;
   if (plan.stages == 1)
     price_single(layout, out);
@@ -369,11 +393,6 @@ std::size_t Pricer::fingerprint() const {
   if (setting_.training.zero > 0) add_weight_gathers(layout, plan, out);
   for (std::size_t i = 0; i < cells_.size(); ++i)  // one PE of a pipeline has its share of the layers
     out.hidden += setting_.training.micro_batches * layout.cells[i].count / plan.stages * cells_[i].hidden;
-  price_cells(layout, mesh, batch);
-  return price_plan(layout, plan, batch);
-}
-
-void Pricer::price_cells(const Layout& layout, const Mesh& mesh, double batch) {
 
   for (const StageKind& kind : plan.kinds) {
     Memory memory = memory_of(layout, kind.cells, samples, in_flight(layout, plan, kind, samples));
@@ -381,8 +400,6 @@ void Pricer::price_cells(const Layout& layout, const Mesh& mesh, double batch) {
       memory.activations += kept_besides(layout, kind, samples);
     if (memory.total() > out.memory.total()) {
       out.memory = memory;
-Breakdown Pricer::price_plan(const Layout& layout, const StagePlan& plan, double batch) {
-  const double samples = batch / setting_.training.micro_batches;
       out.worst_stage = kind.first;
     }
   }

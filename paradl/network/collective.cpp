@@ -83,6 +83,21 @@ Linear cost(Collective operation, const Path& path) {
   return {};
 }
 
+bool is_by_levels(const Path& path) { return std::ranges::none_of(path.hop, &Hop::as_group); }
+
+Linear tree_allreduce(const Path& path) {
+  Path node = path;
+  node.hops = std::min(path.hops, 1);
+  Linear sum = cost(Collective::allreduce, node);
+  for (int k = 1; k < path.hops; ++k) {
+    const Hop& hop = path.hop[std::size_t(k)];
+    const double rounds = 2 * std::ceil(std::log2(hop.subgroups()));
+    sum.fixed += rounds * hop.link.alpha;
+    sum.per_byte += rounds / path.hop[0].subgroups() * hop.phi * hop.link.beta;
+  }
+  return sum;
+}
+
 const CollectiveText& text_of(Collective operation) {
   static constexpr std::array<CollectiveText, collectives> table{{
       {"allgather", "(p-1)(α + m/p φ β)"},

@@ -49,6 +49,13 @@ inline constexpr std::size_t collectives = 5;
 /// PE's part).
 Linear cost(Collective operation, const Path& path);
 
+/// An allreduce for short messages: rings inside nodes, which cut the buffer, and on each level beyond them
+/// trees that sum and broadcast what is left. Libraries take it where the start-ups of a ring around all
+/// nodes cost more than the bytes.
+Linear tree_allreduce(const Path& path);
+/// Whether the links of a path are those of messages, so that an algorithm can be chosen on them.
+bool is_by_levels(const Path& path);
+
 struct CollectiveText {
   std::string_view name, formula;  // of one level; levels add up
 };

@@ -192,6 +192,7 @@ Path path_of(Collective operation, const Plan& plan, Bytes m) {
     if (const auto& link = plan.link[std::size_t(k)]) {
       hop.link = link->at(m);
       hop.measured = true;
+      hop.as_group = k > 0 && is_named(link->smaller.front().group);
     }
     if (is_cut(operation)) m = m / hop.subgroups();
   }
@@ -208,7 +209,7 @@ Path measured_path(Collective operation, const Path& path, const Machine& machin
   return path_of(operation, plan_of(operation, path, machine), m);
 }
 
-Curve measured_cost(Collective operation, const Path& path, const Machine& machine) {
+Curve measured_cost(Collective operation, const Path& path, const Machine& machine, bool trees) {
   const Plan plan = plan_of(operation, path, machine);
   std::vector<Bytes> borders{Bytes{}};
   double inside = 1;
@@ -227,6 +228,10 @@ Curve measured_cost(Collective operation, const Path& path, const Machine& machi
     Curve::Choice choice{.time = cost(operation, path_of(operation, plan, borders[b])), .from = borders[b]};
     if (b + 1 < borders.size()) choice.below = borders[b + 1];
     curve.add(choice);
+    if (const Path measured = path_of(operation, plan, borders[b]); trees && is_by_levels(measured)) {
+      choice.time = tree_allreduce(measured);
+      curve.add(choice);
+    }
   }
   return curve;
 }
