@@ -88,6 +88,8 @@ Job job_of(const Path& path, const Setting& setting) {
   return job;
 }
 
+bool takes_trees(const Training& training) { return !training.framework.flat_rings; }
+
 bool can_sum(const Path& path, const Setting& setting) {
   const Algorithm* algorithm = setting.training.allreduce;
   return !algorithm || path.size() <= 1 || refusal(*algorithm, job_of(path, setting)).empty();
@@ -156,27 +158,24 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
           chosen = all;
       }
     }
-    if (setting_.training.synchronised_batch_norm) chosen.statistics = statistics_of(chosen.path);
+    if (setting_.training.synchronised_batch_norm)
+      chosen.statistics = cost_of(Collective::allreduce, chosen.path);
     gradient_[gradients_++] = chosen;
   }
 }
 
 MessageCost Pricer::cost_of(Collective operation, const Path& path) {
-  const Linear specified = cost(operation, path);
-  if (!links_are_measured_) return {specified};
-  return {specified, &curve_of(operation, path, false)};
-}
-
-/// Means and variances are few bytes, for which libraries take trees where rings would only start up.
-MessageCost Pricer::statistics_of(const Path& path) {
-  if (setting_.training.framework.flat_rings) return cost_of(Collective::allreduce, path);
-  const Linear specified = cost(Collective::allreduce, path);
-  if (!links_are_measured_) return {.specified = specified, .trees = tree_allreduce(path)};
-  return {specified, &curve_of(Collective::allreduce, path, true)};
+  const bool trees = operation == Collective::allreduce && takes_trees(setting_.training);
+  MessageCost out{.specified = cost(operation, path)};
+  if (links_are_measured_)
+    out.measured = &curve_of(operation, path, trees);
+  else if (trees)
+    out.trees = tree_allreduce(path);
+  return out;
 }
 
 const Curve& Pricer::curve_of(Collective operation, const Path& path, bool trees) {
-  std::array<double, 19> key{trees ? double(collectives) : double(operation), path.in_node, path.sisters};
+  std::array<double, 19> key{double(operation), path.in_node, path.sisters};
   for (std::size_t k = 0; k < std::size_t(path.hops); ++k) {
     key[3 + 2 * k] = path.hop[k].size;
     key[4 + 2 * k] = path.hop[k].phi;

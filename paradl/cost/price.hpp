@@ -54,6 +54,9 @@ struct MessageCost {
   }
 };
 
+/// Whether an allreduce takes trees where they are faster than rings, as libraries do that choose.
+bool takes_trees(const Training& training);
+
 /// What the algorithm that was asked for takes to sum gradients, and how that was found.
 struct AskedSum {
   RoutedExchange exchange;
@@ -218,7 +221,6 @@ class Pricer {
   Path group(const Mesh& mesh, AxisSet set);
   Path neighbours(const Mesh& mesh, int axis, int dim);
   MessageCost cost_of(Collective operation, const Path& path);
-  MessageCost statistics_of(const Path& path);
   const Curve& curve_of(Collective operation, const Path& path, bool trees);
   /// Times of a cell's passes by its local shapes, if a profile or the kernel-time model has them.
   std::optional<PassTimes> local_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,

@@ -59,11 +59,35 @@ std::vector<ExchangeStep> steps_of(Collective operation, const Path& path, Bytes
   return out;
 }
 
+/// A ring in the node, and trees beyond it with what that has left.
+std::vector<ExchangeStep> tree_steps(const Path& path, Bytes m, const Asked& asked) {
+  std::vector<ExchangeStep> out;
+  Seconds so_far;
+  for (int k = 0; k < path.hops; ++k) {
+    const Hop& hop = path.hop[std::size_t(k)];
+    Path inside = path;
+    inside.hops = k + 1;
+    const Seconds time = tree_allreduce(inside)(m);
+    if (hop.size > 1)
+      out.push_back({hop.level, hop.subgroups(), k == 0 ? m : m / path.hop[0].subgroups(), hop.phi,
+                     time - so_far, asked.binding(hop)});
+    so_far = time;
+  }
+  return out;
+}
+
 ExchangeLine line_of(Term term, Collective operation, std::string what, std::string axis, std::string layer,
                      double count, Bytes m, const Path& path, const Asked& asked) {
   ExchangeLine out{term, std::move(what), std::move(axis), std::move(layer), count, m, {}, {}, {}};
   out.formula = text_of(operation).formula;
-  out.steps = steps_of(operation, measured_path(operation, path, asked.setting.machine, m), m, asked);
+  const Path measured = measured_path(operation, path, asked.setting.machine, m);
+  if (operation == Collective::allreduce && takes_trees(asked.setting.training) && is_by_levels(measured) &&
+      tree_allreduce(measured)(m) < cost(operation, measured)(m)) {
+    out.formula = "2(p-1)(α + m/p φ β) in a node, 2⌈log2 p⌉(α + m φ β) beyond";
+    out.steps = tree_steps(measured, m, asked);
+  } else {
+    out.steps = steps_of(operation, measured, m, asked);
+  }
   for (const ExchangeStep& step : out.steps) out.each += step.time;
   return out;
 }

@@ -44,9 +44,15 @@ TEST_CASE("halving and doubling: 2 log p start-ups, the same bytes") {
   CHECK(exchange(bench, "data", "16") == paradl::test::approx(8 * alpha + 2 * 15.0 / 16 * W * beta));
 }
 
-TEST_CASE("a ring on each level by name is the default on two levels") {
-  Bench by_default(chain(2), two_level_machine(), without_overlap());
-  Bench named(chain(2), two_level_machine(), with("ring+ring"));
+TEST_CASE("a ring on each level by name is the default on two levels, but for a few bytes") {
+  Bench few(chain(2), two_level_machine(), without_overlap());
+  Bench few_named(chain(2), two_level_machine(), with("ring+ring"));
+  // A ring of 4 in the node, and trees of 16 nodes with a quarter of the buffer; phi = 2.
+  CHECK(exchange(few, "data", "64") ==
+        paradl::test::approx(6 * (alpha + W / 4 * beta) + 8 * (40e-6 + W / 4 * 2 * 8e-11)));
+  CHECK(exchange(few, "data", "64") < exchange(few_named, "data", "64"));
+  Bench by_default(chain(2, 4096), two_level_machine(), without_overlap());
+  Bench named(chain(2, 4096), two_level_machine(), with("ring+ring"));
   CHECK(exchange(named, "data", "64") == paradl::test::approx(exchange(by_default, "data", "64")));
   CHECK(exchange(named, "data+filter", "16x4") ==
         paradl::test::approx(exchange(by_default, "data+filter", "16x4")));

@@ -48,9 +48,9 @@ Seconds sum_of(const std::vector<ExchangeLine>& lines, const std::string& what) 
 }  // namespace
 
 TEST_CASE("explain: an allreduce over two levels is told level by level, as its formula wants it") {
-  // 2 * 576 weights of 4 B: 4608 B. Nodes of 4 on 10 us and 10 GB/s; 4 of them on 40 us and 12.5 GB/s, where
+  // 2 * 576 weights of 4 B: 4608 B. Nodes of 4 on 10 us and 10 GB/s; 2 of them on 40 us and 12.5 GB/s, where
   // the 4 GPUs of a node share 2 ports.
-  Explained e(chain(2), two_level_machine(), "data", "16", 32);
+  Explained e(chain(2), two_level_machine(), "data", "8", 32);
   const auto lines = e.lines();
   REQUIRE(lines.size() == 1);
   REQUIRE(lines[0].steps.size() == 2);
@@ -58,15 +58,28 @@ TEST_CASE("explain: an allreduce over two levels is told level by level, as its 
   CHECK(node.p == 4);
   CHECK(node.bytes.base() == 4608);
   CHECK(node.time.base() == paradl::test::approx(6 * (10e-6 + 1152 * 1e-10)));
-  CHECK(nodes.p == 4);
+  CHECK(nodes.p == 2);
   CHECK(nodes.bytes.base() == 1152);
   CHECK(nodes.phi == 2);
-  CHECK(nodes.time.base() == paradl::test::approx(6 * (40e-6 + 288 * 2 * 80e-12)));
+  CHECK(nodes.time.base() == paradl::test::approx(2 * (40e-6 + 576 * 2 * 80e-12)));
   CHECK(lines[0].each.base() == paradl::test::approx((*e.projection.cost)[Term::gradient_exchange].base()));
   const std::string text = to_text(e.table()).text;
   CHECK(contains(text, "the sum of\n"));
   CHECK(contains(text, "in nodes"));
   CHECK(contains(text, "2(p-1)(α + m/p φ β)\n"));
+}
+
+TEST_CASE("explain: a few bytes between many nodes are summed by trees") {
+  Explained e(chain(2), two_level_machine(), "data", "16", 32);
+  const auto lines = e.lines();
+  REQUIRE(lines.size() == 1);
+  REQUIRE(lines[0].steps.size() == 2);
+  const ExchangeStep& nodes = lines[0].steps[1];
+  CHECK(nodes.p == 4);
+  CHECK(nodes.bytes.base() == 1152);
+  CHECK(nodes.time.base() == paradl::test::approx(4 * (40e-6 + 1152 * 2 * 80e-12)));
+  CHECK(lines[0].each.base() == paradl::test::approx((*e.projection.cost)[Term::gradient_exchange].base()));
+  CHECK(contains(to_text(e.table()).text, "2⌈log2 p⌉(α + m φ β) beyond"));
 }
 
 TEST_CASE("explain: the exchanges that are listed sum to the terms") {
