@@ -58,7 +58,7 @@ constexpr Row rows[] = {
     {"--fragmentation", "fragmentation", "SHARE", "of activations and workspace that lies idle between pieces, such as 0.05; default 0", training, true},
     {"--overlap", "overlap", "on|off", "gradient exchange behind the backward pass; default on", training, true},
     {"--reduction", "reduction", "NAME", "allreduce (as the paper's framework) or reduce-scatter, for filter, channel, tensor", training, true},
-    {"--allreduce", "allreduce", "NAME", "algorithm that sums gradients: ring, ring+ring, shd, sparse-ring:0.0078 ...; default: a ring on every level", training, true},
+    {"--allreduce", "allreduce", "NAME", "algorithm that sums gradients: ring, ring+ring, shd, sparse-ring:0.0078 ...; default: a ring on every level, trees for few bytes", training, true},
     {"--batch-norm", "batch-norm", "NAME", "local statistics, or sync across GPUs", training, true},
     {"--gamma", "gamma", "G", "the paper's memory accounting with reuse factor G", training, true},
     {"--format,-f", "format", "NAME", "text, markdown, csv, json, jsonl or latex", output},
