@@ -448,3 +448,29 @@ TEST_CASE("no run that took place is said not to fit") {
 }
 
 TEST_SUITE_END();
+
+TEST_CASE("biases of a product that sums over tensor parts are whole on each of them") {
+  // By hand, fp16: 16 = 4 x 4 weights of fc1 and fc2 each, 4 biases each. Two parts: half of fc1 and its
+  // biases (8 + 2), half of fc2 and all its biases (8 + 4): 22 items of 2 B.
+  const std::string layers =
+      "  - {name: fc1, op: fc, filters: 4}\n  - {name: fc2, op: fc, filters: 4}\n  - {name: loss, op: "
+      "loss}\n";
+  Bench bench(work_of(layers, "4x16"), flat_machine(), mixed());
+  CHECK(bench.engine("tensor", "2", 8).cost->memory.weights.base() == 44);
+  CHECK(bench.engine("data", "2", 8).cost->memory.weights.base() == 80);
+}
+
+TEST_CASE("sequence parallelism divides what context leaves of a sequence") {
+  Training t = mixed();
+  t.sequence_parallel = true;
+  Bench bench(network_of("gpt:layers=2,hidden=1024,heads=16,seq=1024,vocab=512"), flat_machine(4096), t);
+  CHECK(bench.engine("context+tensor", "256x4", 4).feasible());
+  const Projection p = bench.engine("context+tensor", "512x4", 4);  // 2 positions for 4 GPUs
+  CHECK_FALSE(p.feasible());
+  CHECK(reasons(p, bench.work) ==
+        "tensor divides sequence/context: 4 does not divide 2; nearest: 2 (layer layer.0.attention)");
+  // 12 divides the heads but not the sequence; 8 and 16 divide the sequence but not the heads.
+  Bench twelve(network_of("gpt:layers=2,hidden=768,heads=12,seq=1024,vocab=512"), flat_machine(4096), t);
+  CHECK(
+      says(reasons(twelve.engine("tensor", "12", 4), twelve.work), "12 does not divide 1024; nearest: 4 ("));
+}
