@@ -174,6 +174,7 @@ class LayOut {
         break;
       case Op::position:
         spec.entries = f.required("entries");
+        spec.shared = f.map.flag("shared", false);
         break;
       case Op::max_pool:
       case Op::avg_pool:

@@ -102,11 +102,12 @@ class Inference {
         if (s.tied_to) tie(s, l);
         break;
       case Op::position:
-        if (double(s.entries) < l.x.positions())
+        if (!s.shared && double(s.entries) < l.x.positions())
           problems_.add(s.spot,
                         fmt::format("layer `{}` knows {} positions, but {} come in", s.name, s.entries,
                                     l.x.positions()),
-                        fmt::format("write entries: {} or more", l.x.positions()));
+                        fmt::format("write entries: {} or more, or `shared: true` if positions share them",
+                                    l.x.positions()));
         l.weights = double(s.entries) * C;
         break;
       case Op::max_pool:

@@ -153,7 +153,7 @@ TEST_CASE("numbers that do not fit together are a mistake of the command line, a
           load_model(shipped(), "resnet-bottleneck:depth1=0,depth2=0,depth3=0,depth4=20000");
         }).starts_with("usage: "));
   CHECK(says(refusal("gpt:heads=7"), "768 is not a multiple of 7"));
-  CHECK(says(refusal("gpt:vocab=0"), "`vocab` must be from 1 to"));
+  CHECK(says(refusal("gpt:vocab=0"), "`vocab` is 0"));
   CHECK(says(refusal("gpt:layers=30000"), "`repeat` must be from 0 to 20000, not 30000"));
 }
 

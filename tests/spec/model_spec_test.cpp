@@ -758,6 +758,7 @@ TEST_CASE("positions that are too few, turned keys that nobody reads, and half a
   CHECK(says(complaint_of("  - {name: p, op: position, entries: 10}\n"),
              "layer `p` knows 10 positions, but 64 come in"));
   CHECK(complaint_of("  - {name: p, op: position, entries: 64}\n").empty());
+  CHECK(complaint_of("  - {name: p, op: position, entries: 2, shared: true}\n").empty());
   CHECK(says(complaint_of("  - {name: r, op: rotary}\n"),
              "layer `r` turns queries and keys, and no attention"));
   const std::string qkv = "  - {name: qkv, op: fc, filters: 192}\n";

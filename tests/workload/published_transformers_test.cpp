@@ -189,7 +189,7 @@ TEST_CASE("numbers that make no network are refused by name") {
   CHECK_FALSE(refused("gpt:seq=0").empty());
   for (const std::string name : {"hidden", "ffn", "seq", "vocab"}) {
     CAPTURE(name);
-    CHECK(says(refused("gpt:" + name + "=0"), fmt::format("`{}` is 0", name)));
+    CHECK(says(refused("gpt:" + name + "=0"), "`" + name + "` is 0"));
     CHECK(says(refused("gpt:" + name + "=3000000000"), "3000000000"));
   }
   CHECK(says(refused("gpt:top-k=3"), "`top-k` is 3"));
