@@ -149,9 +149,10 @@ TEST_CASE("weights, gradients and Adam in fp16: 18 bytes a weight, 16 with fp16 
 }
 
 TEST_CASE("GPT-3 175B on 64 GPUs, tensor 8 and 8 stages") {
-  // A stage has 12 layers of 12h^2 + 13h weights; of these 12h^2 + 9h are split, 4h (norms) are not. The
-  // first has the table of 50257 words besides, padded to 51200, and 2048 positions.
-  const double H = 12288, layer = (12 * H * H + 9 * H) / 8 + 4 * H;
+  // A stage has 12 layers of 12h^2 + 13h weights; of these 12h^2 + 7h are split, 6h (norms, and biases behind
+  // the two sums) are not. The first has the table of 50257 words besides, padded to 51200, and 2048
+  // positions.
+  const double H = 12288, layer = (12 * H * H + 7 * H) / 8 + 6 * H;
   const double weights = 12 * layer + 51200 * H / 8 + 2048 * H;
   Training t = mixed();
   t.micro_batches = 8;
@@ -313,9 +314,9 @@ TEST_CASE("more parts than heads of keys and values: several parts have the same
     const auto weights = [&](int layers) {
       return memory_of(gpt(layers, few), mixed(), "tensor", "8", b).weights.base();
     };
-    // Norms are whole: 4h. Biases: 4h before the gelu, h behind each sum.
-    const double split = qkv * (h + 1) + (h * h + h + 4 * h * h + 4 * h + 4 * h * h + h) / parts;
-    CHECK(weights(3) - weights(2) == 2 * (split + 4 * h));
+    // Norms are whole, 4h, and biases behind the two sums, 2h; those before the gelu, 4h, are not.
+    const double split = qkv * (h + 1) + (h * h + 4 * h * h + 4 * h + 4 * h * h) / parts;
+    CHECK(weights(3) - weights(2) == 2 * (split + 6 * h));
   }
   SUBCASE("activations: qkv as it lies there, 2 bytes an item") {
     // Of the 24 bytes that are split, 6 are queries, keys and values.
