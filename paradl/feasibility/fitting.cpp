@@ -136,10 +136,17 @@ Projection changed(const Changes& changes, const Projection& p, const Setting& s
   return Planner(other).project(*p.strategy, mesh, p.batch);
 }
 
-Remedy remedy_of(const Changes& changes, const Projection& p, const Projection& found) {
+/// Changes that make a projection fit.
+struct Way {
+  const Projection* of;
+  Changes changes;
+  Projection found;
+};
+
+Remedy remedy_of(const Way& way) {
   std::string words;
-  for (const Change& change : changes) words += (words.empty() ? "" : " ") + change.words;
-  return {words, fmt::format("{} {}", p.strategy->text, grid_text(p.mesh, true)), found};
+  for (const Change& change : way.changes) words += (words.empty() ? "" : " ") + change.words;
+  return {words, fmt::format("{} {}", way.of->strategy->text, grid_text(way.of->mesh, true)), way.found};
 }
 
 /// What a projection takes, in the parts that changes act on.
@@ -166,20 +173,20 @@ Need together(const Need& now, const std::vector<Need>& alone) {
           std::min(std::max(0.0, sum.activations), product.activations), sum.time};
 }
 
-/// The changes of `levels` with as few recomputed blocks as are enough, where all of them are more than that.
-std::optional<Remedy> fewest_blocks(const Changes& changes, const Projection& p, const Setting& setting) {
+/// The same with as few recomputed blocks as are enough, where all of them are more than that.
+std::optional<Way> fewest_blocks(const Way& way, const Setting& setting) {
   int enough = int(recomputable_blocks(setting.work).size());
   int too_few = setting.training.recompute == Recompute::full ? setting.training.recomputed_blocks : 0;
-  std::optional<Remedy> best;
+  std::optional<Way> best;
   while (enough - too_few > 1) {
     const int blocks = (enough + too_few) / 2;
-    Changes fewer = changes;
+    Changes fewer = way.changes;
     for (Change& change : fewer)
       if (change.words == "--recompute full")
         change = {fmt::format("--recompute full:{}", blocks),
                   [blocks](Training& t) { t.recompute = Recompute::full, t.recomputed_blocks = blocks; }};
-    if (const Projection found = changed(fewer, p, setting); found.feasible())
-      best = remedy_of(fewer, p, found), enough = blocks;
+    if (const Projection found = changed(fewer, *way.of, setting); found.feasible())
+      best = {way.of, fewer, found}, enough = blocks;
     else
       too_few = blocks;
   }
@@ -210,23 +217,18 @@ class Search {
     return !all.empty() && changed(all, p_, setting_).feasible();
   }
 
-  /// So many ways, if there are; blocks are counted for some of those that recompute all.
-  std::vector<Remedy> run(std::size_t enough, int counted) {
+  /// So many ways, if there are.
+  std::vector<Way> run(std::size_t enough) {
     price_single_changes();
     combine(0, {}, {});
     std::ranges::stable_sort(promising_, {}, [](const Promise& promise) { return promise.time; });
-    std::vector<Remedy> out;
-    std::vector<Changes> found_ways;
+    std::vector<Way> out;
     for (std::size_t i = 0; i < promising_.size() && i < most_priced && out.size() < enough; ++i) {
       const Changes& changes = promising_[i].changes;
-      if (std::ranges::any_of(found_ways, [&](const Changes& fewer) { return includes(changes, fewer); }))
+      if (std::ranges::any_of(out, [&](const Way& fewer) { return includes(changes, fewer.changes); }))
         continue;
-      const Projection found = changed(changes, p_, setting_);
-      if (!found.feasible()) continue;
-      found_ways.push_back(changes);
-      if (recomputes_all(changes) && setting_.training.recompute != Recompute::selective && counted-- > 0)
-        if (auto fewer = fewest_blocks(changes, p_, setting_)) out.push_back(*std::move(fewer));
-      out.push_back(remedy_of(changes, p_, found));
+      if (const Projection found = changed(changes, p_, setting_); found.feasible())
+        out.push_back({&p_, changes, found});
     }
     return out;
   }
@@ -275,8 +277,19 @@ class Search {
   std::vector<Promise> promising_;
 };
 
-void add(std::vector<Remedy>& out, std::vector<Remedy> more) {
-  for (Remedy& remedy : more) out.push_back(std::move(remedy));
+void sort(std::vector<Way>& ways) {
+  std::ranges::stable_sort(ways, {}, [](const Way& way) { return way.found.iteration(); });
+}
+
+/// Those that recompute all blocks, a few of the fastest, with no more of them than they need.
+void count_blocks(std::vector<Way>& ways, const Setting& setting) {
+  constexpr int few = 3;
+  if (setting.training.recompute == Recompute::selective) return;
+  std::vector<Way> more;
+  for (const Way& way : ways)
+    if (recomputes_all(way.changes) && int(more.size()) < few)
+      if (auto fewer = fewest_blocks(way, setting)) more.push_back(*std::move(fewer));
+  for (Way& way : more) ways.push_back(std::move(way));
 }
 
 /// No change makes it faster than this: micro-batches fill a pipeline's bubble, the others cost time.
@@ -294,26 +307,28 @@ std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const S
   for (const Projection& p : projections)
     if (only_memory_fails(p) && !p.feasible() && !setting.training.gamma) candidates.push_back(&p);
   std::ranges::stable_sort(candidates, {}, [](const Projection* p) { return least_time(*p); });
-  std::vector<Remedy> out;
+  const std::size_t enough = candidates.size() == 1 ? 6 : 4;
+  std::vector<Way> ways;
   std::size_t searched = 0;
-  double best = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < candidates.size() && i < most_asked && searched < most_searched; ++i) {
-    if (least_time(*candidates[i]) >= best) break;
+    if (!ways.empty() && least_time(*candidates[i]) >= ways.front().found.iteration().base()) break;
     Search search(*candidates[i], setting);
-    const bool alone = candidates.size() == 1;
-    if (!alone && !search.can_fit()) continue;
-    add(out, alone ? search.run(6, 2) : search.run(2, 1));
+    if (candidates.size() > 1 && !search.can_fit()) continue;
+    for (Way& way : search.run(enough)) ways.push_back(std::move(way));
+    sort(ways);
     ++searched;
-    for (const Remedy& remedy : out) best = std::min(best, remedy.projection.iteration().base());
   }
-  if (out.empty()) {  // the nearest, on more GPUs
+  count_blocks(ways, setting);
+  if (ways.empty()) {  // the nearest, on more GPUs
     std::ranges::stable_sort(candidates, {}, [](const Projection* p) { return p->cost->memory.total(); });
     for (std::size_t i = 0; i < candidates.size() && i < most_searched; ++i)
       for (const Change& change : more_gpus(*candidates[i], setting))
         if (const Projection found = changed({change}, *candidates[i], setting); found.feasible())
-          out.push_back(remedy_of({change}, *candidates[i], found));
+          ways.push_back({candidates[i], {change}, found});
   }
-  std::ranges::stable_sort(out, {}, [](const Remedy& r) { return r.projection.iteration(); });
+  sort(ways);
+  std::vector<Remedy> out;
+  for (const Way& way : ways) out.push_back(remedy_of(way));
   return out;
 }
 
