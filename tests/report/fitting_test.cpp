@@ -269,3 +269,21 @@ TEST_CASE("where nothing fits, it is said what was tried") {
   CHECK(nothing_fits_text(p, bench.setting()) ==
         "nothing that was tried fits, up to --recompute full, --zero 3, twice the GPUs");
 }
+
+TEST_CASE(
+    "of several grids, the one that is fastest once it fits is mended, not the one that comes nearest") {
+  const double whole = need(mixed(), "data+tensor", "4x2", 64);
+  Bench bench(gpt(), with_memory(0.4 * whole), mixed());
+  std::vector<Projection> grids;
+  for (const char* grid : {"8x1", "4x2", "2x4", "1x8"})
+    grids.push_back(bench.engine("data+tensor", grid, 64));
+  Seconds fastest{1e300};
+  for (const Projection& p : grids) {
+    REQUIRE_FALSE(p.feasible());
+    if (const auto ways = ways_to_fit(p, bench.setting()); !ways.empty())
+      fastest = std::min(fastest, ways.front().projection.iteration());
+  }
+  const auto ways = ways_to_fit(grids, bench.setting());
+  REQUIRE_FALSE(ways.empty());
+  CHECK(ways.front().projection.iteration() <= 1.001 * fastest);
+}
