@@ -1,5 +1,6 @@
 // paradl collectives: what one collective costs, by which algorithm, on which network.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,6 +10,7 @@
 #include "paradl/cli/network_words.hpp"
 #include "paradl/cli/ranges.hpp"
 #include "paradl/network/algorithm/nccl.hpp"
+#include "paradl/network/measured_cost.hpp"
 #include "paradl/network/schedule_file.hpp"
 #include "paradl/report/collective_table.hpp"
 #include "paradl/report/topology_picture.hpp"
@@ -226,6 +228,21 @@ CollectiveResult run_schedule(const Schedule& schedule, const Fabric& fabric,
   return out;
 }
 
+/// Where an operation was not measured and another one stands in for it: "; as allreduce on node, cluster".
+std::string stand_in_text(const std::string& operation, const Machine& machine) {
+  const auto asked =
+      find_name<LinkOperation>(link_operation_names, operation == "halo" ? "point-to-point" : operation);
+  std::map<std::string_view, std::vector<std::string_view>> levels;  // by what stands in
+  if (asked)
+    for (const Level& level : machine.levels)
+      if (const auto taken = taken_from(level, *asked); taken && taken != asked)
+        levels[link_operation_names[std::size_t(*taken)]].push_back(level.name);
+  std::string out;
+  for (const auto& [name, on] : levels)
+    out += fmt::format("; {} was not measured ({}), {} stands in", operation, fmt::join(on, ", "), name);
+  return out;
+}
+
 /// What closed forms of a system took for its links, and whose did not take what was measured.
 std::string links_line(const std::vector<CollectiveResult>& results, const Network& network) {
   std::vector<std::string_view> not_measured;
@@ -240,7 +257,12 @@ std::string links_line(const std::vector<CollectiveResult>& results, const Netwo
   if (!any) return fmt::format("\nLinks: specifications in {}.\n", file);
   const std::string besides =
       not_measured.empty() ? "" : fmt::format("; specifications for {}", fmt::join(not_measured, ", "));
-  return fmt::format("\nLinks: {} {}{}.\n", links_text(*network.machine()), file, besides);
+  const bool several = std::ranges::any_of(
+      results, [](const CollectiveResult& r) { return r.measured_links() && r.algorithm != "ring"; });
+  return fmt::format(
+      "\nLinks: {} {}{}{}.{}\n", links_text(*network.machine()), file,
+      stand_in_text(results.front().operation, *network.machine()), besides,
+      several ? " `ring` is what was measured, whatever the library ran; others are told from it." : "");
 }
 
 void show(const Session& session, const Words& words, const std::vector<InputFile>& inputs,
