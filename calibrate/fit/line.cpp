@@ -164,7 +164,7 @@ class Cuts {
   bool can_go_on(std::size_t first, std::size_t last) const {
     return first == 0 || line(first, last).beta.value > 0;
   }
-  /// Where a library changes its protocol a larger buffer may take less time, but not by much.
+  /// Where a library changes its protocol a larger buffer may take less time.
   bool may_follow(std::size_t before, std::size_t first, std::size_t end) const {
     const Observation& border = data_.all[data_.begin[first]];
     return line(first, end)(border) >= (1 - options_.most_fall) * line(before, first)(border);

@@ -38,9 +38,8 @@ struct RangeOptions {
   std::size_t least_sizes = 3;  // different sizes in a range
   /// Errors below this are no reason to split a line.
   double negligible = 0.02;
-  /// By which a time may fall where one range ends and the next begins. Published all-reduces fall by a sixth
-  /// at a change of protocol; a fall by half tells of two kinds of timings in one table.
-  double most_fall = 0.25;
+  /// By how much of itself a time may fall where one range ends and the next begins.
+  double most_fall = 1;
 };
 
 /// Lines by ranges of size. Libraries change their protocol with the size of a message, so that one line is

@@ -1,6 +1,5 @@
 // paradl collectives: what one collective costs, by which algorithm, on which network.
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -145,6 +144,20 @@ std::optional<Projection::Band> band_of(const Fabric& fabric, const std::vector<
   return Projection::Band{time(slowed[0]), time(slowed[1]), time(slowed[2])};
 }
 
+/// What was measured in the place of an operation on the levels that so many ranks span: "allreduce".
+std::string stand_in(Operation operation, const Machine& machine, int ranks) {
+  const auto asked = find_name<LinkOperation>(
+      link_operation_names, operation == Operation::halo ? "point-to-point" : text_of(operation));
+  std::vector<std::string_view> out;
+  for (const Level& level : machine.levels) {
+    const auto taken = asked && level.inside < ranks ? taken_from(level, *asked) : std::nullopt;
+    if (!taken || taken == asked) continue;
+    const std::string_view name = link_operation_names[std::size_t(*taken)];
+    if (std::ranges::find(out, name) == out.end()) out.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
 CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric,
                      const std::vector<Fabric>& slowed, NetworkFidelity fidelity) {
   job.ranks = fabric.ranks();
@@ -169,6 +182,7 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric,
   }
   out.cost = time_of(algorithm, job, fabric, fidelity);
   out.bus_bandwidth = bus_bandwidth(job, out.cost.timing.time);
+  if (out.measured_links()) out.stands_in = stand_in(job.operation, *fabric.measured, job.ranks);
   out.congested = band_of(fabric, slowed, out.cost.timing.time, [&](const Fabric& other) {
     Job there = job;
     there.topology = other.topology.get();
@@ -228,21 +242,6 @@ CollectiveResult run_schedule(const Schedule& schedule, const Fabric& fabric,
   return out;
 }
 
-/// Where an operation was not measured and another one stands in for it: "; as allreduce on node, cluster".
-std::string stand_in_text(const std::string& operation, const Machine& machine) {
-  const auto asked =
-      find_name<LinkOperation>(link_operation_names, operation == "halo" ? "point-to-point" : operation);
-  std::map<std::string_view, std::vector<std::string_view>> levels;  // by what stands in
-  if (asked)
-    for (const Level& level : machine.levels)
-      if (const auto taken = taken_from(level, *asked); taken && taken != asked)
-        levels[link_operation_names[std::size_t(*taken)]].push_back(level.name);
-  std::string out;
-  for (const auto& [name, on] : levels)
-    out += fmt::format("; {} was not measured ({}), {} stands in", operation, fmt::join(on, ", "), name);
-  return out;
-}
-
 /// What closed forms of a system took for its links, and whose did not take what was measured.
 std::string links_line(const std::vector<CollectiveResult>& results, const Network& network) {
   std::vector<std::string_view> not_measured;
@@ -257,12 +256,17 @@ std::string links_line(const std::vector<CollectiveResult>& results, const Netwo
   if (!any) return fmt::format("\nLinks: specifications in {}.\n", file);
   const std::string besides =
       not_measured.empty() ? "" : fmt::format("; specifications for {}", fmt::join(not_measured, ", "));
-  const bool several = std::ranges::any_of(
-      results, [](const CollectiveResult& r) { return r.measured_links() && r.algorithm != "ring"; });
-  return fmt::format(
-      "\nLinks: {} {}{}{}.{}\n", links_text(*network.machine()), file,
-      stand_in_text(results.front().operation, *network.machine()), besides,
-      several ? " `ring` is what was measured, whatever the library ran; others are told from it." : "");
+  std::string stands_in;
+  bool ring = false, others = false;
+  for (const CollectiveResult& r : results) {
+    if (!r.stands_in.empty())
+      stands_in = fmt::format("; {} was not measured, {} stands in", r.operation, r.stands_in);
+    (r.algorithm == "ring" ? ring : others) |= r.measured_links();
+  }
+  return fmt::format("\nLinks: {} {}{}{}.{}\n", links_text(*network.machine()), file, stands_in, besides,
+                     ring && others
+                         ? " `ring` is what was measured, whatever the library ran; others are told from it."
+                         : "");
 }
 
 void show(const Session& session, const Words& words, const std::vector<InputFile>& inputs,
