@@ -62,6 +62,8 @@ class Row {
 };
 
 void check_header(const std::vector<std::string>& header, Problems& problems) {
+  if (header == std::vector<std::string>{""}) problems.add({.line = 1, .column = 1}, "the table is empty");
+  problems.raise();
   std::vector<std::string_view> missing;
   for (const std::string_view column : columns)
     if (std::ranges::find(header, column) == header.end()) missing.push_back(column);
