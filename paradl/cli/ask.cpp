@@ -427,8 +427,7 @@ Training read_training(const Catalog& catalog, const Options& options) {
         options.read("reserve", "", [](const std::string& text) { return read_bytes("reserve", text); });
   if (options.has("fragmentation")) t.fragmentation = number(options, "fragmentation", 0, 1);
   if (options.has("gamma")) t.gamma = number(options, "gamma", 1e-3, 1e3);
-  t.convolutions =
-      options.read("convolutions", framework.convolutions.value_or("best"), read_convolutions);
+  t.convolutions = options.read("convolutions", framework.convolutions.value_or("best"), read_convolutions);
   t.input = read_input(options, framework);
   return t;
 }
@@ -514,13 +513,22 @@ ParameterLevel Ask::level() const {
 }
 
 std::string links_text(const Machine& machine) {
-  std::vector<std::string_view> measured, specified;
+  std::vector<std::string_view> measured, messages, specified;
   for (const Level& level : machine.levels)
-    (level.measured.empty() ? specified : measured).push_back(level.name);
-  if (measured.empty()) return "specifications in";
-  if (specified.empty()) return "measured, in";
-  return fmt::format("measured ({}), specifications ({}), in", fmt::join(measured, ", "),
-                     fmt::join(specified, ", "));
+    (level.measured.empty()                        ? specified
+     : taken_from(level, LinkOperation::allreduce) ? measured
+                                                   : messages)
+        .push_back(level.name);
+  if (specified.size() == machine.levels.size()) return "specifications in";
+  if (measured.size() == machine.levels.size()) return "measured, in";
+  std::string out;
+  const auto add = [&](std::string_view what, const std::vector<std::string_view>& levels) {
+    if (!levels.empty()) out += fmt::format("{} ({}), ", what, fmt::join(levels, ", "));
+  };
+  add("measured", measured);
+  add("measured for single messages alone", messages);
+  add("specifications", specified);
+  return out + "in";
 }
 
 std::string Ask::links_text() const {
