@@ -269,16 +269,20 @@ std::string links_line(const std::vector<CollectiveResult>& results, const Netwo
       not_measured.empty() ? "" : fmt::format("; specifications for {}", fmt::join(not_measured, ", "));
   std::string stands_in;
   bool ring = false, others = false;
+  int most = 1;
   for (const CollectiveResult& r : results) {
     if (!r.stands_in.empty())
       stands_in = fmt::format("; {} was not measured, {} stands in", r.operation, r.stands_in);
     (r.algorithm == "ring" ? ring : others) |= r.measured_links();
+    most = std::max(most, r.gpus);
   }
-  return fmt::format(
-      "\nLinks: {} {}{}{}.{}\n", links_text(as_measured_for(results.front().operation, *network.machine())),
-      file, stands_in, besides,
-      ring && others ? " `ring` is what was measured, whatever the library ran; others are told from it."
-                     : "");
+  const Machine machine = as_measured_for(results.front().operation, *network.machine());
+  ring &= std::ranges::all_of(
+      machine.levels, [&](const Level& level) { return level.inside >= most || !level.measured.empty(); });
+  return fmt::format("\nLinks: {} {}{}{}.{}\n", links_text(machine), file, stands_in, besides,
+                     ring && others
+                         ? " `ring` is what was measured, whatever the library ran; others are told from it."
+                         : "");
 }
 
 void show(const Session& session, const Words& words, const std::vector<InputFile>& inputs,
