@@ -464,7 +464,7 @@ std::optional<Projection> Ask::best_out_of_core() {
     if (!p.cost || p.iteration().base() / p.batch >= fastest) return p;
     if (p.feasible()) {
       if (faster(p)) best.reset();
-    } else if (!strategy.out_of_core && out_of_core_refusal(strategy).empty()) {
+    } else if (!strategy.out_of_core) {
       const auto number = std::size_t(&strategy - question.strategies.data());
       const Projection beyond = planner->project(beyond_core[number], mesh, batch);
       if (beyond.feasible() && faster(beyond)) best = beyond;

@@ -78,10 +78,21 @@ std::optional<Reading> read_fragmentation(const Evidence& e) {
                              text(device), text(device - need))};
 }
 
+namespace {
+
+/// Bounds on what there is to share, not on memory or storage.
+bool is_of_parts(const Limit& limit) {
+  for (const std::string_view rule : {memory_rule, storage_rule, host_rule, host_update_rule})
+    if (limit.rule == rule) return false;
+  return !limit.divides;
+}
+
+}  // namespace
+
 std::optional<Reading> read_bounds(const Evidence& e) {
   std::optional<Reading> out;
   for (const Limit& limit : e.projection.limits.all()) {
-    if (limit.divides || limit.rule == memory_rule || !(limit.bound > 0)) continue;
+    if (!is_of_parts(limit) || !(limit.bound > 0)) continue;
     const double ratio = limit.value / limit.bound;
     if (out && ratio <= out->value) continue;
     const std::string layer = limit.layer >= 0 ? e.setting.work.layers[std::size_t(limit.layer)].name : "";
@@ -90,6 +101,19 @@ std::optional<Reading> read_bounds(const Evidence& e) {
                          : reason(limit, e.setting.work)};
   }
   return out;
+}
+
+std::optional<Reading> read_node_storage(const Evidence& e) {
+  for (const Limit& limit : e.projection.limits.all())
+    if (limit.rule == storage_rule) {
+      const double share = limit.value / limit.bound;
+      return Reading{share, 0, "storage of a node",
+                     limit.holds() ? fmt::format("a node keeps {} of the data set on {}",
+                                                 decimal(Bytes{limit.value}), decimal(Bytes{limit.bound}))
+                                   : reason(limit, e.setting.work),
+                     !limit.holds()};
+    }
+  return {};
 }
 
 std::optional<Reading> read_batch_norm(const Evidence& e) {

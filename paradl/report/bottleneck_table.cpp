@@ -27,9 +27,9 @@ bool saves_memory(Hindrance hindrance) {
   return hindrance == Hindrance::memory_redundancy || hindrance == Hindrance::fragmentation;
 }
 
-bool worth(const PricedAlternative& remedy, Hindrance hindrance) {
-  if (saves_memory(hindrance) || hindrance == Hindrance::number_of_pes ||
-      hindrance == Hindrance::batch_norm_quality)
+bool worth(const PricedAlternative& remedy, const Bottleneck& b) {
+  if (saves_memory(b.kind) || b.kind == Hindrance::number_of_pes || b.kind == Hindrance::batch_norm_quality ||
+      b.finding.reading->forbids)
     return true;
   return remedy.gain >= worth_telling;
 }
@@ -173,7 +173,7 @@ std::string bottleneck_text(const Bottleneck& b, std::size_t most) {
   out += ".\n";
   std::size_t told = 0;
   for (const PricedAlternative& remedy : b.remedies) {
-    if (told == most || !worth(remedy, b.kind)) continue;
+    if (told == most || !worth(remedy, b)) continue;
     ++told;
     out += fmt::format(
         "  {:>7}  {}{} ({})\n", has_time(b.kind) ? gain_text(remedy.gain) : text(remedy.epoch) + " per epoch",

@@ -22,6 +22,16 @@ std::string against(const OutOfCoreClock::Time& other, const OutOfCorePlan& plan
                         : std::string("does not fit");
 }
 
+/// ", stage 2 of 4, all micro-batches that it has at a time": the plan that is told of a pipeline.
+std::string stage_text(const Projection& p) {
+  for (int a = 0; a < p.mesh.axes; ++a)
+    if (const Axis& axis = p.mesh.axis[std::size_t(a)];
+        axis.strategy->name == "layer" && axis.parts.total > 1)
+      return fmt::format(", stage {} of {}, all micro-batches that it has at a time",
+                         p.cost->worst_stage + 1, axis.parts.total);
+  return {};
+}
+
 }  // namespace
 
 std::vector<BlockLine> block_lines(const Workload& work, OutOfCorePricer& pricer) {
@@ -69,15 +79,16 @@ Table plan_table(const Workload& work, OutOfCorePricer& pricer) {
 std::string out_of_core_text(const Projection& p, const Machine& machine) {
   const auto& [kept, swapped, recomputed, weights, host] = *p.out_of_core;
   const int blocks = kept + swapped + recomputed;
+  const std::string where = stage_text(p);
   if (!p.out_of_core->plans())
     return fmt::format("Out of core: nothing to do, all {} blocks stay on the device.", blocks);
   constexpr std::array<std::string_view, weight_homes> homes{
       "", " The host keeps the optimizer's state and updates the weights.",
       " Weights come block by block; the host keeps and updates them."};
   return fmt::format(
-      "Out of core: of {} blocks {} stay, {} {} to the host, {} {} recomputed.{} The host of a node "
+      "Out of core{}: of {} blocks {} stay, {} {} to the host, {} {} recomputed.{} The host of a node "
       "gives {} of {}.",
-      blocks, kept, swapped, swapped == 1 ? "goes" : "go", recomputed, recomputed == 1 ? "is" : "are",
+      where, blocks, kept, swapped, swapped == 1 ? "goes" : "go", recomputed, recomputed == 1 ? "is" : "are",
       homes[std::size_t(weights)], text(host), text(*machine.host->memory));
 }
 
