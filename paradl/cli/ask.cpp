@@ -15,6 +15,7 @@
 #include "paradl/core/units.hpp"
 #include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/profiled_times.hpp"
+#include "paradl/feasibility/advice.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/spec/override.hpp"
@@ -427,8 +428,7 @@ Training read_training(const Catalog& catalog, const Options& options) {
         options.read("reserve", "", [](const std::string& text) { return read_bytes("reserve", text); });
   if (options.has("fragmentation")) t.fragmentation = number(options, "fragmentation", 0, 1);
   if (options.has("gamma")) t.gamma = number(options, "gamma", 1e-3, 1e3);
-  t.convolutions =
-      options.read("convolutions", framework.convolutions.value_or("best"), read_convolutions);
+  t.convolutions = options.read("convolutions", framework.convolutions.value_or("best"), read_convolutions);
   t.input = read_input(options, framework);
   return t;
 }
@@ -443,6 +443,14 @@ std::vector<Projection> Ask::sweep() const {
       question, work, machine,
       [this](const StrategyName& s, const Mesh& m, double batch) { return project(s, m, batch); });
   for (Projection& p : results) add_band(p);
+  return results;
+}
+
+std::vector<Projection> Ask::ranked() {
+  std::vector<Projection> results = sweep();
+  rank(results);
+  if (!question.named)
+    if (auto beyond = best_out_of_core()) results.insert(results.begin(), *std::move(beyond));
   return results;
 }
 

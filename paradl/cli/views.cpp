@@ -74,12 +74,15 @@ void tell_framework(const Session& session, const Options& options, const Ask& a
     examine(answer, examiner);
     answer.bottlenecks.front() = found;
   }
+  constexpr double worth_telling = 0.005;  // of the epoch
+  const bool worth = !improvements.empty() && improvements.front().priced.gain >= worth_telling;
   const auto table = [&](ReadBy reader) { return improvements_table(improvements, reader); };
   deliver_view(session, options, answer, "framework", "improvements", improvements_json(improvements), table,
                [&](const Style& style) {
                  std::string out =
-                     improvements.empty()
-                         ? fmt::format("Nothing in the framework's hands makes the best plan faster{}.\n",
+                     !worth
+                         ? fmt::format("Nothing in the framework's hands makes the best plan faster{}{}.\n",
+                                       improvements.empty() ? "" : " by half a per cent",
                                        ask.framework_spec.name == "ideal"
                                            ? ": it is the ideal one (name yours with --framework)"
                                            : "")
@@ -109,8 +112,7 @@ void tell_system(const Session& session, const Options& options, const std::stri
                     Options other = options;
                     for (const auto& [path, value] : changes) other.add_set(path + "=" + value);
                     asked.push_back(read_ask(session.catalog, other, model, options.get("on")));
-                    auto results = asked.back()->sweep();
-                    rank(results);
+                    const auto results = asked.back()->ranked();
                     if (results.empty() || !results.front().feasible()) return {};
                     return results.front();
                   });

@@ -19,8 +19,12 @@ class Cutter {
   /// The layers of a piece that may begin a block, and behind them its end.
   std::vector<int> borders(const Piece& piece) const {
     std::vector<int> out{piece.first};
-    for (int l = piece.first; l + 1 < piece.end; ++l)
-      if (may_end(l, piece.first)) out.push_back(l + 1);
+    std::vector<int> on_its_way;  // tensors of earlier layers that later ones read
+    for (int l = piece.first; l + 1 < piece.end; ++l) {
+      std::erase_if(on_its_way, [&](int i) { return last_reader(i) <= l; });
+      if (may_end(l, on_its_way)) out.push_back(l + 1);
+      on_its_way.push_back(l);
+    }
     out.push_back(piece.end);
     return out;
   }
@@ -54,10 +58,10 @@ class Cutter {
 
   /// After a layer whose output its own backward pass does not need (else two blocks would need it), where
   /// nothing else is on its way to a layer of the same repetition: no cut through a residual block.
-  bool may_end(int l, int first) const {
+  bool may_end(int l, const std::vector<int>& on_its_way) const {
     const int made = maker(l);
     if (made < 0 || traits(layer(made).op).keeps == Keeps::y || last_reader(l) == l) return false;
-    for (int i = first; i < l; ++i) {
+    for (const int i : on_its_way) {
       if (i == made || maker(i) == made) continue;
       for (const int reader : readers_[std::size_t(i)])
         if (reader > l && (layer(l).block < 0 || layer(reader).block == layer(l).block)) return false;
@@ -119,8 +123,8 @@ class Cutter {
 
 }  // namespace
 
-std::vector<BlockChain> find_chains(const Workload& work, const Layout& layout,
-                                    std::span<const Piece> pieces, int micro_batches) {
+std::vector<BlockChain> find_chains(const Workload& work, const Layout& layout, std::span<const Piece> pieces,
+                                    int micro_batches) {
   constexpr std::size_t fewest = 4;  // blocks: with less there is nothing to choose
   constexpr std::size_t most = 256;  // for which plans are sought, if there is a choice
   const auto copies = std::size_t(micro_batches);

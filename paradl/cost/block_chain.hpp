@@ -25,9 +25,9 @@ struct BlockChain {
 /// block keeps fewer inputs and needs more room.
 std::vector<BlockChain> find_chains(const Workload& work, const Layout& layout);
 
-/// The same for a stage of a pipeline, which has some pieces of the network and works on several micro-batches
-/// in turn: the blocks of each piece, as often as there are micro-batches. No more than a few hundred blocks
-/// where a coarser cut allows it.
+/// The same for a stage of a pipeline, which has some pieces of the network and works on several
+/// micro-batches in turn: the blocks of each piece, as often as there are micro-batches. No more than a few
+/// hundred blocks where a coarser cut allows it.
 struct Piece {
   int first, end;  // layers
 };

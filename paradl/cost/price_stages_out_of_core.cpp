@@ -1,7 +1,7 @@
-// A pipeline out of core. A stage has the activations of several micro-batches at a time: in rounds, it runs all
-// of these forward, then backward, the last one first. To the stage that is one long chain of blocks, each
-// micro-batch's after the other's, and it is planned as such. What a stage takes longer for a micro-batch then
-// makes its passes longer in the schedule of the pipeline.
+// A pipeline out of core. A stage has the activations of several micro-batches at a time: in rounds, it runs
+// all of these forward, then backward, the last one first. To the stage that is one long chain of blocks,
+// each micro-batch's after the other's, and it is planned as such. What a stage takes longer for a
+// micro-batch then makes its passes longer in the schedule of the pipeline.
 #include <algorithm>
 #include <cmath>
 
@@ -82,16 +82,20 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
   measure_kept(pricer, layout, samples);
   Breakdown out = in_core;
   std::vector<StageDelay> delays;
-  std::size_t worst = 0;
+  std::size_t worst = 0, told = plan.kinds.size();  // whose plan is at hand
   Bytes on_host;
   for (const StageKind& kind : plan.kinds) {
-    delays.push_back(plan_stage(pricer, layout, plan, kind, samples));
-    if (plan_.time.possible) on_host = std::max(on_host, plan_.host);
+    const Memory memory = pricer.stage_memory(layout, plan, kind, samples);
+    const bool fits = memory.total() <= setting_.machine.device.memory;
+    delays.push_back(fits ? StageDelay{.again = {}, .stall = {}, .memory = memory}
+                          : plan_stage(pricer, layout, plan, kind, samples));
+    if (!fits) told = delays.size() - 1;
+    if (!fits && plan_.time.possible) on_host = std::max(on_host, plan_.host);
     if (delays.back().memory.total() > delays[worst].memory.total()) worst = delays.size() - 1;
   }
   out.memory = delays[worst].memory;
   out.worst_stage = plan.kinds[worst].first;
-  if (worst + 1 < delays.size()) plan_stage(pricer, layout, plan, plan.kinds[worst], samples);
+  if (told != worst) plan_stage(pricer, layout, plan, plan.kinds[worst], samples);
   plan_.host = on_host;
 
   // Longer passes, longer schedule. By how much is told as recomputation and as waiting for copies, in the

@@ -70,6 +70,7 @@ std::optional<Reading> read_largest_layer(const Evidence& e) {
 
 std::optional<Reading> read_fragmentation(const Evidence& e) {
   if (!e.projection.cost) return {};
+  if (const auto& beyond = e.projection.out_of_core; beyond && beyond->plans()) return {};  // by intent
   const Bytes need = e.projection.cost->memory.total(), device = e.setting.machine.device.memory;
   const double share = need / device;
   if (share > 1) return {};  // does not fit in any case

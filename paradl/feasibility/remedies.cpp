@@ -254,8 +254,7 @@ void mend_balance(Changes& out) {
             [](Training& t) { t.schedule = PipelineSchedule::interleaved, t.chunks = 2; });
   if (now.stage_cut == StageCut::equal_blocks)
     out.add(Hands::framework, "stages of equal times in place of equal numbers of blocks",
-            "--set framework.stages=balanced",
-            [](Training& t) { t.stage_cut = StageCut::balanced; });
+            "--set framework.stages=balanced", [](Training& t) { t.stage_cut = StageCut::balanced; });
   move_to_data(out);
 }
 
@@ -334,8 +333,7 @@ void mend_input(Changes& out) {
   if (now.input.readers == Readers::leader && input.space * input.copies > 1)
     out.add(Hands::framework,
             "every GPU reads what it needs in place of one leader" + at_best(input, now.input.from),
-            "--staging each",
-            [](Training& t) { t.input.readers = Readers::each; });
+            "--staging each", [](Training& t) { t.input.readers = Readers::each; });
   if (now.framework.staging == Transport::host && input.staged > Bytes{})
     out.add(Hands::framework, "leaders pass samples on from GPU to GPU", "--set framework.staging=gpu",
             [](Training& t) { t.framework.staging = Transport::gpu; });

@@ -97,6 +97,7 @@ Table findings_table(const std::vector<Finding>& findings, ReadBy reader) {
                           {"trigger", "fires", Holds::shape, 7},
                           {"share", "share", Holds::share, 6},
                           {"cause", "cause", Holds::text, 4}}};
+  if (reader == ReadBy::machines) table.columns.push_back({"fires", "fires", Holds::text, 4});
   const Measure* before = nullptr;
   for (const Finding& f : findings) {
     const bool again = reader == ReadBy::people && before && before->of == f.measure->of;
@@ -109,6 +110,7 @@ Table findings_table(const std::vector<Finding>& findings, ReadBy reader) {
                   trigger_of(f, reader),
                   f.reading && f.reading->share > 0 ? Value{f.reading->share} : Value{},
                   f.reading ? f.reading->cause : std::string()};
+    if (reader == ReadBy::machines) row.values.push_back(f.fires ? "yes" : "no");
     if (f.fires) row.mark = "!";
     row.emphasis = f.fires ? Emphasis::none : Emphasis::dim;
     table.rows.push_back(std::move(row));

@@ -27,8 +27,8 @@ std::string stage_text(const Projection& p) {
   for (int a = 0; a < p.mesh.axes; ++a)
     if (const Axis& axis = p.mesh.axis[std::size_t(a)];
         axis.strategy->name == "layer" && axis.parts.total > 1)
-      return fmt::format(", stage {} of {}, all micro-batches that it has at a time",
-                         p.cost->worst_stage + 1, axis.parts.total);
+      return fmt::format(", stage {} of {}, all micro-batches that it has at a time", p.cost->worst_stage + 1,
+                         axis.parts.total);
   return {};
 }
 
