@@ -71,8 +71,9 @@ OutOfCorePricer::StageDelay OutOfCorePricer::plan_stage(const Pricer& pricer, co
   Memory memory = resident(in_core, plan_.chain, plan_.home);
   memory.activations += plan_.time.peak;
   memory.reserve += setting_.training.fragmentation * (memory.activations + memory.workspace);
-  const Seconds stall = plan_.time.passes - work - plan_.recompute;
-  return {plan_.recompute / in_flight, std::max(Seconds{}, stall) / in_flight, memory};
+  const Seconds busy = work + plan_.recompute;
+  const bool waits = plan_.time.passes > (1 + 1e-12) * busy;  // by more than rounding
+  return {plan_.recompute / in_flight, waits ? (plan_.time.passes - busy) / in_flight : Seconds{}, memory};
 }
 
 Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer, const Layout& layout,
