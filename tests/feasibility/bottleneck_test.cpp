@@ -399,6 +399,31 @@ TEST_CASE("triggers decide, and nothing else") {
   }
 }
 
+TEST_CASE("any value fires on one side of its trigger and not on the other") {
+  std::set<std::string_view> seen;
+  for (const auto& [kind, q, not_there] : both()) {
+    const Asked asked(q.model, q.system, q.words);
+    const Setting setting = asked.ask->setting();
+    const auto now = asked.ask->examiner().findings(asked.projection);
+    for (const bool firing : {true, false}) {
+      Triggers triggers;
+      triggers.least_share = 0;
+      for (std::size_t i = 0; i < now.size(); ++i)
+        if (now[i].reading)
+          triggers.value[i] =
+              now[i].reading->value * ((now[i].measure->sense == Sense::at_most) == firing ? 1.1 : 0.9);
+      Examiner examiner(setting, asked.ask->planner.get(), triggers);
+      for (const Finding& f : examiner.findings(asked.projection)) {
+        if (!f.reading || !(f.reading->value > 0)) continue;
+        CAPTURE(f.measure->key);
+        CHECK(f.fires == firing);
+        seen.insert(f.measure->key);
+      }
+    }
+  }
+  CHECK(seen.size() >= measures().size() - 1);  // the storage of a node is read in a case of its own
+}
+
 TEST_CASE("looking for bottlenecks leaves the planner's answers as they were") {
   const Asked asked("resnet50", "abci", "--grid data=16,spatial=4 -b 64/node --framework chainermn");
   found(asked);
