@@ -17,6 +17,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double nothing = 5e-4;         // of the epoch: without effect
+constexpr double worth_telling = 0.005;  // first
+
 std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 std::string plan_line(const Ask& ask, const Projection& best) {
@@ -69,12 +72,12 @@ void tell_framework(const Session& session, const Options& options, const Ask& a
   Examiner examiner = ask.examiner();
   auto found = examiner.bottlenecks(best);
   for (Bottleneck& b : found) examiner.price(b, best);
-  const auto improvements = examiner.improvements(best, Hands::framework);
+  auto improvements = examiner.improvements(best, Hands::framework);
+  std::erase_if(improvements, [](const Improvement& i) { return i.priced.gain < nothing; });
   if (options.wants_json()) {
     examine(answer, examiner);
     answer.bottlenecks.front() = found;
   }
-  constexpr double worth_telling = 0.005;  // of the epoch
   const bool worth = !improvements.empty() && improvements.front().priced.gain >= worth_telling;
   const auto table = [&](ReadBy reader) { return improvements_table(improvements, reader); };
   deliver_view(session, options, answer, "framework", "improvements", improvements_json(improvements), table,
@@ -123,7 +126,6 @@ void tell_system(const Session& session, const Options& options, const std::stri
   for (Swing& s : swings)
     for (auto* outcome : {&s.half, &s.twice})
       if (*outcome && !same_batch.empty()) (*outcome)->option += " -b " + same_batch;
-  constexpr double nothing = 5e-4;  // of the epoch
   std::vector<Swing> shown;
   std::vector<std::string> idle;
   for (const Swing& s : swings) {
