@@ -98,6 +98,7 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
   out.worst_stage = plan.kinds[worst].first;
   if (told != worst) plan_stage(pricer, layout, plan, plan.kinds[worst], samples);
   plan_.host = on_host;
+  if (!plan_.time.possible) return out;
 
   // Longer passes, longer schedule. By how much is told as recomputation and as waiting for copies, in the
   // proportion of the stage that is delayed most.
