@@ -15,6 +15,7 @@
 #include "paradl/core/units.hpp"
 #include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/profiled_times.hpp"
+#include "paradl/feasibility/advice.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/spec/override.hpp"
@@ -445,6 +446,14 @@ std::vector<Projection> Ask::sweep() const {
   return results;
 }
 
+std::vector<Projection> Ask::ranked() {
+  std::vector<Projection> results = sweep();
+  rank(results);
+  if (!question.named)
+    if (auto beyond = best_out_of_core()) results.insert(results.begin(), *std::move(beyond));
+  return results;
+}
+
 std::optional<Projection> Ask::best_out_of_core() {
   if (fidelity == Fidelity::paper || training.gamma || !knows_host(machine)) return {};
   beyond_core.clear();
@@ -463,7 +472,7 @@ std::optional<Projection> Ask::best_out_of_core() {
     if (!p.cost || p.iteration().base() / p.batch >= fastest) return p;
     if (p.feasible()) {
       if (faster(p)) best.reset();
-    } else if (!strategy.out_of_core && out_of_core_refusal(strategy).empty()) {
+    } else if (!strategy.out_of_core) {
       const auto number = std::size_t(&strategy - question.strategies.data());
       const Projection beyond = planner->project(beyond_core[number], mesh, batch);
       if (beyond.feasible() && faster(beyond)) best = beyond;

@@ -122,7 +122,10 @@ const std::vector<BlockChain>& Planner::chains(const Layout& layout) {
 }
 
 void Planner::leave_core(Projection& out, const Layout& placed, const Mesh& split) {
-  out.cost = out_of_core_.price(*out.cost, pricer_, placed, chains(placed), split, out.batch);
+  const StagePlan& staged = stages(placed, split);
+  out.cost = staged.stages > 1
+                 ? out_of_core_.price(*out.cost, pricer_, placed, staged, split, out.batch)
+                 : out_of_core_.price(*out.cost, pricer_, placed, chains(placed), split, out.batch);
   const OutOfCorePlan& plan = out_of_core_.plan();
   const double gpus = out_of_core_.host().gpus;
   out.out_of_core = {.kept = plan.count(Fate::kept),

@@ -350,9 +350,7 @@ Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh&
     out.hidden += setting_.training.micro_batches * layout.cells[i].count / plan.stages * cells_[i].hidden;
 
   for (const StageKind& kind : plan.kinds) {
-    Memory memory = memory_of(layout, kind.cells, samples, in_flight(layout, plan, kind, samples));
-    if (keeps_all(plan, kind.first, std::size_t(plan.chunks - 1)))
-      memory.activations += kept_besides(layout, kind, samples);
+    const Memory memory = stage_memory(layout, plan, kind, samples);
     if (memory.total() > out.memory.total()) {
       out.memory = memory;
       out.worst_stage = kind.first;

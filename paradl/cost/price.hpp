@@ -121,6 +121,11 @@ class Pricer {
   Path tied_path() const;
   /// What a byte of a long message to the next stage takes, on the pipeline that is axis `axis` of a mesh.
   SecondsPerByte stage_pace(const Mesh& mesh, int axis);
+  /// What a stage of this kind holds, of those that there are the one that holds most.
+  Memory stage_memory(const Layout& layout, const StagePlan& plan, const StageKind& kind,
+                      double samples) const;
+  /// Micro-batches whose activations it keeps, as a multiple of what one of them leaves there.
+  double in_flight(const Layout& layout, const StagePlan& plan, const StageKind& kind, double samples) const;
   /// The executed schedule of the last priced pipeline: every pass of every stage.
   std::vector<std::vector<PipelineClock::Event>> timeline(const StagePlan& plan, double samples);
   /// The wires on which the algorithm that was asked for is followed; nullptr: none was, or they are too
@@ -158,7 +163,6 @@ class Pricer {
   };
   Seconds tied_sum(const StagePlan::Tied& tied);
   StageEnd stage_end(const Layout& layout, const StageKind& kind, Seconds backward) const;
-  double in_flight(const Layout& layout, const StagePlan& plan, const StageKind& kind, double samples) const;
   bool fills_buckets(const Layout& layout, const Run& run, Bytes bucket) const;
   Seconds gradient_tail(const Layout& layout, Bytes bucket) const;
   Seconds hidden_tail(std::span<const Bytes> gradient, Seconds whole, Seconds backward) const;
