@@ -18,10 +18,13 @@ class Cutter {
 
   /// The layers that may begin a block, and behind them the number of layers.
   std::vector<int> borders() const {
-    std::vector<int> out{0};
+    std::vector<int> out{0}, on_the_way;  // tensors with readers to come
     const int layers = int(work_.layers.size());
-    for (int l = 0; l + 1 < layers; ++l)
-      if (may_end(l)) out.push_back(l + 1);
+    for (int l = 0; l + 1 < layers; ++l) {
+      if (may_end(l, on_the_way)) out.push_back(l + 1);
+      on_the_way.push_back(l);
+      std::erase_if(on_the_way, [&](int i) { return last_reader(i) <= l + 1; });
+    }
     out.push_back(layers);
     return out;
   }
@@ -50,10 +53,10 @@ class Cutter {
 
   /// After a layer whose output its own backward pass does not need (else two blocks would need it), where
   /// nothing else is on its way to a layer of the same repetition: no cut through a residual block.
-  bool may_end(int l) const {
+  bool may_end(int l, const std::vector<int>& on_the_way) const {
     const int made = maker(l);
     if (made < 0 || traits(layer(made).op).keeps == Keeps::y || last_reader(l) == l) return false;
-    for (int i = 0; i < l; ++i) {
+    for (const int i : on_the_way) {
       if (i == made || maker(i) == made) continue;
       for (const int reader : readers_[std::size_t(i)])
         if (reader > l && (layer(l).block < 0 || layer(reader).block == layer(l).block)) return false;

@@ -74,10 +74,12 @@ class Beginnings {
 template <class Next, class Best>
 void for_each_end(const Chain& chain, int parts, double bound, Next next, Best best) {
   const int n = chain.layers();
+  int least = 0;  // that leaves the others no more than they can do
   for (int k = 1; k <= parts; ++k) {
     next();
     const int most = n - (parts - k);  // a layer for each part to come
-    for (int to = k == parts ? n : k; to <= most && chain.work(0, to) <= k * bound; ++to)
+    while (least < most && (k == parts || chain.work(least, n) > (parts - k) * bound)) ++least;
+    for (int to = std::max(k, least); to <= most && chain.work(0, to) <= k * bound; ++to)
       if (k == parts || chain.work(to, n) <= (parts - k) * bound) best(k, to);
   }
 }
@@ -165,7 +167,6 @@ std::vector<int> cheapest_borders(const Chain& chain, int parts, double bound) {
   const auto next = [&] {
     std::swap(last, now);
     std::ranges::fill(now, Cut{});
-    for (int at = 0; at <= n; ++at) last[std::size_t(at)].cost += chain.border(at);
   };
   for_each_end(chain, parts, bound, next, [&](int k, int to) {
     Cut best;
@@ -175,7 +176,7 @@ std::vector<int> cheapest_borders(const Chain& chain, int parts, double bound) {
       if (cost > best.cost || cost == never) continue;
       if (cost < best.cost || squares + square < best.squares) best = {cost, squares + square}, at = from;
     }
-    now[std::size_t(to)] = best;
+    now[std::size_t(to)] = {best.cost + chain.border(to), best.squares};
     begin.at(k, to) = at;
   });
   return now.back().cost == never ? std::vector<int>{} : begin.borders();
@@ -186,6 +187,7 @@ std::vector<int> cheapest_borders(const Chain& chain, int parts, double bound) {
 std::vector<int> balanced_partition(std::span<const double> weight, int stages,
                                     std::span<const double> border) {
   assert(stages >= 1 && stages <= int(weight.size()));
+  if (stages == 1) return {0};
   const Chain chain(weight, border);
   // Many stages are mostly bound by one layer: then what no cut can do without is enough.
   if (const double least = least_possible(chain); least > chain.total() / stages)
