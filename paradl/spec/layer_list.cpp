@@ -238,7 +238,7 @@ class LayOut {
 
   /// The last of what windows have: where the layer says how large its window is.
   void read_padding(Fields& f, LayerSpec& spec) {
-    spec.same_padding = scalar_text(f.map.node("padding")) == "same";
+    spec.same_padding = f.map.has("padding") && scalar_text(f.map.node("padding")) == "same";
     if (!spec.same_padding) spec.padding = f.sizes("padding", 0);
     spec.kernel_spot = f.map.spot("kernel");
   }

@@ -166,6 +166,9 @@ Reader::Reader(YAML::Node map, Problems& problems, std::string what)
     map_.reset(YAML::Node(YAML::NodeType::Map));  // the file's own stays as it is
     return;
   }
+  constexpr std::size_t usual = 16;  // that are asked for
+  known_.reserve(usual);
+  entries_.reserve(map_.size());
   std::set<std::string_view> seen;
   for (const auto& entry : map_) {
     if (!entry.first.IsScalar()) {
@@ -198,8 +201,8 @@ bool Reader::has(const std::string& key) {
 }
 
 Spot Reader::spot(const std::string& key) {
-  const YAML::Node value = node(key);
-  if (!value.IsDefined()) return spot();
+  if (!has(key)) return spot();
+  const YAML::Node& value = *find(key);
   if (!value.IsNull()) return spot_of(value);
   // YAML finds what is not there behind it, maybe on the next line.
   for (const auto& entry : map_)
@@ -229,8 +232,8 @@ void Reader::wrong(const std::string& key, const std::string& message, const std
 }
 
 std::optional<std::string> Reader::scalar(const std::string& key) {
-  const YAML::Node value = node(key);
-  if (value.IsScalar()) return value.Scalar();
+  if (const YAML::Node* value = has(key) ? find(key) : nullptr; value && value->IsScalar())
+    return value->Scalar();
   wrong(key, fmt::format("`{}` must be a single value", key), "");
   return {};
 }
