@@ -36,17 +36,22 @@ class Chain {
   std::vector<double> before_, border_;
 };
 
-/// The longest part of a plain cut into equal shares: no better answer has to be looked for beyond it.
-double plain_cut(const Chain& chain, int stages) {
-  double longest = 0;
+/// A plain cut into equal shares: beyond it no better answer has to be looked for.
+struct PlainCut {
+  double longest = 0, squares = 0;  // of its parts
+};
+PlainCut plain_cut(const Chain& chain, int stages) {
+  PlainCut out;
   int from = 0;
   for (int s = 1; s <= stages; ++s) {
     const int most = chain.layers() - (stages - s);
     const int to = s == stages ? most : std::clamp(chain.at(double(s) / stages), from + 1, most);
-    longest = std::max(longest, chain.part(from, to));
+    const double part = chain.part(from, to);
+    out.longest = std::max(out.longest, part);
+    out.squares += part * part;
     from = to;
   }
-  return longest;
+  return out;
 }
 
 /// For each number of parts, where the last part of the best cut of the layers up to each one began.
@@ -192,25 +197,32 @@ std::vector<int> balanced_partition(std::span<const double> weight, int stages,
   // Many stages are mostly bound by one layer: then what no cut can do without is enough.
   if (const double least = least_possible(chain); least > chain.total() / stages)
     if (const auto first = cheapest_borders(chain, stages, least * rounding); !first.empty()) return first;
-  const double longest = shortest(chain, stages, plain_cut(chain, stages) * rounding);
+  const double longest = shortest(chain, stages, plain_cut(chain, stages).longest * rounding);
   return cheapest_borders(chain, stages, longest * rounding);
 }
 
 std::vector<int> even_partition(std::span<const double> weight, int pieces, std::span<const double> border) {
   assert(pieces >= 1 && pieces <= int(weight.size()));
   const Chain chain(weight, border);
+  const int n = chain.layers();
+  // By Cauchy and Schwarz, the squares of some parts are never less than those of equal ones. Cuts that would
+  // so be worse than a plain one are not looked at.
+  const double most = plain_cut(chain, pieces).squares * rounding;
+  const auto least = [](double work, int parts) { return parts > 0 ? work * work / parts : work * work; };
   std::vector<double> last(weight.size() + 1, never), now(last.size(), never);
   now[0] = 0;
-  Beginnings begin(chain.layers(), pieces);
+  Beginnings begin(n, pieces);
   const auto next = [&] {
     std::swap(last, now);
     std::ranges::fill(now, never);
   };
   for_each_end(chain, pieces, never, next, [&](int k, int to) {
+    const double before = chain.work(0, to), after = least(chain.work(to, n), pieces - k);
+    if (least(before, k) + after > most) return;
     double best = never;
     for (int from = to - 1; from >= k - 1; --from) {
-      const double work = chain.work(from, to);
-      if (work * work >= best) break;  // and all that begin earlier have more
+      const double work = chain.work(from, to), so_far = least(before - work, k - 1) + work * work;
+      if (work * k > before && so_far > std::min(best * rounding, most - after)) break;  // as all before it
       const double part = chain.part(from, to), squares = last[std::size_t(from)] + part * part;
       if (squares < best) best = squares, begin.at(k, to) = from;
     }
