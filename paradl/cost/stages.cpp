@@ -27,14 +27,14 @@ bool same(const StageKind& a, const StageKind& b) {
 /// last one ends is the last number.
 std::vector<int> block_borders(const Workload& work) {
   constexpr int longest_block = 128;
-  const auto& layers = work.layers;
-  const int n = int(layers.size());
+  std::vector<int> shape;
+  for (const Layer& layer : work.layers) shape.push_back(layer.shape_class);
+  const int n = int(shape.size());
   std::vector<int> best;
   int covered = 0;
   for (int period = 2; period <= longest_block; ++period)
     for (int from = 0, i = period; i <= n; ++i) {
-      if (i < n && layers[std::size_t(i)].shape_class == layers[std::size_t(i - period)].shape_class)
-        continue;
+      if (i < n && shape[std::size_t(i)] == shape[std::size_t(i - period)]) continue;
       const int repeats = (i - from) / period;
       if (repeats > 1 && repeats * period > covered) {
         covered = repeats * period;
@@ -60,6 +60,7 @@ std::vector<int> equal_blocks(const Workload& work, int pieces) {
 std::vector<int> find_borders(const Layout& layout, const Workload& work, const LayerTimes& times,
                               const StageBorders& borders) {
   const int pieces = borders.pipeline.pieces();
+  if (pieces == 1) return {0};
   if (borders.cut == StageCut::equal_blocks)
     if (std::vector<int> first = equal_blocks(work, pieces); !first.empty()) return first;
   std::vector<double> weight, border;

@@ -36,50 +36,98 @@ class Chain {
   std::vector<double> before_, border_;
 };
 
-/// The longest part of a plain cut into equal shares: no better answer has to be looked for beyond it.
-double plain_cut(const Chain& chain, int stages) {
-  double longest = 0;
+/// A plain cut into equal shares: beyond it no better answer has to be looked for.
+struct PlainCut {
+  double longest = 0, squares = 0;  // of its parts
+};
+PlainCut plain_cut(const Chain& chain, int stages) {
+  PlainCut out;
   int from = 0;
   for (int s = 1; s <= stages; ++s) {
     const int most = chain.layers() - (stages - s);
     const int to = s == stages ? most : std::clamp(chain.at(double(s) / stages), from + 1, most);
-    longest = std::max(longest, chain.part(from, to));
+    const double part = chain.part(from, to);
+    out.longest = std::max(out.longest, part);
+    out.squares += part * part;
     from = to;
   }
-  return longest;
+  return out;
 }
 
-/// For each number of parts, where the last part of the best cut of the layers up to each one began.
+/// For each number of parts, the layers before which the last of them may end. `too_early(k, to)` says that k
+/// parts that end before layer `to` leave the others too much to do, `too_late(k, to)` that they have too
+/// much themselves. Both limits move on with k, so that each layer is looked at once or twice in all.
+class Ends {
+ public:
+  struct Range {
+    int first = 0, last = 0;
+    std::size_t size() const { return std::size_t(last - first + 1); }
+  };
+  template <class Early, class Late>
+  Ends(int layers, int parts, Early too_early, Late too_late) : range_(std::size_t(parts) + 1) {
+    int first = 0, last = 0;
+    for (int k = 1; k <= parts; ++k) {
+      const int most = layers - (parts - k);  // a layer for each part to come
+      first = std::max(first, k);
+      while (first < most && (k == parts || too_early(k, first))) ++first;
+      last = std::max(last, first - 1);
+      while (last < most && !too_late(k, last + 1)) ++last;
+      const bool none = k < parts && too_early(k, first);
+      range_[std::size_t(k)] = {first, none ? first - 1 : last};
+    }
+  }
+  int parts() const { return int(range_.size()) - 1; }
+  const Range& operator[](int k) const { return range_[std::size_t(k)]; }
+
+ private:
+  std::vector<Range> range_;  // of no parts: before the first layer
+};
+
+/// Of parts within `bound`.
+Ends ends_within(const Chain& chain, int parts, double bound) {
+  const int n = chain.layers();
+  return {n, parts, [&, n](int k, int to) { return chain.work(to, n) > (parts - k) * bound; },
+          [&](int k, int to) { return chain.work(0, to) > k * bound; }};
+}
+
+/// For each number of parts, where the last part of the best cut of the layers up to each end began.
 class Beginnings {
  public:
-  Beginnings(int layers, int parts)
-      : layers_(layers), parts_(parts), begin_(std::size_t(parts + 1) * std::size_t(layers + 1)) {}
+  explicit Beginnings(const Ends& ends) : ends_(ends), offset_(std::size_t(ends.parts()) + 1) {
+    std::size_t size = 0;
+    for (int k = 1; k <= ends.parts(); ++k) {
+      offset_[std::size_t(k)] = size;
+      size += ends[k].size();
+    }
+    begin_.resize(size);
+  }
   /// Of the last of k parts that end before layer `to`.
-  int& at(int k, int to) { return begin_[std::size_t(k) * std::size_t(layers_ + 1) + std::size_t(to)]; }
+  int& at(int k, int to) { return begin_[offset_[std::size_t(k)] + std::size_t(to - ends_[k].first)]; }
   /// The first layer of each part of the whole chain's cut.
   std::vector<int> borders() {
-    std::vector<int> first(static_cast<std::size_t>(parts_));
-    for (int k = parts_, to = layers_; k > 0; --k) to = first[std::size_t(k) - 1] = at(k, to);
+    std::vector<int> first(std::size_t(ends_.parts()));
+    for (int k = ends_.parts(), to = ends_[k].last; k > 0; --k) to = first[std::size_t(k) - 1] = at(k, to);
     return first;
   }
 
  private:
-  int layers_, parts_;
+  const Ends& ends_;
+  std::vector<std::size_t> offset_;
   std::vector<int> begin_;
 };
 
-/// A dynamic programme over parts and layers. `best(k, to)` finds the best cut into k parts of the layers
-/// before `to`; it is asked for those only that leave the others enough layers, and neither them nor itself
-/// more work than parts within `bound` can do.
-template <class Next, class Best>
-void for_each_end(const Chain& chain, int parts, double bound, Next next, Best best) {
-  const int n = chain.layers();
-  for (int k = 1; k <= parts; ++k) {
-    next();
-    const int most = n - (parts - k);  // a layer for each part to come
-    for (int to = k == parts ? n : k; to <= most && chain.work(0, to) <= k * bound; ++to)
-      if (k == parts || chain.work(to, n) <= (parts - k) * bound) best(k, to);
+/// A dynamic programme over parts and layers: `best(k, to, last)` finds the best cut into k parts of the
+/// layers before `to`, given the best ones into k - 1 parts. Returns that of the whole chain.
+template <class Cut, class Best>
+Cut best_cut(const Chain& chain, const Ends& ends, Cut nothing, Cut none, Best best) {
+  std::vector<Cut> last(std::size_t(chain.layers()) + 1, none), now(last.size(), none);
+  now[0] = nothing;
+  for (int k = 1; k <= ends.parts(); ++k) {
+    std::swap(last, now);
+    if (k > 1) std::fill_n(now.begin() + ends[k - 2].first, ends[k - 2].size(), none);
+    for (int to = ends[k].first; to <= ends[k].last; ++to) now[std::size_t(to)] = best(k, to, last);
   }
+  return now.back();
 }
 
 constexpr double rounding = 1 + 1e-9;  // sums in another order are the same sums
@@ -87,21 +135,17 @@ constexpr double rounding = 1 + 1e-9;  // sums in another order are the same sum
 /// The length of the longest part where it is as short as can be, no cut being known that is better than
 /// `bound`.
 double shortest(const Chain& chain, int parts, double bound) {
-  std::vector<double> last(std::size_t(chain.layers()) + 1, never), now(last.size(), never);
-  now[0] = 0;
-  const auto next = [&] {
-    std::swap(last, now);
-    std::ranges::fill(now, never);
-  };
-  for_each_end(chain, parts, bound, next, [&](int k, int to) {
+  const Ends ends = ends_within(chain, parts, bound);
+  return best_cut(chain, ends, 0.0, never, [&](int k, int to, const std::vector<double>& last) {
     double least = bound, found = never;
-    for (int from = to - 1; from >= k - 1 && chain.work(from, to) + chain.border(to) <= least; --from) {
+    const auto& [first, final] = ends[k - 1];
+    for (int from = std::min(to - 1, final);
+         from >= first && chain.work(from, to) + chain.border(to) <= least; --from) {
       const double longest = std::max(last[std::size_t(from)], chain.part(from, to));
       if (longest <= bound && longest < found) found = least = longest;
     }
-    now[std::size_t(to)] = found;
+    return found;
   });
-  return now.back();
 }
 
 /// What no cut can do without: every layer is in some part.
@@ -154,31 +198,31 @@ class FittingParts {
 /// Of the cuts without a part longer than `bound`, the one whose borders cost least; of those that cost the
 /// same, the one that is more even: with the smallest sum of squares. Empty if there is none.
 std::vector<int> cheapest_borders(const Chain& chain, int parts, double bound) {
-  const int n = chain.layers();
   FittingParts fitting(chain, bound);
   struct Cut {
     double cost = never, squares = never;
   };
-  std::vector<Cut> last(std::size_t(n) + 1), now(last.size());
-  now[0] = {0, 0};
-  Beginnings begin(n, parts);
-  const auto next = [&] {
-    std::swap(last, now);
-    std::ranges::fill(now, Cut{});
-    for (int at = 0; at <= n; ++at) last[std::size_t(at)].cost += chain.border(at);
-  };
-  for_each_end(chain, parts, bound, next, [&](int k, int to) {
+  const Ends ends = ends_within(chain, parts, bound);
+  Beginnings begin(ends);
+  const auto find = [&](int k, int to, const std::vector<Cut>& last) {
     Cut best;
     int at = 0;
-    for (const auto& [from, square] : fitting.before(to)) {
+    const auto& [first, final] = ends[k - 1];
+    const auto parts_to = fitting.before(to);
+    auto part = std::ranges::partition_point(
+        parts_to, [&](int from) { return from > final; }, &FittingParts::Part::from);
+    for (; part != parts_to.end() && part->from >= first; ++part) {
+      const auto& [from, square] = *part;
       const auto& [cost, squares] = last[std::size_t(from)];
       if (cost > best.cost || cost == never) continue;
       if (cost < best.cost || squares + square < best.squares) best = {cost, squares + square}, at = from;
     }
-    now[std::size_t(to)] = best;
     begin.at(k, to) = at;
-  });
-  return now.back().cost == never ? std::vector<int>{} : begin.borders();
+    best.cost += chain.border(to);
+    return best;
+  };
+  const Cut whole = best_cut(chain, ends, Cut{0, 0}, Cut{}, find);
+  return whole.cost == never ? std::vector<int>{} : begin.borders();
 }
 
 }  // namespace
@@ -186,33 +230,42 @@ std::vector<int> cheapest_borders(const Chain& chain, int parts, double bound) {
 std::vector<int> balanced_partition(std::span<const double> weight, int stages,
                                     std::span<const double> border) {
   assert(stages >= 1 && stages <= int(weight.size()));
+  if (stages == 1) return {0};
   const Chain chain(weight, border);
   // Many stages are mostly bound by one layer: then what no cut can do without is enough.
   if (const double least = least_possible(chain); least > chain.total() / stages)
     if (const auto first = cheapest_borders(chain, stages, least * rounding); !first.empty()) return first;
-  const double longest = shortest(chain, stages, plain_cut(chain, stages) * rounding);
+  const double longest = shortest(chain, stages, plain_cut(chain, stages).longest * rounding);
   return cheapest_borders(chain, stages, longest * rounding);
 }
 
 std::vector<int> even_partition(std::span<const double> weight, int pieces, std::span<const double> border) {
   assert(pieces >= 1 && pieces <= int(weight.size()));
   const Chain chain(weight, border);
-  std::vector<double> last(weight.size() + 1, never), now(last.size(), never);
-  now[0] = 0;
-  Beginnings begin(chain.layers(), pieces);
-  const auto next = [&] {
-    std::swap(last, now);
-    std::ranges::fill(now, never);
+  const int n = chain.layers();
+  // By Cauchy and Schwarz, the squares of some parts are never less than those of equal ones. Cuts that would
+  // so be worse than a plain one are not looked at.
+  const double most = plain_cut(chain, pieces).squares * rounding;
+  const auto least = [](double work, int parts) { return parts > 0 ? work * work / parts : work * work; };
+  const auto worse = [&](int k, int to) {
+    return least(chain.work(0, to), k) + least(chain.work(to, n), pieces - k) > most;
   };
-  for_each_end(chain, pieces, never, next, [&](int k, int to) {
+  const auto early = [&](int k, int to) { return chain.work(0, to) * pieces < chain.total() * k; };
+  const Ends ends(
+      n, pieces, [&](int k, int to) { return early(k, to) && worse(k, to); },
+      [&](int k, int to) { return !early(k, to) && worse(k, to); });
+  Beginnings begin(ends);
+  best_cut(chain, ends, 0.0, never, [&](int k, int to, const std::vector<double>& last) {
+    const double before = chain.work(0, to), after = least(chain.work(to, n), pieces - k);
     double best = never;
-    for (int from = to - 1; from >= k - 1; --from) {
-      const double work = chain.work(from, to);
-      if (work * work >= best) break;  // and all that begin earlier have more
+    const auto& [first, final] = ends[k - 1];
+    for (int from = std::min(to - 1, final); from >= first; --from) {
+      const double work = chain.work(from, to), so_far = least(before - work, k - 1) + work * work;
+      if (work * k > before && so_far > std::min(best * rounding, most - after)) break;  // as all before it
       const double part = chain.part(from, to), squares = last[std::size_t(from)] + part * part;
       if (squares < best) best = squares, begin.at(k, to) = from;
     }
-    now[std::size_t(to)] = best;
+    return best;
   });
   return begin.borders();
 }

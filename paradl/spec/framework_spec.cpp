@@ -197,9 +197,9 @@ std::optional<ConvolutionPolicy> convolution_policy(const std::string& text) {
 }
 
 FrameworkSpec read_framework(SourceText source, const std::vector<Override>& overrides) {
-  const YAML::Node root = parse_yaml(source);
-  FrameworkSpec spec = read(source, root);  // mistakes of the file itself are told first
+  FrameworkSpec spec = read(source, shared_yaml(source));  // mistakes of the file itself are told first
   if (overrides.empty()) return spec;
+  const YAML::Node root = parse_yaml(source);
   apply(overrides, root, "framework file", "framework.overlap");
   try {
     return read(std::move(source), root);
