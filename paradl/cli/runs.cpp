@@ -40,8 +40,13 @@ struct Readings {
     std::string system, option, says, means;
     double up_to = 0;  // GPUs
   };
+  struct Term {
+    std::string system, framework, change;  // `KEY=VALUE` of the framework
+    double up_to = 0;                       // GPUs
+  };
   std::vector<Network> networks;
   std::vector<Setting> settings;
+  std::vector<Term> terms;
 };
 
 Readings read_readings(const Catalog& catalog) {
@@ -62,6 +67,13 @@ Readings read_readings(const Catalog& catalog) {
       Reader entry(item, problems, "a setting");
       out.settings.push_back({entry.text("system"), entry.text("option"), entry.text("says"),
                               entry.text("means"), entry.number("up-to-gpus", 1, 1e9)});
+      entry.finish();
+    }
+  if (map.has("framework-terms"))
+    for (const YAML::Node& item : map.node("framework-terms")) {
+      Reader entry(item, problems, "a framework term");
+      out.terms.push_back({entry.text("system"), entry.text("framework"), entry.text("set"),
+                           entry.has("up-to-gpus") ? entry.number("up-to-gpus", 1, 1e9) : 1e9});
       entry.finish();
     }
   map.finish();
@@ -91,6 +103,22 @@ MeasuredRun meant(MeasuredRun run, const Readings& readings, std::vector<std::st
     notes.emplace_back("runs whose source says zero3 are read as ZeRO-3");
   }
   return run;
+}
+
+/// Terms of the framework as such runs had them; --set has the last word.
+void set_terms(Options& asked, const MeasuredRun& run, const Readings& readings,
+               std::vector<std::string>& notes) {
+  for (const Readings::Term& one : readings.terms) {
+    const std::string change = "framework." + one.change, key = change.substr(0, change.find('=') + 1);
+    const auto is_set = [&](const std::string& set) { return set.starts_with(key); };
+    if (one.system != run.system || one.framework != asked.get("framework") || run.gpus > one.up_to ||
+        std::ranges::any_of(asked.sets(), is_set))
+      continue;
+    asked.add_set(change);
+    notes.push_back(fmt::format("{} of runs on {}{} had {} (accuracy/networks.yaml)", one.framework,
+                                one.up_to < 1e9 ? fmt::format("at most {:.0f} GPUs of ", one.up_to) : "",
+                                one.system, one.change));
+  }
 }
 
 /// What a run says, over what the command line says, over defaults.
@@ -160,6 +188,7 @@ std::vector<RunAsked> ask_runs(const Catalog& catalog, const Options& options, c
       const std::string system = options.get("on", run.system), &model = run.model;
       const SystemSpec machine = catalog.system(system);
       if (!asked.has("framework") && !machine.framework.empty()) asked.set("framework", machine.framework);
+      set_terms(asked, run, readings, notes);
       if (run.grid.empty())
         if (const std::string grid =
                 natural_grid(read_strategy(run.strategy), run.gpus, machine.levels.front().size);
