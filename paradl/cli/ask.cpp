@@ -391,8 +391,9 @@ FrameworkSpec read_framework(const Catalog& catalog, const Options& options) {
   });
 }
 
-Training read_training(const Catalog& catalog, const Options& options) {
-  const FrameworkSpec framework = read_framework(catalog, options);
+namespace {
+
+Training training_under(const FrameworkSpec& framework, const Options& options) {
   Training t{.framework = framework.terms};
   t.transport = choose<Transport>(options, "transport", framework.transport.value_or("gpu"), transport_names);
   t.precision =
@@ -427,10 +428,15 @@ Training read_training(const Catalog& catalog, const Options& options) {
         options.read("reserve", "", [](const std::string& text) { return read_bytes("reserve", text); });
   if (options.has("fragmentation")) t.fragmentation = number(options, "fragmentation", 0, 1);
   if (options.has("gamma")) t.gamma = number(options, "gamma", 1e-3, 1e3);
-  t.convolutions =
-      options.read("convolutions", framework.convolutions.value_or("best"), read_convolutions);
+  t.convolutions = options.read("convolutions", framework.convolutions.value_or("best"), read_convolutions);
   t.input = read_input(options, framework);
   return t;
+}
+
+}  // namespace
+
+Training read_training(const Catalog& catalog, const Options& options) {
+  return training_under(read_framework(catalog, options), options);
 }
 
 Projection Ask::project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
@@ -559,7 +565,7 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
   ask->machine = build_machine(ask->system_spec);
   ask->fidelity = choose<Fidelity>(options, "fidelity", "detailed", fidelities);
   ask->framework_spec = read_framework(catalog, options);
-  ask->training = read_training(catalog, options);
+  ask->training = training_under(ask->framework_spec, options);
   if (options.has("flash")) set_flash(ask->work, choose<int>(options, "flash", "off", on_off) == 1);
   check_knobs(*ask, options);
   if (options.has("links")) read_links(options, *ask);

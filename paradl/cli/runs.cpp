@@ -1,6 +1,7 @@
 #include "paradl/cli/runs.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -19,15 +20,16 @@ std::string natural_grid(const StrategyName& strategy, int gpus, double per_node
 
 /// The name of a measured profile for this model on this device, as it is trained; empty if there is none.
 std::string matching_profile(const std::vector<ProfileSpec>& profiles, const std::string& model,
-                             const std::string& device, const Training& training) {
+                             const std::string& device, const Catalog& catalog, const Options& asked) {
   const auto plain = [](std::string name) {
     std::ranges::replace(name, '_', '-');
     return name;
   };
-  for (const ProfileSpec& p : profiles)
-    if (p.model == plain(model) && p.device == device && p.precision == training.precision &&
-        p.optimizer == training.optimizer)
-      return p.name;
+  for (const ProfileSpec& p : profiles) {
+    if (p.model != plain(model) || p.device != device) continue;
+    const Training training = read_training(catalog, asked);
+    if (p.precision == training.precision && p.optimizer == training.optimizer) return p.name;
+  }
   return "";
 }
 
@@ -179,6 +181,7 @@ std::vector<RunAsked> ask_runs(const Catalog& catalog, const Options& options, c
   for (const std::string& name : catalog.names("profiles"))
     profiles.push_back(read_profile(catalog.find("profiles", name)));
   const Readings readings = read_readings(catalog);
+  std::map<std::string, SystemSpec> systems;  // each is read once for all runs on it
   std::vector<RunAsked> out;
   for (const MeasuredRun& written : runs.runs) {
     std::vector<std::string> notes;
@@ -186,7 +189,8 @@ std::vector<RunAsked> ask_runs(const Catalog& catalog, const Options& options, c
     try {
       Options asked = options_of(run, options);
       const std::string system = options.get("on", run.system), &model = run.model;
-      const SystemSpec machine = catalog.system(system);
+      if (!systems.contains(system)) systems.emplace(system, catalog.system(system));
+      const SystemSpec& machine = systems.at(system);
       if (!asked.has("framework") && !machine.framework.empty()) asked.set("framework", machine.framework);
       set_terms(asked, run, readings, notes);
       if (run.grid.empty())
@@ -196,8 +200,7 @@ std::vector<RunAsked> ask_runs(const Catalog& catalog, const Options& options, c
           asked.set("grid", grid);
       const std::string times = asked.get("layer-times", "best");
       if (!asked.has("profile") && (times == "best" || times == "profile"))
-        asked.set("profile",
-                  matching_profile(profiles, model, machine.device.name, read_training(catalog, asked)));
+        asked.set("profile", matching_profile(profiles, model, machine.device.name, catalog, asked));
       asked.set("grids", "all");
       out.push_back({.run = &written,
                      .ask = read_ask(catalog, asked, model, system),
