@@ -392,8 +392,9 @@ FrameworkSpec read_framework(const Catalog& catalog, const Options& options) {
   });
 }
 
-Training read_training(const Catalog& catalog, const Options& options) {
-  const FrameworkSpec framework = read_framework(catalog, options);
+namespace {
+
+Training training_under(const FrameworkSpec& framework, const Options& options) {
   Training t{.framework = framework.terms};
   t.transport = choose<Transport>(options, "transport", framework.transport.value_or("gpu"), transport_names);
   t.precision =
@@ -431,6 +432,12 @@ Training read_training(const Catalog& catalog, const Options& options) {
   t.convolutions = options.read("convolutions", framework.convolutions.value_or("best"), read_convolutions);
   t.input = read_input(options, framework);
   return t;
+}
+
+}  // namespace
+
+Training read_training(const Catalog& catalog, const Options& options) {
+  return training_under(read_framework(catalog, options), options);
 }
 
 Projection Ask::project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
@@ -576,7 +583,7 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
   ask->machine = build_machine(ask->system_spec);
   ask->fidelity = choose<Fidelity>(options, "fidelity", "detailed", fidelities);
   ask->framework_spec = read_framework(catalog, options);
-  ask->training = read_training(catalog, options);
+  ask->training = training_under(ask->framework_spec, options);
   if (options.has("flash")) set_flash(ask->work, choose<int>(options, "flash", "off", on_off) == 1);
   check_knobs(*ask, options);
   if (options.has("links")) read_links(options, *ask);

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "paradl/cost/modelled_times.hpp"
-#include "paradl/network/measured_cost.hpp"
 #include "paradl/mesh/routed.hpp"
 #include "paradl/network/algorithm/nccl.hpp"
+#include "paradl/network/measured_cost.hpp"
 
 namespace paradl {
 namespace {
@@ -103,7 +103,7 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
     axis_path_[i] = group(mesh, bit);
     for (std::size_t op = 0; op < collectives; ++op)
       cost_[i][op] = axis_cost(Collective(op), axis, axis_path_[i]);
-    skew_[i] = std::log2(axis.parts.total) * setting_.training.framework.sync;
+    skew_[i] = axis.parts.total > 1 ? setting_.training.framework.sync : Seconds{};
     if (is_split(axis.strategy->input)) sharing_ |= bit;
     if (axis.strategy->pairs) tensor_axis_ |= bit, tensor_ *= axis.parts.total;
     if (axis.strategy->input == Placement::split_space) {

@@ -181,7 +181,7 @@ class Pricer {
   std::array<Path, most_axes> axis_path_{};
   std::array<std::array<MessageCost, collectives>, most_axes> cost_{};  // by axis and collective
   AxisSet sharing_ = 0;                    // axes that share out samples or space
-  std::array<Seconds, most_axes> skew_{};  // ranks of a group come one after the other
+  std::array<Seconds, most_axes> skew_{};  // for which a group waits until all are there
   double tensor_ = 1;                      // parts that a vocabulary is dealt out to
   AxisSet tensor_axis_ = 0;
   Path stage_path_;  // between neighbouring stages

@@ -8,8 +8,8 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
-#include "paradl/paper/row.hpp"
 #include "paradl/feasibility/exchange_lines.hpp"
+#include "paradl/paper/row.hpp"
 #include "paradl/report/json.hpp"
 #include "paradl/report/out_of_core_plan.hpp"
 
@@ -156,7 +156,9 @@ Table exchange_table(const Setting& setting, const Projection& p, const Layout& 
 namespace {
 
 std::string_view role_name(Role role) {
-  static constexpr std::array names{"data", "spatial", "filter", "channel", "keep", "whole", "stage"};
+  static constexpr std::array names{"data",   "spatial", "filter", "channel",
+                                    "expert", "keep",    "whole",  "stage"};
+  static_assert(names.size() == std::size_t(Role::stage) + 1, "name every Role");
   return names[std::size_t(role)];
 }
 

@@ -125,7 +125,7 @@ const std::vector<CostTerm>& cost_terms() {
        },
        "rate at which all gradients are packed"},
       time_term<&T::host>("host", "of the host to start one layer's kernels: launch gaps"),
-      time_term<&T::sync>("sync", "of an exchange of activations, for each doubling of its GPUs"),
+      time_term<&T::sync>("sync", "of an exchange of activations: GPUs wait for the latest of them"),
       {"accumulation",
        [](Reader& map, const char* key, FrameworkTerms& terms) {
          terms.accumulation = map.quantity_or_zero<Bytes>(key);

@@ -60,11 +60,11 @@ struct FrameworkTerms {
   /// where both need about as long.
   Seconds host;
   double host_backward = 1.6;
-  /// Of an exchange of activations, for each doubling of its ranks: they come one by one. GPUs and hosts wait
-  /// for it alike.
+  /// Of an exchange of activations, besides what its bytes take: GPUs wait for the latest of them, hosts go on
+  /// starting kernels.
   Seconds sync;
   Bytes accumulation;  // read and written to add one weight's gradient to those of earlier micro-batches
-  double hidden_sums = 0;  // share of the backward exchanges of `tensor` behind the products for the weights
+  double hidden_sums = 0;  // share of `tensor`'s backward exchanges behind products that add gradients up
   std::optional<Bandwidth> reader;  // of one process that reads and prepares samples; none: no bound
 };
 
