@@ -58,6 +58,7 @@ void deliver_view(const Session& session, const Options& options, const Answer& 
 
 View read_view(const std::string& word) {
   constexpr std::array<std::string_view, 3> views{"user", "framework", "system"};
+  static_assert(names_every(View::system, views), "name every View");
   if (const auto found = find_name<View>(views, word)) return *found;
   const std::string near = did_you_mean(word, {views.begin(), views.end()});
   throw UsageError(fmt::format("--for {}: nobody is known by that name", word),

@@ -302,9 +302,9 @@ CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& 
     out.backward = passes->backward();
     out.update = passes->update;
   }
-  add_framework(cell, out);
+  add_framework(layout, cell, out);
   if (setting_.training.zero > 0) out.update = out.update / shards(cell);
-  out.gradient = wider * layer.weights / parts_[cell.weights] * bytes.sent_gradient;
+  out.gradient = weights_of(layout, cell) * bytes.sent_gradient;
   for (const Exchange& e : cell.forward) out.forward_exchange += time_of(e, samples);
   for (const Exchange& e : cell.backward) out.backward_exchange += time_of(e, samples);
   if (copies(cell) > 1) out.copies = cost_of(Collective::allreduce, copies_path(cell))(copied_gradient(cell));
@@ -348,6 +348,9 @@ Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh&
   if (setting_.training.zero > 0) add_weight_gathers(layout, plan, out);
   for (std::size_t i = 0; i < cells_.size(); ++i)  // one PE of a pipeline has its share of the layers
     out.hidden += setting_.training.micro_batches * layout.cells[i].count / plan.stages * cells_[i].hidden;
+
+  // What is left where nothing hides is rounding.
+  if (constexpr double rounding = 1e-9; out.hidden < rounding * out.communication()) out.hidden = {};
 
   for (const StageKind& kind : plan.kinds) {
     const Memory memory = stage_memory(layout, plan, kind, samples);

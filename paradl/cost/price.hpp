@@ -99,12 +99,16 @@ class Pricer {
   double shards(const Cell& cell) const { return parts_[cell.summed & sharing_]; }
   /// By how much the weights and the arithmetic of a cell grow where `tensor` deals them out: work_growth().
   double growth_of(const Cell& cell) const;
+  /// What one PE has of the weights of a cell's layer.
+  double weights_of(const Layout& layout, const Cell& cell) const;
   /// What one PE has of a tensor that is kept, items of one sample.
   double items_of(const Kept& kept) const;
   /// PEs that make the same keys and values, each for its own queries: they sum the gradients of the weights.
   double copies(const Cell& cell) const;
   Bytes copied_gradient(const Cell& cell) const;
   Path copies_path(const Cell& cell) const;
+  /// What goes around the ring of a cell's attention at a time, of one micro-batch of `samples` samples.
+  Bytes ring_block(const Cell& cell, double samples) const;
   /// Between neighbours along one extent of a cut.
   const Path& halo_path(int dim) const { return halo_path_[std::size_t(dim)]; }
   /// What a stage passes on to the next for one micro-batch.
@@ -198,7 +202,7 @@ class Pricer {
   MessageCost leader_cost(const Layout::Gradients& kind, const Path& path, const Mesh& mesh) const;
   MessageCost gradient_cost(const Path& path);
   MessageCost axis_cost(Collective operation, const Axis& axis, const Path& path);
-  void add_framework(const Cell& cell, CellCost& cost) const;
+  void add_framework(const Layout& layout, const Cell& cell, CellCost& cost) const;
   void add_host(const Cell& cell, CellCost& cost) const;
   void hide_sums(const Cell& cell, double samples, CellCost& cost) const;
   Seconds packing_of(const Layout& layout) const;
@@ -229,7 +233,7 @@ class Pricer {
   std::unordered_map<CutLayer, std::optional<PassTimes>, CutLayer::Hash> passes_;
   std::array<int, 3> cut_{1, 1, 1};
   bool leaders_ = false;  // of nodes send the gradients
-  Bandwidth stream_;         // of kernels that only read and write memory
+  Bandwidth stream_;      // of kernels that only read and write memory
 };
 
 }  // namespace paradl

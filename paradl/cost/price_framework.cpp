@@ -115,7 +115,7 @@ Seconds Pricer::packing_of(const Layout& layout) const {
 }
 
 /// One third of what a split layer costs is shown as forward, as of measured totals.
-void Pricer::add_framework(const Cell& cell, CellCost& cost) const {
+void Pricer::add_framework(const Layout& layout, const Cell& cell, CellCost& cost) const {
   const FrameworkTerms& framework = setting_.training.framework;
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
   const bool by_channels = traits(layer.op).product && parts_[cell.weights] > 1;
@@ -125,8 +125,7 @@ void Pricer::add_framework(const Cell& cell, CellCost& cost) const {
     cost.backward += 2 * framework.split_layer / 3;
   }
   if (!adds_in_products(setting_.training) && layer.weights > 0)
-    cost.backward +=
-        growth_of(cell) * layer.weights / parts_[cell.weights] * framework.accumulation / stream_;
+    cost.backward += weights_of(layout, cell) * framework.accumulation / stream_;
 }
 
 /// The last piece of a pipeline: each of its backward passes follows at once, so that what it would compute

@@ -26,7 +26,7 @@ Memory Pricer::memory_of(const Layout& layout, std::span<const StageKind::Share>
     // A stage that uses the weights of a layer on another has a copy of them.
     const bool copies = layer.tied >= 0 && !holds(layout.order[std::size_t(layer.tied)]);
     const double copied = copies ? setting_.work.layers[std::size_t(layer.tied)].weights : 0;
-    const double own = growth_of(cell) * (layer.weights + copied) / parts_[cell.weights];
+    const double own = weights_of(layout, cell) + growth_of(cell) * copied / parts_[cell.weights];
     const double shards_of_it = shards(cell);
     weights += count * (training.zero >= 3 ? own / shards_of_it : own);
     gradients += count * (training.zero >= 2 ? own / shards_of_it : own);

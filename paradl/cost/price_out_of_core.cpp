@@ -31,9 +31,7 @@ void OutOfCorePricer::fill(const Pricer& pricer, const Layout& layout, const Blo
   OutOfCoreChain& to = chains_[chain];
   const ItemBytes bytes = setting_.training.bytes();
   const auto weights_of = [&](int layer) {
-    const Cell& cell = layout.cells[std::size_t(layout.order[std::size_t(layer)])];
-    const double own = setting_.work.layers[std::size_t(layer)].weights;
-    return pricer.growth_of(cell) * own / pricer.parts(cell.weights);
+    return pricer.weights_of(layout, layout.cells[std::size_t(layout.order[std::size_t(layer)])]);
   };
   Bytes aside;
   to.blocks.resize(from.blocks.size());

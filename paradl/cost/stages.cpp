@@ -75,8 +75,9 @@ std::vector<int> find_borders(const Layout& layout, const Workload& work, const 
     for (const Kept& tensor : layout.crossing[l]) items += tensor.items / borders.parts[tensor.divided];
     border.push_back((items * borders.item * borders.per_byte).base());
   }
-  return borders.pipeline.chunks > 1 ? even_partition(weight, pieces, border)
-                                     : balanced_partition(weight, pieces, border);
+  const auto& [stages, S, chunks, schedule] = borders.pipeline;
+  return chunks > 1 ? interleaved_partition(weight, stages, chunks, border)
+                    : balanced_partition(weight, pieces, border);
 }
 
 std::vector<StageKind::Share> shares_of(const Layout& layout, int from, int to) {

@@ -35,6 +35,7 @@ inline constexpr std::size_t hindrances = std::size_t(Hindrance::gpu_occupancy) 
 /// Inherent to the strategy, or due to framework or system.
 enum class Nature { limit, bottleneck };
 inline constexpr std::array<std::string_view, 2> nature_names{"limit", "bottleneck"};
+static_assert(names_every(Nature::bottleneck, nature_names), "name every Nature");
 
 struct Entry {
   std::string_view name;   // as in the JSON

@@ -132,7 +132,8 @@ std::string value_text(const Measure& measure, double value) {
 }
 
 std::string trigger_text(const Measure& measure, double trigger) {
-  constexpr std::array signs{">", ">=", "<="};
+  constexpr std::array<std::string_view, 3> signs{">", ">=", "<="};
+  static_assert(names_every(Sense::at_most, signs), "a sign for each Sense");
   return fmt::format(
       "{} {}", signs[std::size_t(measure.sense)],
       measure.reads == Reads::ratio ? fmt::format("{:g}", trigger) : value_text(measure, trigger));

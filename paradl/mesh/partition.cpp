@@ -36,22 +36,19 @@ class Chain {
   std::vector<double> before_, border_;
 };
 
-/// A plain cut into equal shares: beyond it no better answer has to be looked for.
-struct PlainCut {
-  double longest = 0, squares = 0;  // of its parts
-};
-PlainCut plain_cut(const Chain& chain, int stages) {
-  PlainCut out;
-  int from = 0;
-  for (int s = 1; s <= stages; ++s) {
-    const int most = chain.layers() - (stages - s);
-    const int to = s == stages ? most : std::clamp(chain.at(double(s) / stages), from + 1, most);
-    const double part = chain.part(from, to);
-    out.longest = std::max(out.longest, part);
-    out.squares += part * part;
-    from = to;
-  }
-  return out;
+/// A plain cut into shares as equal as whole layers allow.
+std::vector<int> plain_cut(const Chain& chain, int parts) {
+  std::vector<int> first{0};
+  for (int k = 1; k < parts; ++k)
+    first.push_back(std::clamp(chain.at(double(k) / parts), first.back() + 1, chain.layers() - (parts - k)));
+  return first;
+}
+
+double longest_part(const Chain& chain, const std::vector<int>& first) {
+  double longest = 0;
+  for (std::size_t k = 0; k < first.size(); ++k)
+    longest = std::max(longest, chain.part(first[k], k + 1 < first.size() ? first[k + 1] : chain.layers()));
+  return longest;
 }
 
 /// For each number of parts, the layers before which the last of them may end. `too_early(k, to)` says that k
@@ -225,6 +222,142 @@ std::vector<int> cheapest_borders(const Chain& chain, int parts, double bound) {
   return whole.cost == never ? std::vector<int>{} : begin.borders();
 }
 
+/// Stages with several pieces each: a cut of the chain that borders can be moved in.
+class Interleaved {
+ public:
+  Interleaved(const Chain& chain, int stages, std::vector<int> first)
+      : chain_(&chain), stages_(stages), first_(std::move(first)), load_(std::size_t(stages)) {
+    first_.push_back(chain.layers());
+    for (int k = 0; k < pieces(); ++k) load_[stage(k)] += piece(k);
+  }
+
+  std::vector<int> borders() && {
+    first_.pop_back();
+    return std::move(first_);
+  }
+  double busiest() const { return std::ranges::max(load_); }
+
+  /// Moves borders, alone and then two together, as long as that helps.
+  void improve() {
+    while (moves_one() || moves_two()) {
+    }
+  }
+
+  /// Looks for a cut whose stages all have less to do, piece by piece, and gives up after so many steps.
+  void search(int steps) {
+    while (steps > 0) {
+      std::vector<int> first{0};
+      std::vector<double> load(load_.size());
+      if (!fill(first, load, busiest() / rounding, steps)) return;
+      *this = Interleaved(*chain_, stages_, first);
+      improve();
+    }
+  }
+
+ private:
+  int pieces() const { return int(first_.size()) - 1; }
+  std::size_t stage(int piece) const { return std::size_t(piece % stages_); }
+  double piece(int k) const { return chain_->part(first_[std::size_t(k)], first_[std::size_t(k) + 1]); }
+
+  /// Less on the busiest stage; as much on it, and less uneven; or the same, and shorter pieces.
+  struct Worth {
+    double busiest, squares, longest;
+    bool beats(const Worth& other) const {
+      if (busiest * rounding < other.busiest) return true;
+      if (busiest > other.busiest * rounding) return false;
+      if (squares * rounding < other.squares) return true;
+      return squares <= other.squares * rounding && longest * rounding < other.longest;
+    }
+  };
+  Worth worth() const {
+    Worth out{0, 0, 0};
+    for (const double load : load_) out.busiest = std::max(out.busiest, load), out.squares += load * load;
+    for (int k = 0; k < pieces(); ++k) out.longest = std::max(out.longest, piece(k));
+    return out;
+  }
+
+  void move(int border, int to) {
+    for (const int k : {border - 1, border}) load_[stage(k)] -= piece(k);
+    first_[std::size_t(border)] = to;
+    for (const int k : {border - 1, border}) load_[stage(k)] += piece(k);
+  }
+  bool in_order(int border) const {
+    const auto b = std::size_t(border);
+    return first_[b - 1] < first_[b] && first_[b] < first_[b + 1];
+  }
+
+  bool moves_one() {
+    bool moved = false;
+    Worth best = worth();
+    for (int b = 1; b < pieces(); ++b) {
+      const int low = first_[std::size_t(b) - 1] + 1, high = first_[std::size_t(b) + 1] - 1;
+      int kept = first_[std::size_t(b)];
+      for (int to = low; to <= high; ++to) {
+        move(b, to);
+        if (const Worth one = worth(); one.beats(best)) best = one, kept = to, moved = true;
+      }
+      move(b, kept);
+    }
+    return moved;
+  }
+
+  /// One border of the busiest stage, and any other.
+  bool moves_two() {
+    constexpr int far = 2;
+    const Worth before = worth();
+    const auto worst = std::size_t(std::ranges::max_element(load_) - load_.begin());
+    for (int a = 1; a < pieces(); ++a) {
+      if (stage(a) != worst && stage(a - 1) != worst) continue;
+      for (int b = 1; b < pieces(); ++b) {
+        if (a == b) continue;
+        const int a_was = first_[std::size_t(a)], b_was = first_[std::size_t(b)];
+        for (int i = -far; i <= far; ++i)
+          for (int k = -far; k <= far; ++k) {
+            if (i == 0 || k == 0) continue;
+            const int a_to = a_was + i, b_to = b_was + k;
+            if (a_to < 1 || b_to < 1 || a_to >= chain_->layers() || b_to >= chain_->layers()) continue;
+            first_[std::size_t(a)] = a_to, first_[std::size_t(b)] = b_to;
+            const bool possible = in_order(a) && in_order(b);
+            first_[std::size_t(a)] = a_was, first_[std::size_t(b)] = b_was;
+            if (!possible) continue;
+            move(a, a_to), move(b, b_to);
+            if (worth().beats(before)) return true;
+            move(b, b_was), move(a, a_was);
+          }
+      }
+    }
+    return false;
+  }
+
+  /// Appends pieces until every stage has less than `bound`; false: there is no such way, or no step is left.
+  bool fill(std::vector<int>& first, std::vector<double>& load, double bound, int& steps) const {
+    const int k = int(first.size()) - 1, from = first.back(), n = chain_->layers();
+    double room = 0;
+    for (const double one : load) room += bound - one;
+    if (--steps < 0 || chain_->work(from, n) > room) return false;
+    double& own = load[stage(k)];
+    const double before = own;
+    const bool last = k + 1 == pieces();
+    for (int to = last ? n : from + 1; to <= n - (pieces() - 1 - k); ++to) {
+      if (before + chain_->work(from, to) >= bound) break;
+      own = before + chain_->part(from, to);
+      if (own >= bound) continue;
+      if (last) return own = before, true;
+      first.push_back(to);
+      const bool found = fill(first, load, bound, steps);
+      if (found) return own = before, true;
+      first.pop_back();
+    }
+    own = before;
+    return false;
+  }
+
+  const Chain* chain_;
+  int stages_;
+  std::vector<int> first_;    // of each piece; and where the last one ends
+  std::vector<double> load_;  // of each stage
+};
+
 }  // namespace
 
 std::vector<int> balanced_partition(std::span<const double> weight, int stages,
@@ -235,39 +368,21 @@ std::vector<int> balanced_partition(std::span<const double> weight, int stages,
   // Many stages are mostly bound by one layer: then what no cut can do without is enough.
   if (const double least = least_possible(chain); least > chain.total() / stages)
     if (const auto first = cheapest_borders(chain, stages, least * rounding); !first.empty()) return first;
-  const double longest = shortest(chain, stages, plain_cut(chain, stages).longest * rounding);
+  // No better answer has to be looked for beyond a plain cut.
+  const double longest = shortest(chain, stages, longest_part(chain, plain_cut(chain, stages)) * rounding);
   return cheapest_borders(chain, stages, longest * rounding);
 }
 
-std::vector<int> even_partition(std::span<const double> weight, int pieces, std::span<const double> border) {
+std::vector<int> interleaved_partition(std::span<const double> weight, int stages, int chunks,
+                                       std::span<const double> border) {
+  constexpr int steps = 20'000;
+  const int pieces = stages * chunks;
   assert(pieces >= 1 && pieces <= int(weight.size()));
   const Chain chain(weight, border);
-  const int n = chain.layers();
-  // By Cauchy and Schwarz, the squares of some parts are never less than those of equal ones. Cuts that would
-  // so be worse than a plain one are not looked at.
-  const double most = plain_cut(chain, pieces).squares * rounding;
-  const auto least = [](double work, int parts) { return parts > 0 ? work * work / parts : work * work; };
-  const auto worse = [&](int k, int to) {
-    return least(chain.work(0, to), k) + least(chain.work(to, n), pieces - k) > most;
-  };
-  const auto early = [&](int k, int to) { return chain.work(0, to) * pieces < chain.total() * k; };
-  const Ends ends(
-      n, pieces, [&](int k, int to) { return early(k, to) && worse(k, to); },
-      [&](int k, int to) { return !early(k, to) && worse(k, to); });
-  Beginnings begin(ends);
-  best_cut(chain, ends, 0.0, never, [&](int k, int to, const std::vector<double>& last) {
-    const double before = chain.work(0, to), after = least(chain.work(to, n), pieces - k);
-    double best = never;
-    const auto& [first, final] = ends[k - 1];
-    for (int from = std::min(to - 1, final); from >= first; --from) {
-      const double work = chain.work(from, to), so_far = least(before - work, k - 1) + work * work;
-      if (work * k > before && so_far > std::min(best * rounding, most - after)) break;  // as all before it
-      const double part = chain.part(from, to), squares = last[std::size_t(from)] + part * part;
-      if (squares < best) best = squares, begin.at(k, to) = from;
-    }
-    return best;
-  });
-  return begin.borders();
+  Interleaved cut(chain, stages, plain_cut(chain, pieces));
+  cut.improve();
+  cut.search(steps);
+  return std::move(cut).borders();
 }
 
 }  // namespace paradl

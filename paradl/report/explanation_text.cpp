@@ -1,4 +1,5 @@
 // The lines of an explanation that are no tables: letters and their values, memory, limits.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -118,6 +119,21 @@ std::string memory_text(const Setting& setting, const Projection& p, bool paper)
   return out;
 }
 
+std::string_view hides_behind(const Setting& setting, std::span<const Projection> projections) {
+  std::string_view behind;
+  for (const Projection& p : projections) {
+    if (!p.cost || !(p.cost->hidden > Seconds{})) continue;
+    bool both = setting.training.zero >= 3;
+    for (int a = 0; a < p.mesh.axes; ++a) {
+      const Axis& axis = p.mesh.axis[std::size_t(a)];
+      both |= axis.strategy->name == "context" && axis.parts.total > 1;
+    }
+    if (both) return "both passes";
+    behind = "the backward pass";
+  }
+  return behind;
+}
+
 std::vector<std::string> tensor_notes(const Setting& setting, const Mesh& mesh) {
   std::vector<std::string> out;
   const FrameworkTerms& framework = setting.training.framework;
@@ -127,6 +143,24 @@ std::vector<std::string> tensor_notes(const Setting& setting, const Mesh& mesh) 
   if (const double copies = kv_copies(setting.work, mesh); copies > 1)
     out.push_back(fmt::format(
         "fewer heads of keys and values than tensor-parallel GPUs: each head is on {} of them", copies));
+  return out;
+}
+
+std::string tensor_notes_text(const Setting& setting, std::span<const Projection> projections) {
+  std::vector<std::pair<std::string, std::string>> notes;  // and of what
+  for (const Projection& p : projections) {
+    if (!p.cost) continue;
+    for (std::string& note : tensor_notes(setting, p.mesh)) {
+      const std::string of = fmt::format("{} {}", p.strategy->text, grid_text(p.mesh, true));
+      const auto same = std::ranges::find(notes, note, &std::pair<std::string, std::string>::first);
+      if (same == notes.end())
+        notes.emplace_back(std::move(note), of);
+      else
+        same->second += ", " + of;
+    }
+  }
+  std::string out;
+  for (const auto& [note, of] : notes) out += fmt::format("{}: {}.\n", of, note);
   return out;
 }
 

@@ -16,10 +16,12 @@ namespace paradl {
 /// How the sum of gradients travels, where it is not one ring for each group of PEs that share weights.
 enum class GradientRoute { rings, leader };
 inline constexpr std::array<std::string_view, 2> gradient_route_names{"rings", "leader"};
+static_assert(names_every(GradientRoute::leader, gradient_route_names), "name every GradientRoute");
 
 /// Along which way exchanges leave a GPU.
 enum class Transport { gpu, host };
 inline constexpr std::array<std::string_view, 2> transport_names{"gpu", "host"};
+static_assert(names_every(Transport::host, transport_names), "name every Transport");
 
 /// Which convolution algorithms a framework lets its library choose from. `best` is the default: what a
 /// framework that times all of them finds.
@@ -34,6 +36,8 @@ std::optional<ConvolutionPolicy> convolution_policy(const std::string& text);
 /// When a vocabulary is padded: where the parts of `tensor` do not divide it, in any case, or not at all.
 enum class VocabularyPadding { split, always, never };
 inline constexpr std::array<std::string_view, 3> vocabulary_padding_names{"split", "always", "never"};
+static_assert(names_every(VocabularyPadding::never, vocabulary_padding_names),
+              "name every VocabularyPadding");
 
 /// What a framework does differently from the ideal, each as a term of its own. The defaults are the ideal.
 struct FrameworkTerms {

@@ -74,14 +74,15 @@ class LayOut {
     const Scope& scope;
     Problems& problems;
 
-    std::int64_t whole(const std::string& key, std::int64_t least, std::int64_t fallback) {
+    std::int64_t whole(const std::string& key, std::int64_t least, std::int64_t fallback,
+                       std::int64_t most = largest_size) {
       if (!map.has(key)) return fallback;
       const YAML::Node node = map.node(key);
       try {
         const std::int64_t value = evaluate(scalar_text(node), scope.parameters);
-        if (value >= least && value <= largest_size) return value;
+        if (value >= least && value <= most) return value;
         problems.add(spot_of(node),
-                     fmt::format("`{}` must be from {} to {}, not {}", key, least, largest_size, value), "");
+                     fmt::format("`{}` must be from {} to {}, not {}", key, least, most, value), "");
       } catch (const ExpressionError& error) {
         problems.add(spot_of(node), fmt::format("`{}`: {}", key, error.message), error.help);
       }
@@ -172,6 +173,7 @@ class LayOut {
         break;
       case Op::position:
         spec.entries = f.required("entries");
+        spec.shared = f.map.flag("shared", false);
         break;
       case Op::max_pool:
       case Op::avg_pool:
@@ -195,7 +197,7 @@ class LayOut {
         spec.kv_heads = f.whole("kv-heads", 1, spec.heads);
         // The whole square is counted either way, as the published counts have it.
         spec.causal = f.map.flag("causal", false);
-        spec.flash = f.whole("flash", 0, 0) > 0;
+        spec.flash = f.whole("flash", 0, 0, 1) > 0;
         spec.dropout = f.map.flag("dropout", true);
         spec.relative = f.whole("relative", 0, 0);
         break;
