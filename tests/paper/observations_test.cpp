@@ -147,14 +147,24 @@ TEST_CASE("report, section on gradient exchange: a single leader makes data+filt
     }
 }
 
-TEST_CASE("report, Fig. 3: with ChainerMN's packing the model has only a part of that") {
-  // ResNet-152 on 64 GPUs, read off the figure: 0.107 to 0.113 s for data, 0.321 s for data+filter. Packing
-  // and unpacking of gradients, fitted on Fig. 2, take most of both in the model and hide the leader: 0.11
-  // and 0.14 s.
-  const double data =
-      term("resnet152", "-s data -p 64 -b 64/gpu --framework chainermn", Term::gradient_exchange);
-  const double leader =
-      term("resnet152", "--grid data=16,filter=4 -b 64/node --framework chainermn", Term::gradient_exchange);
-  CHECK(data == doctest::Approx(0.11).epsilon(0.1));
-  CHECK(leader > 1.2 * data);
+TEST_CASE("report, Fig. 3: with ChainerMN's packing, data+filter's is about twice data's, too") {
+  // ResNet-152, read off the figure: data 0.107 to 0.110 s on 8 to 64 GPUs, data+filter 0.21, 0.25, 0.27 and
+  // 0.32 s, which is 1.9 to 2.9 times as much. A leader packs twice, and sends through one port in place of
+  // two. That data+filter's grows faster with the GPUs than a port explains, and data+spatial's (0.18 to 0.21
+  // s, by the same leaders) does not, is not in the model: it has 1.8 times on 8 GPUs and 1.96 on 64.
+  const auto ratio = [](const char* model, int nodes) {
+    const double data = term(model, fmt::format("-s data -p {} -b 64/gpu --framework chainermn", 4 * nodes),
+                             Term::gradient_exchange);
+    return term(model, fmt::format("--grid data={},filter=4 -b 64/node --framework chainermn", nodes),
+                Term::gradient_exchange) /
+           data;
+  };
+  CHECK(term("resnet152", "-s data -p 64 -b 64/gpu --framework chainermn", Term::gradient_exchange) ==
+        doctest::Approx(0.11).epsilon(0.05));
+  CHECK(term("resnet152", "--grid data=16,spatial=4 -b 64/node --framework chainermn",
+             Term::gradient_exchange) == doctest::Approx(0.21).epsilon(0.1));
+  CHECK(ratio("resnet152", 2) > 1.75);
+  CHECK(ratio("resnet152", 16) > 1.9);
+  CHECK(ratio("resnet50", 16) > 1.85);
+  CHECK(ratio("vgg16-226", 16) > 1.95);
 }
