@@ -324,12 +324,13 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
         fmt::format("--profile and --layer-times {} contradict each other", options.get("layer-times")),
         "leave one of them out");
   ask.times = layer_times(ask.work, ask.machine, training.precision, training.optimizer,
-                          best || level == Level::profile);
+                          best || level == Level::profile, training.framework.update_kernels);
+  const KernelPolicy policy{training.convolutions, training.framework.fused_kernels,
+                            training.framework.update_kernels};
   const bool closed = best && (ask.fidelity == Fidelity::paper || ask.work.has_times());
   if (level != Level::ideal && !closed) {
     const DeviceSpec& device = ask.machine.device;
-    const auto kernels = kernel_device(device, training.precision, training.optimizer,
-                                       {training.convolutions, training.framework.fused_kernels});
+    const auto kernels = kernel_device(device, training.precision, training.optimizer, policy);
     if (!kernels && level == Level::modelled)
       throw UsageError(
           fmt::format("{} does not say how many multiprocessors {} has", ask.machine.name, device.name),
@@ -351,14 +352,13 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
                        "name one with --profile; `paradl profiles` lists them");
   }
   if (ask.profile_spec && ask.profile_spec->total) {
-    ask.times = total_times(ask.work, ask.machine, *ask.profile_spec);
+    ask.times = total_times(ask.work, ask.machine, *ask.profile_spec, policy.updates);
   } else if (ask.profile_spec) {
     // Of a device whose multiprocessors are not known it suffices how times go with shapes: as on one of
     // them.
     DeviceSpec device = ask.machine.device;
     if (!device.multiprocessors) device.multiprocessors = 1;
-    ask.times.shapes = kernel_device(device, training.precision, training.optimizer,
-                                     {training.convolutions, training.framework.fused_kernels});
+    ask.times.shapes = kernel_device(device, training.precision, training.optimizer, policy);
     ask.times =
         profiled_times(std::move(ask.times), ask.work, std::make_shared<Profile>(*ask.profile_spec), samples);
   }

@@ -159,6 +159,23 @@ std::string column_of(const std::string& message, const MeasuredRun& run) {
   return "model";
 }
 
+/// What was measured of an iteration that was not, each second of it once.
+void add_parts(Judged& run) {
+  run.measured = run.projected = Seconds{};
+  const auto add = [&](const std::optional<Judged::Part>& part) {
+    if (!part) return;
+    run.measured += Seconds{part->measured};
+    run.projected += Seconds{part->projected};
+  };
+  add(run.compute);
+  add(run.communication);
+  for (std::size_t t = 0; t < terms; ++t) {
+    const bool counted =
+        (is_compute(Term(t)) && run.compute) || (is_communication(Term(t)) && run.communication);
+    if (!counted) add(run.by_term[t]);
+  }
+}
+
 }  // namespace
 
 Projection RunAsked::project() const {
@@ -223,16 +240,21 @@ Judged judge(const RunAsked& asked) {
              .strategy = run.strategy,
              .gpus = run.gpus,
              .batch = p.batch,
-             .measured = run.iteration,
+             .measured = run.iteration.value_or(Seconds{}),
              .projected = p.iteration(),
+             .partial = !run.iteration,
              .left_out = run.left_out,
              .compute = {},
              .communication = {},
              .memory = {}};
-  if (run.compute) out.compute = {run.compute->base(), p.cost->compute().base()};
-  if (run.communication)
-    out.communication = {run.communication->base(), p.cost->exposed_communication().base()};
-  if (run.memory) out.memory = {run.memory->base(), p.cost->memory.total().base()};
+  const Breakdown& cost = *p.cost;
+  if (run.compute) out.compute = {run.compute->base(), cost.compute().base()};
+  if (run.communication) out.communication = {run.communication->base(), cost.exposed_communication().base()};
+  if (run.memory) out.memory = {run.memory->base(), cost.memory.total().base()};
+  for (std::size_t t = 0; t < terms; ++t)
+    if (const auto measured = run.terms.find(std::string(term_names[t].json)); measured != run.terms.end())
+      out.by_term[t] = {measured->second.base(), cost[Term(t)].base()};
+  if (out.partial) add_parts(out);
   return out;
 }
 

@@ -76,7 +76,7 @@ bool Pricer::through_leaders(const Mesh& mesh) const {
 
 /// Everything that a node has is reduced to its leader, summed around a ring of leaders and broadcast:
 /// 2 W/B_node + 2(n-1)(alpha + W/n beta), where W counts every different gradient in the node. One leader
-/// drives one port.
+/// drives one port. The sum in the node and the one between leaders each pack and unpack.
 MessageCost Pricer::leader_cost(const Layout::Gradients& kind, const Path& path, const Mesh& mesh) const {
   const Training& training = setting_.training;
   const double per_node = setting_.machine.gpus_per_node();
@@ -100,7 +100,8 @@ MessageCost Pricer::leader_cost(const Layout::Gradients& kind, const Path& path,
   node.hop[0] = {.size = 2, .link = setting_.machine.levels.front().link};
   const Link within = measured_path(Collective::allreduce, node, setting_.machine, large).hop[0].link;
   const Linear sum{2 * (n - 1) * between.alpha, 2 * within.beta + 2 * (n - 1) / n * between.beta};
-  return {{sum.fixed, different * sum.per_byte}, nullptr, different * training.framework.packing};
+  constexpr double sums = 2;
+  return {{sum.fixed, different * sum.per_byte}, nullptr, sums * different * training.framework.packing};
 }
 
 Seconds Pricer::packing_of(const Layout& layout) const {

@@ -32,7 +32,7 @@ LayerTimes profiled_times(LayerTimes times, const Workload& work, std::shared_pt
   return times;
 }
 
-LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profile) {
+LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profile, UpdateKernels updates) {
   if (profile.model != work.name)
     throw UsageError(
         fmt::format("the profile `{}` is the total of {}, not of {}", profile.name, profile.model, work.name),
@@ -40,7 +40,7 @@ LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profil
   work.time = profile.total->time;
   machine.device.peak[std::size_t(profile.precision)] = profile.total->rate;
   machine.device.memory_bandwidth = profile.total->memory_bandwidth;
-  LayerTimes times = layer_times(work, machine, profile.precision, profile.optimizer);
+  LayerTimes times = layer_times(work, machine, profile.precision, profile.optimizer, true, updates);
   times.source = fmt::format("profile {} (a measured total, spread by a roofline)", profile.name);
   times.level = fmt::format("profile:{}", profile.name);
   return times;

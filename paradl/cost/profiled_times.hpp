@@ -11,6 +11,7 @@ LayerTimes profiled_times(LayerTimes times, const Workload& work, std::shared_pt
                           double samples);
 
 /// A measured total spread over the layers. UsageError if it is another network's.
-LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profile);
+LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profile,
+                       UpdateKernels updates = UpdateKernels::fused);
 
 }  // namespace paradl

@@ -9,7 +9,7 @@
 #include "paradl/core/quantity.hpp"
 #include "paradl/spec/document.hpp"
 #include "paradl/spec/override.hpp"
-#include "paradl/spec/precision.hpp"
+#include "paradl/spec/update_work.hpp"
 
 namespace paradl {
 
@@ -53,12 +53,13 @@ struct FrameworkTerms {
   Transport halos = Transport::gpu;                       // of everything that a spatial axis exchanges
   Transport staging = Transport::gpu;                     // of samples that one PE reads for others
   VocabularyPadding padding = VocabularyPadding::split;
+  UpdateKernels update_kernels = UpdateKernels::fused;
   double vocabulary_multiple = 128;  // that a padded vocabulary has for each part of `tensor`
 
   Seconds split_layer;     // slices, copies and small kernels of one split layer, forward and backward
   Seconds tensor;          // to pack one weight tensor's gradient, scale and unpack it
-  Seconds leader_tensor;   // the same where a leader sends for its node
-  SecondsPerByte packing;  // and for each byte of gradients
+  Seconds leader_tensor;   // the same where a leader sends: for the sum in its node and the one between nodes
+  SecondsPerByte packing;  // and for each byte of gradients, in each of these sums
   /// Of the host to start the kernels of one layer forward; backward it takes `host_backward` times as long.
   /// The GPU works behind it: a pass takes no less than the host needs for all its layers, and a little more
   /// where both need about as long.

@@ -67,6 +67,17 @@ TEST_CASE("gradients are packed tensor by tensor and byte by byte") {
   CHECK(term(Bench(chain(2), flat_machine(), t).engine("data", "4", 32), Term::gradient_exchange) ==
         approx(plain + 2 * 50e-6 + W * 1e-9));
   CHECK(term(Bench(chain(2), flat_machine(), t).engine("data", "1", 32), Term::gradient_exchange) == 0);
+  // A leader packs for the sum in its node and for the one between nodes.
+  Training through = without_overlap();
+  through.framework.hybrid_gradients = GradientRoute::leader;
+  const auto leader = [&] {
+    return term(Bench(chain(2), two_level_machine(), through).engine("data+filter", "4x4", 32),
+                Term::gradient_exchange);
+  };
+  const double sent = leader();
+  through.framework.leader_tensor = Seconds{70e-6};
+  through.framework.packing = SecondsPerByte{1e-9};
+  CHECK(leader() == approx(sent + 2 * 70e-6 + 2 * W * 1e-9));
 }
 
 TEST_CASE("a split layer costs its copies, a whole one does not") {
@@ -241,7 +252,7 @@ TEST_CASE("terms of a framework are read, listed and switched one by one") {
   CHECK(plain.overlap == "off");
   CHECK_FALSE(convolution_policy(*plain.convolutions)->winograd);
   CHECK(plain.terms.padding == VocabularyPadding::always);
-  CHECK(plain.terms.leader_tensor == Seconds{50e-6});  // as `tensor`, unless it is said
+  CHECK(plain.terms.leader_tensor == Seconds{100e-6});  // twice `tensor`, unless it is said
   const FrameworkSpec changed =
       read_framework(source, {{"overlap", "on"}, {"costs.host", "1 ms"}, {"hybrid-gradients", "leader"}});
   CHECK(changed.overlap == "on");
