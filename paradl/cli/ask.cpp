@@ -352,7 +352,9 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
                        "name one with --profile; `paradl profiles` lists them");
   }
   if (ask.profile_spec && ask.profile_spec->total) {
-    ask.times = total_times(ask.work, ask.machine, *ask.profile_spec, policy.updates);
+    ask.times = total_times(ask.work, ask.machine, *ask.profile_spec,
+                            kernel_device(ask.machine.device, training.precision, training.optimizer, policy),
+                            samples_alone(options, ask), policy.updates);
   } else if (ask.profile_spec) {
     // Of a device whose multiprocessors are not known it suffices how times go with shapes: as on one of
     // them.

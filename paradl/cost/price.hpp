@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,7 +47,11 @@ struct MessageCost {
   Linear specified;
   const Curve* measured = nullptr;
   SecondsPerByte copies = {};
-  Seconds operator()(Bytes m) const { return (measured ? (*measured)(m) : specified(m)) + m * copies; }
+  std::optional<Linear> trees = {};  // what a library would take for short messages
+  Seconds operator()(Bytes m) const {
+    if (measured) return (*measured)(m) + m * copies;
+    return (trees ? std::min(specified(m), (*trees)(m)) : specified(m)) + m * copies;
+  }
 };
 
 /// What the algorithm that was asked for takes to sum gradients, and how that was found.
@@ -64,6 +69,16 @@ class Pricer {
 
   /// One iteration over `batch` samples. `plan` has one stage where no axis is a pipeline.
   Breakdown price(const Layout& layout, const StagePlan& plan, const Mesh& mesh, double batch);
+
+  /// The same in two steps, for who has to know what layers cost to cut them into stages.
+  void price_cells(const Layout& layout, const Mesh& mesh, double batch);
+  Breakdown price_plan(const Layout& layout, const StagePlan& plan, double batch);
+  /// What a layer adds to the passes of its stage.
+  LayerLoad load_of(const CellCost& cost) const;
+  /// Of one micro-batch, before any axis cuts it.
+  double samples() const { return samples_; }
+  /// Equal numbers mean that all cells cost the same, and have the same samples.
+  std::size_t fingerprint() const;
 
   /// The cells of the last price() call, for those who want to know where the time goes.
   std::span<const CellCost> cells() const { return cells_; }
@@ -83,11 +98,12 @@ class Pricer {
     Layout::Gradients of;
     AxisSet set;
     Path path;
-    MessageCost rings;  // a ring on every level: of an allreduce, or of the reduce-scatter of ZeRO
+    MessageCost sum;                  // of an allreduce, or of the reduce-scatter of ZeRO
     const AskedSum* asked = nullptr;  // by the algorithm that was asked for instead
     MessageCost gather;               // of weights that ZeRO has dealt out
+    MessageCost statistics;           // the allreduce of a few numbers, whatever gradients take
     /// The sum of gradients: for all, or with ZeRO for the PE that updates them.
-    Seconds allreduce(Bytes m) const { return asked ? asked->exchange.time(m) : rings(m); }
+    Seconds allreduce(Bytes m) const { return asked ? asked->exchange.time(m) : sum(m); }
     bool has(const Cell& cell) const { return of.summed == cell.summed && of.alike == cell.alike; }
   };
   /// What such a group has to sum, on the last priced layout.
@@ -175,6 +191,7 @@ class Pricer {
 
   Setting setting_;
   std::vector<CellCost> cells_;
+  double samples_ = 0;
   // Of the pipeline that is being priced:
   PipelineClock clock_;
   std::vector<PieceTime> pieces_;
@@ -209,6 +226,8 @@ class Pricer {
   Path group(const Mesh& mesh, AxisSet set);
   Path neighbours(const Mesh& mesh, int axis, int dim);
   MessageCost cost_of(Collective operation, const Path& path);
+  MessageCost statistics_of(const Path& path);
+  const Curve& curve_of(Collective operation, const Path& path, bool trees);
   /// Times of a cell's passes by its local shapes, if a profile or the kernel-time model has them.
   std::optional<PassTimes> local_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,
                                         double samples);

@@ -8,15 +8,8 @@
 namespace paradl {
 namespace {
 
-/// For which a GPU waits for its host in a pass. A host that is ahead over long kernels falls behind over
-/// short ones, so that a GPU waits before its host is the slower one in all: the longer of the two, with a
-/// norm of 3 in place of a sharp corner. The 3 was chosen among 2, 2.5, 3, 4 and 6 on the runs that
-/// kernels/a100-cuda11.yaml was fitted on.
-Seconds waiting(Seconds host, Seconds pass) {
-  if (!(host > Seconds{})) return {};
-  const double h = host.base(), p = pass.base();
-  return Seconds{std::cbrt(h * h * h + p * p * p)} - pass;
-}
+/// For which a GPU waits for its host in a pass.
+Seconds waiting(Seconds host, Seconds pass) { return Seconds{paced(pass.base(), host.base())} - pass; }
 
 }  // namespace
 
@@ -134,6 +127,18 @@ Pricer::StageEnd Pricer::stage_end(const Layout& layout, const StageKind& kind, 
   for (std::size_t g = 0; g < gradients_; ++g)
     if (gradient[g] > Bytes{}) out.whole += gradient_[g].allreduce(gradient[g]);
   out.exposed = setting_.training.overlap ? hidden_tail(gradient, out.whole, backward) : out.whole;
+  return out;
+}
+
+LayerLoad Pricer::load_of(const CellCost& cost) const {
+  LayerLoad out{.forward = cost.forward_pass().base(),
+                .backward = cost.backward_pass().base(),
+                .forward_host = cost.forward_host.base(),
+                .backward_host = cost.backward_host.base()};
+  if (cost.recompute > Seconds{} && setting_.training.framework.last_stage_keeps) {
+    out.again = (cost.recompute + cost.forward_exchange + cost.forward_halo).base();
+    out.again_host = cost.forward_host.base();
+  }
   return out;
 }
 

@@ -13,27 +13,39 @@ constexpr double never = std::numeric_limits<double>::infinity();
 /// A chain with sums ready, so that the cost of a part is one subtraction.
 class Chain {
  public:
-  Chain(std::span<const double> weight, std::span<const double> border)
-      : before_(weight.size() + 1), border_(weight.size() + 1) {
-    for (std::size_t i = 0; i < weight.size(); ++i) before_[i + 1] = before_[i] + weight[i];
-    for (std::size_t i = 0; i + 1 < weight.size() && i < border.size(); ++i) border_[i + 1] = border[i];
+  Chain(std::span<const LayerLoad> layer, std::span<const double> border)
+      : before_(layer.size() + 1), border_(layer.size() + 1) {
+    for (std::size_t i = 0; i < layer.size(); ++i) {
+      before_[i + 1] = before_[i];
+      before_[i + 1] += layer[i];
+    }
+    for (std::size_t i = 0; i + 1 < layer.size() && i < border.size(); ++i) border_[i + 1] = border[i];
   }
   int layers() const { return int(before_.size()) - 1; }
-  double total() const { return before_.back(); }
-  double work(int from, int to) const { return before_[std::size_t(to)] - before_[std::size_t(from)]; }
+  double total() const { return work(0, layers()); }
+  /// Never more than that of its parts together, and never less than that of a part of it that ends there.
+  double work(int from, int to) const {
+    const LayerLoad &a = before_[std::size_t(from)], &b = before_[std::size_t(to)];
+    const double spared = to == layers() ? 1 : 0;
+    return paced(b.forward - a.forward, b.forward_host - a.forward_host) +
+           paced(b.backward - a.backward - spared * (b.again - a.again),
+                 b.backward_host - a.backward_host - spared * (b.again_host - a.again_host));
+  }
   double border(int at) const { return border_[std::size_t(at)]; }  // before layer `at`
   double part(int from, int to) const { return work(from, to) + border(from) + border(to); }
-  /// Where a share of all work is done, to the nearest layer.
+  /// Where a share of all passes is done, to the nearest layer.
   int at(double share) const {
-    const auto found = std::ranges::lower_bound(before_, share * total());
-    const int i = int(found - before_.begin());
-    return i > 0 && share * total() - before_[std::size_t(i) - 1] < before_[std::size_t(i)] - share * total()
+    const auto done = [](const LayerLoad& sum) { return sum.forward + sum.backward; };
+    const double wanted = share * done(before_.back());
+    const int i = int(std::ranges::lower_bound(before_, wanted, {}, done) - before_.begin());
+    return i > 0 && wanted - done(before_[std::size_t(i) - 1]) < done(before_[std::size_t(i)]) - wanted
                ? i - 1
                : i;
   }
 
  private:
-  std::vector<double> before_, border_;
+  std::vector<LayerLoad> before_;
+  std::vector<double> border_;
 };
 
 /// A plain cut into shares as equal as whole layers allow.
@@ -153,6 +165,9 @@ double least_possible(const Chain& chain) {
     for (int from = i; from >= 0 && chain.work(from, i + 1) < least; --from)
       for (int to = i + 1; to <= chain.layers() && chain.work(from, to) + chain.border(from) < least; ++to)
         least = std::min(least, chain.part(from, to));
+    // The last part is spared some work.
+    for (int from = i; from >= 0 && chain.work(from, chain.layers()) < least; --from)
+      least = std::min(least, chain.part(from, chain.layers()));
     bound = std::max(bound, least);
   }
   return bound;
@@ -358,13 +373,30 @@ class Interleaved {
   std::vector<double> load_;  // of each stage
 };
 
+std::vector<LayerLoad> loads(std::span<const double> weight) {
+  std::vector<LayerLoad> out;
+  for (const double w : weight) out.push_back({.forward = w});
+  return out;
+}
+
 }  // namespace
 
-std::vector<int> balanced_partition(std::span<const double> weight, int stages,
+LayerLoad& LayerLoad::operator+=(const LayerLoad& other) {
+  for (const auto part : {&LayerLoad::forward, &LayerLoad::backward, &LayerLoad::forward_host,
+                          &LayerLoad::backward_host, &LayerLoad::again, &LayerLoad::again_host})
+    this->*part += other.*part;
+  return *this;
+}
+
+double paced(double pass, double host) {
+  return host > 0 ? std::cbrt(host * host * host + pass * pass * pass) : pass;
+}
+
+std::vector<int> balanced_partition(std::span<const LayerLoad> layer, int stages,
                                     std::span<const double> border) {
-  assert(stages >= 1 && stages <= int(weight.size()));
+  assert(stages >= 1 && stages <= int(layer.size()));
   if (stages == 1) return {0};
-  const Chain chain(weight, border);
+  const Chain chain(layer, border);
   // Many stages are mostly bound by one layer: then what no cut can do without is enough.
   if (const double least = least_possible(chain); least > chain.total() / stages)
     if (const auto first = cheapest_borders(chain, stages, least * rounding); !first.empty()) return first;
@@ -373,16 +405,26 @@ std::vector<int> balanced_partition(std::span<const double> weight, int stages,
   return cheapest_borders(chain, stages, longest * rounding);
 }
 
-std::vector<int> interleaved_partition(std::span<const double> weight, int stages, int chunks,
+std::vector<int> interleaved_partition(std::span<const LayerLoad> layer, int stages, int chunks,
                                        std::span<const double> border) {
   constexpr int steps = 20'000;
   const int pieces = stages * chunks;
-  assert(pieces >= 1 && pieces <= int(weight.size()));
-  const Chain chain(weight, border);
+  assert(pieces >= 1 && pieces <= int(layer.size()));
+  const Chain chain(layer, border);
   Interleaved cut(chain, stages, plain_cut(chain, pieces));
   cut.improve();
   cut.search(steps);
   return std::move(cut).borders();
+}
+
+std::vector<int> balanced_partition(std::span<const double> weight, int stages,
+                                    std::span<const double> border) {
+  return balanced_partition(loads(weight), stages, border);
+}
+
+std::vector<int> interleaved_partition(std::span<const double> weight, int stages, int chunks,
+                                       std::span<const double> border) {
+  return interleaved_partition(loads(weight), stages, chunks, border);
 }
 
 }  // namespace paradl

@@ -139,7 +139,7 @@ Path joined(Path path, int first, int last, const Machine& machine) {
   double size = 1;
   for (int k = first; k <= last; ++k) size *= std::exchange(path.hop[std::size_t(k)].size, 1);
   Hop& hop = path.hop[std::size_t(last)];
-  hop.size = size;
+  hop.size = std::round(size);
   const double ports = machine.levels[1].ports;
   hop.phi = std::max(1.0, sisters * per_node / ports) / std::max(1.0, per_node / ports);
   return path;
@@ -231,8 +231,9 @@ Path path_of(Collective operation, const Plan& plan, Bytes m) {
     if (const auto& link = plan.link[std::size_t(k)]) {
       hop.link = link->at(m);
       hop.measured = true;
+      hop.as_group = k > 0 && is_named(link->smaller.front().group);
     }
-    if (is_cut(operation)) m = m / hop.size;
+    if (is_cut(operation)) m = m / hop.subgroups();
   }
   return path;
 }
@@ -254,7 +255,7 @@ Path measured_path(Collective operation, const Path& path, const Machine& machin
   return path_of(operation, plan_of(operation, path, machine), m);
 }
 
-Curve measured_cost(Collective operation, const Path& path, const Machine& machine) {
+Curve measured_cost(Collective operation, const Path& path, const Machine& machine, bool trees) {
   const Plan plan = plan_of(operation, path, machine);
   std::vector<Bytes> borders{Bytes{}};
   double inside = 1;
@@ -263,7 +264,7 @@ Curve measured_cost(Collective operation, const Path& path, const Machine& machi
       for (const Series* series : {&link->smaller, &link->larger})
         for (std::size_t r = 1; r < series->size(); ++r)
           borders.push_back((is_cut(operation) ? inside : 1) * (*series)[r].from);
-    inside *= plan.path.hop[std::size_t(k)].size;
+    inside *= plan.path.hop[std::size_t(k)].subgroups();
   }
   std::ranges::sort(borders);
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
@@ -273,6 +274,10 @@ Curve measured_cost(Collective operation, const Path& path, const Machine& machi
     Curve::Choice choice{.time = cost(operation, path_of(operation, plan, borders[b])), .from = borders[b]};
     if (b + 1 < borders.size()) choice.below = borders[b + 1];
     curve.add(choice);
+    if (const Path measured = path_of(operation, plan, borders[b]); trees && is_by_levels(measured)) {
+      choice.time = tree_allreduce(measured);
+      curve.add(choice);
+    }
   }
   return curve;
 }

@@ -29,7 +29,8 @@ Path measured_path(Collective operation, const Path& path, const Machine& machin
 
 /// cost() with the links that were measured for this operation and for buffers of that size: a line for each
 /// range. Levels and operations that were not measured keep their specified link; allgather, reduce-scatter
-/// and allreduce stand in for each other, as all are rings.
-Curve measured_cost(Collective operation, const Path& path, const Machine& machine);
+/// and allreduce stand in for each other, as all are rings. With `trees` the sums of groups that were not
+/// measured as a whole are tree_allreduce()s where that is faster.
+Curve measured_cost(Collective operation, const Path& path, const Machine& machine, bool trees = false);
 
 }  // namespace paradl
