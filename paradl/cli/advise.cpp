@@ -136,12 +136,7 @@ int run(const Session& session, Options& options, const std::string& model, cons
   const Setting setting = ask->setting();
   Answer answer = start_answer(session, *ask);
   answer.setting = &setting;
-  answer.results = ask->sweep();
-  rank(answer.results);
-  // Out of core is one more row, where it is the best there is.
-  if (!ask->question.named)
-    if (auto beyond = ask->best_out_of_core())
-      answer.results.insert(answer.results.begin(), *std::move(beyond));
+  answer.results = ask->ranked();
   if (answer.results.empty())
     throw UsageError("no strategy suits that number of GPUs", "try another -p, or leave -s out");
   const bool fits = answer.results.front().feasible();
@@ -150,7 +145,7 @@ int run(const Session& session, Options& options, const std::string& model, cons
   if (!fits && ask->fidelity != Fidelity::paper) answer.fitting = ways_to_fit(every_grid(*ask), setting);
   answer.ranked = !options.has("sort");
   if (options.has("sort")) sort_results(answer, options.get("sort"));
-  if (options.wants_json()) {
+  if (options.wants_bottlenecks()) {
     Examiner examiner = ask->examiner();
     examine(answer, examiner);
     for (Bottleneck& b : answer.bottlenecks.front()) examiner.price(b, answer.results.front());

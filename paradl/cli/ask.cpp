@@ -16,6 +16,7 @@
 #include "paradl/core/units.hpp"
 #include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/profiled_times.hpp"
+#include "paradl/feasibility/advice.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/spec/override.hpp"
@@ -323,12 +324,13 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
         fmt::format("--profile and --layer-times {} contradict each other", options.get("layer-times")),
         "leave one of them out");
   ask.times = layer_times(ask.work, ask.machine, training.precision, training.optimizer,
-                          best || level == Level::profile);
+                          best || level == Level::profile, training.framework.update_kernels);
+  const KernelPolicy policy{training.convolutions, training.framework.fused_kernels,
+                            training.framework.update_kernels};
   const bool closed = best && (ask.fidelity == Fidelity::paper || ask.work.has_times());
   if (level != Level::ideal && !closed) {
     const DeviceSpec& device = ask.machine.device;
-    const auto kernels = kernel_device(device, training.precision, training.optimizer,
-                                       {training.convolutions, training.framework.fused_kernels});
+    const auto kernels = kernel_device(device, training.precision, training.optimizer, policy);
     if (!kernels && level == Level::modelled)
       throw UsageError(
           fmt::format("{} does not say how many multiprocessors {} has", ask.machine.name, device.name),
@@ -350,14 +352,15 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
                        "name one with --profile; `paradl profiles` lists them");
   }
   if (ask.profile_spec && ask.profile_spec->total) {
-    ask.times = total_times(ask.work, ask.machine, *ask.profile_spec);
+    ask.times = total_times(ask.work, ask.machine, *ask.profile_spec,
+                            kernel_device(ask.machine.device, training.precision, training.optimizer, policy),
+                            samples_alone(options, ask), policy.updates);
   } else if (ask.profile_spec) {
     // Of a device whose multiprocessors are not known it suffices how times go with shapes: as on one of
     // them.
     DeviceSpec device = ask.machine.device;
     if (!device.multiprocessors) device.multiprocessors = 1;
-    ask.times.shapes = kernel_device(device, training.precision, training.optimizer,
-                                     {training.convolutions, training.framework.fused_kernels});
+    ask.times.shapes = kernel_device(device, training.precision, training.optimizer, policy);
     ask.times =
         profiled_times(std::move(ask.times), ask.work, std::make_shared<Profile>(*ask.profile_spec), samples);
   }
@@ -411,8 +414,9 @@ FrameworkSpec read_framework(const Catalog& catalog, const Options& options) {
   });
 }
 
-Training read_training(const Catalog& catalog, const Options& options) {
-  const FrameworkSpec framework = read_framework(catalog, options);
+namespace {
+
+Training training_under(const FrameworkSpec& framework, const Options& options) {
   Training t{.framework = framework.terms};
   t.transport = choose<Transport>(options, "transport", framework.transport.value_or("gpu"), transport_names);
   t.precision =
@@ -452,6 +456,12 @@ Training read_training(const Catalog& catalog, const Options& options) {
   return t;
 }
 
+}  // namespace
+
+Training read_training(const Catalog& catalog, const Options& options) {
+  return training_under(read_framework(catalog, options), options);
+}
+
 Projection Ask::project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
   return fidelity == Fidelity::paper ? paper::project(setting(), strategy, mesh, batch)
                                      : planner->project(strategy, mesh, batch);
@@ -462,6 +472,14 @@ std::vector<Projection> Ask::sweep() const {
       question, work, machine,
       [this](const StrategyName& s, const Mesh& m, double batch) { return project(s, m, batch); });
   for (Projection& p : results) add_band(p);
+  return results;
+}
+
+std::vector<Projection> Ask::ranked() {
+  std::vector<Projection> results = sweep();
+  rank(results);
+  if (!question.named)
+    if (auto beyond = best_out_of_core()) results.insert(results.begin(), *std::move(beyond));
   return results;
 }
 
@@ -483,7 +501,7 @@ std::optional<Projection> Ask::best_out_of_core() {
     if (!p.cost || p.iteration().base() / p.batch >= fastest) return p;
     if (p.feasible()) {
       if (faster(p)) best.reset();
-    } else if (!strategy.out_of_core && out_of_core_refusal(strategy).empty()) {
+    } else if (!strategy.out_of_core) {
       const auto number = std::size_t(&strategy - question.strategies.data());
       const Projection beyond = planner->project(beyond_core[number], mesh, batch);
       if (beyond.feasible() && faster(beyond)) best = beyond;
@@ -533,13 +551,22 @@ ParameterLevel Ask::level() const {
 }
 
 std::string links_text(const Machine& machine) {
-  std::vector<std::string_view> measured, specified;
+  std::vector<std::string_view> measured, messages, specified;
   for (const Level& level : machine.levels)
-    (level.measured.empty() ? specified : measured).push_back(level.name);
-  if (measured.empty()) return "specifications in";
-  if (specified.empty()) return "measured, in";
-  return fmt::format("measured ({}), specifications ({}), in", fmt::join(measured, ", "),
-                     fmt::join(specified, ", "));
+    (level.measured.empty()                        ? specified
+     : taken_from(level, LinkOperation::allreduce) ? measured
+                                                   : messages)
+        .push_back(level.name);
+  if (specified.size() == machine.levels.size()) return "specifications in";
+  if (measured.size() == machine.levels.size()) return "measured, in";
+  std::string out;
+  const auto add = [&](std::string_view what, const std::vector<std::string_view>& levels) {
+    if (!levels.empty()) out += fmt::format("{} ({}), ", what, fmt::join(levels, ", "));
+  };
+  add("measured", measured);
+  add("measured for single messages alone", messages);
+  add("specifications", specified);
+  return out + "in";
 }
 
 std::string Ask::links_text() const {
@@ -578,7 +605,7 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
   ask->machine = build_machine(ask->system_spec);
   ask->fidelity = choose<Fidelity>(options, "fidelity", "detailed", fidelities);
   ask->framework_spec = read_framework(catalog, options);
-  ask->training = read_training(catalog, options);
+  ask->training = training_under(ask->framework_spec, options);
   if (options.has("flash")) set_flash(ask->work, choose<int>(options, "flash", "off", on_off) == 1);
   check_knobs(*ask, options);
   if (options.has("links")) read_links(options, *ask);

@@ -43,7 +43,7 @@ int run(const Session& session, Options& options, const std::string& model) {
   answer.results = ask->sweep();
   refuse_starved(*ask, answer.results);
   if (options.has("sort")) sort_results(answer, options.get("sort"));
-  if (options.wants_json()) {
+  if (options.wants_bottlenecks()) {
     Examiner examiner = ask->examiner();
     examine(answer, examiner);
   }

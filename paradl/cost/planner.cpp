@@ -90,30 +90,44 @@ const Layout& Planner::layout(const Mesh& mesh) {
 }
 
 const StagePlan& Planner::stages(const Layout& layout, const Mesh& mesh) {
+  const Training& training = setting_.training;
   StageKey key{.layout = &layout};
   int stages = 1;
   SecondsPerByte per_byte;
   for (int a = 0; a < mesh.axes; ++a) {
-    const Axis& axis = mesh.axis[std::size_t(a)];
-    key.parts[std::size_t(a)] = shares_samples(axis) ? 1 : axis.parts.total;
     if (layout.role[std::size_t(a)].front() != Role::stage) continue;
-    stages = axis.parts.total;
+    stages = mesh.axis[std::size_t(a)].parts.total;
     per_byte = pricer_.stage_pace(mesh, a);
   }
-  if (stages == 1) key.parts.fill(1);  // nothing to cut
-  key.per_byte = per_byte.base();
+  key.stages = stages;
+  if (stages > 1 && training.stage_cut == StageCut::balanced)
+    key.costs = pricer_.fingerprint(), key.per_byte = per_byte.base();
   auto& entry = stages_[key];
   if (entry) return *entry;
-  StageBorders borders{.pipeline = setting_.training.pipeline(stages),
-                       .cut = setting_.training.stage_cut,
-                       .item = item_bytes(setting_.training.precision).activation,
-                       .per_byte = per_byte};
-  for (std::size_t set = 0; set < borders.parts.size(); ++set) {
-    borders.parts[set] = 1;
-    for (int a = 0; a < mesh.axes; ++a)
-      if (set & axis_bit(a)) borders.parts[set] *= key.parts[std::size_t(a)];
+  StageBorders borders{
+      .pipeline = training.pipeline(stages), .cut = training.stage_cut, .layer = {}, .border = {}};
+  const double samples = pricer_.samples();
+  for (std::size_t l = 0; l < layout.order.size(); ++l) {
+    if (training.stage_cut == StageCut::balanced_layers) {
+      const LayerTime& time = setting_.times.layer[l];
+      borders.layer.push_back({.forward = time.FW.base(), .backward = time.BW.base()});
+      continue;
+    }
+    borders.layer.push_back(pricer_.load_of(pricer_.cells()[std::size_t(layout.order[l])]));
+    double items = 0;
+    for (const Kept& tensor : layout.crossing[l])
+      items += tensor.items * samples / pricer_.parts(tensor.divided);
+    borders.border.push_back((items * item_bytes(training.precision).activation * per_byte).base());
   }
-  entry = std::make_unique<StagePlan>(plan_stages(layout, setting_.work, setting_.times, borders));
+  entry = std::make_unique<StagePlan>(plan_stages(layout, setting_.work, borders));
+  // Passes alone were balanced: what stages have to do at the end may count for more.
+  if (stages > 1 && training.stage_cut == StageCut::balanced)
+    if (auto equal = equal_stages(layout, setting_.work, borders.pipeline)) {
+      const auto time = [&](const StagePlan& plan) {
+        return pricer_.price_plan(layout, plan, samples * training.micro_batches).iteration();
+      };
+      if (time(*equal) < time(*entry)) *entry = std::move(*equal);
+    }
   return *entry;
 }
 
@@ -124,7 +138,10 @@ const std::vector<BlockChain>& Planner::chains(const Layout& layout) {
 }
 
 void Planner::leave_core(Projection& out, const Layout& placed, const Mesh& split) {
-  out.cost = out_of_core_.price(*out.cost, pricer_, placed, chains(placed), split, out.batch);
+  const StagePlan& staged = stages(placed, split);
+  out.cost = staged.stages > 1
+                 ? out_of_core_.price(*out.cost, pricer_, placed, staged, split, out.batch)
+                 : out_of_core_.price(*out.cost, pricer_, placed, chains(placed), split, out.batch);
   const OutOfCorePlan& plan = out_of_core_.plan();
   const double gpus = out_of_core_.host().gpus;
   out.out_of_core = {.kept = plan.count(Fate::kept),
@@ -173,7 +190,8 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
   if (const auto limit = tightest_crowd(placed, split)) out.limits.add(*limit);
   if (const auto limit = allreduce_limit(placed, split, setting_, out.refused)) out.limits.add(*limit);
   if (!out.limits.hold()) return out;
-  out.cost = pricer_.price(placed, stages(placed, split), split, batch);
+  pricer_.price_cells(placed, split, batch);
+  out.cost = pricer_.price_plan(placed, stages(placed, split), batch);
   if (strategy.out_of_core) leave_core(out, placed, split);
   if (setting_.training.ceil_iterations) {
     // Only exchanges and updates happen once more for a last, smaller mini-batch; its samples are not more

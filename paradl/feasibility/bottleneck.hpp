@@ -71,6 +71,7 @@ struct Reading {
   double share = 0;     // of the iteration, or of the device's memory
   std::string cause;    // the layer or link behind it
   std::string message;  // a sentence without its stop
+  bool forbids = false;  // a bound that is broken: there is no such plan
 };
 
 enum class Reads { share, ratio, count };
@@ -110,7 +111,7 @@ struct Finding {
   bool fires = false;
 };
 
-/// A hindrance that was found: by the measure that is farthest beyond its trigger.
+/// A hindrance that was found: by a measure that forbids the plan, or that is farthest beyond its trigger.
 struct Bottleneck {
   Hindrance kind;
   Finding finding;

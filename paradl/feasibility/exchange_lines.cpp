@@ -53,8 +53,8 @@ std::vector<ExchangeStep> steps_of(Collective operation, const Path& path, Bytes
     Path level;
     level.hop[0] = hop;
     level.hops = 1;
-    out.push_back({hop.level, hop.size, m, hop.phi, cost(operation, level)(m), asked.binding(hop)});
-    m = m / hop.size;
+    out.push_back({hop.level, hop.subgroups(), m, hop.phi, cost(operation, level)(m), asked.binding(hop)});
+    m = m / hop.subgroups();
   }
   return out;
 }

@@ -30,7 +30,7 @@ std::shared_ptr<const KernelDevice> kernel_device(const DeviceSpec& spec, Precis
   device->plain_peak = spec.peak[std::size_t(Precision::fp32)].value_or(*peak);
   device->bandwidth = spec.memory_bandwidth;
   device->item = item_bytes(precision).activation;
-  device->update = update_bytes(optimizer, precision);
+  device->update = update_work(optimizer, precision, policy.updates);
   device->tensor_cores = *peak > most_without_tensor_cores * device->plain_peak;
   if (const auto fitted = fitted_precision(spec, precision))
     device->fitted = *spec.kernels->fitted[std::size_t(*fitted)];

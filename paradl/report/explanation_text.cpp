@@ -1,12 +1,15 @@
 // The lines of an explanation that are no tables: letters and their values, memory, limits.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
+#include "paradl/network/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/report/answer.hpp"
 #include "paradl/report/explanation.hpp"
@@ -42,6 +45,20 @@ std::string paper_links(const Setting& setting, const Projection& p) {
   return out;
 }
 
+/// What serves operations that were not measured on a level: "; allgather, reduce-scatter as allreduce".
+std::string others_text(const Level& level) {
+  std::map<std::string_view, std::vector<std::string_view>> others;  // by what serves them
+  for (std::size_t k = 0; k < link_operation_names.size(); ++k) {
+    const auto taken = taken_from(level, LinkOperation(k));
+    if (taken == LinkOperation(k)) continue;
+    others[taken ? link_operation_names[std::size_t(*taken)] : "specified"].push_back(
+        link_operation_names[k]);
+  }
+  std::string out;
+  for (const auto& [taken, names] : others) out += fmt::format("; {} as {}", fmt::join(names, ", "), taken);
+  return out;
+}
+
 /// Every level that some axis uses. How many flows share a link depends on the exchange, so φ stands there.
 std::string engine_links(const Setting& setting, const Projection& p) {
   std::string out;
@@ -51,9 +68,11 @@ std::string engine_links(const Setting& setting, const Projection& p) {
     for (int k = 0; k < path.hops; ++k) {
       const Hop& hop = path.hop[std::size_t(k)];
       if (hop.size <= 1 || !told.insert(hop.level).second) continue;
-      const bool measured = !setting.machine.levels[std::size_t(k)].measured.empty();
-      out += measured ? fmt::format(" α, β as measured for each operation and size (level {})\n", hop.level)
-                      : link_text("", hop.link, hop.level) + "\n";
+      const Level& level = setting.machine.levels[std::size_t(k)];
+      out += level.measured.empty()
+                 ? link_text("", hop.link, hop.level) + "\n"
+                 : fmt::format(" α, β as measured for each operation and size (level {}{})\n", hop.level,
+                               others_text(level));
     }
   }
   return out;

@@ -48,8 +48,7 @@ class LayOut {
         problems_.add(spot_of(entry), fmt::format("more than {} keys in one entry", most_keys), "");
         return last;
       }
-      last =
-          is_map(entry) && entry["block"].IsDefined() ? block(entry, scope, last) : layer(entry, scope, last);
+      last = is_map(entry) && has_key(entry, "block") ? block(entry, scope, last) : layer(entry, scope, last);
     }
     return last;
   }
@@ -241,7 +240,7 @@ class LayOut {
 
   /// The last of what windows have: where the layer says how large its window is.
   void read_padding(Fields& f, LayerSpec& spec) {
-    spec.same_padding = scalar_text(f.map.node("padding")) == "same";
+    spec.same_padding = f.map.has("padding") && scalar_text(f.map.node("padding")) == "same";
     if (!spec.same_padding) spec.padding = f.sizes("padding", 0);
     spec.kernel_spot = f.map.spot("kernel");
   }
@@ -353,7 +352,7 @@ class LayOut {
     if (body == blocks_.end() || !body->second.IsSequence()) return entry->second;
     for (const YAML::Node& layer : body->second) {
       if (!is_map(layer)) continue;
-      if (layer["block"].IsDefined()) entry->second.blocks.insert(scalar_text(layer["block"]));
+      if (has_key(layer, "block")) entry->second.blocks.insert(scalar_text(layer["block"]));
       for (const auto& each : layer) {
         const std::string text = scalar_text(each.second);
         for (std::size_t at = text.find('$'); at != text.npos; at = text.find('$', at + 1))

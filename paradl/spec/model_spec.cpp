@@ -101,7 +101,7 @@ void check_bounds(Reader& map, Problems& problems, const Parameters& parameters,
 
 std::vector<std::string> parameter_names(const YAML::Node& root) {
   std::vector<std::string> names;
-  if (is_map(root) && is_map(root["parameters"]))
+  if (is_map(root) && has_key(root, "parameters") && is_map(root["parameters"]))
     for (const auto& entry : root["parameters"]) names.push_back(scalar_text(entry.first));
   return names;
 }
@@ -204,7 +204,7 @@ void read_layers(Reader& map, const YAML::Node& root, Problems& problems, ModelS
 }  // namespace
 
 ModelSpec read_model(SourceText source, const FindModel& find_base, const Parameters& overrides) {
-  const YAML::Node root = parse_yaml(source);
+  const YAML::Node root = shared_yaml(source);
   ModelSpec spec;
   Problems problems(source);
   Reader map(root, problems, "a model file");
@@ -229,7 +229,7 @@ ModelSpec read_model(SourceText source, const FindModel& find_base, const Parame
     map.wrong("base", error.what(), error.help());
     problems.raise();
   }
-  const YAML::Node base_root = parse_yaml(base);
+  const YAML::Node base_root = shared_yaml(base);
   const std::vector<std::string> known = parameter_names(base_root);
   if (map.has("parameters"))
     for (const auto& entry : map.node("parameters"))

@@ -48,16 +48,11 @@ const Strategy* find_strategy(std::string_view name) {
 }
 
 StrategyName out_of_core(const StrategyName& strategy) {
+  if (strategy.out_of_core) return strategy;
   StrategyName out = strategy;
   out.text += out_of_core_suffix;
   out.out_of_core = true;
   return out;
-}
-
-std::string out_of_core_refusal(const StrategyName& strategy) {
-  if (std::ranges::none_of(strategy.axes, [](const Strategy* axis) { return axis->name == "layer"; }))
-    return {};
-  return "out of core works on strategies without `layer`: a pipeline keeps several micro-batches on a stage";
 }
 
 namespace {
@@ -88,12 +83,8 @@ std::string strategy_help(std::string_view name) {
 }  // namespace
 
 StrategyName read_strategy(std::string_view text) {
-  if (text.ends_with(out_of_core_suffix)) {
-    const StrategyName strategy = read_strategy(text.substr(0, text.size() - out_of_core_suffix.size()));
-    if (const std::string refusal = out_of_core_refusal(strategy); !refusal.empty())
-      throw UsageError(refusal, fmt::format("use {}, or a strategy such as data/ooc", strategy.text));
-    return out_of_core(strategy);
-  }
+  if (text.ends_with(out_of_core_suffix))
+    return out_of_core(read_strategy(text.substr(0, text.size() - out_of_core_suffix.size())));
   StrategyName strategy{.text = std::string(text), .axes = {}};
   if (text == "serial") return strategy;
   for (std::string_view rest = text;;) {

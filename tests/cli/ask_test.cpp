@@ -1,6 +1,7 @@
 #include "paradl/cli/ask.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "tests/support/source_dir.hpp"
 #include "tests/support/spec_text.hpp"
@@ -80,6 +81,14 @@ TEST_CASE("a configuration sets triggers of limits and bottlenecks, each in its 
   CHECK(set.value[at] == 0.1);
   CHECK(set.least_share == 0);
 
+  for (std::size_t i = 0; i < measures().size(); ++i) {  // each of them, and no other
+    const Measure& m = measures()[i];
+    const double other = m.trigger + (m.most - m.trigger) / 2;
+    Triggers expected;
+    expected.value[i] = other;
+    CHECK_MESSAGE(triggers(fmt::format("bottlenecks:\n  {}: {}\n", m.key, other)).value == expected.value,
+                  m.key);
+  }
   CHECK(complaint([&] { triggers("bottlenecks:\n  gradient-exchnage: 0.1\n"); }) ==
         "error: unknown key `gradient-exchnage`\n --> paradl.yaml:2:3\n2 |   gradient-exchnage: 0.1\n"
         "  |   ^^^^^^^^^^^^^^^^^ did you mean `gradient-exchange`?\n");

@@ -18,7 +18,7 @@ KernelDevice slate() {
                       .plain_peak = FlopRate{1e12},
                       .bandwidth = Bandwidth{1e9},
                       .item = Bytes{4},
-                      .update = Bytes{20}};
+                      .update = {Bytes{20}}};
   device.fitted = {.compute = 1, .tile = 0, .memory = 1, .stream = 1, .launch = Seconds{0}};
   device.fitted.forward = device.fitted.backward_data = device.fitted.backward_weights = 1;
   return device;
