@@ -43,7 +43,7 @@ struct Path {
 };
 
 enum class Collective { allgather, reduce_scatter, allreduce, all_to_all, point_to_point };
-inline constexpr std::size_t collectives = std::size_t(Collective::point_to_point) + 1;
+inline constexpr std::size_t collectives = 5;
 
 /// Cost of a collective as a function of the bytes of the *whole* buffer (all_to_all, point_to_point: of one
 /// PE's part).
