@@ -173,7 +173,7 @@ int run(const Session& session, Words& words) {
   if (!of_kernels && words.of != "links")
     throw UsageError(fmt::format("--of {}: not known", words.of), "use links or kernels");
   for (const RunAsked& one : runs) {
-    if (of_kernels && !one.ask->times.kernels)
+    if (of_kernels && one.ask->times.level != "modelled")
       throw UsageError(
           fmt::format("the layer times of {} on {} are not modelled", one.run->model, one.run->system),
           "add --layer-times modelled, and `multiprocessors` to the device in the system file");

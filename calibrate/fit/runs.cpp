@@ -117,7 +117,7 @@ std::vector<RunParameter> kernel_parameters() {
     };
   };
   // Bounds: what large products and copies were ever seen to reach.
-  return {{"compute", "", 0.85, 0.95, 1, fitted(&KernelParameters::compute)},
+  return {{"compute", "", 0.85, 1, 1, fitted(&KernelParameters::compute)},
           {"ends", "", 100, 400, 1, fitted(&KernelParameters::ends)},
           {"tile", "", 15, 60, 1, fitted(&KernelParameters::tile)},
           {"unaligned", "", 0.5, 1, 1, fitted(&KernelParameters::unaligned)},

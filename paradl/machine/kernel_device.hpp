@@ -31,6 +31,11 @@ struct KernelDevice {
   Seconds pass(Bytes moved) const { return moved / (fitted.stream * bandwidth) + fitted.launch; }
 };
 
+/// The precision whose fitted kernels serve another one: itself, or one with items of the same size and the
+/// same peak rate, which runs on the same units at the same pace (bf16 beside fp16). None: nothing was
+/// fitted.
+std::optional<Precision> fitted_precision(const DeviceSpec& spec, Precision precision);
+
 /// The device of a system in that precision; none where its multiprocessors or peak rates are not known. What
 /// was not fitted there is what its data sheet and the defaults say.
 std::shared_ptr<const KernelDevice> kernel_device(const DeviceSpec& spec, Precision precision,

@@ -24,6 +24,7 @@ struct LayerTimes {
   std::shared_ptr<const Profile> profile{};       // what was measured
   std::shared_ptr<const KernelDevice> kernels{};  // the kernel-time model
   std::shared_ptr<const KernelDevice> shapes{};   // how times of a profile depend on shapes that it lacks
+  double correction = 1;     // of the model's passes: a measured total over what the model says of it
   bool update_known = true;  // measured totals of the paper have no weight update in them
 };
 

@@ -128,7 +128,7 @@ const std::vector<CostTerm>& cost_terms() {
        },
        "rate at which all gradients are packed"},
       time_term<&T::host>("host", "of the host to start one layer's kernels: launch gaps"),
-      time_term<&T::sync>("sync", "of an exchange of activations, for each doubling of its GPUs"),
+      time_term<&T::sync>("sync", "of an exchange of activations: GPUs wait for the latest of them"),
       {"accumulation",
        [](Reader& map, const char* key, FrameworkTerms& terms) {
          terms.accumulation = map.quantity_or_zero<Bytes>(key);
@@ -200,9 +200,9 @@ std::optional<ConvolutionPolicy> convolution_policy(const std::string& text) {
 }
 
 FrameworkSpec read_framework(SourceText source, const std::vector<Override>& overrides) {
-  const YAML::Node root = parse_yaml(source);
-  FrameworkSpec spec = read(source, root);  // mistakes of the file itself are told first
+  FrameworkSpec spec = read(source, shared_yaml(source));  // mistakes of the file itself are told first
   if (overrides.empty()) return spec;
+  const YAML::Node root = parse_yaml(source);
   apply(overrides, root, "framework file", "framework.overlap");
   try {
     return read(std::move(source), root);
