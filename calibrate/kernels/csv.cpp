@@ -8,9 +8,7 @@
 #include "paradl/core/error.hpp"
 
 namespace paradl::calibrate {
-namespace {
-
-std::vector<std::string> fields_of(const std::string& line) {
+std::vector<std::string> csv_fields(std::string_view line) {
   std::vector<std::string> out(1);
   bool quoted = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -26,8 +24,6 @@ std::vector<std::string> fields_of(const std::string& line) {
   }
   return out;
 }
-
-}  // namespace
 
 const std::string& CsvRow::text(const std::string& column) const {
   const auto found = fields_.find(column);
@@ -49,10 +45,10 @@ std::vector<CsvRow> read_csv(const std::string& path) {
   std::string line;
   if (!std::getline(file, line))
     throw EnvironmentError(fmt::format("cannot read {}", path), "name the folder that has the measurements");
-  const std::vector<std::string> columns = fields_of(line);
+  const std::vector<std::string> columns = csv_fields(line);
   std::vector<CsvRow> rows;
   for (int number = 2; std::getline(file, line); ++number) {
-    const std::vector<std::string> fields = fields_of(line);
+    const std::vector<std::string> fields = csv_fields(line);
     const std::string place = fmt::format("{}:{}", path, number);
     if (fields.size() != columns.size())
       throw EnvironmentError(fmt::format("{}: {} fields, not {}", place, fields.size(), columns.size()));

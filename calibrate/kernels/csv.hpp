@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace paradl::calibrate {
@@ -20,6 +21,9 @@ class CsvRow {
   std::string place_;  // file and line
   std::map<std::string, std::string> fields_;
 };
+
+/// The fields of one line; those in quotes may hold commas, and doubled quotes.
+std::vector<std::string> csv_fields(std::string_view line);
 
 /// A table with a header; fields may be quoted. EnvironmentError if it cannot be read.
 std::vector<CsvRow> read_csv(const std::string& path);

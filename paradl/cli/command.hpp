@@ -54,6 +54,8 @@ void demand_svg(const std::string& path);
 
 /// An answer with everything but its results filled in.
 Answer start_answer(const Session& session, const Ask& ask);
+/// The files that an answer rests on.
+std::vector<InputFile> inputs_of(const Ask& ask);
 /// What accuracy/recorded.yaml has; nothing where there is no such file.
 std::vector<RecordedError> recorded_errors(const Catalog& catalog);
 

@@ -132,17 +132,21 @@ void demand_svg(const std::string& path) {
       fmt::format("write --draw {}", std::filesystem::path(path).replace_extension(".svg").string()));
 }
 
+std::vector<InputFile> inputs_of(const Ask& ask) {
+  std::vector<InputFile> out;
+  for (const SourceText& source : ask.model_spec.sources)
+    out.push_back({"model", ask.model_spec.name, source});
+  out.push_back({"system", ask.machine.name, ask.system_spec.source});
+  if (const auto& kernels = ask.system_spec.device.kernels; kernels && ask.times.kernels)
+    out.push_back({"kernels", kernels->name, kernels->source});
+  if (ask.profile_spec) out.push_back({"profile", ask.profile_spec->name, ask.profile_spec->source});
+  return out;
+}
+
 Answer start_answer(const Session& session, const Ask& ask) {
   Answer answer;
   answer.command = session.arguments;
-  for (const SourceText& source : ask.model_spec.sources)
-    answer.inputs.push_back({"model", ask.model_spec.name, source});
-  answer.inputs.push_back({"system", ask.machine.name, ask.system_spec.source});
-  if (ask.times.kernels && ask.system_spec.device.kernels)
-    answer.inputs.push_back(
-        {"kernels", ask.system_spec.device.kernels->name, ask.system_spec.device.kernels->source});
-  if (ask.profile_spec)
-    answer.inputs.push_back({"profile", ask.profile_spec->name, ask.profile_spec->source});
+  answer.inputs = inputs_of(ask);
   answer.model = ask.work.name;
   answer.system = ask.machine.name;
   answer.fidelity = ask.fidelity == Fidelity::paper ? "paper" : "detailed";

@@ -1,6 +1,7 @@
 #include "paradl/cli/runs.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -19,15 +20,16 @@ std::string natural_grid(const StrategyName& strategy, int gpus, double per_node
 
 /// The name of a measured profile for this model on this device, as it is trained; empty if there is none.
 std::string matching_profile(const std::vector<ProfileSpec>& profiles, const std::string& model,
-                             const std::string& device, const Training& training) {
+                             const std::string& device, const Catalog& catalog, const Options& asked) {
   const auto plain = [](std::string name) {
     std::ranges::replace(name, '_', '-');
     return name;
   };
-  for (const ProfileSpec& p : profiles)
-    if (p.model == plain(model) && p.device == device && p.precision == training.precision &&
-        p.optimizer == training.optimizer)
-      return p.name;
+  for (const ProfileSpec& p : profiles) {
+    if (p.model != plain(model) || p.device != device) continue;
+    const Training training = read_training(catalog, asked);
+    if (p.precision == training.precision && p.optimizer == training.optimizer) return p.name;
+  }
   return "";
 }
 
@@ -40,8 +42,13 @@ struct Readings {
     std::string system, option, says, means;
     double up_to = 0;  // GPUs
   };
+  struct Term {
+    std::string system, framework, change;  // `KEY=VALUE` of the framework
+    double up_to = 0;                       // GPUs
+  };
   std::vector<Network> networks;
   std::vector<Setting> settings;
+  std::vector<Term> terms;
 };
 
 Readings read_readings(const Catalog& catalog) {
@@ -62,6 +69,13 @@ Readings read_readings(const Catalog& catalog) {
       Reader entry(item, problems, "a setting");
       out.settings.push_back({entry.text("system"), entry.text("option"), entry.text("says"),
                               entry.text("means"), entry.number("up-to-gpus", 1, 1e9)});
+      entry.finish();
+    }
+  if (map.has("framework-terms"))
+    for (const YAML::Node& item : map.node("framework-terms")) {
+      Reader entry(item, problems, "a framework term");
+      out.terms.push_back({entry.text("system"), entry.text("framework"), entry.text("set"),
+                           entry.has("up-to-gpus") ? entry.number("up-to-gpus", 1, 1e9) : 1e9});
       entry.finish();
     }
   map.finish();
@@ -91,6 +105,22 @@ MeasuredRun meant(MeasuredRun run, const Readings& readings, std::vector<std::st
     notes.emplace_back("runs whose source says zero3 are read as ZeRO-3");
   }
   return run;
+}
+
+/// Terms of the framework as such runs had them; --set has the last word.
+void set_terms(Options& asked, const MeasuredRun& run, const Readings& readings,
+               std::vector<std::string>& notes) {
+  for (const Readings::Term& one : readings.terms) {
+    const std::string change = "framework." + one.change, key = change.substr(0, change.find('=') + 1);
+    const auto is_set = [&](const std::string& set) { return set.starts_with(key); };
+    if (one.system != run.system || one.framework != asked.get("framework") || run.gpus > one.up_to ||
+        std::ranges::any_of(asked.sets(), is_set))
+      continue;
+    asked.add_set(change);
+    notes.push_back(fmt::format("{} of runs on {}{} had {} (accuracy/networks.yaml)", one.framework,
+                                one.up_to < 1e9 ? fmt::format("at most {:.0f} GPUs of ", one.up_to) : "",
+                                one.system, one.change));
+  }
 }
 
 /// What a run says, over what the command line says, over defaults.
@@ -129,6 +159,23 @@ std::string column_of(const std::string& message, const MeasuredRun& run) {
   return "model";
 }
 
+/// What was measured of an iteration that was not, each second of it once.
+void add_parts(Judged& run) {
+  run.measured = run.projected = Seconds{};
+  const auto add = [&](const std::optional<Judged::Part>& part) {
+    if (!part) return;
+    run.measured += Seconds{part->measured};
+    run.projected += Seconds{part->projected};
+  };
+  add(run.compute);
+  add(run.communication);
+  for (std::size_t t = 0; t < terms; ++t) {
+    const bool counted =
+        (is_compute(Term(t)) && run.compute) || (is_communication(Term(t)) && run.communication);
+    if (!counted) add(run.by_term[t]);
+  }
+}
+
 }  // namespace
 
 Projection RunAsked::project() const {
@@ -151,6 +198,7 @@ std::vector<RunAsked> ask_runs(const Catalog& catalog, const Options& options, c
   for (const std::string& name : catalog.names("profiles"))
     profiles.push_back(read_profile(catalog.find("profiles", name)));
   const Readings readings = read_readings(catalog);
+  std::map<std::string, SystemSpec> systems;  // each is read once for all runs on it
   std::vector<RunAsked> out;
   for (const MeasuredRun& written : runs.runs) {
     std::vector<std::string> notes;
@@ -158,8 +206,10 @@ std::vector<RunAsked> ask_runs(const Catalog& catalog, const Options& options, c
     try {
       Options asked = options_of(run, options);
       const std::string system = options.get("on", run.system), &model = run.model;
-      const SystemSpec machine = catalog.system(system);
+      if (!systems.contains(system)) systems.emplace(system, catalog.system(system));
+      const SystemSpec& machine = systems.at(system);
       if (!asked.has("framework") && !machine.framework.empty()) asked.set("framework", machine.framework);
+      set_terms(asked, run, readings, notes);
       if (run.grid.empty())
         if (const std::string grid =
                 natural_grid(read_strategy(run.strategy), run.gpus, machine.levels.front().size);
@@ -167,8 +217,7 @@ std::vector<RunAsked> ask_runs(const Catalog& catalog, const Options& options, c
           asked.set("grid", grid);
       const std::string times = asked.get("layer-times", "best");
       if (!asked.has("profile") && (times == "best" || times == "profile"))
-        asked.set("profile",
-                  matching_profile(profiles, model, machine.device.name, read_training(catalog, asked)));
+        asked.set("profile", matching_profile(profiles, model, machine.device.name, catalog, asked));
       asked.set("grids", "all");
       out.push_back({.run = &written,
                      .ask = read_ask(catalog, asked, model, system),
@@ -191,16 +240,21 @@ Judged judge(const RunAsked& asked) {
              .strategy = run.strategy,
              .gpus = run.gpus,
              .batch = p.batch,
-             .measured = run.iteration,
+             .measured = run.iteration.value_or(Seconds{}),
              .projected = p.iteration(),
+             .partial = !run.iteration,
              .left_out = run.left_out,
              .compute = {},
              .communication = {},
              .memory = {}};
-  if (run.compute) out.compute = {run.compute->base(), p.cost->compute().base()};
-  if (run.communication)
-    out.communication = {run.communication->base(), p.cost->exposed_communication().base()};
-  if (run.memory) out.memory = {run.memory->base(), p.cost->memory.total().base()};
+  const Breakdown& cost = *p.cost;
+  if (run.compute) out.compute = {run.compute->base(), cost.compute().base()};
+  if (run.communication) out.communication = {run.communication->base(), cost.exposed_communication().base()};
+  if (run.memory) out.memory = {run.memory->base(), cost.memory.total().base()};
+  for (std::size_t t = 0; t < terms; ++t)
+    if (const auto measured = run.terms.find(std::string(term_names[t].json)); measured != run.terms.end())
+      out.by_term[t] = {measured->second.base(), cost[Term(t)].base()};
+  if (out.partial) add_parts(out);
   return out;
 }
 

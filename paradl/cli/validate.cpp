@@ -86,8 +86,7 @@ int run(const Session& session, Words& words) {
   for (const RunAsked& one : asked) validation.levels.push_back(one.ask->level());
   validation.inputs.push_back({"runs", words.file, runs.source});
   for (const RunAsked& one : asked) {
-    for (InputFile& input : start_answer(session, *one.ask).inputs)
-      validation.inputs.push_back(std::move(input));
+    for (InputFile& input : inputs_of(*one.ask)) validation.inputs.push_back(std::move(input));
     validation.inputs.push_back({"framework", one.ask->framework_spec.name, one.ask->framework_spec.source});
   }
   deliver(session, words.options, [&](const std::string& format, Style style) -> std::string {
@@ -122,8 +121,8 @@ void define_validate(const Arguments& root, Session& session, Action& action) {
        .meta = "FILE.yaml"});
   command.text("--origin", words->origin,
                {.help = "with --record: what the runs are; default: the name of the file", .meta = "TEXT"});
-  words->options.define(
-      command, {"gpus", "batch", "strategy", "grid", "grids", "samples", "epochs", "price", "columns", "sort"});
+  words->options.define(command, {"gpus", "batch", "strategy", "grid", "grids", "samples", "epochs", "price",
+                                  "columns", "sort"});
   command.footer(R"(What a run leaves open is taken from these options. -o FILE.svg draws the runs.
 
 Examples:

@@ -31,13 +31,15 @@ std::optional<Limit> tightest_crowd(const Layout& layout, const Mesh& mesh) {
   return tightest;
 }
 
-/// Sequence parallelism wants even parts of every sequence.
-Limit sequence_limit(const Workload& work, int parts) {
-  Limit limit{
-      .rule = "tensor divides sequence", .value = double(parts), .bound = double(parts), .divides = true};
+/// Sequence parallelism wants even parts of every sequence, or of what `context` leaves of it.
+Limit sequence_limit(const Workload& work, int parts, int context) {
+  Limit limit{.rule = context > 1 ? context_sequence_rule : sequence_rule,
+              .value = double(parts),
+              .bound = double(parts),
+              .divides = true};
   for (std::size_t i = 0; i < work.layers.size() && limit.holds(); ++i)
     if (const Layer& layer = work.layers[i]; layer.op == Op::attention)
-      limit.bound = layer.x.positions(), limit.layer = int(i);
+      limit.bound = layer.x.positions() / context, limit.layer = int(i);
   return limit;
 }
 
@@ -136,7 +138,10 @@ const std::vector<BlockChain>& Planner::chains(const Layout& layout) {
 }
 
 void Planner::leave_core(Projection& out, const Layout& placed, const Mesh& split) {
-  out.cost = out_of_core_.price(*out.cost, pricer_, placed, chains(placed), split, out.batch);
+  const StagePlan& staged = stages(placed, split);
+  out.cost = staged.stages > 1
+                 ? out_of_core_.price(*out.cost, pricer_, placed, staged, split, out.batch)
+                 : out_of_core_.price(*out.cost, pricer_, placed, chains(placed), split, out.batch);
   const OutOfCorePlan& plan = out_of_core_.plan();
   const double gpus = out_of_core_.host().gpus;
   out.out_of_core = {.kept = plan.count(Fate::kept),
@@ -170,9 +175,14 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
     out.limits.add({.rule = interleaving_rule, .value = p, .bound = S, .divides = true});
     out.limits.add({.rule = "p V <= G", .value = p * V, .bound = double(setting_.work.layers.size())});
   }
+  if (!out.limits.hold()) return out;
+  int context = 1;
+  for (int a = 0; a < mesh.axes; ++a)
+    if (const Axis& axis = mesh.axis[std::size_t(a)]; axis.strategy->input == Placement::split_space)
+      context *= axis.parts.total;
   for (int a = 0; a < mesh.axes && setting_.training.sequence_parallel; ++a)
     if (const Axis& axis = mesh.axis[std::size_t(a)]; axis.strategy->pairs)
-      out.limits.add(sequence_limit(setting_.work, axis.parts.total));
+      out.limits.add(sequence_limit(setting_.work, axis.parts.total, context));
   if (!out.limits.hold()) return out;
 
   const Mesh split = without_ones(mesh);

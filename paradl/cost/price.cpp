@@ -108,7 +108,7 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
     axis_path_[i] = group(mesh, bit);
     for (std::size_t op = 0; op < collectives; ++op)
       cost_[i][op] = axis_cost(Collective(op), axis, axis_path_[i]);
-    skew_[i] = std::log2(axis.parts.total) * setting_.training.framework.sync;
+    skew_[i] = axis.parts.total > 1 ? setting_.training.framework.sync : Seconds{};
     if (is_split(axis.strategy->input)) sharing_ |= bit;
     if (axis.strategy->pairs) tensor_axis_ |= bit, tensor_ *= axis.parts.total;
     if (axis.strategy->input == Placement::split_space) {
@@ -322,9 +322,9 @@ CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& 
     out.backward = passes->backward();
     out.update = passes->update;
   }
-  add_framework(cell, out);
+  add_framework(layout, cell, out);
   if (setting_.training.zero > 0) out.update = out.update / shards(cell);
-  out.gradient = wider * layer.weights / parts_[cell.weights] * bytes.sent_gradient;
+  out.gradient = weights_of(layout, cell) * bytes.sent_gradient;
   for (const Exchange& e : cell.forward) out.forward_exchange += time_of(e, samples);
   for (const Exchange& e : cell.backward) out.backward_exchange += time_of(e, samples);
   if (copies(cell) > 1) out.copies = cost_of(Collective::allreduce, copies_path(cell))(copied_gradient(cell));
@@ -393,10 +393,11 @@ Breakdown Pricer::price_plan(const Layout& layout, const StagePlan& plan, double
   for (std::size_t i = 0; i < cells_.size(); ++i)  // one PE of a pipeline has its share of the layers
     out.hidden += setting_.training.micro_batches * layout.cells[i].count / plan.stages * cells_[i].hidden;
 
+  // What is left where nothing hides is rounding.
+  if (constexpr double rounding = 1e-9; out.hidden < rounding * out.communication()) out.hidden = {};
+
   for (const StageKind& kind : plan.kinds) {
-    Memory memory = memory_of(layout, kind.cells, samples, in_flight(layout, plan, kind, samples));
-    if (keeps_all(plan, kind.first, std::size_t(plan.chunks - 1)))
-      memory.activations += kept_besides(layout, kind, samples);
+    const Memory memory = stage_memory(layout, plan, kind, samples);
     if (memory.total() > out.memory.total()) {
       out.memory = memory;
       out.worst_stage = kind.first;

@@ -118,12 +118,16 @@ class Pricer {
   double shards(const Cell& cell) const { return parts_[cell.summed & sharing_]; }
   /// By how much the weights and the arithmetic of a cell grow where `tensor` deals them out: work_growth().
   double growth_of(const Cell& cell) const;
+  /// What one PE has of the weights of a cell's layer.
+  double weights_of(const Layout& layout, const Cell& cell) const;
   /// What one PE has of a tensor that is kept, items of one sample.
   double items_of(const Kept& kept) const;
   /// PEs that make the same keys and values, each for its own queries: they sum the gradients of the weights.
   double copies(const Cell& cell) const;
   Bytes copied_gradient(const Cell& cell) const;
   Path copies_path(const Cell& cell) const;
+  /// What goes around the ring of a cell's attention at a time, of one micro-batch of `samples` samples.
+  Bytes ring_block(const Cell& cell, double samples) const;
   /// Between neighbours along one extent of a cut.
   const Path& halo_path(int dim) const { return halo_path_[std::size_t(dim)]; }
   /// What a stage passes on to the next for one micro-batch.
@@ -140,6 +144,11 @@ class Pricer {
   Path tied_path() const;
   /// What a byte of a long message to the next stage takes, on the pipeline that is axis `axis` of a mesh.
   SecondsPerByte stage_pace(const Mesh& mesh, int axis);
+  /// What a stage of this kind holds, of those that there are the one that holds most.
+  Memory stage_memory(const Layout& layout, const StagePlan& plan, const StageKind& kind,
+                      double samples) const;
+  /// Micro-batches whose activations it keeps, as a multiple of what one of them leaves there.
+  double in_flight(const Layout& layout, const StagePlan& plan, const StageKind& kind, double samples) const;
   /// The executed schedule of the last priced pipeline: every pass of every stage.
   std::vector<std::vector<PipelineClock::Event>> timeline(const StagePlan& plan, double samples);
   /// The wires on which the algorithm that was asked for is followed; nullptr: none was, or they are too
@@ -177,7 +186,6 @@ class Pricer {
   };
   Seconds tied_sum(const StagePlan::Tied& tied);
   StageEnd stage_end(const Layout& layout, const StageKind& kind, Seconds backward) const;
-  double in_flight(const Layout& layout, const StagePlan& plan, const StageKind& kind, double samples) const;
   bool fills_buckets(const Layout& layout, const Run& run, Bytes bucket) const;
   Seconds gradient_tail(const Layout& layout, Bytes bucket) const;
   Seconds hidden_tail(std::span<const Bytes> gradient, Seconds whole, Seconds backward) const;
@@ -197,7 +205,7 @@ class Pricer {
   std::array<Path, most_axes> axis_path_{};
   std::array<std::array<MessageCost, collectives>, most_axes> cost_{};  // by axis and collective
   AxisSet sharing_ = 0;                    // axes that share out samples or space
-  std::array<Seconds, most_axes> skew_{};  // ranks of a group come one after the other
+  std::array<Seconds, most_axes> skew_{};  // for which a group waits until all are there
   double tensor_ = 1;                      // parts that a vocabulary is dealt out to
   AxisSet tensor_axis_ = 0;
   Path stage_path_;  // between neighbouring stages
@@ -214,7 +222,7 @@ class Pricer {
   MessageCost leader_cost(const Layout::Gradients& kind, const Path& path, const Mesh& mesh) const;
   MessageCost gradient_cost(const Path& path);
   MessageCost axis_cost(Collective operation, const Axis& axis, const Path& path);
-  void add_framework(const Cell& cell, CellCost& cost) const;
+  void add_framework(const Layout& layout, const Cell& cell, CellCost& cost) const;
   void add_host(const Cell& cell, CellCost& cost) const;
   void hide_sums(const Cell& cell, double samples, CellCost& cost) const;
   Seconds packing_of(const Layout& layout) const;

@@ -230,8 +230,7 @@ std::vector<std::vector<PipelineClock::Event>> Pricer::timeline(const StagePlan&
   return clock_.timeline(setting_.training.pipeline(plan.stages), pieces_);
 }
 
-/// Micro-batches whose activations a stage keeps, as a multiple of what one of them leaves there. Chunks keep
-/// different numbers of them.
+/// Chunks keep different numbers of micro-batches.
 double Pricer::in_flight(const Layout& layout, const StagePlan& plan, const StageKind& kind,
                          double samples) const {
   if (plan.stages == 1) return 1;  // one stage alone runs each micro-batch to its end before the next

@@ -46,7 +46,8 @@ Seconds passes_of_sample(const LayerTimes& times) {
 }  // namespace
 
 LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profile,
-                       std::shared_ptr<const KernelDevice> kernels, double samples) {
+                       std::shared_ptr<const KernelDevice> kernels, double samples,
+                       UpdateKernels updates) {
   if (profile.model != work.name)
     throw UsageError(
         fmt::format("the profile `{}` is the total of {}, not of {}", profile.name, profile.model, work.name),
@@ -55,7 +56,7 @@ LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profil
   work.time = total.time;
   machine.device.peak[std::size_t(profile.precision)] = total.rate;
   machine.device.memory_bandwidth = total.memory_bandwidth;
-  LayerTimes times = layer_times(work, machine, profile.precision, profile.optimizer);
+  LayerTimes times = layer_times(work, machine, profile.precision, profile.optimizer, true, updates);
   const char* spread = "a roofline";
   if (kernels) {
     const double measured_at = total.samples > 0 ? total.samples : std::ceil(work.batch);

@@ -15,6 +15,7 @@ LayerTimes profiled_times(LayerTimes times, const Workload& work, std::shared_pt
 /// to cost its share of the whole. Without kernels a roofline spreads it. `samples` are those of a device
 /// that runs the network alone. UsageError if the total is another network's.
 LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profile,
-                       std::shared_ptr<const KernelDevice> kernels, double samples);
+                       std::shared_ptr<const KernelDevice> kernels, double samples,
+                       UpdateKernels updates = UpdateKernels::fused);
 
 }  // namespace paradl

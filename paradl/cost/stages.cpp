@@ -26,14 +26,14 @@ bool same(const StageKind& a, const StageKind& b) {
 /// last one ends is the last number.
 std::vector<int> block_borders(const Workload& work) {
   constexpr int longest_block = 128;
-  const auto& layers = work.layers;
-  const int n = int(layers.size());
+  std::vector<int> shape;
+  for (const Layer& layer : work.layers) shape.push_back(layer.shape_class);
+  const int n = int(shape.size());
   std::vector<int> best;
   int covered = 0;
   for (int period = 2; period <= longest_block; ++period)
     for (int from = 0, i = period; i <= n; ++i) {
-      if (i < n && layers[std::size_t(i)].shape_class == layers[std::size_t(i - period)].shape_class)
-        continue;
+      if (i < n && shape[std::size_t(i)] == shape[std::size_t(i - period)]) continue;
       const int repeats = (i - from) / period;
       if (repeats > 1 && repeats * period > covered) {
         covered = repeats * period;
@@ -58,10 +58,12 @@ std::vector<int> equal_blocks(const Workload& work, int pieces) {
 
 std::vector<int> find_borders(const Workload& work, const StageBorders& borders) {
   const int pieces = borders.pipeline.pieces();
+  if (pieces == 1) return {0};
   if (borders.cut == StageCut::equal_blocks)
     if (std::vector<int> first = equal_blocks(work, pieces); !first.empty()) return first;
-  return borders.pipeline.chunks > 1 ? even_partition(borders.layer, pieces, borders.border)
-                                     : balanced_partition(borders.layer, pieces, borders.border);
+  const auto& [stages, S, chunks, schedule] = borders.pipeline;
+  return chunks > 1 ? interleaved_partition(borders.layer, stages, chunks, borders.border)
+                    : balanced_partition(borders.layer, pieces, borders.border);
 }
 
 std::vector<StageKind::Share> shares_of(const Layout& layout, int from, int to) {

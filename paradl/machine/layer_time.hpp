@@ -6,7 +6,7 @@
 #include "paradl/machine/kernel_device.hpp"
 #include "paradl/machine/machine.hpp"
 #include "paradl/machine/profile.hpp"
-#include "paradl/spec/precision.hpp"
+#include "paradl/spec/update_work.hpp"
 #include "paradl/workload/workload.hpp"
 
 namespace paradl {
@@ -32,7 +32,7 @@ struct LayerTimes {
 /// of memory traffic. Times that the model file brings take their place unless `heed_file` is false.
 /// UsageError if the device has no peak for the precision.
 LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision, Optimizer optimizer,
-                       bool heed_file = true);
+                       bool heed_file = true, UpdateKernels updates = UpdateKernels::fused);
 
 /// The peak rate of the device in that precision; UsageError if it has none.
 FlopRate peak(const Machine& machine, Precision precision);

@@ -30,11 +30,12 @@ std::vector<int> balanced_partition(std::span<const LayerLoad> layer, int stages
 std::vector<int> balanced_partition(std::span<const double> weight, int stages,
                                     std::span<const double> border = {});
 
-/// Cuts a chain into pieces as even as can be: the sum of the squares of what they take is the smallest. For
-/// stages that have several pieces each: one long piece must not be a licence for the others.
-std::vector<int> even_partition(std::span<const LayerLoad> layer, int pieces,
-                                std::span<const double> border = {});
-std::vector<int> even_partition(std::span<const double> weight, int pieces,
-                                std::span<const double> border = {});
+/// Cuts a chain into stages * chunks pieces, of which stage s has those numbered s, s + stages, ...: so that
+/// the busiest stage has as little to do as can be and, of such cuts, the longest piece is short. Found by
+/// moving borders and then by a search that proves itself where it can; a long chain's may be a little off.
+std::vector<int> interleaved_partition(std::span<const LayerLoad> layer, int stages, int chunks,
+                                       std::span<const double> border = {});
+std::vector<int> interleaved_partition(std::span<const double> weight, int stages, int chunks,
+                                       std::span<const double> border = {});
 
 }  // namespace paradl

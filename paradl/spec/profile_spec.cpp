@@ -159,7 +159,7 @@ std::string entry_text(const ProfileSpec::Entry& entry) {
 }  // namespace
 
 ProfileSpec read_profile(SourceText source) {
-  const YAML::Node root = parse_yaml(source);
+  const YAML::Node root = shared_yaml(source);
   Problems problems(source);
   ProfileSpec profile;
   std::set<LocalLayer> seen;

@@ -11,7 +11,7 @@
 namespace paradl {
 
 RecordedErrors read_recorded_errors(const SourceText& source) {
-  const YAML::Node root = parse_yaml(source);
+  const YAML::Node root = shared_yaml(source);
   Problems problems(source);
   Reader map(root, problems, "a record of errors");
   RecordedErrors out{.source = map.text("source", ""), .errors = {}};
