@@ -1,6 +1,7 @@
 // paradl-calibrate fit: parameters of the kernel-time model from timings of kernels.
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -74,14 +75,17 @@ int run(const Session& session, const Words& words) {
   if (words.what != "kernels")
     throw UsageError(fmt::format("`{}` cannot be fitted", words.what),
                      "write: paradl-calibrate fit kernels FOLDER");
+  if (std::error_code failed; !std::filesystem::is_directory(words.folder, failed))
+    throw UsageError(fmt::format("no folder is called `{}`", words.folder),
+                     "name the one that has deepbench_conv.csv and the other timings");
   const auto seed = unsigned(read_count("seed", words.seed, 0, 1'000'000));
   bool any = false;
   for (const BenchedDevice& benched : benched_devices()) {
     if (!words.only.empty() && words.only != benched.name) continue;
     any = true;
     const SystemSpec system = read_system(session.catalog.find("systems", benched.system));
-    print(fmt::format("{}: {}, {}; median / 90th percentile of the error, rank correlation\n", benched.name,
-                      system.device.name, benched.libraries));
+    std::string about = fmt::format("{}: {}, {}; median / 90th percentile of the error, rank correlation\n",
+                                    benched.name, system.device.name, benched.libraries);
     KernelSpec spec{
         .source = {}, .name = benched.name, .device = system.device.name, .libraries = benched.libraries};
     spec.origin = fmt::format(
@@ -98,7 +102,7 @@ int run(const Session& session, const Words& words) {
     for (const auto& [precision, set] : benched.sets) {
       const auto timings = read_deepbench(words.folder, set);
       const FittedSet fit = fit_set(system.device, precision, timings, seed);
-      print(fit_text(fit, timings.size()));
+      print(std::exchange(about, "") + fit_text(fit, timings.size()));
       spec.fitted[std::size_t(precision)] = fit.device.fitted;
       const auto& cv = fit.cross_validated;
       errors[std::size_t(precision)] =
