@@ -166,8 +166,10 @@ std::size_t find_field(const std::string& id) {
                    near.empty() ? "`--columns help` lists them" : near);
 }
 
+/// Out of core, a plan that does not fit has needs, but no times: those of its cost would be in core.
 Value value_of(std::size_t field, const Projection& p, const Answer& answer) {
-  return p.cost || field < always ? fields()[field].get(p, answer) : Value{};
+  const bool timeless = p.out_of_core && !p.feasible() && fields()[field].column.holds != Holds::bytes;
+  return field < always || (p.cost && !timeless) ? fields()[field].get(p, answer) : Value{};
 }
 
 }  // namespace

@@ -62,6 +62,8 @@ std::string out_of_core_refusal(const StrategyName& strategy) {
 StrategyName read_strategy(std::string_view text) {
   if (text.ends_with(out_of_core_suffix)) {
     const StrategyName strategy = read_strategy(text.substr(0, text.size() - out_of_core_suffix.size()));
+    if (strategy.out_of_core)
+      throw UsageError(fmt::format("`{}` is out of core twice", text), fmt::format("use {}", strategy.text));
     if (const std::string refusal = out_of_core_refusal(strategy); !refusal.empty())
       throw UsageError(refusal, fmt::format("use {}, or a strategy such as data/ooc", strategy.text));
     return out_of_core(strategy);
