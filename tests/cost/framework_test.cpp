@@ -154,7 +154,7 @@ TEST_CASE("a host that takes as long as its GPU holds it up now and then: a norm
     return term(Bench(chain(3), flat_machine(), training).engine("data", "4", 32), Term::forward);
   };
   const double alone = forward(t);
-  t.framework.host = Seconds{alone / 3};  // of each of three layers
+  t.framework.host = Seconds{alone / 3};                // of each of three layers
   CHECK(forward(t) == approx(std::cbrt(2.0) * alone));  // (1^3 + 1^3)^(1/3)
 }
 
@@ -221,6 +221,7 @@ TEST_CASE("terms of a framework are read, listed and switched one by one") {
   CHECK_THROWS_AS(read_framework(source, {{"overlap", "maybe"}}), UsageError);
   CHECK_THROWS_AS(read_framework(source, {{"costs.hots", "1 ms"}}), UsageError);
   CHECK_THROWS_AS(read_framework({"f.yaml", "name: f\nconvolutions: fastest\n"}), SpecError);
+  CHECK_THROWS_AS(read_framework({"f.yaml", "name: f\nvocabulary-multiple: 1.5\n"}), SpecError);
   // Every effect is listed, with what it says and what the ideal says.
   const auto listed = listed_terms(changed);
   const auto value = [&](const std::string& key) {
