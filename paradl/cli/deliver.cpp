@@ -30,7 +30,7 @@ std::string format_of(const std::string& path) {
   if (extension == ".txt") return "text";
   if (extension == ".svg") return "svg";
   throw UsageError(fmt::format("-o {}: no format goes with `{}`", path, extension),
-                   "use .json, .jsonl, .csv, .md, .tex or .txt");
+                   "use .json, .jsonl, .csv, .md, .tex or .txt; `validate` draws .svg, too");
 }
 
 /// The file that a link leads to, also where it is yet to be made: the link stays.
@@ -132,17 +132,21 @@ void demand_svg(const std::string& path) {
       fmt::format("write --draw {}", std::filesystem::path(path).replace_extension(".svg").string()));
 }
 
+std::vector<InputFile> inputs_of(const Ask& ask) {
+  std::vector<InputFile> out;
+  for (const SourceText& source : ask.model_spec.sources)
+    out.push_back({"model", ask.model_spec.name, source});
+  out.push_back({"system", ask.machine.name, ask.system_spec.source});
+  if (ask.times.kernels && ask.system_spec.device.kernels)
+    out.push_back({"kernels", ask.system_spec.device.kernels->name, ask.system_spec.device.kernels->source});
+  if (ask.profile_spec) out.push_back({"profile", ask.profile_spec->name, ask.profile_spec->source});
+  return out;
+}
+
 Answer start_answer(const Session& session, const Ask& ask) {
   Answer answer;
   answer.command = session.arguments;
-  for (const SourceText& source : ask.model_spec.sources)
-    answer.inputs.push_back({"model", ask.model_spec.name, source});
-  answer.inputs.push_back({"system", ask.machine.name, ask.system_spec.source});
-  if (ask.times.kernels && ask.system_spec.device.kernels)
-    answer.inputs.push_back(
-        {"kernels", ask.system_spec.device.kernels->name, ask.system_spec.device.kernels->source});
-  if (ask.profile_spec)
-    answer.inputs.push_back({"profile", ask.profile_spec->name, ask.profile_spec->source});
+  answer.inputs = inputs_of(ask);
   answer.model = ask.work.name;
   answer.system = ask.machine.name;
   answer.fidelity = ask.fidelity == Fidelity::paper ? "paper" : "detailed";
@@ -161,7 +165,22 @@ void examine(Answer& answer, Examiner& examiner) {
 std::vector<RecordedError> recorded_errors(const Catalog& catalog) {
   const auto records = catalog.names("accuracy");
   if (std::ranges::find(records, "recorded") == records.end()) return {};
-  return read_recorded_errors(catalog.find("accuracy", "recorded")).errors;
+  return read_record(catalog.find("accuracy", "recorded")).errors;
+}
+
+RecordedErrors read_record(const SourceText& source) {
+  RecordedErrors out = read_recorded_errors(source);
+  Problems problems(source);
+  for (const RecordedError& error : out.errors) {
+    if (error.strategy == any_strategy) continue;
+    try {
+      read_strategy(error.strategy);
+    } catch (const UsageError& unknown) {
+      problems.add(error.spot, unknown.what(), unknown.help());
+    }
+  }
+  problems.raise();
+  return out;
 }
 
 std::string render_table(const std::string& format, const Table& table) {

@@ -17,15 +17,16 @@ namespace {
 constexpr std::array<std::string_view, 7> required{"model", "system", "strategy",   "grid",
                                                    "gpus",  "batch",  "iteration_s"};
 // How a run was trained: columns that are options of the same name.
-constexpr std::array<std::string_view, 9> trained{"micro_batches", "schedule",  "optimizer",
-                                                  "precision",     "recompute", "sequence_parallel",
-                                                  "zero",          "framework", "transport"};
+constexpr std::array<std::string_view, 10> trained{
+    "micro_batches",     "schedule", "optimizer", "precision", "recompute",
+    "sequence_parallel", "zero",     "framework", "transport", "layer_times"};
 constexpr std::array<std::string_view, 6> others{"compute_s",  "communication_s", "memory_bytes",
                                                  "left_out_s", "source",          "notes"};
 
 struct Field {
   std::string text;
   int column = 1, width = 1;  // where it stands in its line
+  bool open = false;          // its quotes do not end
 };
 
 /// RFC 4180 on one line: fields in quotes may hold commas, and doubled quotes.
@@ -34,6 +35,7 @@ std::vector<Field> fields_of(std::string_view line) {
   for (std::size_t at = 0;;) {
     Field field{.text = {}, .column = int(at) + 1};
     if (at < line.size() && line[at] == '"') {
+      field.open = true;
       for (++at; at < line.size(); ++at) {
         if (line[at] != '"') {
           field.text += line[at];
@@ -41,6 +43,7 @@ std::vector<Field> fields_of(std::string_view line) {
           field.text += line[at++];
         } else {
           ++at;
+          field.open = false;
           break;
         }
       }
@@ -151,6 +154,10 @@ MeasuredRun read_run(const Cells& cells, int line) {
   run.iteration = Seconds{cells.positive("iteration_s").value_or(1)};
   if (const auto time = cells.positive("compute_s", true)) run.compute = Seconds{*time};
   if (const auto time = cells.positive("communication_s", true)) run.communication = Seconds{*time};
+  constexpr double rounding = 1.02;  // figures are read to two digits or three
+  if (run.compute && run.communication && *run.compute + *run.communication > rounding * run.iteration)
+    cells.wrong("communication_s", "`compute_s` and `communication_s` are more than `iteration_s`",
+                "count only what is not hidden behind the computation");
   if (const auto bytes = cells.positive("memory_bytes")) run.memory = Bytes{*bytes};
   if (const auto time = cells.positive("left_out_s")) run.left_out = Seconds{*time};
   for (const std::string_view column : trained)
@@ -209,13 +216,18 @@ MeasuredRuns read_measured_runs(SourceText source) {
     if (line.empty() || line.starts_with('#')) continue;
     std::vector<Field> fields = fields_of(line);
     const int number = int(i) + 1;
+    if (const Field& last = fields.back(); last.open) {
+      problems.add({.line = number, .column = last.column, .width = 1}, "these quotes do not end",
+                   "write another `\"` behind the text; a run stands on one line");
+      continue;
+    }
     if (fields.size() > header.size())
       problems.add({.line = number, .column = fields[header.size()].column, .width = 1},
                    fmt::format("{} cells, but the first line names {} columns", fields.size(), header.size()),
                    "put quotes around a text with commas");
     out.runs.push_back(read_run(Cells(header, std::move(fields), number, problems), number));
   }
-  if (out.runs.empty())
+  if (out.runs.empty() && !problems.any())
     problems.add({.line = 1, .column = 1, .width = 1}, "there are no runs",
                  "write one a line, below the first");
   problems.raise();
