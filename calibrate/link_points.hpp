@@ -36,7 +36,10 @@ struct LinkFit {
   std::string level;
   std::vector<int> ranks;  // of the groups that it was fitted to
   std::vector<RangeFit> ranges;
-  double mean_error = 0;  // |fitted - measured| / measured
+  double mean_error = 0;     // |fitted - measured| / measured
+  MeasuredGroup group = {};  // that alone it serves, if one is named
+  std::string origin = {};   // who published what it was fitted to
+  std::string quality = {};  // how far off it is, in words, where it was published
 };
 
 /// Whether larger buffers take longer: if not, no bandwidth can be told.

@@ -17,6 +17,7 @@ constexpr const char* tree =
   paradl-calibrate contention                      what flows that share a link or a memory cost each other
   paradl-calibrate runs       RUNS.csv             links and framework costs from measured training runs
   paradl-calibrate fit        kernels FOLDER       parameters of modelled layer times -> kernels/
+  paradl-calibrate fit        links TABLE          links from published times of collectives -> systems/
   paradl-calibrate rehearse   MODEL --all          run strategies for real, beside the projection
 
 Under mpirun or srun all ranks take part and one prints. Without a GPU: --backend cpu, which is the default.

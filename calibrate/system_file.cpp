@@ -24,15 +24,15 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-std::string words(Seconds time) {
+std::string words(Seconds time, int digits = 6) {
   const double us = time.base() * 1e6;
-  return us < 1e-9 ? "0 us" : fmt::format("{:.6g} us", us);  // below what a file may say
+  return us < 1e-9 ? "0 us" : fmt::format("{:.{}g} us", us, digits);  // below what a file may say
 }
 
 /// What takes no time has the widest bandwidth that a file may say.
-std::string words(Bandwidth rate) {
+std::string words(Bandwidth rate, int digits = 6) {
   const Range range = plausible<Bandwidth>();
-  return fmt::format("{:.6g} GB/s", std::clamp(rate.base(), range.least, range.most) / 1e9);
+  return fmt::format("{:.{}g} GB/s", std::clamp(rate.base(), range.least, range.most) / 1e9, digits);
 }
 
 std::string words(Bytes size) {
@@ -55,22 +55,39 @@ std::string quality(const LineFit& line) {
                            100 * line.worst_error, line.r2);
 }
 
+/// "gpus: 16, nodes: 2, ", if a group is named.
+std::string words(const MeasuredGroup& group) {
+  if (group.gpus == 0) return "";
+  return fmt::format("gpus: {}, {}", group.gpus,
+                     group.nodes > 1 ? fmt::format("nodes: {}, ", group.nodes) : "");
+}
+
+/// What is said of all ranges of one operation.
+std::string heading(const LinkFit& fit) {
+  if (!fit.origin.empty()) return fmt::format("{}: {}", fit.origin, fit.quality);
+  std::size_t points = 0;
+  for (const RangeFit& range : fit.ranges) points += range.line.points;
+  return fmt::format("{} on {} ranks: {} points, {:.2g} % off on average",
+                     link_operation_names[std::size_t(fit.operation)], fmt::join(fit.ranks, ", "), points,
+                     100 * fit.mean_error);
+}
+
 /// `measured:` and its entries, indented by `indent`.
 Lines measured_lines(const MeasuredLevel& level, const Provenance& provenance, const std::string& indent) {
-  Lines out{
-      fmt::format("{}measured:  # by {}, {}; intervals of 95 %", indent, provenance.tool, provenance.date)};
+  const std::string when =
+      provenance.date.empty() ? "" : fmt::format(", {}; intervals of 95 %", provenance.date);
+  Lines out{fmt::format("{}measured:  # by {}{}", indent, provenance.tool, when)};
   for (const LinkFit& fit : level.fits) {
-    const std::string_view name = link_operation_names[std::size_t(fit.operation)];
-    std::size_t points = 0;
-    for (const RangeFit& range : fit.ranges) points += range.line.points;
-    out.push_back(fmt::format("{}  # {} on {} ranks: {} points, {:.2g} % off on average", indent, name,
-                              fmt::join(fit.ranks, ", "), points, 100 * fit.mean_error));
+    out.push_back(fmt::format("{}  # {}", indent, heading(fit)));
+    const int digits = fit.origin.empty() ? 6 : 4;  // of others' tables, which have three or four
     for (const RangeFit& range : fit.ranges) {
       const std::string below =
           std::isfinite(range.below) ? fmt::format(" below: {},", words(Bytes{range.below})) : "";
-      out.push_back(fmt::format("{}  - {{operation: {}, from: {},{} latency: {}, bandwidth: {}}}  # {}",
-                                indent, name, words(Bytes{range.from}), below, words(latency(range.line)),
-                                words(bandwidth(range.line)), quality(range.line)));
+      out.push_back(fmt::format("{}  - {{operation: {}, {}from: {},{} latency: {}, bandwidth: {}}}{}", indent,
+                                link_operation_names[std::size_t(fit.operation)], words(fit.group),
+                                words(Bytes{range.from}), below, words(latency(range.line), digits),
+                                words(bandwidth(range.line), digits),
+                                fit.quality.empty() ? fmt::format("  # {}", quality(range.line)) : ""));
     }
   }
   return out;
@@ -167,6 +184,10 @@ Lines changed_level(Lines lines, std::size_t keys, const MeasuredLevel& measured
                     const Provenance& provenance) {
   const std::string indent(keys, ' ');
   remove_key(lines, keys, "measured");
+  if (measured.keeps_specified) {
+    append(lines, measured_lines(measured, provenance, indent));
+    return lines;
+  }
   const std::size_t latency_at = remove_key(lines, keys, "latency");
   const std::size_t bandwidth_at = remove_key(lines, keys, "bandwidth");
   const std::size_t at = std::min({latency_at, bandwidth_at, lines.size()});

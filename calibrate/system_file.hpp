@@ -10,8 +10,9 @@ namespace paradl::calibrate {
 /// What was found out about one level of links.
 struct MeasuredLevel {
   std::string name;
-  int size = 1;               // units of the level below
-  std::vector<LinkFit> fits;  // of this level
+  int size = 1;                  // units of the level below
+  std::vector<LinkFit> fits;     // of this level
+  bool keeps_specified = false;  // latency and bandwidth of a file stay as they are
 };
 
 /// What was measured, by level, innermost first; `nodes` says where each rank sat. A level within nodes is
@@ -25,7 +26,7 @@ std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points)
 /// Where numbers come from, for the comments beside them.
 struct Provenance {
   std::string tool;  // "paradl-calibrate 0.1.0, Open MPI 4.1.4, 2 ranks on 1 node"
-  std::string date;  // "2026-11-16"
+  std::string date;  // "2026-11-16", if it matters
 };
 
 /// The date of SOURCE_DATE_EPOCH if that is set, else today's, in UTC.
@@ -46,8 +47,8 @@ struct MeasuredSystem {
 std::string system_text(const MeasuredSystem& system, const Provenance& provenance);
 
 /// An existing system file with the latency, bandwidth and `measured` of its levels replaced, innermost
-/// first; levels without fits and all else stay as they are, comments too. UsageError if it has fewer levels
-/// or writes them in a way that cannot be changed line by line.
+/// first (or `measured` alone); levels without fits and all else stay as they are, comments too. UsageError
+/// if it has fewer levels or writes them in a way that cannot be changed line by line.
 std::string updated_system(const SourceText& existing, const std::vector<MeasuredLevel>& levels,
                            const Provenance& provenance);
 

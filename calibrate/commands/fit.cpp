@@ -1,4 +1,5 @@
-// paradl-calibrate fit: parameters of the kernel-time model from timings of kernels.
+// paradl-calibrate fit: parameters from what others measured: kernels -> kernels/, collectives -> systems/.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -7,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/commands/commands.hpp"
+#include "calibrate/commands/fit_links.hpp"
 #include "calibrate/kernels/aceso.hpp"
 #include "calibrate/kernels/benchmarks.hpp"
 #include "calibrate/kernels/pipedream.hpp"
@@ -17,8 +19,8 @@ namespace paradl::calibrate {
 namespace {
 
 struct Words {
-  std::string what, folder, only;
-  std::string seed = "1", to = "kernels";
+  std::string what, seed, to;
+  std::vector<std::string> from, only;
   bool dry_run = false;
 };
 
@@ -71,17 +73,19 @@ std::string transfer_text(const std::string& folder, KernelDevice device) {
   return out;
 }
 
-int run(const Session& session, const Words& words) {
-  if (words.what != "kernels")
-    throw UsageError(fmt::format("`{}` cannot be fitted", words.what),
+int run_kernels(const Session& session, const Words& words) {
+  if (words.from.size() != 1)
+    throw UsageError("kernels are fitted on the tables of one folder",
                      "write: paradl-calibrate fit kernels FOLDER");
-  if (std::error_code failed; !std::filesystem::is_directory(words.folder, failed))
-    throw UsageError(fmt::format("no folder is called `{}`", words.folder),
+  const std::string& folder = words.from.front();
+  if (std::error_code failed; !std::filesystem::is_directory(folder, failed))
+    throw UsageError(fmt::format("no folder is called `{}`", folder),
                      "name the one that has deepbench_conv.csv and the other timings");
-  const auto seed = unsigned(read_count("seed", words.seed, 0, 1'000'000));
+  const std::string to = words.to.empty() ? "kernels" : words.to;
+  const auto seed = unsigned(read_count("seed", words.seed.empty() ? "1" : words.seed, 0, 1'000'000));
   bool any = false;
   for (const BenchedDevice& benched : benched_devices()) {
-    if (!words.only.empty() && words.only != benched.name) continue;
+    if (!words.only.empty() && std::ranges::find(words.only, benched.name) == words.only.end()) continue;
     any = true;
     const SystemSpec system = read_system(session.catalog.find("systems", benched.system));
     std::string about = fmt::format("{}: {}, {}; median / 90th percentile of the error, rank correlation\n",
@@ -100,7 +104,7 @@ int run(const Session& session, const Words& words) {
         benched.libraries);
     ErrorsByPrecision errors;
     for (const auto& [precision, set] : benched.sets) {
-      const auto timings = read_deepbench(words.folder, set);
+      const auto timings = read_deepbench(folder, set);
       const FittedSet fit = fit_set(system.device, precision, timings, seed);
       print(std::exchange(about, "") + fit_text(fit, timings.size()));
       spec.fitted[std::size_t(precision)] = fit.device.fitted;
@@ -111,11 +115,11 @@ int run(const Session& session, const Words& words) {
         spec.origin += fmt::format("\nAt a bound in {}: {}.", precision_names[std::size_t(precision)],
                                    fmt::join(fit.at_bounds, ", "));
       if (benched.system == "dgx1-v100" && precision == Precision::fp32)
-        print(transfer_text(words.folder, fit.device));
+        print(transfer_text(folder, fit.device));
     }
     if (words.dry_run) continue;
-    const std::string path = (std::filesystem::path(words.to) / (benched.name + ".yaml")).string();
-    std::filesystem::create_directories(words.to);
+    const std::string path = (std::filesystem::path(to) / (benched.name + ".yaml")).string();
+    std::filesystem::create_directories(to);
     if (!(std::ofstream(path) << fmt::format("# kernels/{}.yaml: what kernels of {} reach on {}\n",
                                              benched.name, benched.libraries, system.device.name)
                               << kernels_text(spec) << kernel_errors_text(errors)))
@@ -123,8 +127,18 @@ int run(const Session& session, const Words& words) {
     print(fmt::format("Wrote {}\n", path));
   }
   if (!any)
-    throw UsageError(fmt::format("no kernels are called `{}`", words.only), "use v100-cuda10 or p100-cuda8");
+    throw UsageError(fmt::format("no kernels are called `{}`", fmt::join(words.only, ", ")),
+                     "use v100-cuda10 or p100-cuda8");
   return answered;
+}
+
+int run(const Session& session, const Words& words) {
+  if (words.what == "kernels") return run_kernels(session, words);
+  if (words.what != "links")
+    throw UsageError(fmt::format("`{}` cannot be fitted", words.what),
+                     "write: paradl-calibrate fit kernels FOLDER, or paradl-calibrate fit links FOLDER");
+  if (!words.seed.empty()) throw UsageError("--seed says nothing here: no chance is in it", "leave it out");
+  return fit_published_links(session, {words.from, words.only, words.to, words.dry_run});
 }
 
 }  // namespace
@@ -132,26 +146,34 @@ int run(const Session& session, const Words& words) {
 void define_fit(const Arguments& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
   const Arguments command =
-      root.add_command("fit", "parameters of the kernel-time model, from timings of kernels");
-  command.text("WHAT", words->what, {.help = "kernels", .required = true});
-  command.text(
-      "FOLDER", words->folder,
-      {.help = "has deepbench_conv.csv, deepbench_gemm.csv, profiles_aceso_v100.csv, profiles_pipedream.csv, "
-               "alpha_beta_fits.csv",
+      root.add_command("fit", "parameters from timings of kernels or collectives that others published");
+  command.text("WHAT", words->what, {.help = "kernels or links", .required = true});
+  command.texts(
+      "FROM", words->from,
+      {.help = "kernels: a folder with deepbench_conv.csv, deepbench_gemm.csv, "
+               "profiles_aceso_v100.csv, profiles_pipedream.csv, alpha_beta_fits.csv; links: tables "
+               "of collectives, or folders with a comm_measured.csv",
        .required = true});
-  command.text("--only", words->only, {.help = "v100-cuda10 or p100-cuda8; default: both", .meta = "NAME"});
-  command.text("--seed", words->seed, {.help = "of the folds; default 1", .meta = "N"});
+  command.texts("--only", words->only,
+                {.help = "kernels: v100-cuda10 or p100-cuda8; links: curves whose source, system or "
+                         "interconnect has this in it; repeatable; default: all",
+                 .meta = "NAME"});
+  command.text("--seed", words->seed, {.help = "kernels: of the folds; default 1", .meta = "N"});
   command.text("--to", words->to,
-               {.help = "folder of the files that are written; default kernels", .meta = "DIR"});
+               {.help = "kernels: folder of the files that are written, default kernels; links: the system "
+                        "whose `measured` is written, by name or path, default none",
+                .meta = "WHERE"});
   command.flag("--dry-run", words->dry_run, {.help = "print only"});
   command.footer(
-      R"(The fit is bounded and robust (log error, soft L1) and gives the same numbers every time. Cross-validation leaves
-each fifth of the shapes out once; shapes are told apart without batch and transposition.
+      R"(Kernels: the fit is bounded and robust (log error, soft L1) and gives the same numbers every time. Cross-validation
+leaves each fifth of the shapes out once; shapes are told apart without batch and transposition.
+Links: alpha and beta by ranges of size, for each operation and group; where ranges end is found from the times
+(`paradl help calibrate` has the columns of the table). Every second size is left out once, and predicted.
 
 Examples:
-  paradl-calibrate fit kernels ../data
   paradl-calibrate fit kernels ../data --only p100-cuda8 --dry-run
-  paradl-calibrate fit kernels ../data --seed 2 --dry-run)");
+  paradl-calibrate fit links ../data
+  paradl-calibrate fit links ../data --only dgxc-benchmarking --only '2x p5' --to dgx-h100 --dry-run)");
   command.when_chosen(
       [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
 }

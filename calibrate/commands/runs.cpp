@@ -18,7 +18,7 @@ namespace paradl::calibrate {
 namespace {
 
 struct Words {
-  std::string file, of = "links", up_to = "64", judge_to = "256", by = "panel", write;
+  std::string file, also, of = "links", up_to = "64", judge_to = "256", by = "panel", write;
   bool leave_out = false;
   Options options;
 };
@@ -27,7 +27,7 @@ std::vector<Judged> judge_some(const std::vector<RunAsked>& runs,
                                const std::function<bool(const MeasuredRun&)>& wanted) {
   std::vector<Judged> out;
   for (const RunAsked& run : runs)
-    if (wanted(*run.run)) out.push_back(judge(run));
+    if (run.run->iteration && wanted(*run.run)) out.push_back(judge(run));
   return out;
 }
 
@@ -57,9 +57,27 @@ std::string sources_text(const std::vector<RunAsked>& runs) {
   for (const std::string& source : sources) {
     const Tally t =
         tally(judge_some(runs, [&](const MeasuredRun& run) { return run.source == source; }), source);
-    out += fmt::format("  {:5.1f} %  ({} runs)  {}\n", 100 * t.mean, t.n, source);
+    if (t.n > 0) out += fmt::format("  {:5.1f} %  ({} runs)  {}\n", 100 * t.mean, t.n, source);
   }
   return out;
+}
+
+/// How close parts are that were measured by themselves.
+std::string terms_text(const std::vector<RunAsked>& runs, int up_to) {
+  std::string out;
+  for (const RunAsked& run : runs) {
+    if (run.run->iteration || run.run->gpus > up_to) continue;
+    const Judged judged = judge(run);
+    const auto tell = [&](std::string_view name, const std::optional<Judged::Part>& part) {
+      if (part)
+        out += fmt::format("  {:<24} {:4} GPUs  {:<20} {:>9} measured {:>9} projected  {:+.0f} %\n",
+                           run.run->panel(), run.run->gpus, name, text(Seconds{part->measured}),
+                           text(Seconds{part->projected}), 100 * (part->projected / part->measured - 1));
+    };
+    tell("computation", judged.compute);
+    for (std::size_t t = 0; t < terms; ++t) tell(term_names[t].title, judged.by_term[t]);
+  }
+  return out.empty() ? out : "Parts that were measured by themselves:\n" + out;
 }
 
 /// What is left out together: a curve, or all runs with the same cell of a column.
@@ -80,7 +98,8 @@ std::vector<Seconds> left_out(std::vector<RunAsked>& runs, const std::vector<Run
   std::vector<Seconds> out(runs.size());
   std::vector<std::string> groups;
   for (const RunAsked& run : runs)
-    if (const std::string name = group_of(*run.run, by); std::ranges::find(groups, name) == groups.end())
+    if (const std::string name = group_of(*run.run, by);
+        run.run->iteration && std::ranges::find(groups, name) == groups.end())
       groups.push_back(name);
   for (const std::string& group : groups) {
     const auto member = [&](const MeasuredRun& run) { return group_of(run, by) == group; };
@@ -105,7 +124,7 @@ std::string leave_out_text(const std::vector<RunAsked>& runs, const std::vector<
                                 by == "panel" ? "curve" : by, judge_to);
   std::vector<std::pair<std::string, std::vector<Judged>>> groups;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].run->gpus > judge_to) continue;
+    if (!runs[i].run->iteration || runs[i].run->gpus > judge_to) continue;
     const std::string name = group_of(*runs[i].run, by);
     auto known = std::ranges::find(groups, name, &decltype(groups)::value_type::first);
     if (known == groups.end()) known = groups.insert(groups.end(), {name, {}});
@@ -145,11 +164,16 @@ int run(const Session& session, Words& words) {
             judge_to = read_count("judge-to", words.judge_to, 1, 1 << 24);
   const MeasuredRuns file = read_measured_runs(read_source(words.file));
   std::vector<RunAsked> runs = ask_runs(session.catalog, words.options, file);
+  std::optional<MeasuredRuns> also;
+  if (!words.also.empty()) {
+    also = read_measured_runs(read_source(words.also));
+    std::ranges::move(ask_runs(session.catalog, words.options, *also), std::back_inserter(runs));
+  }
   const bool of_kernels = words.of == "kernels";
   if (!of_kernels && words.of != "links")
     throw UsageError(fmt::format("--of {}: not known", words.of), "use links or kernels");
   for (const RunAsked& one : runs) {
-    if (of_kernels && !one.ask->times.kernels)
+    if (of_kernels && one.ask->times.level != "modelled")
       throw UsageError(
           fmt::format("the layer times of {} on {} are not modelled", one.run->model, one.run->system),
           "add --layer-times modelled, and `multiprocessors` to the device in the system file");
@@ -162,14 +186,15 @@ int run(const Session& session, Words& words) {
   }
   const auto parameters = of_kernels ? kernel_parameters() : link_parameters();
   const auto small = [&](const MeasuredRun& r) { return r.gpus <= up_to; };
-  if (std::ranges::count_if(file.runs, small) <= std::ptrdiff_t(parameters.size()))
+  const auto fitted = std::ranges::count_if(runs, [&](const RunAsked& r) { return small(*r.run); });
+  if (fitted <= std::ptrdiff_t(parameters.size()))
     throw UsageError(fmt::format("{} has too few runs of at most {} GPUs for {} parameters", words.file,
                                  up_to, parameters.size()),
                      "raise --up-to, or measure more");
   const RunFit fit = fit_runs(runs, parameters, small, of_kernels);
   std::string out =
       fmt::format("Fitted on {} runs of at most {} GPUs; what is left: {:.1f} % (root mean square).\n",
-                  std::ranges::count_if(file.runs, small), up_to, 100 * fit.scatter);
+                  fitted, up_to, 100 * fit.scatter);
   for (std::size_t i = 0; i < parameters.size(); ++i)
     out += value_text(parameters[i], fit.values[i], fit.errors[i]);
   out += fmt::format("Accuracy, runs that were fitted (up to {} GPUs):\n", up_to) +
@@ -177,7 +202,7 @@ int run(const Session& session, Words& words) {
   if (judge_to > up_to)
     out += fmt::format("Accuracy, up to {} GPUs:\n", judge_to) +
            tallies_text(judge_some(runs, [&](const MeasuredRun& r) { return r.gpus <= judge_to; }));
-  out += sources_text(runs);
+  out += sources_text(runs) + terms_text(runs, up_to);
   if (words.leave_out) {
     if (!words.write.empty() &&
         std::ranges::any_of(file.runs, [](const MeasuredRun& r) { return r.left_out.has_value(); }))
@@ -197,6 +222,11 @@ void define_runs(const Arguments& root, Session& session, Action& action) {
   const Arguments command = root.add_command("runs", "links and framework costs from measured training runs");
   command.text("FILE.csv", words->file,
                {.help = "measured runs, as `paradl validate` reads them", .required = true});
+  command.text(
+      "--also", words->also,
+      {.help = "more runs to fit on, such as those of which only parts were measured; a curve that is "
+               "left out is left out here, too",
+       .meta = "FILE.csv"});
   command.text(
       "--of", words->of,
       {.help = "links: those of the machine, and what its framework costs (default); kernels: what its "
@@ -223,7 +253,7 @@ standard errors; no file is changed. Runs are those of one machine and one frame
 
 Examples:
   paradl-calibrate runs examples/validate/abci.csv
-  paradl-calibrate runs examples/validate/abci.csv --leave-one-out
+  paradl-calibrate runs examples/validate/abci.csv --also examples/validate/abci-parts.csv --leave-one-out
   paradl-calibrate runs mine.csv --up-to 32 --on my-cluster.yaml)");
   command.when_chosen(
       [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });

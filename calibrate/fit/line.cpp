@@ -82,10 +82,18 @@ double loss(double e, double s) {
   return std::abs(u) < 1 ? most * (1 - std::pow(1 - u * u, 3)) : most;
 }
 
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// The cheapest cut of all sizes up to the end of a range, and where the range before it begins.
+struct Step {
+  double price = never;
+  std::size_t before = 0;
+};
+
 /// All ways to cut, priced by how far off the lines of the parts are.
 class Cuts {
  public:
-  Cuts(const Bins& data, std::size_t most) : data_(data), most_(most) {
+  Cuts(const Bins& data, const RangeOptions& options) : data_(data), options_(options) {
     const std::size_t n = data.count();
     lines_.resize(n * (n + 1));
     for (std::size_t i = 0; i < n; ++i)
@@ -102,25 +110,35 @@ class Cuts {
   template <class Error>
   std::vector<std::pair<double, std::vector<std::size_t>>> best(Error error) const {
     const std::size_t n = data_.count();
-    constexpr double never = std::numeric_limits<double>::infinity();
-    std::vector<std::vector<double>> price(most_ + 1, std::vector<double>(n + 1, never));
-    std::vector<std::vector<std::size_t>> from(most_ + 1, std::vector<std::size_t>(n + 1, 0));
-    price[0][0] = 0;
+    const auto at = [n](std::size_t first, std::size_t end) { return first * (n + 1) + end; };
+    std::vector<double> alone(n * (n + 1), never);
+    for (std::size_t first = 0; first < n; ++first)
+      for (std::size_t end = first + 1; end <= n; ++end)
+        if (allowed(first, end) && can_go_on(first, end)) alone[at(first, end)] = priced(first, end, error);
+
+    std::vector<std::vector<Step>> steps;  // by the number of ranges
     std::vector<std::pair<double, std::vector<std::size_t>>> out;
-    for (std::size_t ranges = 1; ranges <= most_; ++ranges) {
-      for (std::size_t end = 1; end <= n; ++end)
-        for (std::size_t first = 0; first < end; ++first) {
-          if (price[ranges - 1][first] == never || !allowed(first, end) || !can_go_on(first, end)) continue;
-          const double total = price[ranges - 1][first] + priced(first, end, error);
-          if (total < price[ranges][end]) {
-            price[ranges][end] = total;
-            from[ranges][end] = first;
+    for (std::size_t ranges = 1; ranges <= options_.most; ++ranges) {
+      steps.emplace_back(n * (n + 1));
+      for (std::size_t first = 0; first < n; ++first)
+        for (std::size_t end = first + 1; end <= n; ++end) {
+          Step& step = steps.back()[at(first, end)];
+          if (ranges == 1 && first == 0) step.price = alone[at(0, end)];
+          if (ranges == 1 || alone[at(first, end)] == never) continue;
+          for (std::size_t before = 0; before < first; ++before) {
+            const double price = steps[ranges - 2][at(before, first)].price + alone[at(first, end)];
+            if (price < step.price && may_follow(before, first, end)) step = {price, before};
           }
         }
-      if (price[ranges][n] == never) break;
-      std::vector<std::size_t> cuts{n};
-      for (std::size_t k = ranges; k > 0; --k) cuts.push_back(from[k][cuts.back()]);
-      out.emplace_back(price[ranges][n], std::vector(cuts.rbegin(), cuts.rend()));
+      std::size_t last = 0;
+      for (std::size_t first = 1; first < n; ++first)
+        if (steps.back()[at(first, n)].price < steps.back()[at(last, n)].price) last = first;
+      const double price = steps.back()[at(last, n)].price;
+      if (price == never) break;
+      std::vector<std::size_t> cuts{n, last};
+      for (std::size_t k = ranges; k > 1; --k)
+        cuts.push_back(steps[k - 1][at(cuts.back(), cuts[cuts.size() - 2])].before);
+      out.emplace_back(price, std::vector(cuts.rbegin(), cuts.rend()));
     }
     return out;
   }
@@ -141,10 +159,15 @@ class Cuts {
   bool allowed(std::size_t first, std::size_t last) const {
     return last - first >= data_.least || (first == 0 && last == data_.count());
   }
-  /// The last range has no end: a line that does not rise would promise any bandwidth. A burst of other load
-  /// makes one.
+  /// Small buffers may all take the same time. Further on, and where there is no end, a line that does not
+  /// rise would promise any bandwidth: a burst of other load makes one.
   bool can_go_on(std::size_t first, std::size_t last) const {
-    return first == 0 || last < data_.count() || line(first, last).beta.value > 0;
+    return first == 0 || line(first, last).beta.value > 0;
+  }
+  /// Where a library changes its protocol a larger buffer may take less time.
+  bool may_follow(std::size_t before, std::size_t first, std::size_t end) const {
+    const Observation& border = data_.all[data_.begin[first]];
+    return line(first, end)(border) >= (1 - options_.most_fall) * line(before, first)(border);
   }
   template <class Error>
   double priced(std::size_t first, std::size_t last, Error error) const {
@@ -156,7 +179,7 @@ class Cuts {
   }
 
   const Bins& data_;
-  std::size_t most_;
+  const RangeOptions& options_;
   std::vector<LineFit> lines_;
 };
 
@@ -188,7 +211,7 @@ std::vector<RangeFit> fit_ranges(std::vector<Observation> observations, const Ra
   if (observations.empty()) throw UsageError("there is nothing to fit");
   const std::vector<Observation> all = sorted(std::move(observations));
   const Bins data = binned(typical(all), options.least_sizes);
-  const Cuts cuts(data, options.most);
+  const Cuts cuts(data, options);
   const auto n = double(data.all.size());
 
   const double noise = std::max(options.negligible, cuts.noise());
@@ -212,14 +235,17 @@ std::vector<RangeFit> fit_ranges(std::vector<Observation> observations, const Ra
   return out;
 }
 
+double fitted_seconds(const std::vector<RangeFit>& ranges, const Observation& at) {
+  const RangeFit* found = &ranges.front();
+  for (const RangeFit& range : ranges)
+    if (at.size >= range.from) found = &range;
+  return found->line(at);
+}
+
 double mean_error(const std::vector<RangeFit>& ranges, const std::vector<Observation>& observations) {
   double sum = 0;
-  for (const Observation& o : observations) {
-    const RangeFit* found = &ranges.front();
-    for (const RangeFit& range : ranges)
-      if (o.size >= range.from) found = &range;
-    sum += std::abs(found->line(o) - o.seconds) / o.seconds;
-  }
+  for (const Observation& o : observations)
+    sum += std::abs(fitted_seconds(ranges, o) - o.seconds) / o.seconds;
   return observations.empty() ? 0 : sum / double(observations.size());
 }
 

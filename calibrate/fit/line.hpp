@@ -38,6 +38,8 @@ struct RangeOptions {
   std::size_t least_sizes = 3;  // different sizes in a range
   /// Errors below this are no reason to split a line.
   double negligible = 0.02;
+  /// By how much of itself a time may fall where one range ends and the next begins.
+  double most_fall = 1;
 };
 
 /// Lines by ranges of size. Libraries change their protocol with the size of a message, so that one line is
@@ -45,6 +47,9 @@ struct RangeOptions {
 /// over all ways to cut, and each further range must pay for its three numbers (Bayesian information
 /// criterion). The first range begins at the smallest size, the last has no end.
 std::vector<RangeFit> fit_ranges(std::vector<Observation> observations, const RangeOptions& options = {});
+
+/// The line of the range that a size is in; the first also serves what is smaller than all of them.
+double fitted_seconds(const std::vector<RangeFit>& ranges, const Observation& at);
 
 /// |fitted - measured| / measured, on average.
 double mean_error(const std::vector<RangeFit>& ranges, const std::vector<Observation>& observations);

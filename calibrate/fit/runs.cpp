@@ -17,6 +17,7 @@ constexpr double step = 0.02;        // of a logarithm, for derivatives
 constexpr double trust = 0.1;        // what a first guess weighs, which may be off by ...
 constexpr double off = 0.55;         // ... a factor of 1.7
 constexpr double part_weight = 0.5;  // of a run's computation beside its whole iteration
+constexpr double term_weight = 0.5;  // of one of its terms
 /// Parts that take so many times what one GPU needs for everything are not computation alone.
 constexpr double not_computation = 3;
 constexpr int most_rounds = 25;
@@ -25,29 +26,47 @@ void set_measured(Level& level, const std::function<void(Link&)>& change) {
   for (MeasuredLink& measured : level.measured) change(measured.link);
 }
 
-struct Used {
-  std::size_t run;
+/// One number that was measured of one run.
+struct Measurement {
+  std::size_t run;  // which of the runs
   double weight = 1;
+  std::function<Judged::Part(const Judged&)> part;
 };
 
-Eigen::VectorXd residuals(std::vector<RunAsked>& runs, const std::vector<Used>& used,
+/// What may be fitted of a run: its iteration, and with less weight its parts.
+std::vector<Measurement> measurements(const RunAsked& asked, std::size_t index, double weight) {
+  std::vector<Measurement> out;
+  const Judged run = judge(asked);
+  if (!run.partial)
+    out.push_back({index, weight, [](const Judged& r) {
+                     return Judged::Part{r.measured.base(), r.projected.base()};
+                   }});
+  const double alone = serial_time(asked.ask->setting(), asked.ask->work.D / run.batch).base();
+  if (run.compute && run.compute->measured > 0 && run.compute->measured < not_computation * alone)
+    out.push_back({index, part_weight * weight, [](const Judged& r) { return *r.compute; }});
+  for (std::size_t t = 0; t < terms; ++t)
+    if (run.by_term[t] && run.by_term[t]->measured > 0)
+      out.push_back({index, term_weight * weight, [t](const Judged& r) { return *r.by_term[t]; }});
+  return out;
+}
+
+/// Logarithms of projected / measured, then what first guesses hold against the parameters.
+Eigen::VectorXd residuals(std::vector<RunAsked>& runs, const std::vector<Measurement>& measured,
                           const std::vector<RunParameter>& parameters, const Eigen::VectorXd& logs) {
   std::vector<double> values;
   for (Eigen::Index i = 0; i < logs.size(); ++i) values.push_back(std::exp(logs[i]));
   put_values(runs, parameters, values);
-  const auto n = Eigen::Index(used.size());
-  Eigen::VectorXd out = Eigen::VectorXd::Zero(2 * n + logs.size());
+  const auto n = Eigen::Index(measured.size());
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(n + logs.size());
+  std::optional<Judged> run;
   for (Eigen::Index i = 0; i < n; ++i) {
-    const auto [index, weight] = used[std::size_t(i)];
-    const RunAsked& asked = runs[index];
-    const Judged run = judge(asked);
-    out[i] = weight * std::log(run.projected / run.measured);
-    const double alone = serial_time(asked.ask->setting(), asked.ask->work.D / run.batch).base();
-    if (run.compute && run.compute->measured > 0 && run.compute->measured < not_computation * alone)
-      out[n + i] = weight * part_weight * std::log(run.compute->projected / run.compute->measured);
+    const Measurement& one = measured[std::size_t(i)];
+    if (i == 0 || one.run != measured[std::size_t(i - 1)].run) run = judge(runs[one.run]);
+    const Judged::Part part = one.part(*run);
+    out[i] = one.weight * std::log(std::max(part.projected, 1e-9) / part.measured);
   }
   for (Eigen::Index i = 0; i < logs.size(); ++i)
-    out[2 * n + i] = trust / off * (logs[i] - std::log(parameters[std::size_t(i)].start));
+    out[n + i] = trust / off * (logs[i] - std::log(parameters[std::size_t(i)].start));
   return out;
 }
 
@@ -82,7 +101,7 @@ std::vector<RunParameter> link_parameters() {
        [](Ask& ask, double value) { ask.training.framework.split_layer = Seconds{value}; }},
       {"tensor", "us", 100e-6, 1, 1e-6,
        [](Ask& ask, double value) { ask.training.framework.tensor = Seconds{value}; }},
-      {"leader-tensor", "us", 100e-6, 1, 1e-6,
+      {"leader-tensor", "us", 200e-6, 1, 1e-6,  // it packs twice
        [](Ask& ask, double value) { ask.training.framework.leader_tensor = Seconds{value}; }},
       {"packing", "GB/s", 10e9, 900e9, 1e9,
        [](Ask& ask, double value) { ask.training.framework.packing = SecondsPerByte{1 / value}; }},
@@ -98,7 +117,7 @@ std::vector<RunParameter> kernel_parameters() {
     };
   };
   // Bounds: what large products and copies were ever seen to reach.
-  return {{"compute", "", 0.85, 0.95, 1, fitted(&KernelParameters::compute)},
+  return {{"compute", "", 0.85, 1, 1, fitted(&KernelParameters::compute)},
           {"ends", "", 100, 400, 1, fitted(&KernelParameters::ends)},
           {"tile", "", 15, 60, 1, fitted(&KernelParameters::tile)},
           {"unaligned", "", 0.5, 1, 1, fitted(&KernelParameters::unaligned)},
@@ -120,28 +139,29 @@ void put_values(std::vector<RunAsked>& runs, const std::vector<RunParameter>& pa
 
 RunFit fit_runs(std::vector<RunAsked>& runs, const std::vector<RunParameter>& parameters,
                 const std::function<bool(const MeasuredRun&)>& use, bool sources_alike) {
-  std::vector<Used> used;
   std::map<std::string, double> of_source;
+  double used = 0;
+  for (const RunAsked& run : runs)
+    if (use(*run.run)) ++of_source[run.run->source], ++used;
+  const double even = used / double(of_source.size());
+  std::vector<Measurement> measured;
   for (std::size_t i = 0; i < runs.size(); ++i)
     if (use(*runs[i].run)) {
-      used.push_back({i});
-      ++of_source[runs[i].run->source];
+      const double weight = sources_alike ? std::sqrt(even / of_source[runs[i].run->source]) : 1;
+      for (Measurement& one : measurements(runs[i], i, weight)) measured.push_back(std::move(one));
     }
-  const double even = double(used.size()) / double(of_source.size());
-  for (Used& one : used)
-    if (sources_alike) one.weight = std::sqrt(even / of_source[runs[one.run].run->source]);
   const auto n = Eigen::Index(parameters.size());
   Eigen::VectorXd start(n);
   for (Eigen::Index i = 0; i < n; ++i) start[i] = std::log(parameters[std::size_t(i)].start);
 
-  Eigen::VectorXd x = start, r = residuals(runs, used, parameters, x);
+  Eigen::VectorXd x = start, r = residuals(runs, measured, parameters, x);
   Eigen::MatrixXd J(r.size(), n);
   double damping = 1e-2;
   for (int round = 0; round < most_rounds; ++round) {
     for (Eigen::Index i = 0; i < n; ++i) {
       Eigen::VectorXd moved = x;
       moved[i] += step;
-      J.col(i) = (residuals(runs, used, parameters, moved) - r) / step;
+      J.col(i) = (residuals(runs, measured, parameters, moved) - r) / step;
     }
     // Soft L1 as weights: the derivative of sqrt(1 + (r/c)^2) over that of r^2.
     const Eigen::VectorXd w = ((r / soft).array().square() + 1).rsqrt();
@@ -155,7 +175,7 @@ RunFit fit_runs(std::vector<RunAsked>& runs, const std::vector<RunParameter>& pa
       Eigen::VectorXd next = x - damped.ldlt().solve(g);
       for (Eigen::Index i = 0; i < n; ++i)
         next[i] = std::min(next[i], std::log(parameters[std::size_t(i)].most));
-      const Eigen::VectorXd there = residuals(runs, used, parameters, next);
+      const Eigen::VectorXd there = residuals(runs, measured, parameters, next);
       if (soft_cost(there) >= soft_cost(r)) continue;
       better = true;
       moved_by = (next - x).cwiseAbs().maxCoeff();
@@ -167,8 +187,11 @@ RunFit fit_runs(std::vector<RunAsked>& runs, const std::vector<RunParameter>& pa
   }
   RunFit fit;
   const Eigen::VectorXd w = ((r / soft).array().square() + 1).rsqrt();
-  const double freedom = std::max<double>(1, double(used.size()) - double(n));
-  const double variance = (w.array() * r.array().square()).head(Eigen::Index(used.size())).sum() / freedom;
+  const auto all = Eigen::Index(measured.size());
+  double weights = 0;
+  for (const Measurement& one : measured) weights += one.weight * one.weight;
+  const double freedom = std::max(1.0, weights - double(n));
+  const double variance = (w.array() * r.array().square()).head(all).sum() / freedom;
   const Eigen::MatrixXd H = J.transpose() * w.asDiagonal() * J;
   const Eigen::MatrixXd covariance =
       variance * (H + 1e-9 * Eigen::MatrixXd::Identity(n, n)).ldlt().solve(Eigen::MatrixXd::Identity(n, n));
@@ -178,7 +201,7 @@ RunFit fit_runs(std::vector<RunAsked>& runs, const std::vector<RunParameter>& pa
     const bool bound = x[i] > std::log(parameters[std::size_t(i)].most) - 1e-6;
     fit.errors.push_back(bound || error > 1 ? std::numeric_limits<double>::infinity() : error);
   }
-  fit.scatter = std::sqrt(r.head(Eigen::Index(used.size())).squaredNorm() / double(used.size()));
+  fit.scatter = std::sqrt(r.head(all).squaredNorm() / weights);
   put_values(runs, parameters, fit.values);
   return fit;
 }

@@ -37,6 +37,12 @@ std::vector<CsvRow::Field> fields_of(std::string_view line) {
 
 }  // namespace
 
+std::vector<std::string> csv_fields(std::string_view line) {
+  std::vector<std::string> out;
+  for (CsvRow::Field& field : fields_of(line)) out.push_back(std::move(field.text));
+  return out;
+}
+
 const CsvRow::Field& CsvRow::field(const std::string& column) const {
   const auto found = fields_.find(column);
   if (found == fields_.end())

@@ -2,6 +2,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "paradl/spec/document.hpp"
@@ -31,6 +32,9 @@ class CsvRow {
   int line_;
   std::map<std::string, Field> fields_;
 };
+
+/// The fields of one line; those in quotes may hold commas, and doubled quotes.
+std::vector<std::string> csv_fields(std::string_view line);
 
 /// A table with a header; fields may be quoted. UsageError if there is no such file, SpecError if it is no
 /// table.

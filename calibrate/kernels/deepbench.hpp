@@ -11,6 +11,7 @@ namespace paradl::calibrate {
 enum class KernelClass { product, forward, backward_data, backward_weights };
 inline constexpr std::array<std::string_view, 4> kernel_class_names{"matrix product", "forward",
                                                                     "backward-data", "backward-weights"};
+static_assert(names_every(KernelClass::backward_weights, kernel_class_names), "name every KernelClass");
 
 /// A kernel that was timed alone.
 struct KernelTiming {

@@ -65,7 +65,8 @@ std::string bottlenecks_of(const Ask& ask, const Projection& best) {
     examiner.price(found[i], best);
     out += bottleneck_text(found[i], most_remedies);
   }
-  if (found.size() > most) out += fmt::format("{} more: add --bottlenecks to the next command.\n", found.size() - most);
+  if (found.size() > most)
+    out += fmt::format("{} more: add --bottlenecks to the next command.\n", found.size() - most);
   return out;
 }
 
@@ -73,9 +74,9 @@ std::string bottlenecks_of(const Ask& ask, const Projection& best) {
 std::string closing(const Ask& ask, const Answer& answer, const std::string& model, const std::string& system,
                     const std::string& again) {
   std::string out;
-  if (std::ranges::any_of(answer.results,
-                          [](const Projection& p) { return p.cost && p.cost->hidden > Seconds{}; }))
-    out += fmt::format("Hidden exchanges run behind the backward pass: epoch = compute + comm - hidden{}.\n",
+  const std::string_view behind = hides_behind(ask.setting(), answer.results);
+  if (!behind.empty())
+    out += fmt::format("Hidden exchanges run behind {}: epoch = compute + comm - hidden{}.\n", behind,
                        std::ranges::any_of(answer.results, exposes_input) ? " + io" : "");
   const Projection& best = answer.results.front();
   if (best.feasible()) {
@@ -114,6 +115,17 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
   return out;
 }
 
+/// The grid that comes nearest to fitting need not be the best once it is made to fit.
+std::vector<Projection> every_grid(const Ask& ask) {
+  Question question = ask.question;
+  question.grids = Grids::all;
+  return sweep(question, ask.work, ask.machine,
+               [&](const StrategyName& strategy, const Mesh& mesh, double batch) {
+                 const auto number = std::size_t(&strategy - question.strategies.data());
+                 return ask.planner->project(ask.question.strategies[number], mesh, batch);
+               });
+}
+
 int run(const Session& session, Options& options, const std::string& model, const std::string& audience) {
   const View view = read_view(audience);
   options.complete();
@@ -124,21 +136,16 @@ int run(const Session& session, Options& options, const std::string& model, cons
   const Setting setting = ask->setting();
   Answer answer = start_answer(session, *ask);
   answer.setting = &setting;
-  answer.results = ask->sweep();
-  rank(answer.results);
-  // Out of core is one more row, where it is the best there is.
-  if (!ask->question.named)
-    if (auto beyond = ask->best_out_of_core())
-      answer.results.insert(answer.results.begin(), *std::move(beyond));
+  answer.results = ask->ranked();
   if (answer.results.empty())
     throw UsageError("no strategy suits that number of GPUs", "try another -p, or leave -s out");
   const bool fits = answer.results.front().feasible();
   if (fits && view == View::framework) return tell_framework(session, options, *ask, answer), answered;
   if (fits && view == View::system) return tell_system(session, options, model, *ask, answer), answered;
-  if (!fits && ask->fidelity != Fidelity::paper) answer.fitting = ways_to_fit(answer.results, setting);
+  if (!fits && ask->fidelity != Fidelity::paper) answer.fitting = ways_to_fit(every_grid(*ask), setting);
   answer.ranked = !options.has("sort");
   if (options.has("sort")) sort_results(answer, options.get("sort"));
-  if (options.wants_json()) {
+  if (options.wants_bottlenecks()) {
     Examiner examiner = ask->examiner();
     examine(answer, examiner);
     for (Bottleneck& b : answer.bottlenecks.front()) examiner.price(b, answer.results.front());

@@ -12,9 +12,11 @@
 
 #include "paradl/cli/algorithm_words.hpp"
 #include "paradl/cli/ranges.hpp"
+#include "paradl/core/format.hpp"
 #include "paradl/core/units.hpp"
 #include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/profiled_times.hpp"
+#include "paradl/feasibility/advice.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/spec/measured_under.hpp"
@@ -42,22 +44,24 @@ double number(const Options& options, const std::string& key, double least, doub
 
 constexpr std::array<std::string_view, 2> on_off{"off", "on"};
 constexpr std::array<std::string_view, 2> fidelities{"detailed", "paper"};
+static_assert(names_every(Fidelity::paper, fidelities), "name every Fidelity");
 constexpr std::array<std::string_view, 2> iteration_rules{"exact", "ceil"};
-constexpr std::array<std::string_view, 2> reductions{"allreduce", "reduce-scatter"};
-constexpr std::array<std::string_view, 3> schedules{"gpipe", "1f1b", "interleaved"};
 constexpr std::array<std::string_view, 2> batch_norms{"local", "sync"};
-constexpr std::array<std::string_view, 3> recomputations{"none", "selective", "full"};
 constexpr std::array<std::string_view, 2> gradient_precisions{"fp32", "fp16"};
 constexpr std::array<std::string_view, 2> grid_choices{"best", "all"};
+static_assert(names_every(Grids::all, grid_choices), "name all Grids");
 constexpr std::array<std::string_view, 2> link_levels{"ideal", "measured"};
 
 /// `gpipe`, `1f1b` or `interleaved:2`: the order of passes, and the chunks of a stage.
 std::pair<PipelineSchedule, int> read_schedule(const std::string& text) {
   const std::size_t colon = text.find(':');
   const std::string word = text.substr(0, colon);
-  const auto found = find_name<PipelineSchedule>(schedules, word);
-  if (!found)
-    throw UsageError(fmt::format("--schedule {}: not known", text), "use gpipe, 1f1b or interleaved:2");
+  const auto found = find_name<PipelineSchedule>(schedule_names, word);
+  if (!found) {
+    const std::string near = did_you_mean(word, {schedule_names.begin(), schedule_names.end()});
+    throw UsageError(fmt::format("--schedule {}: not known", text),
+                     near.empty() ? "use gpipe, 1f1b or interleaved:2" : near);
+  }
   if (*found != PipelineSchedule::interleaved) {
     if (colon != text.npos)
       throw UsageError(fmt::format("--schedule {}: {} has no pieces to count", text, word),
@@ -79,11 +83,14 @@ std::pair<PipelineSchedule, int> read_schedule(const std::string& text) {
 /// `full`, `full:24`: 24 blocks.
 std::pair<Recompute, int> read_recompute(const std::string& text) {
   const std::string word = text.substr(0, text.find(':'));
-  const auto kind = find_name<Recompute>(recomputations, word);
+  const auto kind = find_name<Recompute>(recompute_names, word);
   if (!kind)
     throw UsageError(fmt::format("--recompute {}: not known", text),
-                     fmt::format("use {}, or full:24 for 24 blocks", fmt::join(recomputations, ", ")));
+                     fmt::format("use {}, or full:24 for 24 blocks", fmt::join(recompute_names, ", ")));
   if (word == text) return {*kind, -1};
+  if (*kind == Recompute::none)
+    throw UsageError(fmt::format("--recompute {}: none has no blocks to count", text),
+                     fmt::format("write none, or full{}", text.substr(word.size())));
   try {
     return {*kind, read_count("recompute", text.substr(word.size() + 1), 0, 1'000'000)};
   } catch (const UsageError&) {
@@ -147,6 +154,14 @@ void check_knobs(const Ask& ask, const Options& options) {
                      fmt::format("write a number up to {}", blocks));
   if (t.sequence_parallel && !has([](const Layer& l) { return l.op == Op::attention; }))
     refuse_knob(fmt::format("samples of {} are no sequences", name), "leave --sequence-parallel out");
+  if (t.sequence_parallel && options.typed("reduction") && t.reduction == Reduction::allreduce)
+    refuse_knob(
+        "sequence parallelism scatters sums over the sequence, and --reduction allreduce makes them whole",
+        "leave one of them out");
+  if (t.reserve >= ask.machine.device.memory)
+    throw UsageError(fmt::format("--reserve {} leaves nothing of the device's {}", options.get("reserve"),
+                                 text(ask.machine.device.memory)),
+                     "write less, such as 1GiB");
   if (t.zero > 0 && t.allreduce)
     refuse_knob("ZeRO scatters sums of gradients, and --allreduce says how they are made for all",
                 "leave --allreduce out, or use --zero 0");
@@ -173,6 +188,9 @@ void check_axes(const Ask& ask) {
   if (ask.training.zero > 0 && !any_axis([](const Strategy* axis) { return is_split(axis->input); }))
     throw UsageError("--zero: no axis has GPUs with the same weights and other samples",
                      "add `data` to the strategy, or leave --zero out");
+  if (ask.training.chunks > 1 && !any_axis([](const Strategy* axis) { return axis->name == "layer"; }))
+    throw UsageError("--schedule interleaved: no strategy has stages that could have several pieces",
+                     "add `layer` to the strategy, or leave --schedule out");
   if (ask.training.sequence_parallel && !any_axis([](const Strategy* axis) { return axis->pairs; }))
     throw UsageError("--sequence-parallel: it is between the products that `tensor` pairs",
                      "add `tensor` to the strategy, or leave --sequence-parallel out");
@@ -311,6 +329,7 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
   const Training& training = ask.training;
   enum class Level { best, ideal, modelled, profile };
   constexpr std::array<std::string_view, 4> levels{"best", "ideal", "modelled", "profile"};
+  static_assert(names_every(Level::profile, levels), "name every Level");
   const auto level = choose<Level>(options, "layer-times", "best", levels);
   const bool best = level == Level::best;
   const double samples = std::ceil(ask.work.batch);
@@ -319,20 +338,23 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
         fmt::format("--profile and --layer-times {} contradict each other", options.get("layer-times")),
         "leave one of them out");
   ask.times = layer_times(ask.work, ask.machine, training.precision, training.optimizer,
-                          best || level == Level::profile);
+                          best || level == Level::profile, training.framework.update_kernels);
+  const KernelPolicy policy{training.convolutions, training.framework.fused_kernels,
+                            training.framework.update_kernels};
   const bool closed = best && (ask.fidelity == Fidelity::paper || ask.work.has_times());
   if (level != Level::ideal && !closed) {
     const DeviceSpec& device = ask.machine.device;
-    const auto kernels = kernel_device(device, training.precision, training.optimizer,
-                                       {training.convolutions, training.framework.fused_kernels});
+    const auto kernels = kernel_device(device, training.precision, training.optimizer, policy);
     if (!kernels && level == Level::modelled)
       throw UsageError(
           fmt::format("{} does not say how many multiprocessors {} has", ask.machine.name, device.name),
           "add `multiprocessors: N` to its `device`, or use --layer-times ideal");
-    const bool fitted = device.kernels && device.kernels->fitted[std::size_t(training.precision)];
+    const auto fitted = fitted_precision(device, training.precision);
+    std::string name = fitted ? device.kernels->name : "";
+    if (fitted && *fitted != training.precision)
+      name += fmt::format(", fitted in {}", precision_names[std::size_t(*fitted)]);
     if (kernels)
-      ask.times = modelled_times(std::move(ask.times), ask.work, kernels, fitted ? device.kernels->name : "",
-                                 samples_alone(options, ask));
+      ask.times = modelled_times(std::move(ask.times), ask.work, kernels, name, samples_alone(options, ask));
   }
   if (options.has("profile")) {
     ask.profile_spec = read_profile(catalog.find("profiles", options.get("profile")));
@@ -344,14 +366,15 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
                        "name one with --profile; `paradl profiles` lists them");
   }
   if (ask.profile_spec && ask.profile_spec->total) {
-    ask.times = total_times(ask.work, ask.machine, *ask.profile_spec);
+    ask.times = total_times(ask.work, ask.machine, *ask.profile_spec,
+                            kernel_device(ask.machine.device, training.precision, training.optimizer, policy),
+                            samples_alone(options, ask), policy.updates);
   } else if (ask.profile_spec) {
     // Of a device whose multiprocessors are not known it suffices how times go with shapes: as on one of
     // them.
     DeviceSpec device = ask.machine.device;
     if (!device.multiprocessors) device.multiprocessors = 1;
-    ask.times.shapes = kernel_device(device, training.precision, training.optimizer,
-                                     {training.convolutions, training.framework.fused_kernels});
+    ask.times.shapes = kernel_device(device, training.precision, training.optimizer, policy);
     ask.times =
         profiled_times(std::move(ask.times), ask.work, std::make_shared<Profile>(*ask.profile_spec), samples);
   }
@@ -406,8 +429,9 @@ FrameworkSpec read_framework(const Catalog& catalog, const Options& options) {
   });
 }
 
-Training read_training(const Catalog& catalog, const Options& options) {
-  const FrameworkSpec framework = read_framework(catalog, options);
+namespace {
+
+Training training_under(const FrameworkSpec& framework, const Options& options) {
   Training t{.framework = framework.terms};
   t.transport = choose<Transport>(options, "transport", framework.transport.value_or("gpu"), transport_names);
   t.precision =
@@ -421,7 +445,7 @@ Training read_training(const Catalog& catalog, const Options& options) {
   if (framework.equal_stages) t.stage_cut = StageCut::equal_blocks;
   t.overlap = choose<int>(options, "overlap", framework.overlap.value_or("on"), on_off) == 1;
   t.reduction =
-      choose<Reduction>(options, "reduction", framework.reduction.value_or("allreduce"), reductions);
+      choose<Reduction>(options, "reduction", framework.reduction.value_or("allreduce"), reduction_names);
   t.synchronised_batch_norm = choose<int>(options, "batch-norm", "local", batch_norms) == 1;
   t.ceil_iterations = choose<int>(options, "iterations", "exact", iteration_rules) == 1;
   if (options.has("allreduce"))
@@ -447,6 +471,12 @@ Training read_training(const Catalog& catalog, const Options& options) {
   return t;
 }
 
+}  // namespace
+
+Training read_training(const Catalog& catalog, const Options& options) {
+  return training_under(read_framework(catalog, options), options);
+}
+
 Projection Ask::project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
   return fidelity == Fidelity::paper ? paper::project(setting(), strategy, mesh, batch)
                                      : planner->project(strategy, mesh, batch);
@@ -457,6 +487,14 @@ std::vector<Projection> Ask::sweep() const {
       question, work, machine,
       [this](const StrategyName& s, const Mesh& m, double batch) { return project(s, m, batch); });
   for (Projection& p : results) add_band(p);
+  return results;
+}
+
+std::vector<Projection> Ask::ranked() {
+  std::vector<Projection> results = sweep();
+  rank(results);
+  if (!question.named)
+    if (auto beyond = best_out_of_core()) results.insert(results.begin(), *std::move(beyond));
   return results;
 }
 
@@ -478,7 +516,7 @@ std::optional<Projection> Ask::best_out_of_core() {
     if (!p.cost || p.iteration().base() / p.batch >= fastest) return p;
     if (p.feasible()) {
       if (faster(p)) best.reset();
-    } else if (!strategy.out_of_core && out_of_core_refusal(strategy).empty()) {
+    } else if (!strategy.out_of_core) {
       const auto number = std::size_t(&strategy - question.strategies.data());
       const Projection beyond = planner->project(beyond_core[number], mesh, batch);
       if (beyond.feasible() && faster(beyond)) best = beyond;
@@ -536,13 +574,22 @@ ParameterLevel Ask::level() const {
 }
 
 std::string links_text(const Machine& machine) {
-  std::vector<std::string_view> measured, specified;
+  std::vector<std::string_view> measured, messages, specified;
   for (const Level& level : machine.levels)
-    (level.measured.empty() ? specified : measured).push_back(level.name);
-  if (measured.empty()) return "specifications in";
-  if (specified.empty()) return "measured, in";
-  return fmt::format("measured ({}), specifications ({}), in", fmt::join(measured, ", "),
-                     fmt::join(specified, ", "));
+    (level.measured.empty()                        ? specified
+     : taken_from(level, LinkOperation::allreduce) ? measured
+                                                   : messages)
+        .push_back(level.name);
+  if (specified.size() == machine.levels.size()) return "specifications in";
+  if (measured.size() == machine.levels.size()) return "measured, in";
+  std::string out;
+  const auto add = [&](std::string_view what, const std::vector<std::string_view>& levels) {
+    if (!levels.empty()) out += fmt::format("{} ({}), ", what, fmt::join(levels, ", "));
+  };
+  add("measured", measured);
+  add("measured for single messages alone", messages);
+  add("specifications", specified);
+  return out + "in";
 }
 
 std::string Ask::links_text() const {
@@ -609,7 +656,7 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
   ask->machine = build_machine(ask->system_spec);
   ask->fidelity = choose<Fidelity>(options, "fidelity", "detailed", fidelities);
   ask->framework_spec = read_framework(catalog, options);
-  ask->training = read_training(catalog, options);
+  ask->training = training_under(ask->framework_spec, options);
   if (options.has("flash")) set_flash(ask->work, choose<int>(options, "flash", "off", on_off) == 1);
   check_knobs(*ask, options);
   if (options.has("links")) read_links(options, *ask);

@@ -57,6 +57,8 @@ class Options {
   const std::vector<std::string>& outputs() const { return outputs_; }
   /// Whether some of the answer goes out as JSON.
   bool wants_json() const;
+  /// Whether some of it tells limits and bottlenecks of every row: JSON, or a column of the table.
+  bool wants_bottlenecks() const;
   /// From which values on limits and bottlenecks are told: as a configuration says, or as shipped.
   Triggers triggers() const;
   bool json() const { return json_; }
@@ -122,6 +124,9 @@ struct Ask {
   Setting setting() const { return {work, machine, times, training, topology.get()}; }
   Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const;
   std::vector<Projection> sweep() const;
+  /// The answers of a sweep, best first. Out of core is one more of them where it is the best there is and
+  /// nobody named strategies.
+  std::vector<Projection> ranked();
   /// The best of the question's strategies out of core, if it is faster than all that fit in core. Nothing
   /// where the system file does not say enough of its hosts.
   std::optional<Projection> best_out_of_core();

@@ -9,6 +9,7 @@
 #include "paradl/cli/network_words.hpp"
 #include "paradl/cli/ranges.hpp"
 #include "paradl/network/algorithm/nccl.hpp"
+#include "paradl/network/measured_cost.hpp"
 #include "paradl/network/schedule_file.hpp"
 #include "paradl/report/collective_table.hpp"
 #include "paradl/report/topology_picture.hpp"
@@ -143,6 +144,23 @@ std::optional<Projection::Band> band_of(const Fabric& fabric, const std::vector<
   return Projection::Band{time(slowed[0]), time(slowed[1]), time(slowed[2])};
 }
 
+std::optional<LinkOperation> measured_as(std::string_view operation) {
+  return find_name<LinkOperation>(link_operation_names, operation == "halo" ? "point-to-point" : operation);
+}
+
+/// What was measured in the place of an operation on the levels that so many ranks span: "allreduce".
+std::string stand_in(std::string_view operation, const Machine& machine, int ranks) {
+  const auto asked = measured_as(operation);
+  std::vector<std::string_view> out;
+  for (const Level& level : machine.levels) {
+    const auto taken = asked && level.inside < ranks ? taken_from(level, *asked) : std::nullopt;
+    if (!taken || taken == asked) continue;
+    const std::string_view name = link_operation_names[std::size_t(*taken)];
+    if (std::ranges::find(out, name) == out.end()) out.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
 CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric,
                      const std::vector<Fabric>& slowed, NetworkFidelity fidelity) {
   job.ranks = fabric.ranks();
@@ -167,6 +185,7 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric,
   }
   out.cost = time_of(algorithm, job, fabric, fidelity);
   out.bus_bandwidth = bus_bandwidth(job, out.cost.timing.time);
+  if (out.measured_links()) out.stands_in = stand_in(out.operation, *fabric.measured, job.ranks);
   out.congested = band_of(fabric, slowed, out.cost.timing.time, [&](const Fabric& other) {
     Job there = job;
     there.topology = other.topology.get();
@@ -226,6 +245,14 @@ CollectiveResult run_schedule(const Schedule& schedule, const Fabric& fabric,
   return out;
 }
 
+/// The machine with what was measured for this operation alone.
+Machine as_measured_for(std::string_view operation, Machine machine) {
+  const auto asked = measured_as(operation);
+  for (Level& level : machine.levels)
+    if (!asked || !taken_from(level, *asked)) level.measured.clear();
+  return machine;
+}
+
 /// What closed forms of a system took for its links, and whose did not take what was measured.
 std::string links_line(const std::vector<CollectiveResult>& results, const Network& network) {
   std::vector<std::string_view> not_measured;
@@ -240,7 +267,22 @@ std::string links_line(const std::vector<CollectiveResult>& results, const Netwo
   if (!any) return fmt::format("\nLinks: specifications in {}.\n", file);
   const std::string besides =
       not_measured.empty() ? "" : fmt::format("; specifications for {}", fmt::join(not_measured, ", "));
-  return fmt::format("\nLinks: {} {}{}.\n", links_text(*network.machine()), file, besides);
+  std::string stands_in;
+  bool ring = false, others = false;
+  int most = 1;
+  for (const CollectiveResult& r : results) {
+    if (!r.stands_in.empty())
+      stands_in = fmt::format("; {} was not measured, {} stands in", r.operation, r.stands_in);
+    (r.algorithm == "ring" ? ring : others) |= r.measured_links();
+    most = std::max(most, r.gpus);
+  }
+  const Machine machine = as_measured_for(results.front().operation, *network.machine());
+  ring &= std::ranges::all_of(
+      machine.levels, [&](const Level& level) { return level.inside >= most || !level.measured.empty(); });
+  return fmt::format("\nLinks: {} {}{}{}.{}\n", links_text(machine), file, stands_in, besides,
+                     ring && others
+                         ? " `ring` is what was measured, whatever the library ran; others are told from it."
+                         : "");
 }
 
 void show(const Session& session, const Words& words, const std::vector<InputFile>& inputs,

@@ -7,6 +7,7 @@
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/report/comparison.hpp"
+#include "paradl/report/explanation.hpp"
 #include "paradl/report/json.hpp"
 
 namespace paradl {
@@ -94,8 +95,10 @@ int run(const Session& session, Options& options, std::vector<std::string> words
     if (format == "jsonl") return result_lines(comparison_json(session.arguments, inputs, sides));
     if (format == "csv") return to_csv(comparison_rows(sides));
     const Table table = comparison_table(sides);
-    return format == "text" ? to_text(table, style).text + "\n" + verdict(sides) + basis(sides)
-                            : render_table(format, table);
+    if (format != "text") return render_table(format, table);
+    std::string notes;
+    for (const Answer& answer : answers) notes += tensor_notes_text(*answer.setting, answer.results);
+    return to_text(table, style).text + "\n" + verdict(sides) + notes + basis(sides);
   });
   return std::ranges::any_of(sides, &Contestant::feasible) ? answered : answered_no;
 }

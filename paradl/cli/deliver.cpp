@@ -137,8 +137,8 @@ std::vector<InputFile> inputs_of(const Ask& ask) {
   for (const SourceText& source : ask.model_spec.sources)
     out.push_back({"model", ask.model_spec.name, source});
   out.push_back({"system", ask.machine.name, ask.system_spec.source});
-  if (ask.times.kernels && ask.system_spec.device.kernels)
-    out.push_back({"kernels", ask.system_spec.device.kernels->name, ask.system_spec.device.kernels->source});
+  if (const auto& kernels = ask.system_spec.device.kernels; kernels && ask.times.kernels)
+    out.push_back({"kernels", kernels->name, kernels->source});
   if (ask.profile_spec) out.push_back({"profile", ask.profile_spec->name, ask.profile_spec->source});
   return out;
 }

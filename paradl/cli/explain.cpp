@@ -62,13 +62,16 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
   }
   out += to_text(with_bars(term_table(ask, p)), style).text + "\n";
   if (p.cost->hidden > Seconds{})
-    out += fmt::format(" besides, {} of the exchanges are hidden behind the backward pass\n\n",
-                       text(p.iterations * p.cost->hidden));
+    out += fmt::format(" besides, {} of the exchanges are hidden behind {}\n\n",
+                       text(p.iterations * p.cost->hidden), hides_behind(ask.setting(), {&p, 1}));
   out += symbols_text(ask.setting(), p, ask.fidelity == Fidelity::paper) + "\n";
   out += input_lines(ask.setting(), p);
   out += memory_text(ask.setting(), p, ask.fidelity == Fidelity::paper);
   for (std::size_t i = 0; i < answer.fitting.size() && i < few_ways; ++i)
     out += fmt::format(" {}  {}\n", i == 0 ? "fits with" : "or with  ", text(answer.fitting[i], p));
+  if (answer.fitting.empty() && ask.fidelity != Fidelity::paper)
+    if (const std::string nothing = nothing_fits_text(p, ask.setting()); !nothing.empty())
+      out += fmt::format(" {}\n", nothing);
   for (const std::string& note : tensor_notes(ask.setting(), p.mesh)) out += fmt::format(" {}\n", note);
   out += limits_text(p, ask.work);
   if (p.congested) out += fmt::format(" beside other jobs  {}\n", band_text(p));
@@ -89,6 +92,8 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
                                          ask.planner->stages(layout, shown.mesh), ask.planner->pricer()),
                           style)
                       .text;
+    if (ask.planner->stages(layout, shown.mesh).stages > 1)
+      out += "\n exchanges are those of all stages together; a stage waits for its own\n";
     const std::string shared = contention_text(exchange_lines(
         ask.setting(), shown, layout, ask.planner->stages(layout, shown.mesh), ask.planner->pricer()));
     if (!shared.empty()) out += "\n" + shared;
@@ -141,11 +146,12 @@ void write_timeline(const std::string& file, const Ask& ask, const Projection& p
 }
 
 int run(const Session& session, Options& options, const std::string& strategy, const std::string& model,
-        bool layers, bool all_bottlenecks, const std::string& timeline) {
+        bool layers, bool all_bottlenecks, const std::vector<std::string>& timelines) {
   options.complete();
-  if (!timeline.empty() && !timeline.ends_with(".svg") && !timeline.ends_with(".json"))
-    throw UsageError(fmt::format("--timeline {}: a picture is .svg, a trace .json", timeline),
-                     fmt::format("write --timeline {}.svg", timeline));
+  for (const std::string& file : timelines)
+    if (!file.ends_with(".svg") && !file.ends_with(".json"))
+      throw UsageError(fmt::format("--timeline {}: a picture is .svg, a trace .json", file),
+                       fmt::format("write --timeline {}.svg", file));
   if (!options.typed("strategy")) options.set("strategy", strategy);
   const auto ask = read_ask(session.catalog, options, model, options.get("on"));
   if (ask->question.gpus.size() != 1) throw UsageError("explain answers for one number of GPUs", "use -p 64");
@@ -163,7 +169,7 @@ int run(const Session& session, Options& options, const std::string& strategy, c
     throw UsageError("--layers tells of the engine's layers", "leave --fidelity paper out");
   if (layers && all_bottlenecks)
     throw UsageError("--layers and --bottlenecks are two tables", "ask for one of them");
-  if (!timeline.empty()) write_timeline(timeline, *ask, p);
+  for (const std::string& file : timelines) write_timeline(file, *ask, p);
   Examiner examiner = ask->examiner();
   examine(answer, examiner);
   std::vector<Bottleneck>& found = answer.bottlenecks.front();
@@ -200,7 +206,8 @@ int run(const Session& session, Options& options, const std::string& strategy, c
 
 void define_explain(const Arguments& root, Session& session, Action& action) {
   struct Words {
-    std::string strategy, model, timeline;
+    std::string strategy, model;
+    std::vector<std::string> timelines;
     bool layers = false, bottlenecks = false;
     Options options;
   };
@@ -213,10 +220,10 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   command.flag("--layers", words->layers, {.help = "the same for every layer, largest first"});
   command.flag("--bottlenecks", words->bottlenecks,
                {.help = "every limit and bottleneck with its value and trigger, and what would mend it"});
-  command.text("--timeline", words->timeline,
-               {.help = "the schedule of a pipeline, or the plan of data/ooc: FILE.svg, or FILE.json for "
-                        "Chrome and Perfetto",
-                .meta = "FILE"});
+  command.texts("--timeline", words->timelines,
+                {.help = "the schedule of a pipeline, or the plan of data/ooc: FILE.svg, or FILE.json for "
+                         "Chrome and Perfetto; repeatable",
+                 .meta = "FILE"});
   words->options.define(command, {"grids", "columns", "sort"});
   command.footer(R"(Examples:
   paradl explain data resnet50 --on abci -p 64
@@ -228,7 +235,7 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   command.when_chosen([&session, &action, words] {
     action = [&session, words] {
       return run(session, words->options, words->strategy, words->model, words->layers, words->bottlenecks,
-                 words->timeline);
+                 words->timelines);
     };
   });
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "paradl/cli/ask.hpp"
+#include "paradl/cli/ranges.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/spec/reader.hpp"
 
@@ -198,6 +199,13 @@ Triggers Options::triggers() const {
 bool Options::wants_json() const {
   return get("format").starts_with("json") || std::ranges::any_of(outputs_, [](const std::string& path) {
            return path.ends_with(".json") || path.ends_with(".jsonl");
+         });
+}
+
+bool Options::wants_bottlenecks() const {
+  const std::vector<std::string> columns = split_list(get("columns"), ',');
+  return wants_json() || std::ranges::any_of(columns, [](const std::string& id) {
+           return id == "all" || id == "bottlenecks" || id == "limited by";
          });
 }
 

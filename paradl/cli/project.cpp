@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "paradl/cli/command.hpp"
+#include "paradl/report/explanation.hpp"
 #include "paradl/report/input_lines.hpp"
 #include "paradl/report/projection_table.hpp"
 
@@ -42,7 +43,7 @@ int run(const Session& session, Options& options, const std::string& model) {
   answer.results = ask->sweep();
   refuse_starved(*ask, answer.results);
   if (options.has("sort")) sort_results(answer, options.get("sort"));
-  if (options.wants_json()) {
+  if (options.wants_bottlenecks()) {
     Examiner examiner = ask->examiner();
     examine(answer, examiner);
   }
@@ -64,7 +65,7 @@ int run(const Session& session, Options& options, const std::string& model) {
                        allreduce.empty() ? "" : " ", allreduce, ask->framework_text(),
                        judged ? " Intervals: where nine runs in ten lay (accuracy/recorded.yaml)." : "") +
            (on_record.empty() ? "" : fmt::format("Accuracy: {}.\n", on_record)) +
-           input_text(*ask, answer.results);
+           tensor_notes_text(setting, answer.results) + input_text(*ask, answer.results);
   });
   return answered;
 }

@@ -94,6 +94,7 @@ std::vector<int> read_gpus(std::string_view text, const Machine& machine) {
 }
 
 BatchRule read_batch(std::string_view text) {
+  constexpr int most_samples = 1'000'000'000;
   BatchRule rule{.per = BatchRule::Per::whole, .value = 0};
   const std::size_t slash = text.find('/');
   const std::string_view unit = slash == text.npos ? "" : text.substr(slash + 1);
@@ -104,9 +105,12 @@ BatchRule read_batch(std::string_view text) {
   const auto value = parse_number<double>(text.substr(0, slash));
   const bool whole = rule.per == BatchRule::Per::whole;
   const bool known_unit = slash == text.npos || !whole;
-  if (!value || !known_unit || !std::isfinite(*value) || *value <= 0 || *value > 1e12 ||
+  if (!value || !known_unit || !std::isfinite(*value) || *value <= 0 ||
       (whole && *value != std::floor(*value)))
     throw UsageError(fmt::format("cannot read `{}` as a mini-batch", text),
+                     "write 2048 (the whole mini-batch), 32/gpu or 64/node");
+  if (*value > most_samples)
+    throw UsageError(fmt::format("a mini-batch of {} is more than {} samples", text, most_samples),
                      "write 2048 (the whole mini-batch), 32/gpu or 64/node");
   rule.value = *value;
   return rule;

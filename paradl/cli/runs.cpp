@@ -5,6 +5,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "paradl/spec/reader.hpp"
 
@@ -28,8 +29,13 @@ struct Readings {
     std::string system, option, says, means;
     double up_to = 0;  // GPUs
   };
+  struct Term {
+    std::string system, framework, change;  // `KEY=VALUE` of the framework
+    double up_to = 0;                       // GPUs
+  };
   std::vector<Network> networks;
   std::vector<Setting> settings;
+  std::vector<Term> terms;
 };
 
 Readings read_readings(const SourceText& source) {
@@ -47,6 +53,13 @@ Readings read_readings(const SourceText& source) {
       Reader entry(item, problems, "a setting");
       out.settings.push_back({entry.text("system"), entry.text("option"), entry.text("says"),
                               entry.text("means"), entry.number("up-to-gpus", 1, 1e9)});
+      entry.finish();
+    }
+  if (map.has("framework-terms"))
+    for (const YAML::Node& item : map.items("framework-terms")) {
+      Reader entry(item, problems, "a framework term");
+      out.terms.push_back({entry.text("system"), entry.text("framework"), entry.text("set"),
+                           entry.has("up-to-gpus") ? entry.number("up-to-gpus", 1, 1e9) : 1e9});
       entry.finish();
     }
   map.finish();
@@ -84,6 +97,22 @@ MeasuredRun meant(MeasuredRun run, const Readings& readings, std::vector<std::st
   return run;
 }
 
+/// Terms of the framework as such runs had them; --set has the last word.
+void set_terms(Options& asked, const MeasuredRun& run, const Readings& readings,
+               std::vector<std::string>& notes) {
+  for (const Readings::Term& one : readings.terms) {
+    const std::string change = "framework." + one.change, key = change.substr(0, change.find('=') + 1);
+    const auto is_set = [&](const std::string& set) { return set.starts_with(key); };
+    if (one.system != run.system || one.framework != asked.get("framework") || run.gpus > one.up_to ||
+        std::ranges::any_of(asked.sets(), is_set))
+      continue;
+    asked.add_set(change);
+    notes.push_back(fmt::format("{} of runs on {}{} had {} (accuracy/networks.yaml)", one.framework,
+                                one.up_to < 1e9 ? fmt::format("at most {:.0f} GPUs of ", one.up_to) : "",
+                                one.system, one.change));
+  }
+}
+
 /// What a run says, over what the command line says, over defaults.
 Options options_of(const MeasuredRun& run, Options options) {
   const auto known = Options::configuration_keys();
@@ -104,7 +133,7 @@ Options options_of(const MeasuredRun& run, Options options) {
 /// What a question is of, but for the strategy and its sizes.
 std::string kind_of(const std::string& model, const std::string& system, Options asked) {
   for (const char* key : {"strategy", "grid", "gpus"}) asked.set(key, "");
-  return fmt::format("{}\n{}\n{}", model, system, asked.origins());
+  return fmt::format("{}\n{}\n{}{}", model, system, asked.origins(), fmt::join(asked.sets(), " "));
 }
 
 /// Whether the command line leaves to the run on what its projection rests.
@@ -137,6 +166,23 @@ std::string column_of(const std::string& message, const MeasuredRun& run) {
   for (const auto& [key, value] : run.options)
     if (message.find(key) != message.npos) return column_named(key);
   return "model";
+}
+
+/// What was measured of an iteration that was not, each second of it once.
+void add_parts(Judged& run) {
+  run.measured = run.projected = Seconds{};
+  const auto add = [&](const std::optional<Judged::Part>& part) {
+    if (!part) return;
+    run.measured += Seconds{part->measured};
+    run.projected += Seconds{part->projected};
+  };
+  add(run.compute);
+  add(run.communication);
+  for (std::size_t t = 0; t < terms; ++t) {
+    const bool counted =
+        (is_compute(Term(t)) && run.compute) || (is_communication(Term(t)) && run.communication);
+    if (!counted) add(run.by_term[t]);
+  }
 }
 
 }  // namespace
@@ -181,6 +227,7 @@ void each_run(const Catalog& catalog, const Options& options, const MeasuredRuns
       if (!systems.contains(system)) systems.emplace(system, catalog.system(system));
       const SystemSpec& machine = systems.at(system);
       if (!asked.has("framework") && !machine.framework.empty()) asked.set("framework", machine.framework);
+      set_terms(asked, run, readings, one.notes);
       if (run.grid.empty())
         if (const std::string grid =
                 natural_grid(read_strategy(run.strategy), run.gpus, machine.levels.front().size);
@@ -195,6 +242,8 @@ void each_run(const Catalog& catalog, const Options& options, const MeasuredRuns
       } else {
         one.ask = read_ask(catalog, asked, run.model, system);
         last_kind = kind;
+        // Terms that accuracy/networks.yaml says of such runs are theirs, and no change.
+        if (options.sets().empty() && one.ask->changed == "--set") one.ask->changed.clear();
       }
     } catch (const UsageError& error) {
       const Spot spot = runs.spot(written, column_of(error.what(), written));
@@ -219,16 +268,21 @@ Judged judge(const RunAsked& asked) {
              .strategy = run.strategy,
              .gpus = run.gpus,
              .batch = p.batch,
-             .measured = run.iteration,
+             .measured = run.iteration.value_or(Seconds{}),
              .projected = p.iteration(),
+             .partial = !run.iteration,
              .left_out = asked.as_written ? run.left_out : std::nullopt,
              .compute = {},
              .communication = {},
              .memory = {}};
-  if (run.compute) out.compute = {run.compute->base(), p.cost->compute().base()};
-  if (run.communication)
-    out.communication = {run.communication->base(), p.cost->exposed_communication().base()};
-  if (run.memory) out.memory = {run.memory->base(), p.cost->memory.total().base()};
+  const Breakdown& cost = *p.cost;
+  if (run.compute) out.compute = {run.compute->base(), cost.compute().base()};
+  if (run.communication) out.communication = {run.communication->base(), cost.exposed_communication().base()};
+  if (run.memory) out.memory = {run.memory->base(), cost.memory.total().base()};
+  for (std::size_t t = 0; t < terms; ++t)
+    if (const auto measured = run.terms.find(std::string(term_names[t].json)); measured != run.terms.end())
+      out.by_term[t] = {measured->second.base(), cost[Term(t)].base()};
+  if (out.partial) add_parts(out);
   return out;
 }
 

@@ -110,8 +110,8 @@ std::string hybrids_text() {
   return fmt::format(
       "Hybrids join them with `+`, outermost first, each once: data+filter, data+layer+tensor; the last sits "
       "on the closest GPUs.\n"
-      "/ooc at the end trains out of core, beyond the memory of the device: data/ooc, data+filter/ooc (not "
-      "with layer).\n"
+      "/ooc at the end trains out of core, beyond the memory of the device: data/ooc, "
+      "data+layer/ooc.\n"
       "The paper has closed forms for {} too (--fidelity paper). More: paradl help strategies\n",
       fmt::join(hybrids, ", "));
 }

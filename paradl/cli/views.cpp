@@ -17,6 +17,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double nothing = 5e-4;         // of the epoch: without effect
+constexpr double worth_telling = 0.005;  // first
+
 std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 std::string plan_line(const Ask& ask, const Projection& best) {
@@ -55,6 +58,7 @@ void deliver_view(const Session& session, const Options& options, const Answer& 
 
 View read_view(const std::string& word) {
   constexpr std::array<std::string_view, 3> views{"user", "framework", "system"};
+  static_assert(names_every(View::system, views), "name every View");
   if (const auto found = find_name<View>(views, word)) return *found;
   const std::string near = did_you_mean(word, {views.begin(), views.end()});
   throw UsageError(fmt::format("--for {}: nobody is known by that name", word),
@@ -69,11 +73,13 @@ void tell_framework(const Session& session, const Options& options, const Ask& a
   Examiner examiner = ask.examiner();
   auto found = examiner.bottlenecks(best);
   for (Bottleneck& b : found) examiner.price(b, best);
-  const auto improvements = examiner.improvements(best, Hands::framework);
+  auto improvements = examiner.improvements(best, Hands::framework);
+  std::erase_if(improvements, [](const Improvement& i) { return i.priced.gain < nothing; });
   if (options.wants_json()) {
     examine(answer, examiner);
     answer.bottlenecks.front() = found;
   }
+  const bool worth = !improvements.empty() && improvements.front().priced.gain >= worth_telling;
   const auto table = [&](ReadBy reader) { return improvements_table(improvements, reader); };
   if (const std::string format = options.get("format", "text");
       improvements.empty() && format != "text" && !format.starts_with("json"))
@@ -81,8 +87,9 @@ void tell_framework(const Session& session, const Options& options, const Ask& a
   deliver_view(session, options, answer, "framework", "improvements", improvements_json(improvements), table,
                [&](const Style& style) {
                  std::string out =
-                     improvements.empty()
-                         ? fmt::format("Nothing in the framework's hands makes the best plan faster{}.\n",
+                     !worth
+                         ? fmt::format("Nothing in the framework's hands makes the best plan faster{}{}.\n",
+                                       improvements.empty() ? "" : " by half a per cent",
                                        ask.framework_spec.name == "ideal"
                                            ? ": it is the ideal one (name yours with --framework)"
                                            : "")
@@ -106,18 +113,23 @@ void tell_system(const Session& session, const Options& options, const std::stri
                  Answer& answer) {
   refuse_columns(options);
   std::vector<std::unique_ptr<Ask>> asked;  // strategies belong to a question
-  const auto swings =
-      sensitivity(levers(ask.system_spec, ask.training.precision), answer.results.front(),
-                  [&](const std::vector<Override>& changes) -> std::optional<Projection> {
-                    Options other = options;
-                    for (const auto& [path, value] : changes) other.add_set(path + "=" + value);
-                    asked.push_back(read_ask(session.catalog, other, model, options.get("on")));
-                    auto results = asked.back()->sweep();
-                    rank(results);
-                    if (results.empty() || !results.front().feasible()) return {};
-                    return results.front();
-                  });
-  constexpr double nothing = 5e-4;  // of the epoch
+  // Other nodes, the same training: what was asked for by the node is asked for as a whole.
+  std::string same_batch;
+  if (ask.question.batch.per == BatchRule::Per::node)
+    same_batch = fmt::format("{:.0f}", answer.results.front().batch);
+  auto swings = sensitivity(levers(ask.system_spec, ask.training.precision), answer.results.front(),
+                            [&](const std::vector<Override>& changes) -> std::optional<Projection> {
+                              Options other = options;
+                              for (const auto& [path, value] : changes) other.add_set(path + "=" + value);
+                              if (!same_batch.empty()) other.set("batch", same_batch);
+                              asked.push_back(read_ask(session.catalog, other, model, options.get("on")));
+                              const auto results = asked.back()->ranked();
+                              if (results.empty() || !results.front().feasible()) return {};
+                              return results.front();
+                            });
+  for (Swing& s : swings)
+    for (auto* outcome : {&s.half, &s.twice})
+      if (*outcome && !same_batch.empty()) (*outcome)->option += " -b " + same_batch;
   std::vector<Swing> shown;
   std::vector<std::string> idle;
   for (const Swing& s : swings) {
@@ -134,30 +146,31 @@ void tell_system(const Session& session, const Options& options, const std::stri
     return reader == ReadBy::machines ? sensitivity_table(swings, reader)
                                       : without_empty_columns(sensitivity_table(shown), {"parameter"});
   };
-  deliver_view(session, options, answer, "system", "sensitivity", sensitivity_json(swings), table,
-               [&](const Style& style) {
-                 const Projection& best = answer.results.front();
-                 const BestPlan* buy = nullptr;
-                 const Swing* of = nullptr;
-                 for (const Swing& s : swings)
-                   for (const auto* outcome : {&s.half, &s.twice})
-                     if (*outcome && (*outcome)->fits && (*outcome)->gain > (buy ? buy->gain : nothing))
-                       buy = &**outcome, of = &s;
-                 std::string out = buy ? fmt::format("Buy first: {} the {}, {} of the epoch.\n",
-                                                     buy == &*of->twice ? "twice" : "half", of->lever.name,
-                                                     gain_text(buy->gain))
-                                       : "Nothing that could be bought makes the best plan faster.\n";
-                 out += "\n" + plan_line(ask, best) + "\n";
-                 if (!shown.empty()) {
-                   const Printed printed = to_text(table(ReadBy::people), style);
-                   hint(session, printed.hint);
-                   out += printed.text +
-                          "\nEpoch times against now, with the strategy and grid chosen anew each time.\n";
-                 }
-                 if (!idle.empty())
-                   out += fmt::format("Without effect, half or twice: {}.\n", fmt::join(idle, ", "));
-                 return out + basis(ask);
-               });
+  deliver_view(
+      session, options, answer, "system", "sensitivity", sensitivity_json(swings), table,
+      [&](const Style& style) {
+        const Projection& best = answer.results.front();
+        const BestPlan* buy = nullptr;
+        const Swing* of = nullptr;
+        for (const Swing& s : swings)
+          for (const auto* outcome : {&s.half, &s.twice})
+            if (*outcome && (*outcome)->fits && (*outcome)->gain > (buy ? buy->gain : nothing))
+              buy = &**outcome, of = &s;
+        std::string out =
+            buy ? fmt::format("Buy first: {} the {}, {} of the epoch.\n",
+                              buy == &*of->twice ? "twice" : "half", of->lever.name, gain_text(buy->gain))
+                : "Nothing that could be bought makes the best plan faster.\n";
+        out += "\n" + plan_line(ask, best) + "\n";
+        if (!shown.empty()) {
+          const Printed printed = to_text(table(ReadBy::people), style);
+          hint(session, printed.hint);
+          out += printed.text +
+                 "\nEpoch times against now, with the same mini-batch, the strategy and grid chosen anew "
+                 "each time.\n";
+        }
+        if (!idle.empty()) out += fmt::format("Without effect, half or twice: {}.\n", fmt::join(idle, ", "));
+        return out + basis(ask);
+      });
 }
 
 }  // namespace paradl

@@ -93,6 +93,18 @@ std::string shortened(std::string message) {
   return message.substr(0, kept) + " ... " + message.substr(message.size() - kept);
 }
 
+namespace {
+
+/// Capitals are no spelling mistakes.
+std::string lower(std::string_view word) {
+  std::string out(word);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
+  return out;
+}
+
+}  // namespace
+
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t longest_name = 64;  // nobody misspells more than that, and distances are quadratic
   if (word.size() > longest_name) return {};
@@ -100,7 +112,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   if (word.size() < 2) return {};
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : known)
-    if (const auto d = edit_distance(word, candidate); d < least) least = d, best = candidate;
+    if (const auto d = edit_distance(lower(word), lower(candidate)); d < least) least = d, best = candidate;
   return best;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -34,24 +35,49 @@ double t_of(std::size_t freedom) {
 
 double log_error(const Judged& run) { return std::log(run.measured / run.unseen()); }
 
-double mean_square(const std::vector<Judged>& runs) {
-  double sum = 0;
-  for (const Judged& run : runs) sum += log_error(run) * log_error(run);
-  return runs.empty() ? 0 : sum / double(runs.size());
+/// Runs of one curve resemble each other: it is curves that are drawn anew, each with an equal part in what
+/// is expected of the next one.
+std::map<std::string, double> curves_of(const std::vector<Judged>& runs) {
+  std::map<std::string, double> out;
+  for (const Judged& run : runs) ++out[run.panel()];
+  return out;
+}
+
+constexpr double held = 0.9;
+/// Whether conformal prediction can tell from so many curves where a new one lies: one part in K + 1 is its.
+bool enough(std::size_t curves) { return held * double(curves + 1) <= double(curves); }
+
+/// How far from `centre` nine new errors in ten lie at most, if their curve is like these: the smallest reach
+/// that holds 0.9 (K+1) / K of K curves (hierarchical conformal prediction: no assumption on how errors are
+/// distributed); of too few, by their root mean square and Student's t.
+double reach_of(const std::vector<Judged>& runs, double centre) {
+  const auto curves = curves_of(runs);
+  std::vector<std::pair<double, double>> off;  // and its part
+  double square = 0;
+  for (const Judged& run : runs) {
+    const double error = std::abs(log_error(run) - centre);
+    off.emplace_back(error, 1 / curves.at(run.panel()));
+    square += error * error / double(runs.size());
+  }
+  if (!enough(curves.size())) return t_of(curves.size()) * std::sqrt(square);
+  std::ranges::sort(off);
+  double share = 0;
+  for (const auto& [error, part] : off)
+    if ((share += part) >= held * double(curves.size() + 1) - 1e-9) return error;
+  return off.back().first;
 }
 
 double accuracy_of(double error) { return std::max(0.0, 1 - std::abs(error)); }
 
-/// A few runs that happen to lie close say little: the error of all strategies together counts as `borrowed`
-/// runs more. Around their mean where that stands out, as at large scale; else around the projection.
+/// A few curves of one strategy that happen to lie close say little: in their place those of all strategies
+/// are taken. Around their mean where that stands out, as at large scale; else around the projection.
 RecordedError recorded(const std::vector<Judged>& runs, const std::vector<Judged>& all, RecordedError about) {
-  constexpr double borrowed = 5;
-  const auto n = double(runs.size());
+  const std::vector<Judged>& like = enough(curves_of(runs).size()) ? runs : all;
   double mean = 0;
-  for (const Judged& run : runs) mean += log_error(run) / n;
-  const double square = (n * mean_square(runs) + borrowed * mean_square(all)) / (n + borrowed);
-  const double reach = t_of(runs.size() + std::size_t(borrowed)) * std::sqrt(square);
-  const double bias = std::abs(mean) > reach / 2 ? mean : 0;
+  for (const Judged& run : like) mean += log_error(run) / double(like.size());
+  double reach = reach_of(like, 0), bias = 0;
+  if (std::abs(mean) > reach / 2) bias = mean, reach = reach_of(like, mean);
+  const auto n = double(runs.size());
   about.runs = int(runs.size());
   about.mean_accuracy = tally(runs, "").mean;
   if (std::ranges::all_of(runs, [](const Judged& run) { return run.left_out.has_value(); })) {
@@ -121,6 +147,18 @@ std::vector<Tally> by_gpus(const std::vector<Judged>& runs) {
   return grouped(sorted, [](const Judged& run) { return fmt::format("{}", run.gpus); });
 }
 
+std::vector<Tally> by_term(const std::vector<Judged>& runs) {
+  std::vector<Tally> out;
+  for (std::size_t t = 0; t < terms; ++t) {
+    std::vector<Judged> members;
+    for (const Judged& run : runs)
+      if (const auto& part = run.by_term[t]; part && part->measured > 0)
+        members.push_back({.measured = Seconds{part->measured}, .projected = Seconds{part->projected}});
+    if (!members.empty()) out.push_back(tally(members, std::string(term_names[t].title)));
+  }
+  return out;
+}
+
 std::vector<RecordedError> record_errors(const std::vector<Judged>& runs,
                                          const std::vector<ParameterLevel>& levels) {
   std::vector<ParameterLevel> known;
@@ -136,7 +174,9 @@ std::vector<RecordedError> record_errors(const std::vector<Judged>& runs,
         if (scale + 1 < recorded_scales.size()) about.below = recorded_scales[scale + 1];
         std::vector<Judged> members, all;
         for (std::size_t i = 0; i < runs.size(); ++i) {
-          if (levels[i] != level || runs[i].gpus < about.from || runs[i].gpus >= about.below) continue;
+          if (runs[i].partial || levels[i] != level || runs[i].gpus < about.from ||
+              runs[i].gpus >= about.below)
+            continue;
           all.push_back(runs[i]);
           if (strategy.name == any_strategy || runs[i].strategy == strategy.name) members.push_back(runs[i]);
         }
@@ -151,7 +191,10 @@ Coverage coverage(const std::vector<Judged>& runs, const std::vector<ParameterLe
                   const std::vector<RecordedError>& recorded) {
   Coverage out;
   for (std::size_t i = 0; i < runs.size(); ++i)
-    if (const RecordedError* error = find_recorded(recorded, levels[i], runs[i].strategy, runs[i].gpus)) {
+    if (runs[i].partial) {
+      continue;
+    } else if (const RecordedError* error =
+                   find_recorded(recorded, levels[i], runs[i].strategy, runs[i].gpus)) {
       ++out.n;
       out.inside += holds(*error, runs[i].measured / runs[i].projected);
     }
@@ -167,7 +210,7 @@ Coverage left_out_coverage(const std::vector<Judged>& runs, const std::vector<Pa
       if (runs[i].panel() != panel.name) others.push_back(runs[i]), theirs.push_back(levels[i]);
     const std::vector<RecordedError> recorded = record_errors(others, theirs);
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      if (runs[i].panel() != panel.name) continue;
+      if (runs[i].partial || runs[i].panel() != panel.name) continue;
       const RecordedError* error = find_recorded(recorded, levels[i], runs[i].strategy, runs[i].gpus);
       if (!error) continue;
       ++out.n;
@@ -182,6 +225,7 @@ Ranking ranking(const std::vector<Judged>& runs) {
   for (std::size_t i = 0; i < runs.size(); ++i)
     for (std::size_t j = i + 1; j < runs.size(); ++j) {
       const Judged &a = runs[i], &b = runs[j];
+      if (a.partial || b.partial) continue;
       if (a.model != b.model || a.system != b.system || a.gpus != b.gpus || a.strategy == b.strategy)
         continue;
       const double measured = per_sample(a, a.measured) / per_sample(b, b.measured);

@@ -4,26 +4,30 @@
 #include <string>
 #include <vector>
 
-#include "paradl/core/quantity.hpp"
+#include "paradl/cost/breakdown.hpp"
 #include "paradl/spec/recorded_errors.hpp"
 
 namespace paradl {
 
-/// A run beside its projection.
+/// A run beside its projection. Where the iteration as a whole was not measured, but some of its parts were,
+/// their sum stands for it on both sides, and the run is `partial`.
 struct Judged {
   std::string model, system, strategy;
   int gpus = 1;
   double batch = 1;  // samples of one iteration
   Seconds measured, projected;
+  bool partial = false;
   std::optional<Seconds> left_out;  // projected by parameters that were fitted without runs like this one
   // The parts, where the run has them:
   struct Part {
     double measured = 0, projected = 0;
     double gap() const { return projected - measured; }
   };
-  std::optional<Part> compute, communication;  // seconds
-  std::optional<Part> memory;                  // bytes
+  std::optional<Part> compute, communication;           // seconds
+  std::array<std::optional<Part>, terms> by_term = {};  // seconds
+  std::optional<Part> memory;                           // bytes
 
+  const std::optional<Part>& operator[](Term t) const { return by_term[std::size_t(t)]; }
   /// 1 - |projected - measured| / measured, never below 0.
   double accuracy() const;
   /// Projected over measured, less one: negative where the projection is too fast.
@@ -50,9 +54,11 @@ Tally tally(const std::vector<Judged>& runs, std::string name);
 std::vector<Tally> by_strategy(const std::vector<Judged>& runs);
 std::vector<Tally> by_model(const std::vector<Judged>& runs);
 std::vector<Tally> by_gpus(const std::vector<Judged>& runs);
+/// One tally for each term that was measured by itself.
+std::vector<Tally> by_term(const std::vector<Judged>& runs);
 
 /// Whether strategies are ordered as measured: pairs of runs of the same model on as many GPUs of the same
-/// system whose times per sample differ by more than a tenth.
+/// system whose times per sample differ by more than a tenth. Partial runs say nothing about it.
 struct Ranking {
   std::size_t pairs = 0, agree = 0;
   double share() const { return pairs ? double(agree) / double(pairs) : 1; }
@@ -67,9 +73,11 @@ inline constexpr std::array<double, 3> recorded_scales{1, 65, 512};
 inline constexpr double large_scale = recorded_scales.back();
 
 /// What runs say about projections of their level and strategy: an interval of measured / projected that
-/// holds nine runs in ten (Student's t, for few runs), and 1. It rests on `unseen` projections: a run that
-/// took part in a fit says little about the next one. All strategies together are one record more, called
-/// `any`, for strategies that no run had.
+/// holds nine runs in ten of a new curve, and 1. By conformal prediction, that is no assumption on how errors
+/// are distributed, over a strategy's curves, or those of all strategies where it has fewer than nine; by
+/// Student's t where these are fewer, too. It rests on `unseen` projections: a run that took part in a fit
+/// says little about the next one. Partial runs do not count. All strategies together are one record more,
+/// called `any`, for strategies that no run had.
 std::vector<RecordedError> record_errors(const std::vector<Judged>& runs,
                                          const std::vector<ParameterLevel>& levels);
 

@@ -16,28 +16,36 @@ class Cutter {
         if (from >= 0) readers_[std::size_t(from)].push_back(int(i));
   }
 
-  /// The layers that may begin a block, and behind them the number of layers.
-  std::vector<int> borders() const {
-    std::vector<int> out{0};
-    const int layers = int(work_.layers.size());
-    for (int l = 0; l + 1 < layers; ++l)
-      if (may_end(l)) out.push_back(l + 1);
-    out.push_back(layers);
+  /// The layers of a piece that may begin a block, and behind them its end.
+  std::vector<int> borders(const Piece& piece) const {
+    std::vector<int> out{piece.first};
+    std::vector<int> on_its_way;  // tensors of earlier layers that later ones read
+    for (int l = piece.first; l + 1 < piece.end; ++l) {
+      std::erase_if(on_its_way, [&](int i) { return last_reader(i) <= l; });
+      if (may_end(l, on_its_way)) out.push_back(l + 1);
+      on_its_way.push_back(l);
+    }
+    out.push_back(piece.end);
     return out;
   }
 
-  BlockChain chain(const std::vector<int>& border) const {
+  /// Blocks by their borders in each piece. What lies between pieces is a block of nobody.
+  BlockChain chain(std::span<const std::vector<int>> pieces) const {
     BlockChain out;
-    std::vector<int> block_of(work_.layers.size());
-    for (std::size_t b = 0; b + 1 < border.size(); ++b)
-      std::fill(block_of.begin() + border[b], block_of.begin() + border[b + 1], int(b));
-    for (std::size_t b = 0; b + 1 < border.size(); ++b)
-      out.blocks.push_back(block(border[b], border[b + 1], block_of));
+    std::vector<int> block_of(work_.layers.size(), nobody);
+    int number = 0;
+    for (const std::vector<int>& border : pieces)
+      for (std::size_t b = 0; b + 1 < border.size(); ++b, ++number)
+        std::fill(block_of.begin() + border[b], block_of.begin() + border[b + 1], number);
+    for (const std::vector<int>& border : pieces)
+      for (std::size_t b = 0; b + 1 < border.size(); ++b)
+        out.blocks.push_back(block(border[b], border[b + 1], block_of));
     out.shared = shared(block_of);
     return out;
   }
 
  private:
+  static constexpr int nobody = -1;
   const Layer& layer(int i) const { return work_.layers[std::size_t(i)]; }
   int maker(int tensor) const {
     while (tensor >= 0 && is_view(layer(tensor).op)) tensor = layer(tensor).inputs.front();
@@ -50,10 +58,10 @@ class Cutter {
 
   /// After a layer whose output its own backward pass does not need (else two blocks would need it), where
   /// nothing else is on its way to a layer of the same repetition: no cut through a residual block.
-  bool may_end(int l) const {
+  bool may_end(int l, const std::vector<int>& on_its_way) const {
     const int made = maker(l);
     if (made < 0 || traits(layer(made).op).keeps == Keeps::y || last_reader(l) == l) return false;
-    for (int i = 0; i < l; ++i) {
+    for (const int i : on_its_way) {
       if (i == made || maker(i) == made) continue;
       for (const int reader : readers_[std::size_t(i)])
         if (reader > l && (layer(l).block < 0 || layer(reader).block == layer(l).block)) return false;
@@ -93,6 +101,7 @@ class Cutter {
     std::map<int, Need> needs;  // by tensor
     for (int i = 0; i < int(work_.layers.size()); ++i) {
       const int block = block_of[std::size_t(i)];
+      if (block == nobody) continue;
       const auto need = [&](int tensor, int keeper) {
         const auto [known, fresh] = needs.emplace(tensor, Need{keeper, block});
         if (!fresh) known->second.several |= known->second.block != block;
@@ -114,18 +123,36 @@ class Cutter {
 
 }  // namespace
 
-std::vector<BlockChain> find_chains(const Workload& work, const Layout& layout) {
+std::vector<BlockChain> find_chains(const Workload& work, const Layout& layout, std::span<const Piece> pieces,
+                                    int micro_batches) {
   constexpr std::size_t fewest = 4;  // blocks: with less there is nothing to choose
+  constexpr std::size_t most = 256;  // for which plans are sought, if there is a choice
+  const auto copies = std::size_t(micro_batches);
   const Cutter cutter(work, layout);
+  std::vector<std::vector<int>> borders;
+  for (const Piece& piece : pieces) borders.push_back(cutter.borders(piece));
   std::vector<BlockChain> out;
-  for (std::vector<int> border = cutter.borders();;) {
-    out.push_back(cutter.chain(border));
-    if (out.back().blocks.size() < 2 * fewest) return out;
-    std::vector<int> coarser;
-    for (std::size_t b = 0; b + 1 < border.size(); b += 2) coarser.push_back(border[b]);
-    coarser.push_back(border.back());
-    border = std::move(coarser);
+  for (;;) {
+    BlockChain chain = cutter.chain(borders);
+    const std::size_t blocks = chain.blocks.size();
+    const bool last = blocks < 2 * fewest || blocks <= pieces.size();
+    if (copies == 1 || copies * blocks <= most || last) {
+      for (std::size_t i = blocks; i < copies * blocks; ++i) chain.blocks.push_back(chain.blocks[i - blocks]);
+      out.push_back(std::move(chain));
+    }
+    if (last) return out;
+    for (std::vector<int>& border : borders) {  // every second one goes
+      std::vector<int> coarser;
+      for (std::size_t b = 0; b + 1 < border.size(); b += 2) coarser.push_back(border[b]);
+      coarser.push_back(border.back());
+      border = std::move(coarser);
+    }
   }
+}
+
+std::vector<BlockChain> find_chains(const Workload& work, const Layout& layout) {
+  const Piece all{0, int(work.layers.size())};
+  return find_chains(work, layout, {&all, 1}, 1);
 }
 
 }  // namespace paradl

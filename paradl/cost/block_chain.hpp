@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <vector>
 
 #include "paradl/strategy/place.hpp"
@@ -23,5 +24,14 @@ struct BlockChain {
 /// The finest cut, then ever coarser ones: each joins two blocks of the one before. Recomputing a longer
 /// block keeps fewer inputs and needs more room.
 std::vector<BlockChain> find_chains(const Workload& work, const Layout& layout);
+
+/// The same for a stage of a pipeline, which has some pieces of the network and works on several
+/// micro-batches in turn: the blocks of each piece, as often as there are micro-batches. No more than a few
+/// hundred blocks where a coarser cut allows it.
+struct Piece {
+  int first, end;  // layers
+};
+std::vector<BlockChain> find_chains(const Workload& work, const Layout& layout, std::span<const Piece> pieces,
+                                    int micro_batches);
 
 }  // namespace paradl

@@ -52,10 +52,27 @@ struct Memory {
   Bytes weights, gradients, optimizer, activations, workspace;
   Bytes buffers;  // of exchanges
   Bytes reserve;  // of the framework, and what lies idle between pieces
-  Bytes total() const {
-    return weights + gradients + optimizer + activations + workspace + buffers + reserve;
-  }
+  Bytes total() const;
 };
+
+/// The parts by name, in the order of every table and of the JSON.
+struct MemoryName {
+  std::string_view name;
+  Bytes Memory::*part;
+};
+inline constexpr std::array memory_names{
+    MemoryName{"weights", &Memory::weights},     MemoryName{"gradients", &Memory::gradients},
+    MemoryName{"optimizer", &Memory::optimizer}, MemoryName{"activations", &Memory::activations},
+    MemoryName{"workspace", &Memory::workspace}, MemoryName{"buffers", &Memory::buffers},
+    MemoryName{"reserve", &Memory::reserve},
+};
+static_assert(memory_names.size() == sizeof(Memory) / sizeof(Bytes), "name every part of Memory");
+
+inline Bytes Memory::total() const {
+  Bytes sum;
+  for (const MemoryName& one : memory_names) sum += this->*one.part;
+  return sum;
+}
 
 /// Time of one iteration by term, and memory by part: fixed size, no strings, since a search prices a million
 /// of them.

@@ -11,6 +11,12 @@ PassTimes modelled_passes(const KernelDevice& kernels, const Layer& layer, const
   return time;
 }
 
+PassTimes corrected(PassTimes time, double correction) {
+  for (const auto pass : {&PassTimes::forward, &PassTimes::backward_data, &PassTimes::backward_weights})
+    time.*pass *= correction;
+  return time;
+}
+
 LayerTimes modelled_times(LayerTimes times, const Workload& work, std::shared_ptr<const KernelDevice> kernels,
                           const std::string& name, double samples) {
   for (std::size_t i = 0; i < work.layers.size(); ++i) {

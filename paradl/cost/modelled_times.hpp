@@ -14,4 +14,7 @@ LayerTimes modelled_times(LayerTimes times, const Workload& work, std::shared_pt
 /// What the model says of a layer. Nobody wants the gradient of a network's input.
 PassTimes modelled_passes(const KernelDevice& kernels, const Layer& layer, const LocalLayer& local);
 
+/// The passes over a layer in proportion; its update stays.
+PassTimes corrected(PassTimes time, double correction);
+
 }  // namespace paradl

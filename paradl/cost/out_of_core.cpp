@@ -271,6 +271,17 @@ struct OutOfCorePlanner::Search {
     }
   }
 
+  /// What others do.
+  void treat_all_alike() const {
+    Seconds again;
+    Bytes swapped;
+    for (int k = 0; k < blocks(); ++k) again += block(k).again, swapped += block(k).activations;
+    std::ranges::fill(planner.fate_, Fate::recomputed);
+    if (bound(again, {}) < best()) judge(again, {});
+    std::ranges::fill(planner.fate_, Fate::swapped);
+    if (bound({}, swapped) < best()) judge({}, swapped);
+  }
+
   void run() const {
     std::vector<int>& order = planner.order_;
     order.clear();
@@ -288,6 +299,7 @@ struct OutOfCorePlanner::Search {
     std::ranges::stable_sort(order, {}, price);
     recompute_anywhere();
     recompute_ahead();
+    treat_all_alike();
   }
 };
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "paradl/core/names.hpp"
 #include "paradl/core/quantity.hpp"
 
 namespace paradl {
@@ -19,10 +20,12 @@ enum class Fate : std::uint8_t { kept, swapped, recomputed };
 /// Where weights live: with gradients and the optimizer's state on the device; the state on the host, which
 /// updates them; or all on the host, and two blocks of them at a time on the device.
 enum class WeightHome : std::uint8_t { device, updated_on_host, streamed };
-inline constexpr std::size_t weight_homes = 3;
+inline constexpr std::size_t weight_homes = std::size_t(WeightHome::streamed) + 1;
 inline constexpr std::array<std::string_view, weight_homes> weight_home_names{"device", "updated on host",
                                                                               "streamed"};
 inline constexpr std::array<std::string_view, 3> fate_names{"kept", "swapped", "recomputed"};
+static_assert(names_every(WeightHome::streamed, weight_home_names), "name every WeightHome");
+static_assert(names_every(Fate::recomputed, fate_names), "name every Fate");
 
 /// A block as one device has it, for one micro-batch.
 struct OutOfCoreBlock {

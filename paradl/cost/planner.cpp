@@ -31,13 +31,15 @@ std::optional<Limit> tightest_crowd(const Layout& layout, const Mesh& mesh) {
   return tightest;
 }
 
-/// Sequence parallelism wants even parts of every sequence.
-Limit sequence_limit(const Workload& work, int parts) {
-  Limit limit{
-      .rule = "tensor divides sequence", .value = double(parts), .bound = double(parts), .divides = true};
+/// Sequence parallelism wants even parts of every sequence, or of what `context` leaves of it.
+Limit sequence_limit(const Workload& work, int parts, int context) {
+  Limit limit{.rule = context > 1 ? context_sequence_rule : sequence_rule,
+              .value = double(parts),
+              .bound = double(parts),
+              .divides = true};
   for (std::size_t i = 0; i < work.layers.size() && limit.holds(); ++i)
     if (const Layer& layer = work.layers[i]; layer.op == Op::attention)
-      limit.bound = layer.x.positions(), limit.layer = int(i);
+      limit.bound = layer.x.positions() / context, limit.layer = int(i);
   return limit;
 }
 
@@ -70,7 +72,8 @@ Seconds Planner::serial(double batch, double replicas) {
   if (known == alone_.end()) {
     const Mesh one;
     const Layout& whole = layout(one);
-    const Breakdown cost = pricer_.price(whole, stages(whole, one), one, samples);
+    pricer_.price_cells(whole, one, samples);
+    const Breakdown cost = pricer_.price_plan(whole, stages(whole, one), samples);
     known =
         alone_.emplace(samples, Alone{cost[Term::forward] + cost[Term::backward], cost[Term::update]}).first;
   }
@@ -100,30 +103,44 @@ const Layout& Planner::layout(const Mesh& mesh) {
 }
 
 const StagePlan& Planner::stages(const Layout& layout, const Mesh& mesh) {
+  const Training& training = setting_.training;
   StageKey key{.layout = &layout};
   int stages = 1;
   SecondsPerByte per_byte;
   for (int a = 0; a < mesh.axes; ++a) {
-    const Axis& axis = mesh.axis[std::size_t(a)];
-    key.parts[std::size_t(a)] = shares_samples(axis) ? 1 : axis.parts.total;
     if (layout.role[std::size_t(a)].front() != Role::stage) continue;
-    stages = axis.parts.total;
+    stages = mesh.axis[std::size_t(a)].parts.total;
     per_byte = pricer_.stage_pace(mesh, a);
   }
-  if (stages == 1) key.parts.fill(1);  // nothing to cut
-  key.per_byte = per_byte.base();
+  key.stages = stages;
+  if (stages > 1 && training.stage_cut == StageCut::balanced)
+    key.costs = pricer_.fingerprint(), key.per_byte = per_byte.base();
   auto& entry = stages_[key];
   if (entry) return *entry;
-  StageBorders borders{.pipeline = setting_.training.pipeline(stages),
-                       .cut = setting_.training.stage_cut,
-                       .item = item_bytes(setting_.training.precision).activation,
-                       .per_byte = per_byte};
-  for (std::size_t set = 0; set < borders.parts.size(); ++set) {
-    borders.parts[set] = 1;
-    for (int a = 0; a < mesh.axes; ++a)
-      if (set & axis_bit(a)) borders.parts[set] *= key.parts[std::size_t(a)];
+  StageBorders borders{
+      .pipeline = training.pipeline(stages), .cut = training.stage_cut, .layer = {}, .border = {}};
+  const double samples = pricer_.samples();
+  for (std::size_t l = 0; l < layout.order.size(); ++l) {
+    if (training.stage_cut == StageCut::balanced_layers) {
+      const LayerTime& time = setting_.times.layer[l];
+      borders.layer.push_back({.forward = time.FW.base(), .backward = time.BW.base()});
+      continue;
+    }
+    borders.layer.push_back(pricer_.load_of(pricer_.cells()[std::size_t(layout.order[l])]));
+    double items = 0;
+    for (const Kept& tensor : layout.crossing[l])
+      items += tensor.items * samples / pricer_.parts(tensor.divided);
+    borders.border.push_back((items * item_bytes(training.precision).activation * per_byte).base());
   }
-  entry = std::make_unique<StagePlan>(plan_stages(layout, setting_.work, setting_.times, borders));
+  entry = std::make_unique<StagePlan>(plan_stages(layout, setting_.work, borders));
+  // Passes alone were balanced: what stages have to do at the end may count for more.
+  if (stages > 1 && training.stage_cut == StageCut::balanced)
+    if (auto equal = equal_stages(layout, setting_.work, borders.pipeline)) {
+      const auto time = [&](const StagePlan& plan) {
+        return pricer_.price_plan(layout, plan, samples * training.micro_batches).iteration();
+      };
+      if (time(*equal) < time(*entry)) *entry = std::move(*equal);
+    }
   return *entry;
 }
 
@@ -134,7 +151,10 @@ const std::vector<BlockChain>& Planner::chains(const Layout& layout) {
 }
 
 void Planner::leave_core(Projection& out, const Layout& placed, const Mesh& split) {
-  out.cost = out_of_core_.price(*out.cost, pricer_, placed, chains(placed), split, out.batch);
+  const StagePlan& staged = stages(placed, split);
+  out.cost = staged.stages > 1
+                 ? out_of_core_.price(*out.cost, pricer_, placed, staged, split, out.batch)
+                 : out_of_core_.price(*out.cost, pricer_, placed, chains(placed), split, out.batch);
   const OutOfCorePlan& plan = out_of_core_.plan();
   const double gpus = out_of_core_.host().gpus;
   out.out_of_core = {.kept = plan.count(Fate::kept),
@@ -167,9 +187,14 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
     out.limits.add({.rule = interleaving_rule, .value = p, .bound = S, .divides = true});
     out.limits.add({.rule = "p V <= G", .value = p * V, .bound = double(setting_.work.layers.size())});
   }
+  if (!out.limits.hold()) return out;
+  int context = 1;
+  for (int a = 0; a < mesh.axes; ++a)
+    if (const Axis& axis = mesh.axis[std::size_t(a)]; axis.strategy->input == Placement::split_space)
+      context *= axis.parts.total;
   for (int a = 0; a < mesh.axes && setting_.training.sequence_parallel; ++a)
     if (const Axis& axis = mesh.axis[std::size_t(a)]; axis.strategy->pairs)
-      out.limits.add(sequence_limit(setting_.work, axis.parts.total));
+      out.limits.add(sequence_limit(setting_.work, axis.parts.total, context));
   if (!out.limits.hold()) return out;
 
   const Mesh split = without_ones(mesh);
@@ -178,7 +203,8 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
   if (const auto limit = allreduce_limit(placed, split, setting_, out.refused)) out.limits.add(*limit);
   if (!out.limits.hold()) return out;
   out.serial = serial(batch, batch / samples);  // first: what the pricer knows is of its last price
-  out.cost = pricer_.price(placed, stages(placed, split), split, batch);
+  pricer_.price_cells(placed, split, batch);
+  out.cost = pricer_.price_plan(placed, stages(placed, split), batch);
   if (strategy.out_of_core) leave_core(out, placed, split);
   if (setting_.training.ceil_iterations) {
     // Only exchanges and updates happen once more for a last, smaller mini-batch; its samples are not more

@@ -22,6 +22,7 @@ class Planner {
 
   /// The layout of a mesh without axes of one PE (see without_ones).
   const Layout& layout(const Mesh& mesh);
+  /// How its layers are cut into stages, by what they cost in the last projection: that of this mesh.
   const StagePlan& stages(const Layout& layout, const Mesh& mesh);
   /// How the network is cut into blocks out of core.
   const std::vector<BlockChain>& chains(const Layout& layout);
@@ -58,11 +59,11 @@ class Planner {
   std::map<std::pair<const Strategy*, std::array<int, 4>>, AxisFacts> facts_;
   std::map<std::pair<const Strategy*, std::vector<Role>>, int> signatures_;
   std::map<std::array<int, most_axes>, std::unique_ptr<Layout>> layouts_;
-  /// What stages depend on: how the axes cut layers (those that share out samples leave them whole), and what
-  /// a byte from stage to stage takes.
+  /// What stages depend on: what layers cost on them, and a byte from stage to stage.
   struct StageKey {
     const Layout* layout = nullptr;
-    std::array<int, most_axes> parts{};
+    int stages = 1;
+    std::size_t costs = 0;
     double per_byte = 0;
     friend auto operator<=>(const StageKey&, const StageKey&) = default;
   };

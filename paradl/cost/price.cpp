@@ -4,12 +4,13 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "paradl/cost/modelled_times.hpp"
-#include "paradl/network/measured_cost.hpp"
 #include "paradl/mesh/routed.hpp"
 #include "paradl/network/algorithm/nccl.hpp"
+#include "paradl/network/measured_cost.hpp"
 
 namespace paradl {
 namespace {
@@ -76,9 +77,11 @@ int network_hop(const Setting& setting) {
 
 Job job_of(const Path& path, const Setting& setting) {
   const bool nodes = network_hop(setting) == 1;
+  const int ranks = int(path.size());
+  // Algorithms on two levels want as many ranks in each node: where the last node is less full, fewer in all.
   Job job{.operation = Operation::allreduce,
-          .ranks = int(path.size()),
-          .per_node = nodes ? int(path.hop[0].size) : 1};
+          .ranks = ranks,
+          .per_node = nodes ? std::gcd(ranks, int(path.hop[0].size)) : 1};
   job.topology = setting.topology;
   job.density = setting.training.density;
   job.selection = 1.0 / setting.machine.device.memory_bandwidth;  // the top k are found in one read
@@ -103,7 +106,7 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
     axis_path_[i] = group(mesh, bit);
     for (std::size_t op = 0; op < collectives; ++op)
       cost_[i][op] = axis_cost(Collective(op), axis, axis_path_[i]);
-    skew_[i] = std::log2(axis.parts.total) * setting_.training.framework.sync;
+    skew_[i] = axis.parts.total > 1 ? setting_.training.framework.sync : Seconds{};
     if (is_split(axis.strategy->input)) sharing_ |= bit;
     if (axis.strategy->pairs) tensor_axis_ |= bit, tensor_ *= axis.parts.total;
     if (axis.strategy->input == Placement::split_space) {
@@ -153,6 +156,7 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
           chosen = all;
       }
     }
+    if (setting_.training.synchronised_batch_norm) chosen.statistics = statistics_of(chosen.path);
     gradient_[gradients_++] = chosen;
   }
 }
@@ -160,14 +164,26 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
 MessageCost Pricer::cost_of(Collective operation, const Path& path) {
   const Linear specified = cost(operation, path);
   if (!links_are_measured_) return {specified};
-  std::array<double, 19> key{double(operation), path.in_node, path.sisters};
+  return {specified, &curve_of(operation, path, false)};
+}
+
+/// Means and variances are few bytes, for which libraries take trees where rings would only start up.
+MessageCost Pricer::statistics_of(const Path& path) {
+  if (setting_.training.framework.flat_rings) return cost_of(Collective::allreduce, path);
+  const Linear specified = cost(Collective::allreduce, path);
+  if (!links_are_measured_) return {.specified = specified, .trees = tree_allreduce(path)};
+  return {specified, &curve_of(Collective::allreduce, path, true)};
+}
+
+const Curve& Pricer::curve_of(Collective operation, const Path& path, bool trees) {
+  std::array<double, 19> key{trees ? double(collectives) : double(operation), path.in_node, path.sisters};
   for (std::size_t k = 0; k < std::size_t(path.hops); ++k) {
     key[3 + 2 * k] = path.hop[k].size;
     key[4 + 2 * k] = path.hop[k].phi;
   }
   const auto known = measured_.find(key);
-  if (known != measured_.end()) return {specified, &known->second};
-  return {specified, &measured_.emplace(key, measured_cost(operation, path, setting_.machine)).first->second};
+  if (known != measured_.end()) return known->second;
+  return measured_.emplace(key, measured_cost(operation, path, setting_.machine, trees)).first->second;
 }
 
 Path Pricer::group(const Mesh& mesh, AxisSet set) {
@@ -210,6 +226,7 @@ AskedSum Pricer::find_sum(const Mesh& mesh, AxisSet set, const Path& path) const
     if (auto routed = route_exchange(algorithm, job, mesh, set, *topology)) return {*std::move(routed)};
   Ways ways{.inner = path.hop[0], .outer = path.outermost()};
   if (network_hop(setting_) == 0) ways.inner = {.size = 1};
+  ways.inner.size = job.per_node;
   ways.outer.size = path.size() / ways.inner.size;
   if (setting_.topology) ways.ports = ports_of(*setting_.topology);
   AskedSum sum{
@@ -235,7 +252,11 @@ Bytes Pricer::gradients_of(const GradientGroup& group, const Layout& layout) con
 
 Seconds Pricer::statistics_cost(const Cell& cell, Bytes m) const {
   for (std::size_t i = 0; i < gradients_; ++i)
-    if (gradient_[i].has(cell)) return gradient_[i].rings(m);
+    if (const GradientGroup& group = gradient_[i]; group.has(cell)) {
+      const bool any_sum =
+          group.asked && setting_.training.zero == 0 && !is_sparse(*setting_.training.allreduce);
+      return any_sum ? group.asked->exchange.time(m) : group.statistics(m);
+    }
   return {};
 }
 
@@ -282,7 +303,7 @@ std::optional<PassTimes> Pricer::local_passes(const Layout& layout, const Cell& 
   const LocalLayer local = local_layer(layer, key.cut, key.samples);
   std::optional<PassTimes> time;
   if (profile) time = profile->find(local, setting_.times.shapes.get());
-  if (!time && kernels) time = modelled_passes(*kernels, layer, local);
+  if (!time && kernels) time = corrected(modelled_passes(*kernels, layer, local), setting_.times.correction);
   return passes_.emplace(key, time).first->second;
 }
 
@@ -302,9 +323,9 @@ CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& 
     out.backward = passes->backward();
     out.update = passes->update;
   }
-  add_framework(cell, out);
+  add_framework(layout, cell, out);
   if (setting_.training.zero > 0) out.update = out.update / shards(cell);
-  out.gradient = wider * layer.weights / parts_[cell.weights] * bytes.sent_gradient;
+  out.gradient = weights_of(layout, cell) * bytes.sent_gradient;
   for (const Exchange& e : cell.forward) out.forward_exchange += time_of(e, samples);
   for (const Exchange& e : cell.backward) out.backward_exchange += time_of(e, samples);
   if (copies(cell) > 1) out.copies = cost_of(Collective::allreduce, copies_path(cell))(copied_gradient(cell));
@@ -331,13 +352,37 @@ CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& 
 }
 
 Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh& mesh, double batch) {
+  price_cells(layout, mesh, batch);
+  return price_plan(layout, plan, batch);
+}
+
+void Pricer::price_cells(const Layout& layout, const Mesh& mesh, double batch) {
   price_mesh(layout, mesh);
-  const double samples =
-      batch / setting_.training.micro_batches;  // of one micro-batch, before any axis cuts it
+  samples_ = batch / setting_.training.micro_batches;
   cells_.resize(layout.cells.size());
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
-    cells_[i] = price_cell(layout, layout.cells[i], mesh, samples);
+    cells_[i] = price_cell(layout, layout.cells[i], mesh, samples_);
+}
 
+std::size_t Pricer::fingerprint() const {
+  std::size_t hash = std::bit_cast<std::size_t>(samples_ / parts_[sharing_]);
+  const auto mix = [&](double value) {
+    hash = (hash ^ std::bit_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 29;
+  };
+  for (const CellCost& cell : cells_) {
+    const LayerLoad load = load_of(cell);
+    for (const double value :
+         {load.forward, load.backward, load.forward_host, load.backward_host, load.again})
+      mix(value);
+  }
+  for (const GradientGroup& group : gradient_groups())
+    for (const double bytes : {1e4, 1e8}) mix(group.allreduce(Bytes{bytes}).base());
+  return hash;
+}
+
+Breakdown Pricer::price_plan(const Layout& layout, const StagePlan& plan, double batch) {
+  const double samples = batch / setting_.training.micro_batches;
   Breakdown out;
   if (plan.stages == 1)
     price_single(layout, out);
@@ -349,10 +394,11 @@ Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh&
   for (std::size_t i = 0; i < cells_.size(); ++i)  // one PE of a pipeline has its share of the layers
     out.hidden += setting_.training.micro_batches * layout.cells[i].count / plan.stages * cells_[i].hidden;
 
+  // What is left where nothing hides is rounding.
+  if (constexpr double rounding = 1e-9; out.hidden < rounding * out.communication()) out.hidden = {};
+
   for (const StageKind& kind : plan.kinds) {
-    Memory memory = memory_of(layout, kind.cells, samples, in_flight(layout, plan, kind, samples));
-    if (keeps_all(plan, kind.first, std::size_t(plan.chunks - 1)))
-      memory.activations += kept_besides(layout, kind, samples);
+    const Memory memory = stage_memory(layout, plan, kind, samples);
     if (memory.total() > out.memory.total()) {
       out.memory = memory;
       out.worst_stage = kind.first;

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,7 +47,11 @@ struct MessageCost {
   Linear specified;
   const Curve* measured = nullptr;
   SecondsPerByte copies = {};
-  Seconds operator()(Bytes m) const { return (measured ? (*measured)(m) : specified(m)) + m * copies; }
+  std::optional<Linear> trees = {};  // what a library would take for short messages
+  Seconds operator()(Bytes m) const {
+    if (measured) return (*measured)(m) + m * copies;
+    return (trees ? std::min(specified(m), (*trees)(m)) : specified(m)) + m * copies;
+  }
 };
 
 /// What the algorithm that was asked for takes to sum gradients, and how that was found.
@@ -64,6 +69,16 @@ class Pricer {
 
   /// One iteration over `batch` samples. `plan` has one stage where no axis is a pipeline.
   Breakdown price(const Layout& layout, const StagePlan& plan, const Mesh& mesh, double batch);
+
+  /// The same in two steps, for who has to know what layers cost to cut them into stages.
+  void price_cells(const Layout& layout, const Mesh& mesh, double batch);
+  Breakdown price_plan(const Layout& layout, const StagePlan& plan, double batch);
+  /// What a layer adds to the passes of its stage.
+  LayerLoad load_of(const CellCost& cost) const;
+  /// Of one micro-batch, before any axis cuts it.
+  double samples() const { return samples_; }
+  /// Equal numbers mean that all cells cost the same, and have the same samples.
+  std::size_t fingerprint() const;
 
   /// The cells of the last price() call, for those who want to know where the time goes.
   std::span<const CellCost> cells() const { return cells_; }
@@ -83,11 +98,12 @@ class Pricer {
     Layout::Gradients of;
     AxisSet set;
     Path path;
-    MessageCost rings;  // a ring on every level: of an allreduce, or of the reduce-scatter of ZeRO
+    MessageCost sum;                  // of an allreduce, or of the reduce-scatter of ZeRO
     const AskedSum* asked = nullptr;  // by the algorithm that was asked for instead
     MessageCost gather;               // of weights that ZeRO has dealt out
+    MessageCost statistics;           // the allreduce of a few numbers, whatever gradients take
     /// The sum of gradients: for all, or with ZeRO for the PE that updates them.
-    Seconds allreduce(Bytes m) const { return asked ? asked->exchange.time(m) : rings(m); }
+    Seconds allreduce(Bytes m) const { return asked ? asked->exchange.time(m) : sum(m); }
     bool has(const Cell& cell) const { return of.summed == cell.summed && of.alike == cell.alike; }
   };
   /// What such a group has to sum, on the last priced layout.
@@ -99,12 +115,16 @@ class Pricer {
   double shards(const Cell& cell) const { return parts_[cell.summed & sharing_]; }
   /// By how much the weights and the arithmetic of a cell grow where `tensor` deals them out: work_growth().
   double growth_of(const Cell& cell) const;
+  /// What one PE has of the weights of a cell's layer.
+  double weights_of(const Layout& layout, const Cell& cell) const;
   /// What one PE has of a tensor that is kept, items of one sample.
   double items_of(const Kept& kept) const;
   /// PEs that make the same keys and values, each for its own queries: they sum the gradients of the weights.
   double copies(const Cell& cell) const;
   Bytes copied_gradient(const Cell& cell) const;
   Path copies_path(const Cell& cell) const;
+  /// What goes around the ring of a cell's attention at a time, of one micro-batch of `samples` samples.
+  Bytes ring_block(const Cell& cell, double samples) const;
   /// Between neighbours along one extent of a cut.
   const Path& halo_path(int dim) const { return halo_path_[std::size_t(dim)]; }
   /// What a stage passes on to the next for one micro-batch.
@@ -121,6 +141,11 @@ class Pricer {
   Path tied_path() const;
   /// What a byte of a long message to the next stage takes, on the pipeline that is axis `axis` of a mesh.
   SecondsPerByte stage_pace(const Mesh& mesh, int axis);
+  /// What a stage of this kind holds, of those that there are the one that holds most.
+  Memory stage_memory(const Layout& layout, const StagePlan& plan, const StageKind& kind,
+                      double samples) const;
+  /// Micro-batches whose activations it keeps, as a multiple of what one of them leaves there.
+  double in_flight(const Layout& layout, const StagePlan& plan, const StageKind& kind, double samples) const;
   /// The executed schedule of the last priced pipeline: every pass of every stage.
   std::vector<std::vector<PipelineClock::Event>> timeline(const StagePlan& plan, double samples);
   /// The wires on which the algorithm that was asked for is followed; nullptr: none was, or they are too
@@ -158,7 +183,6 @@ class Pricer {
   };
   Seconds tied_sum(const StagePlan::Tied& tied);
   StageEnd stage_end(const Layout& layout, const StageKind& kind, Seconds backward) const;
-  double in_flight(const Layout& layout, const StagePlan& plan, const StageKind& kind, double samples) const;
   bool fills_buckets(const Layout& layout, const Run& run, Bytes bucket) const;
   Seconds gradient_tail(const Layout& layout, Bytes bucket) const;
   Seconds hidden_tail(std::span<const Bytes> gradient, Seconds whole, Seconds backward) const;
@@ -167,6 +191,7 @@ class Pricer {
 
   Setting setting_;
   std::vector<CellCost> cells_;
+  double samples_ = 0;
   // Of the pipeline that is being priced:
   PipelineClock clock_;
   std::vector<PieceTime> pieces_;
@@ -177,7 +202,7 @@ class Pricer {
   std::array<Path, most_axes> axis_path_{};
   std::array<std::array<MessageCost, collectives>, most_axes> cost_{};  // by axis and collective
   AxisSet sharing_ = 0;                    // axes that share out samples or space
-  std::array<Seconds, most_axes> skew_{};  // ranks of a group come one after the other
+  std::array<Seconds, most_axes> skew_{};  // for which a group waits until all are there
   double tensor_ = 1;                      // parts that a vocabulary is dealt out to
   AxisSet tensor_axis_ = 0;
   Path stage_path_;  // between neighbouring stages
@@ -194,13 +219,15 @@ class Pricer {
   MessageCost leader_cost(const Layout::Gradients& kind, const Path& path, const Mesh& mesh) const;
   MessageCost gradient_cost(const Path& path);
   MessageCost axis_cost(Collective operation, const Axis& axis, const Path& path);
-  void add_framework(const Cell& cell, CellCost& cost) const;
+  void add_framework(const Layout& layout, const Cell& cell, CellCost& cost) const;
   void add_host(const Cell& cell, CellCost& cost) const;
   void hide_sums(const Cell& cell, double samples, CellCost& cost) const;
   Seconds packing_of(const Layout& layout) const;
   Path group(const Mesh& mesh, AxisSet set);
   Path neighbours(const Mesh& mesh, int axis, int dim);
   MessageCost cost_of(Collective operation, const Path& path);
+  MessageCost statistics_of(const Path& path);
+  const Curve& curve_of(Collective operation, const Path& path, bool trees);
   /// Times of a cell's passes by its local shapes, if a profile or the kernel-time model has them.
   std::optional<PassTimes> local_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,
                                         double samples);
@@ -225,7 +252,7 @@ class Pricer {
   std::unordered_map<CutLayer, std::optional<PassTimes>, CutLayer::Hash> passes_;
   std::array<int, 3> cut_{1, 1, 1};
   bool leaders_ = false;  // of nodes send the gradients
-  Bandwidth stream_;         // of kernels that only read and write memory
+  Bandwidth stream_;      // of kernels that only read and write memory
 };
 
 }  // namespace paradl

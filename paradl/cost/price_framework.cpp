@@ -29,6 +29,12 @@ bool is_window_wider_than_one(const Layer& layer) {
   return traits(layer.op).window && std::ranges::any_of(layer.kernel, [](double k) { return k > 1; });
 }
 
+/// Whether the product for a weight's gradient adds to that of earlier micro-batches itself. No framework
+/// that splits sequences has it otherwise.
+bool adds_in_products(const Training& training) {
+  return training.sequence_parallel || !(training.framework.accumulation > Bytes{});
+}
+
 /// Arrays of weights that are sent one by one.
 double tensors(const Layer& layer) {
   const double beside = layer.bias ? 1 : 0;  // a norm's factors and addends, a product's biases
@@ -70,7 +76,7 @@ bool Pricer::through_leaders(const Mesh& mesh) const {
 
 /// Everything that a node has is reduced to its leader, summed around a ring of leaders and broadcast:
 /// 2 W/B_node + 2(n-1)(alpha + W/n beta), where W counts every different gradient in the node. One leader
-/// drives one port.
+/// drives one port. The sum in the node and the one between leaders each pack and unpack.
 MessageCost Pricer::leader_cost(const Layout::Gradients& kind, const Path& path, const Mesh& mesh) const {
   const Training& training = setting_.training;
   const double per_node = setting_.machine.gpus_per_node();
@@ -94,7 +100,8 @@ MessageCost Pricer::leader_cost(const Layout::Gradients& kind, const Path& path,
   node.hop[0] = {.size = 2, .link = setting_.machine.levels.front().link};
   const Link within = measured_path(Collective::allreduce, node, setting_.machine, large).hop[0].link;
   const Linear sum{2 * (n - 1) * between.alpha, 2 * within.beta + 2 * (n - 1) / n * between.beta};
-  return {{sum.fixed, different * sum.per_byte}, nullptr, different * training.framework.packing};
+  constexpr double sums = 2;
+  return {{sum.fixed, different * sum.per_byte}, nullptr, sums * different * training.framework.packing};
 }
 
 Seconds Pricer::packing_of(const Layout& layout) const {
@@ -109,7 +116,7 @@ Seconds Pricer::packing_of(const Layout& layout) const {
 }
 
 /// One third of what a split layer costs is shown as forward, as of measured totals.
-void Pricer::add_framework(const Cell& cell, CellCost& cost) const {
+void Pricer::add_framework(const Layout& layout, const Cell& cell, CellCost& cost) const {
   const FrameworkTerms& framework = setting_.training.framework;
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
   const bool by_channels = traits(layer.op).product && parts_[cell.weights] > 1;
@@ -118,9 +125,8 @@ void Pricer::add_framework(const Cell& cell, CellCost& cost) const {
     cost.forward += framework.split_layer / 3;
     cost.backward += 2 * framework.split_layer / 3;
   }
-  if (framework.accumulation > Bytes{} && layer.weights > 0)
-    cost.backward +=
-        growth_of(cell) * layer.weights / parts_[cell.weights] * framework.accumulation / stream_;
+  if (!adds_in_products(setting_.training) && layer.weights > 0)
+    cost.backward += weights_of(layout, cell) * framework.accumulation / stream_;
 }
 
 /// The last piece of a pipeline: each of its backward passes follows at once, so that what it would compute
@@ -151,13 +157,13 @@ bool Pricer::scatters(const StageKind::Chunk& chunk) const {
 }
 
 /// Backward, what `tensor` sums is needed by the layer before; the products for the weights do not wait for
-/// it.
+/// it where they are more than products. The latest rank is waited for in any case.
 void Pricer::hide_sums(const Cell& cell, double samples, CellCost& cost) const {
   const Training& training = setting_.training;
-  if (!(training.framework.hidden_sums > 0) || !training.sequence_parallel) return;
+  if (!(training.framework.hidden_sums > 0) || !adds_in_products(training)) return;
   for (const Exchange& e : cell.backward) {
     if (!(axis_bit(e.axis) & tensor_axis_)) continue;
-    const Seconds behind = training.framework.hidden_sums * time_of(e, samples);
+    const Seconds behind = training.framework.hidden_sums * (time_of(e, samples) - skew_[e.axis]);
     cost.backward_exchange = cost.backward_exchange - behind;
     cost.hidden += behind;
   }
@@ -169,9 +175,6 @@ void Pricer::add_host(const Cell& cell, CellCost& cost) const {
   if (is_view(layer.op)) return;
   cost.forward_host = framework.host;
   cost.backward_host = framework.host_backward * framework.host;
-  // An exchange holds up the hosts that start it as much as the GPUs (time_of).
-  for (const Exchange& e : cell.forward) cost.forward_host += skew_[e.axis];
-  for (const Exchange& e : cell.backward) cost.backward_host += skew_[e.axis];
   if (cell.recomputed) cost.backward_host += cost.forward_host;
 }
 

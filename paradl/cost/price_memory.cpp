@@ -26,7 +26,7 @@ Memory Pricer::memory_of(const Layout& layout, std::span<const StageKind::Share>
     // A stage that uses the weights of a layer on another has a copy of them.
     const bool copies = layer.tied >= 0 && !holds(layout.order[std::size_t(layer.tied)]);
     const double copied = copies ? setting_.work.layers[std::size_t(layer.tied)].weights : 0;
-    const double own = growth_of(cell) * (layer.weights + copied) / parts_[cell.weights];
+    const double own = weights_of(layout, cell) + growth_of(cell) * copied / parts_[cell.weights];
     const double shards_of_it = shards(cell);
     weights += count * (training.zero >= 3 ? own / shards_of_it : own);
     gradients += count * (training.zero >= 2 ? own / shards_of_it : own);
@@ -61,6 +61,14 @@ Memory Pricer::memory_of(const Layout& layout, std::span<const StageKind::Share>
     memory.buffers = std::min(2.0 * training.bucket, 2.0 * gradients * bytes.sent_gradient);
   if (training.zero >= 3) memory.buffers += 2 * table * bytes.weight;
   memory.reserve = training.reserve + training.fragmentation * (memory.activations + memory.workspace);
+  return memory;
+}
+
+Memory Pricer::stage_memory(const Layout& layout, const StagePlan& plan, const StageKind& kind,
+                            double samples) const {
+  Memory memory = memory_of(layout, kind.cells, samples, in_flight(layout, plan, kind, samples));
+  if (keeps_all(plan, kind.first, std::size_t(plan.chunks - 1)))
+    memory.activations += kept_besides(layout, kind, samples);
   return memory;
 }
 

@@ -15,15 +15,23 @@ double local(const Kept& tensor, const Pricer& pricer, double samples) {
 
 }  // namespace
 
+void OutOfCorePricer::measure_kept(const Pricer& pricer, const Layout& layout, double samples) {
+  kept_.resize(layout.cells.size());
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    const Cell& cell = layout.cells[i];
+    double items = 0;
+    for (const Kept& kept : cell.kept) items += local(kept, pricer, samples);
+    kept_[i] = items * setting_.training.bytes().activation + local(cell.mask, pricer, samples) * Bytes{1};
+  }
+}
+
 /// One block after the other: times of its passes with their exchanges, and bytes as one PE has them.
 void OutOfCorePricer::fill(const Pricer& pricer, const Layout& layout, const BlockChain& from, double samples,
                            std::size_t chain) {
   OutOfCoreChain& to = chains_[chain];
   const ItemBytes bytes = setting_.training.bytes();
   const auto weights_of = [&](int layer) {
-    const Cell& cell = layout.cells[std::size_t(layout.order[std::size_t(layer)])];
-    const double own = setting_.work.layers[std::size_t(layer)].weights;
-    return pricer.growth_of(cell) * own / pricer.parts(cell.weights);
+    return pricer.weights_of(layout, layout.cells[std::size_t(layout.order[std::size_t(layer)])]);
   };
   Bytes aside;
   to.blocks.resize(from.blocks.size());
@@ -137,13 +145,7 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
   host_ = host_share(setting_.machine, mesh.gpus());
   count_ = chains_of.size();
   if (chains_.size() < count_) chains_.resize(count_), aside_.resize(count_);
-  kept_.resize(layout.cells.size());
-  for (std::size_t i = 0; i < kept_.size(); ++i) {
-    const Cell& cell = layout.cells[i];
-    double items = 0;
-    for (const Kept& kept : cell.kept) items += local(kept, pricer, samples);
-    kept_[i] = items * training.bytes().activation + local(cell.mask, pricer, samples) * Bytes{1};
-  }
+  measure_kept(pricer, layout, samples);
   for (std::size_t c = 0; c < count_; ++c) {
     fill(pricer, layout, chains_of[c], samples, c);
     set_rooms(in_core.memory, c);

@@ -18,6 +18,11 @@ class OutOfCorePricer {
   Breakdown price(const Breakdown& in_core, const Pricer& pricer, const Layout& layout,
                   std::span<const BlockChain> chains, const Mesh& mesh, double batch);
 
+  /// The same for a pipeline: each stage plans by itself, for the micro-batches that it has in flight. `plan`
+  /// and what follows are then of the stage that needs most. Its weights stay on the device.
+  Breakdown price(const Breakdown& in_core, const Pricer& pricer, const Layout& layout, const StagePlan& plan,
+                  const Mesh& mesh, double batch);
+
   // Of the last call:
   const OutOfCorePlan& plan() const { return plan_; }  // not possible: nothing fits
   std::span<const OutOfCoreBlock> blocks() const { return chains_[plan_.chain].blocks; }
@@ -34,6 +39,14 @@ class OutOfCorePricer {
   Others others();
 
  private:
+  void measure_kept(const Pricer& pricer, const Layout& layout, double samples);
+  /// What a stage takes longer for each micro-batch, and what it holds then.
+  struct StageDelay {
+    Seconds again, stall;
+    Memory memory;
+  };
+  StageDelay plan_stage(const Pricer& pricer, const Layout& layout, const StagePlan& plan,
+                        const StageKind& kind, double samples);
   void keep_all();
   void fill(const Pricer& pricer, const Layout& layout, const BlockChain& from, double samples,
             std::size_t chain);

@@ -8,15 +8,8 @@
 namespace paradl {
 namespace {
 
-/// For which a GPU waits for its host in a pass. A host that is ahead over long kernels falls behind over
-/// short ones, so that a GPU waits before its host is the slower one in all: the longer of the two, with a
-/// norm of 3 in place of a sharp corner. The 3 was chosen among 2, 2.5, 3, 4 and 6 on the runs that
-/// kernels/a100-cuda11.yaml was fitted on.
-Seconds waiting(Seconds host, Seconds pass) {
-  if (!(host > Seconds{})) return {};
-  const double h = host.base(), p = pass.base();
-  return Seconds{std::cbrt(h * h * h + p * p * p)} - pass;
-}
+/// For which a GPU waits for its host in a pass.
+Seconds waiting(Seconds host, Seconds pass) { return Seconds{paced(pass.base(), host.base())} - pass; }
 
 }  // namespace
 
@@ -137,6 +130,18 @@ Pricer::StageEnd Pricer::stage_end(const Layout& layout, const StageKind& kind, 
   return out;
 }
 
+LayerLoad Pricer::load_of(const CellCost& cost) const {
+  LayerLoad out{.forward = cost.forward_pass().base(),
+                .backward = cost.backward_pass().base(),
+                .forward_host = cost.forward_host.base(),
+                .backward_host = cost.backward_host.base()};
+  if (cost.recompute > Seconds{} && setting_.training.framework.last_stage_keeps) {
+    out.again = (cost.recompute + cost.forward_exchange + cost.forward_halo).base();
+    out.again_host = cost.forward_host.base();
+  }
+  return out;
+}
+
 SecondsPerByte Pricer::stage_pace(const Mesh& mesh, int axis) {
   constexpr Bytes large{1e8};
   const Path path = neighbours(mesh, axis, -1);
@@ -225,8 +230,7 @@ std::vector<std::vector<PipelineClock::Event>> Pricer::timeline(const StagePlan&
   return clock_.timeline(setting_.training.pipeline(plan.stages), pieces_);
 }
 
-/// Micro-batches whose activations a stage keeps, as a multiple of what one of them leaves there. Chunks keep
-/// different numbers of them.
+/// Chunks keep different numbers of micro-batches.
 double Pricer::in_flight(const Layout& layout, const StagePlan& plan, const StageKind& kind,
                          double samples) const {
   if (plan.stages == 1) return 1;  // one stage alone runs each micro-batch to its end before the next

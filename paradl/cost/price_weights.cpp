@@ -19,7 +19,20 @@ Seconds exposed_of(Seconds first, Seconds all, Seconds work, bool overlap) {
 
 double Pricer::growth_of(const Cell& cell) const {
   const AxisSet dealt = cell.weights & tensor_axis_;
-  return work_growth(setting_.work.layers[std::size_t(cell.layer)], parts_[dealt], setting_.training.framework);
+  return work_growth(setting_.work.layers[std::size_t(cell.layer)], parts_[dealt],
+                     setting_.training.framework);
+}
+
+double Pricer::weights_of(const Layout& layout, const Cell& cell) const {
+  const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
+  const double even = growth_of(cell) * layer.weights / parts_[cell.weights];
+  if (!layer.bias || !traits(layer.op).product) return even;
+  // Where y is a sum over parts of the channels, its biases are whole on each of them.
+  double holders = 1;
+  for (std::size_t a = 0; a < layout.role.size(); ++a)
+    if (layout.role[a][std::size_t(cell.layer)] == Role::channel) holders *= parts_[axis_bit(int(a))];
+  const double biases = std::max(1.0, layer.experts) * layer.filters();
+  return even + (holders - 1) * biases / parts_[cell.weights];
 }
 
 double Pricer::items_of(const Kept& kept) const {
@@ -65,17 +78,21 @@ Seconds Pricer::copies_sum(const StagePlan& plan) const {
   return most;
 }
 
-/// Ring attention: p-1 times a PE passes on the keys and values that it has, and meanwhile works on them.
-/// Backward their gradients travel along.
-void Pricer::price_ring(const Cell& cell, double samples, CellCost& out) const {
+Bytes Pricer::ring_block(const Cell& cell, double samples) const {
   const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
-  const auto axis = std::size_t(cell.ring_axis);
-  const double p = parts_[axis_bit(cell.ring_axis)];
   const double size = layer.y.channels / layer.query_heads;
   const double shared =
       std::max(1.0, parts_[cell.weights & tensor_axis_] / layer.heads);  // heads of `tensor`
-  const Bytes block = samples / parts_[cell.work] * shared * 2 * layer.heads * size * layer.kv_length *
-                      setting_.training.bytes().activation;
+  return samples / parts_[cell.work] * shared * 2 * layer.heads * size * layer.kv_length *
+         setting_.training.bytes().activation;
+}
+
+/// Ring attention: p-1 times a PE passes on the keys and values that it has, and meanwhile works on them.
+/// Backward their gradients travel along.
+void Pricer::price_ring(const Cell& cell, double samples, CellCost& out) const {
+  const auto axis = std::size_t(cell.ring_axis);
+  const double p = parts_[axis_bit(cell.ring_axis)];
+  const Bytes block = ring_block(cell, samples);
   const auto pass = [&](double blocks, Seconds work, Seconds& exposed) {
     const Seconds message = ring_message_[axis](blocks * block);
     const Seconds waits = setting_.training.overlap ? std::max(Seconds{}, message - work / p) : message;
@@ -119,10 +136,9 @@ void Pricer::gather_by_tensor(const Layout& layout, Breakdown& out) const {
   Seconds forward, backward, once, again;
   for (std::size_t i = 0; i < layout.cells.size(); ++i) {
     const Cell& cell = layout.cells[i];
-    const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
     forward += cell.count * cells_[i].forward_pass();
     backward += cell.count * cells_[i].backward_pass();
-    const double items = growth_of(cell) * layer.weights / parts_[cell.weights];
+    const double items = weights_of(layout, cell);
     if (items < kept) continue;
     for (std::size_t g = 0; g < gradients_; ++g)
       if (gradient_[g].has(cell)) {
@@ -155,13 +171,10 @@ void Pricer::add_weight_gathers(const Layout& layout, const StagePlan& plan, Bre
     Seconds forward, backward;
     for (const auto& [id, count] : kind.cells) {
       const Cell& cell = layout.cells[std::size_t(id)];
-      const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
       forward += count * cells_[std::size_t(id)].forward_pass();
       backward += count * cells_[std::size_t(id)].backward_pass();
       for (std::size_t g = 0; g < gradients_; ++g)
-        if (gradient_[g].has(cell))
-          weights[g] +=
-              count * growth_of(cell) * layer.weights / parts_[cell.weights] * training.bytes().weight;
+        if (gradient_[g].has(cell)) weights[g] += count * weights_of(layout, cell) * training.bytes().weight;
     }
     Seconds first, all, once;
     for (std::size_t g = 0; g < gradients_; ++g) {

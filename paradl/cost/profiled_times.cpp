@@ -1,8 +1,11 @@
 #include "paradl/cost/profiled_times.hpp"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "paradl/core/error.hpp"
+#include "paradl/cost/modelled_times.hpp"
 #include "paradl/strategy/local.hpp"
 
 namespace paradl {
@@ -32,16 +35,39 @@ LayerTimes profiled_times(LayerTimes times, const Workload& work, std::shared_pt
   return times;
 }
 
-LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profile) {
+namespace {
+
+Seconds passes_of_sample(const LayerTimes& times) {
+  Seconds sum;
+  for (const LayerTime& t : times.layer) sum += t.FW + t.BW;
+  return sum;
+}
+
+}  // namespace
+
+LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profile,
+                       std::shared_ptr<const KernelDevice> kernels, double samples,
+                       UpdateKernels updates) {
   if (profile.model != work.name)
     throw UsageError(
         fmt::format("the profile `{}` is the total of {}, not of {}", profile.name, profile.model, work.name),
         "leave --profile out, or name a profile of this model");
-  work.time = profile.total->time;
-  machine.device.peak[std::size_t(profile.precision)] = profile.total->rate;
-  machine.device.memory_bandwidth = profile.total->memory_bandwidth;
-  LayerTimes times = layer_times(work, machine, profile.precision, profile.optimizer);
-  times.source = fmt::format("profile {} (a measured total, spread by a roofline)", profile.name);
+  const ProfileSpec::Total& total = *profile.total;
+  work.time = total.time;
+  machine.device.peak[std::size_t(profile.precision)] = total.rate;
+  machine.device.memory_bandwidth = total.memory_bandwidth;
+  LayerTimes times = layer_times(work, machine, profile.precision, profile.optimizer, true, updates);
+  const char* spread = "a roofline";
+  if (kernels) {
+    const double measured_at = total.samples > 0 ? total.samples : std::ceil(work.batch);
+    const LayerTimes there = modelled_times(times, work, kernels, "", measured_at);
+    times = modelled_times(std::move(times), work, std::move(kernels), "", samples);
+    times.correction = total.time / passes_of_sample(there);
+    for (LayerTime& t : times.layer) t.FW *= times.correction, t.BW *= times.correction;
+    times.update_known = false;
+    spread = "the kernel-time model";
+  }
+  times.source = fmt::format("profile {} (a measured total, spread by {})", profile.name, spread);
   times.level = fmt::format("profile:{}", profile.name);
   return times;
 }

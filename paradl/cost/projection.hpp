@@ -23,8 +23,8 @@ struct BatchRule {
 
 /// The bounds that were looked at: one for each axis, then micro-batches and memory.
 struct Limits {
-  /// One an axis, micro-batches, stages twice, sequence twice, axes together, allreduce, storage, memory, host
-  /// twice.
+  /// One an axis, micro-batches, stages twice, sequence twice, axes together, allreduce, storage, memory,
+  /// host twice.
   std::array<Limit, most_axes + 11> list{};
   std::size_t size = 0;
   void add(const Limit& limit) { list[size++] = limit; }
@@ -37,6 +37,8 @@ inline constexpr std::string_view storage_rule = "data set <= node storage";
 inline constexpr std::string_view host_rule = "host memory <= node";
 inline constexpr std::string_view host_update_rule = "host updates have a known rate";
 inline constexpr std::string_view micro_batch_rule = "micro-batches divide samples";
+inline constexpr std::string_view sequence_rule = "tensor divides sequence";
+inline constexpr std::string_view context_sequence_rule = "tensor divides sequence/context";
 inline constexpr std::string_view interleaving_rule = "stages divide micro-batches";
 inline constexpr std::string_view allreduce_rule = "ranks <= what the allreduce serves";
 

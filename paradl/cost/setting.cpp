@@ -5,15 +5,9 @@
 namespace paradl {
 
 std::string schedule_text(const Training& training) {
-  switch (training.schedule) {
-    case PipelineSchedule::gpipe:
-      return "gpipe";
-    case PipelineSchedule::one_forward_one_backward:
-      return "1f1b";
-    case PipelineSchedule::interleaved:
-      return "interleaved:" + std::to_string(training.chunks);
-  }
-  return {};
+  const std::string name(schedule_names[std::size_t(training.schedule)]);
+  return training.schedule == PipelineSchedule::interleaved ? fmt::format("{}:{}", name, training.chunks)
+                                                            : name;
 }
 
 std::string shuffle_text(const Shuffle& shuffle) {

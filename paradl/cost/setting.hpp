@@ -21,10 +21,12 @@ enum class StageCut { balanced, balanced_layers, equal_blocks };
 /// Where samples are read from. None: they are there, as in the paper's projections.
 enum class InputFrom { none, node, shared };
 inline constexpr std::array<std::string_view, 3> input_names{"none", "node", "shared"};
+static_assert(names_every(InputFrom::shared, input_names), "name every InputFrom");
 
 /// Who reads the samples that several PEs need: one of them, for all; or each what it needs itself.
 enum class Readers { leader, each };
 inline constexpr std::array<std::string_view, 2> reader_names{"leader", "each"};
+static_assert(names_every(Readers::each, reader_names), "name all Readers");
 
 /// Which samples a worker may see of a data set that lies on node storage. Globally all: every node has them.
 /// Otherwise its own part, of which it exchanges the fraction Q with others in each epoch.

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <map>
-
-#include "paradl/mesh/partition.hpp"
+#include <utility>
 
 namespace paradl {
 namespace {
@@ -27,14 +26,14 @@ bool same(const StageKind& a, const StageKind& b) {
 /// last one ends is the last number.
 std::vector<int> block_borders(const Workload& work) {
   constexpr int longest_block = 128;
-  const auto& layers = work.layers;
-  const int n = int(layers.size());
+  std::vector<int> shape;
+  for (const Layer& layer : work.layers) shape.push_back(layer.shape_class);
+  const int n = int(shape.size());
   std::vector<int> best;
   int covered = 0;
   for (int period = 2; period <= longest_block; ++period)
     for (int from = 0, i = period; i <= n; ++i) {
-      if (i < n && layers[std::size_t(i)].shape_class == layers[std::size_t(i - period)].shape_class)
-        continue;
+      if (i < n && shape[std::size_t(i)] == shape[std::size_t(i - period)]) continue;
       const int repeats = (i - from) / period;
       if (repeats > 1 && repeats * period > covered) {
         covered = repeats * period;
@@ -57,25 +56,14 @@ std::vector<int> equal_blocks(const Workload& work, int pieces) {
   return first;
 }
 
-std::vector<int> find_borders(const Layout& layout, const Workload& work, const LayerTimes& times,
-                              const StageBorders& borders) {
+std::vector<int> find_borders(const Workload& work, const StageBorders& borders) {
   const int pieces = borders.pipeline.pieces();
+  if (pieces == 1) return {0};
   if (borders.cut == StageCut::equal_blocks)
     if (std::vector<int> first = equal_blocks(work, pieces); !first.empty()) return first;
-  std::vector<double> weight, border;
-  for (std::size_t l = 0; l < layout.order.size(); ++l) {
-    const double time = (times.layer[l].FW + times.layer[l].BW).base();
-    if (borders.cut == StageCut::balanced_layers) {
-      weight.push_back(time);
-      continue;
-    }
-    weight.push_back(time / borders.parts[layout.cells[std::size_t(layout.order[l])].work]);
-    double items = 0;
-    for (const Kept& tensor : layout.crossing[l]) items += tensor.items / borders.parts[tensor.divided];
-    border.push_back((items * borders.item * borders.per_byte).base());
-  }
-  return borders.pipeline.chunks > 1 ? even_partition(weight, pieces, border)
-                                     : balanced_partition(weight, pieces, border);
+  const auto& [stages, S, chunks, schedule] = borders.pipeline;
+  return chunks > 1 ? interleaved_partition(borders.layer, stages, chunks, borders.border)
+                    : balanced_partition(borders.layer, pieces, borders.border);
 }
 
 std::vector<StageKind::Share> shares_of(const Layout& layout, int from, int to) {
@@ -86,13 +74,11 @@ std::vector<StageKind::Share> shares_of(const Layout& layout, int from, int to) 
   return out;
 }
 
-}  // namespace
-
-StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTimes& times,
-                      const StageBorders& borders) {
-  const auto& [stages, S, chunks, schedule] = borders.pipeline;
+StagePlan cut_at(std::vector<int> first_layer, const Layout& layout, const Workload& work,
+                 const Pipeline& pipeline) {
+  const auto& [stages, S, chunks, schedule] = pipeline;
   StagePlan plan{.stages = stages, .chunks = chunks};
-  plan.first_layer = find_borders(layout, work, times, borders);
+  plan.first_layer = std::move(first_layer);
   const auto piece_of = [&](int layer) {
     return int(std::ranges::upper_bound(plan.first_layer, layer) - plan.first_layer.begin()) - 1;
   };
@@ -125,8 +111,23 @@ StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTim
   return plan;
 }
 
+}  // namespace
+
+StagePlan plan_stages(const Layout& layout, const Workload& work, const StageBorders& borders) {
+  return cut_at(find_borders(work, borders), layout, work, borders.pipeline);
+}
+
+std::optional<StagePlan> equal_stages(const Layout& layout, const Workload& work, const Pipeline& pipeline) {
+  std::vector<int> first = equal_blocks(work, pipeline.pieces());
+  if (first.empty()) return {};
+  return cut_at(std::move(first), layout, work, pipeline);
+}
+
 StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTimes& times, int stages) {
-  return plan_stages(layout, work, times, {.pipeline = {.stages = stages}, .cut = StageCut::balanced_layers});
+  StageBorders borders{.pipeline = {.stages = stages}, .layer = {}, .border = {}};
+  for (const LayerTime& time : times.layer)
+    borders.layer.push_back({.forward = time.FW.base(), .backward = time.BW.base()});
+  return plan_stages(layout, work, borders);
 }
 
 }  // namespace paradl

@@ -1,8 +1,9 @@
 #pragma once
-#include <array>
+#include <optional>
 #include <vector>
 
 #include "paradl/cost/setting.hpp"
+#include "paradl/mesh/partition.hpp"
 #include "paradl/strategy/place.hpp"
 
 namespace paradl {
@@ -38,18 +39,19 @@ struct StagePlan {
   std::vector<Tied> tied;
 };
 
-/// What the borders between stages depend on, besides the layers.
+/// What the borders between stages depend on.
 struct StageBorders {
   Pipeline pipeline;
   StageCut cut = StageCut::balanced;
-  std::array<double, 1u << most_axes> parts{};  // into which each set of axes cuts a layer or a tensor
-  Bytes item{};                                 // of an activation
-  SecondsPerByte per_byte{};                    // from stage to stage
+  std::vector<LayerLoad> layer;  // what each layer adds to its stage
+  std::vector<double> border;    // what a border behind each of them costs; empty: nothing
 };
 
 /// Cuts a network into stages. Needs pieces <= layers.
-StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTimes& times,
-                      const StageBorders& borders);
+StagePlan plan_stages(const Layout& layout, const Workload& work, const StageBorders& borders);
+
+/// The same with as many of the network's blocks in each piece. Nothing where they cannot be dealt out.
+std::optional<StagePlan> equal_stages(const Layout& layout, const Workload& work, const Pipeline& pipeline);
 
 /// The same by the times of whole layers alone.
 StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTimes& times, int stages);

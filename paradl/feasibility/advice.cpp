@@ -190,25 +190,40 @@ std::string reason(std::string_view rule, double value, double bound, std::strin
 
 namespace {
 
+/// "6 or 12": parts among which the heads of attention come out even and which `fits`, around a number.
+template <class Fits>
+std::string nearest_parts(double value, const Layer& attention, Fits fits) {
+  const auto good = [&](double p) {
+    return std::fmod(attention.query_heads, p) == 0 &&
+           (std::fmod(attention.heads, p) == 0 || std::fmod(p, attention.heads) == 0) && fits(p);
+  };
+  double below = value, above = value;
+  while (!good(below)) --below;
+  while (above < attention.query_heads && !good(above)) ++above;
+  return fmt::format("{}{}", below, good(above) ? fmt::format(" or {}", above) : "");
+}
+
 /// "8 parts and 6 heads of keys and values do not come out even; nearest: 6 or 12 (layer attention)".
 std::string uneven_heads(const Limit& limit, const Layer& attention) {
-  const auto fits = [&](double p) {
-    return std::fmod(attention.query_heads, p) == 0 &&
-           (std::fmod(limit.bound, p) == 0 || std::fmod(p, limit.bound) == 0);
-  };
-  double below = limit.value, above = limit.value;
-  while (!fits(below)) --below;
-  while (above < attention.query_heads && !fits(above)) ++above;
   return fmt::format(
-      "{}: {} parts and {} heads of keys and values do not come out even; nearest: {}{} (layer {})",
-      limit.rule, limit.value, limit.bound, below, fits(above) ? fmt::format(" or {}", above) : "",
+      "{}: {} parts and {} heads of keys and values do not come out even; nearest: {} (layer {})", limit.rule,
+      limit.value, limit.bound, nearest_parts(limit.value, attention, [](double) { return true; }),
       attention.name);
+}
+
+/// "4 does not divide 2; nearest: 2 (layer attention)".
+std::string uneven_sequence(const Limit& limit, const Layer& attention) {
+  const auto fits = [&](double p) { return std::fmod(limit.bound, p) == 0; };
+  return fmt::format("{}: {} does not divide {}; nearest: {} (layer {})", limit.rule, limit.value,
+                     limit.bound, nearest_parts(limit.value, attention, fits), attention.name);
 }
 
 }  // namespace
 
 std::string reason(const Limit& limit, const Workload& work) {
   if (limit.rule == kv_heads_rule) return uneven_heads(limit, work.layers[std::size_t(limit.layer)]);
+  if (limit.rule == sequence_rule || limit.rule == context_sequence_rule)
+    return uneven_sequence(limit, work.layers[std::size_t(limit.layer)]);
   const std::string_view layer =
       limit.layer >= 0 ? work.layers[std::size_t(limit.layer)].name : std::string_view{};
   return reason(limit.rule, limit.value, limit.bound, layer);

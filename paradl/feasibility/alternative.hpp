@@ -13,6 +13,7 @@ namespace paradl {
 /// Whose decision a change is: who trains, who writes the framework, who builds the machine.
 enum class Hands { user, framework, system };
 inline constexpr std::array<std::string_view, 3> hands_names{"user", "framework", "system"};
+static_assert(names_every(Hands::system, hands_names), "name every pair of Hands");
 
 /// One thing that can be done otherwise: as it is told, as it is typed, and as it is priced.
 struct Alternative {

@@ -35,6 +35,7 @@ inline constexpr std::size_t hindrances = std::size_t(Hindrance::gpu_occupancy) 
 /// Inherent to the strategy, or due to framework or system.
 enum class Nature { limit, bottleneck };
 inline constexpr std::array<std::string_view, 2> nature_names{"limit", "bottleneck"};
+static_assert(names_every(Nature::bottleneck, nature_names), "name every Nature");
 
 struct Entry {
   std::string_view name;   // as in the JSON
@@ -70,6 +71,7 @@ struct Reading {
   double share = 0;     // of the iteration, or of the device's memory
   std::string cause;    // the layer or link behind it
   std::string message;  // a sentence without its stop
+  bool forbids = false;  // a bound that is broken: there is no such plan
 };
 
 enum class Reads { share, ratio, count };
@@ -109,7 +111,7 @@ struct Finding {
   bool fires = false;
 };
 
-/// A hindrance that was found: by the measure that is farthest beyond its trigger.
+/// A hindrance that was found: by a measure that forbids the plan, or that is farthest beyond its trigger.
 struct Bottleneck {
   Hindrance kind;
   Finding finding;

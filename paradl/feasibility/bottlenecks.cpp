@@ -25,7 +25,7 @@ constexpr std::array<Entry, hindrances> entries{{
     {"self_contention", "self-contention", Nature::bottleneck,
      "flows of the job itself share a link"},
     {"input_output", "input/output", Nature::bottleneck,
-     "reading and staging of samples takes longer than the iteration that hides it"},
+     "reading and staging of samples takes longer than the iteration that hides it, or a node cannot keep them"},
     {"memory_redundancy", "memory redundancy", Nature::bottleneck,
      "GPUs hold copies of what others hold, or one layer alone is more than a device holds"},
     {"fragmentation", "memory fragmentation", Nature::bottleneck,
@@ -61,6 +61,8 @@ constexpr std::array table{
             Reads::ratio, Sense::above, 1, 1, 1e6, true, read_self_contention},
     Measure{H::input_output, "input-output", "exposed input/output, of the iteration",
             Reads::share, Sense::above, 0.05, 0, 1, false, read_input_output},
+    Measure{H::input_output, "node-storage", "what a node keeps of the data set, of its storage",
+            Reads::share, Sense::above, 1, 0, 1e6, false, read_node_storage},
     Measure{H::memory_redundancy, "memory-redundancy", "copies of what other GPUs hold, of the device's memory",
             Reads::share, Sense::above, 0.25, 0, 1, false, read_replicas},
     Measure{H::memory_redundancy, "largest-layer", "what one layer needs alone, of the device's memory",
@@ -99,11 +101,12 @@ bool beyond(Sense sense, double value, double trigger) {
   return false;
 }
 
-/// How far a value is beyond its trigger.
-double excess(const Finding& f) {
+/// How far a value is beyond its trigger; what forbids a plan is beyond all.
+std::pair<bool, double> excess(const Finding& f) {
   const double value = f.reading->value;
-  if (f.measure->sense == Sense::at_most) return value > 0 ? f.trigger / value : 1e300;
-  return f.trigger > 0 ? value / f.trigger : 1e300;
+  const double high = f.measure->sense == Sense::at_most ? f.trigger : value;
+  const double low = f.measure->sense == Sense::at_most ? value : f.trigger;
+  return {f.reading->forbids, low > 0 ? high / low : 1e300};
 }
 
 }  // namespace
@@ -129,7 +132,8 @@ std::string value_text(const Measure& measure, double value) {
 }
 
 std::string trigger_text(const Measure& measure, double trigger) {
-  constexpr std::array signs{">", ">=", "<="};
+  constexpr std::array<std::string_view, 3> signs{">", ">=", "<="};
+  static_assert(names_every(Sense::at_most, signs), "a sign for each Sense");
   return fmt::format(
       "{} {}", signs[std::size_t(measure.sense)],
       measure.reads == Reads::ratio ? fmt::format("{:g}", trigger) : value_text(measure, trigger));

@@ -29,6 +29,7 @@ std::optional<Reading> read_taper(const Evidence& e);
 std::optional<Reading> read_many_gpus(const Evidence& e);
 std::optional<Reading> read_self_contention(const Evidence& e);
 std::optional<Reading> read_input_output(const Evidence& e);
+std::optional<Reading> read_node_storage(const Evidence& e);
 std::optional<Reading> read_replicas(const Evidence& e);
 std::optional<Reading> read_largest_layer(const Evidence& e);
 std::optional<Reading> read_fragmentation(const Evidence& e);

@@ -53,8 +53,8 @@ std::vector<ExchangeStep> steps_of(Collective operation, const Path& path, Bytes
     Path level;
     level.hop[0] = hop;
     level.hops = 1;
-    out.push_back({hop.level, hop.size, m, hop.phi, cost(operation, level)(m), asked.binding(hop)});
-    m = m / hop.size;
+    out.push_back({hop.level, hop.subgroups(), m, hop.phi, cost(operation, level)(m), asked.binding(hop)});
+    m = m / hop.subgroups();
   }
   return out;
 }
@@ -129,6 +129,18 @@ std::vector<ExchangeLine> layer_exchanges(const Setting& setting, const Projecti
   add(cell.backward, "dy");
   if (cell.halo_axis >= 0)
     for (const bool forward : {true, false}) add_halos(out, asked, p, cell, layer, forward);
+  if (cell.ring_axis >= 0) {
+    // Each PE passes on what it has p-1 times; backward the gradients travel along.
+    const double rounds = S * (pricer.parts(axis_bit(cell.ring_axis)) - 1);
+    const Bytes block = pricer.ring_block(cell, p.batch / S);
+    const auto ring = [&](const char* what, Bytes m) {
+      out.push_back(line_of(Term::activation_exchange, Collective::point_to_point, what,
+                            axes_text(axis_bit(cell.ring_axis), p.mesh), layer, rounds, m,
+                            pricer.halo_path(0), asked));
+    };
+    ring("ring of keys and values", block);
+    ring("ring of k, v, dk, dv", 2 * block);
+  }
   return out;
 }
 

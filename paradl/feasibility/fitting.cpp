@@ -1,11 +1,13 @@
 #include "paradl/feasibility/fitting.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/planner.hpp"
@@ -20,6 +22,9 @@ struct Change {
   std::function<void(Training&)> training = [](Training&) {};
   std::optional<Mesh> mesh = {};
 };
+/// Of one option, what saves least first; they exclude each other.
+using Levels = std::vector<Change>;
+using Changes = std::vector<Change>;
 
 int parts(const Mesh& mesh, std::string_view strategy) {
   for (int a = 0; a < mesh.axes; ++a)
@@ -27,41 +32,82 @@ int parts(const Mesh& mesh, std::string_view strategy) {
   return 1;
 }
 
-/// Changes that leave the number of GPUs as it is. They change neither results nor, much, their quality.
-std::vector<Change> same_gpus(const Projection& p, const Setting& setting) {
+Levels recomputation(const Setting& setting) {
   const Training& now = setting.training;
-  std::vector<Change> out;
-  const auto add = [&](std::string words, std::function<void(Training&)> change) {
-    out.push_back({std::move(words), std::move(change)});
-  };
   const bool scores = std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.scores > 0; });
+  const bool some = now.recomputed_blocks >= 0;  // and not all
+  Levels out;
+  const auto add = [&](const char* words, Recompute kind) {
+    out.push_back({words, [kind](Training& t) { t.recompute = kind, t.recomputed_blocks = -1; }});
+  };
+  if (scores && (now.recompute == Recompute::none || (now.recompute == Recompute::selective && some)))
+    add("--recompute selective", Recompute::selective);
+  if (!recomputable_blocks(setting.work).empty() && (now.recompute != Recompute::full || some))
+    add("--recompute full", Recompute::full);
+  return out;
+}
+
+Levels sequence_parallelism(const Projection& p, const Setting& setting) {
   const bool attends =
       std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.kv_share > 0; });
-  const bool blocks = !recomputable_blocks(setting.work).empty();
-  if (scores && now.recompute == Recompute::none)
-    add("--recompute selective", [](Training& t) { t.recompute = Recompute::selective; });
-  if (blocks && now.recompute != Recompute::full)
-    add("--recompute full", [](Training& t) { t.recompute = Recompute::full, t.recomputed_blocks = -1; });
-  if (attends && parts(p.mesh, "tensor") > 1 && !now.sequence_parallel)
-    add("--sequence-parallel on", [](Training& t) { t.sequence_parallel = true; });
-  if (parts(p.mesh, "data") > 1 && !now.allreduce)
-    for (int zero = now.zero + 1; zero <= 3; ++zero)
-      add(fmt::format("--zero {}", zero), [zero](Training& t) { t.zero = zero; });
-  const bool staged = parts(p.mesh, "layer") > 1;
-  if (staged && now.schedule == PipelineSchedule::gpipe && now.micro_batches > 1)
-    add("--schedule 1f1b", [](Training& t) { t.schedule = PipelineSchedule::one_forward_one_backward; });
+  if (!attends || parts(p.mesh, "tensor") == 1 || setting.training.sequence_parallel) return {};
+  return {{"--sequence-parallel on", [](Training& t) { t.sequence_parallel = true; }}};
+}
+
+/// Wherever GPUs have the same weights and other samples, or other parts of them.
+Levels sharding(const Projection& p, const Setting& setting) {
+  bool shares = false;
+  for (int a = 0; a < p.mesh.axes; ++a)
+    shares |=
+        is_split(p.mesh.axis[std::size_t(a)].strategy->input) && p.mesh.axis[std::size_t(a)].parts.total > 1;
+  Levels out;
+  if (!shares || setting.training.allreduce) return out;
+  for (int zero = setting.training.zero + 1; zero <= 3; ++zero)
+    out.push_back({fmt::format("--zero {}", zero), [zero](Training& t) { t.zero = zero; }});
+  return out;
+}
+
+/// Smaller micro-batches, and a pipeline that does not keep all of them.
+Levels micro_batches(const Projection& p, const Setting& setting) {
+  constexpr double most = 1'000'000;  // that can be asked for
+  const Training& now = setting.training;
+  const double stages = parts(p.mesh, "layer");
   const double samples = p.batch / parts(p.mesh, "data") / parts(p.mesh, "expert");
-  for (int S = 2 * now.micro_batches; S <= samples; S *= 2)
-    add(fmt::format("--micro-batches {}{}", S, staged ? " --schedule 1f1b" : ""), [S, staged](Training& t) {
-      t.micro_batches = S;
-      if (staged) t.schedule = PipelineSchedule::one_forward_one_backward;
-    });
+  const bool interleaved = now.schedule == PipelineSchedule::interleaved;
+  Levels out;
+  const auto add = [&](double S, bool one_by_one) {
+    const auto count = int(S);
+    const std::string words = count > now.micro_batches ? fmt::format("--micro-batches {}", count) : "";
+    out.push_back({words + (one_by_one ? words.empty() ? "--schedule 1f1b" : " --schedule 1f1b" : ""),
+                   [count, one_by_one](Training& t) {
+                     t.micro_batches = count;
+                     if (one_by_one) t.schedule = PipelineSchedule::one_forward_one_backward, t.chunks = 1;
+                   }});
+  };
+  const bool keeps_more = now.schedule == PipelineSchedule::gpipe ? now.micro_batches > 1 : interleaved;
+  if (stages > 1 && keeps_more) add(now.micro_batches, true);
+  const auto add_both = [&](double S) {
+    if (std::fmod(samples, S) != 0) return;
+    if (interleaved && stages > 1 && std::fmod(S, stages) == 0) add(S, false);
+    add(S, stages > 1);
+  };
+  double S = 2.0 * now.micro_batches;
+  for (; S < std::min(samples, most); S *= 2) add_both(S);
+  if (samples > now.micro_batches && samples <= most) add_both(samples);  // one sample at a time
+  return out;
+}
+
+/// Changes that leave the number of GPUs as it is. They change neither results nor, much, their quality.
+std::vector<Levels> options_of(const Projection& p, const Setting& setting) {
+  std::vector<Levels> out{recomputation(setting), sequence_parallelism(p, setting), sharding(p, setting),
+                          micro_batches(p, setting)};
+  std::erase_if(out, [](const Levels& levels) { return levels.empty(); });
   return out;
 }
 
 /// Twice the GPUs, on one axis or another; the mini-batch stays.
-std::vector<Change> more_gpus(const Projection& p, const Setting& setting) {
-  std::vector<Change> out;
+Levels more_gpus(const Projection& p, const Setting& setting) {
+  Levels out;
   if (2 * p.gpus > setting.machine.gpus()) return out;
   for (int a = 0; a < p.mesh.axes; ++a) {
     Mesh mesh = p.mesh;
@@ -79,71 +125,175 @@ bool only_memory_fails(const Projection& p) {
          });
 }
 
-using Changes = std::vector<Change>;
-
-/// The oracle's answer with some changes; nothing if it does not fit.
-std::optional<Remedy> mended(const Changes& changes, const Projection& p, const Setting& setting) {
+/// The oracle's answer with some changes.
+Projection changed(const Changes& changes, const Projection& p, const Setting& setting) {
   Setting other = setting;
   Mesh mesh = p.mesh;
-  std::string words;
   for (const Change& change : changes) {
     change.training(other.training);
     if (change.mesh) mesh = *change.mesh;
-    words += (words.empty() ? "" : " ") + change.words;
   }
-  const Projection found = Planner(other).project(*p.strategy, mesh, p.batch);
-  if (!found.feasible()) return {};
-  return Remedy{words, fmt::format("{} {}", p.strategy->text, grid_text(p.mesh, true)), found};
+  return Planner(other).project(*p.strategy, mesh, p.batch);
 }
 
-/// As few blocks as can be, where all of them are more than enough.
-std::optional<Remedy> fewest_blocks(const Projection& p, const Setting& setting) {
-  int enough = int(recomputable_blocks(setting.work).size()), too_few = 0;
-  std::optional<Remedy> best;
+/// Changes that make a projection fit.
+struct Way {
+  const Projection* of;
+  Changes changes;
+  Projection found;
+};
+
+Remedy remedy_of(const Way& way) {
+  std::string words;
+  for (const Change& change : way.changes) words += (words.empty() ? "" : " ") + change.words;
+  return {words, fmt::format("{} {}", way.of->strategy->text, grid_text(way.of->mesh, true)), way.found};
+}
+
+/// What a projection takes, in the parts that changes act on.
+struct Need {
+  double states = 0, activations = 0, time = 0;
+};
+Need need_of(const Projection& p) {
+  const Memory& m = p.cost->memory;
+  const Bytes states = m.weights + m.gradients + m.optimizer + m.buffers;
+  return {states.base(), (m.total() - states).base(), p.iteration().base()};
+}
+
+/// Several changes together, guessed from what each of them does alone: what they save adds up where they
+/// save different things and multiplies where they save shares of the same, whichever leaves less.
+Need together(const Need& now, const std::vector<Need>& alone) {
+  Need sum = now, product = now;
+  for (const Need& one : alone) {
+    sum.states += one.states - now.states, product.states *= one.states / now.states;
+    sum.activations += one.activations - now.activations,
+        product.activations *= one.activations / now.activations;
+    sum.time += one.time - now.time;
+  }
+  return {std::min(std::max(0.0, sum.states), product.states),
+          std::min(std::max(0.0, sum.activations), product.activations), sum.time};
+}
+
+/// The same with as few recomputed blocks as are enough, where all of them are more than that.
+std::optional<Way> fewest_blocks(const Way& way, const Setting& setting) {
+  int enough = int(recomputable_blocks(setting.work).size());
+  int too_few = setting.training.recompute == Recompute::full ? setting.training.recomputed_blocks : 0;
+  std::optional<Way> best;
   while (enough - too_few > 1) {
     const int blocks = (enough + too_few) / 2;
-    const Change change{fmt::format("--recompute full:{}", blocks), [blocks](Training& t) {
-                          t.recompute = Recompute::full, t.recomputed_blocks = blocks;
-                        }};
-    if (auto found = mended({change}, p, setting))
-      best = std::move(found), enough = blocks;
+    Changes fewer = way.changes;
+    for (Change& change : fewer)
+      if (change.words == "--recompute full")
+        change = {fmt::format("--recompute full:{}", blocks),
+                  [blocks](Training& t) { t.recompute = Recompute::full, t.recomputed_blocks = blocks; }};
+    if (const Projection found = changed(fewer, *way.of, setting); found.feasible())
+      best = {way.of, fewer, found}, enough = blocks;
     else
       too_few = blocks;
   }
   return best;
 }
 
-enum class Attempt { one_change, two_changes, all_changes, more_gpus };
-constexpr std::array attempts{Attempt::one_change, Attempt::two_changes, Attempt::all_changes,
-                              Attempt::more_gpus};
-
-/// Two words of one option contradict each other.
-bool same_option(const Change& a, const Change& b) {
-  return a.words.substr(0, a.words.find(' ')) == b.words.substr(0, b.words.find(' '));
+bool recomputes_all(const Changes& changes) {
+  return std::ranges::any_of(changes, [](const Change& c) { return c.words == "--recompute full"; });
 }
 
-std::vector<Changes> choices(Attempt attempt, const Projection& p, const Setting& setting) {
-  const Changes changes = attempt == Attempt::more_gpus ? more_gpus(p, setting) : same_gpus(p, setting);
-  std::vector<Changes> out;
-  switch (attempt) {
-    case Attempt::one_change:
-    case Attempt::more_gpus:
-      for (const Change& change : changes) out.push_back({change});
-      break;
-    case Attempt::two_changes:
-      for (std::size_t i = 0; i < changes.size(); ++i)
-        for (std::size_t k = i + 1; k < changes.size(); ++k)
-          if (!same_option(changes[i], changes[k])) out.push_back({changes[i], changes[k]});
-      break;
-    case Attempt::all_changes: {  // of each option the last word, which saves most
-      Changes all;
-      for (std::size_t i = 0; i < changes.size(); ++i)
-        if (i + 1 == changes.size() || !same_option(changes[i], changes[i + 1])) all.push_back(changes[i]);
-      if (all.size() > 2) out.push_back(std::move(all));
+/// Whether all of `fewer` are among `changes`: then the rest is not needed.
+bool includes(const Changes& changes, const Changes& fewer) {
+  return std::ranges::all_of(fewer, [&](const Change& one) {
+    return std::ranges::find(changes, one.words, &Change::words) != changes.end();
+  });
+}
+
+/// Prices the combinations that promise to fit, those that promise to be fastest first, until it has some.
+class Search {
+ public:
+  Search(const Projection& p, const Setting& setting)
+      : p_(p), setting_(setting), options_(options_of(p, setting)) {}
+
+  /// All that can be saved, together: where that does not fit, nothing does.
+  bool can_fit() const {
+    Changes all;
+    for (const Levels& levels : options_) all.push_back(levels.back());
+    return !all.empty() && changed(all, p_, setting_).feasible();
+  }
+
+  /// So many ways, if there are.
+  std::vector<Way> run(std::size_t enough) {
+    price_single_changes();
+    combine(0, {}, {});
+    std::ranges::stable_sort(promising_, {}, [](const Promise& promise) { return promise.time; });
+    std::vector<Way> out;
+    for (std::size_t i = 0; i < promising_.size() && i < most_priced && out.size() < enough; ++i) {
+      const Changes& changes = promising_[i].changes;
+      if (std::ranges::any_of(out, [&](const Way& fewer) { return includes(changes, fewer.changes); }))
+        continue;
+      if (const Projection found = changed(changes, p_, setting_); found.feasible())
+        out.push_back({&p_, changes, found});
+    }
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t most_priced = 32;
+
+  /// Changes that break another bound are left out.
+  void price_single_changes() {
+    for (Levels& levels : options_) {
+      alone_.emplace_back();
+      std::erase_if(levels, [&](const Change& change) {
+        const Projection found = changed({change}, p_, setting_);
+        if (!only_memory_fails(found)) return true;
+        alone_.back().push_back(need_of(found));
+        return false;
+      });
     }
   }
-  return out;
+
+  void combine(std::size_t option, const Changes& changes, const std::vector<Need>& alone) {
+    if (option < options_.size()) {
+      combine(option + 1, changes, alone);
+      for (std::size_t i = 0; i < options_[option].size(); ++i) {
+        Changes more = changes;
+        std::vector<Need> also = alone;
+        more.push_back(options_[option][i]);
+        also.push_back(alone_[option][i]);
+        combine(option + 1, more, also);
+      }
+      return;
+    }
+    const Need need = together(need_of(p_), alone);
+    if (!changes.empty() && need.states + need.activations <= setting_.machine.device.memory.base())
+      promising_.push_back({changes, need.time});
+  }
+
+  struct Promise {
+    Changes changes;
+    double time;
+  };
+  const Projection& p_;
+  const Setting& setting_;
+  std::vector<Levels> options_;
+  std::vector<std::vector<Need>> alone_;  // by option and level
+  std::vector<Promise> promising_;
+};
+
+void sort(std::vector<Way>& ways) {
+  std::ranges::stable_sort(ways, {}, [](const Way& way) { return way.found.iteration(); });
 }
+
+/// Those that recompute all blocks, a few of the fastest, with no more of them than they need.
+void count_blocks(std::vector<Way>& ways, const Setting& setting) {
+  constexpr int few = 3;
+  if (setting.training.recompute == Recompute::selective) return;
+  std::vector<Way> more;
+  for (const Way& way : ways)
+    if (recomputes_all(way.changes) && int(more.size()) < few)
+      if (auto fewer = fewest_blocks(way, setting)) more.push_back(*std::move(fewer));
+  for (Way& way : more) ways.push_back(std::move(way));
+}
+
+/// No change makes it faster than this: micro-batches fill a pipeline's bubble, the others cost time.
+double least_time(const Projection& p) { return (p.iteration() - (*p.cost)[Term::bubble]).base(); }
 
 }  // namespace
 
@@ -152,26 +302,43 @@ std::vector<Remedy> ways_to_fit(const Projection& p, const Setting& setting) {
 }
 
 std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const Setting& setting) {
-  constexpr std::size_t few = 4;  // of those that come nearest
-  std::vector<const Projection*> near;
+  constexpr std::size_t most_asked = 12, most_searched = 3;
+  std::vector<const Projection*> candidates;
   for (const Projection& p : projections)
-    if (only_memory_fails(p) && !p.feasible() && !setting.training.gamma) near.push_back(&p);
-  std::ranges::stable_sort(near, {}, [](const Projection* p) { return p->cost->memory.total(); });
-  if (near.size() > few) near.resize(few);
-  std::vector<Remedy> out;
-  for (const Attempt attempt : attempts) {
-    for (const Projection* p : near)
-      for (const Changes& changes : choices(attempt, *p, setting)) {
-        auto found = mended(changes, *p, setting);
-        if (!found) continue;
-        if (found->change == "--recompute full" && setting.training.recompute == Recompute::none)
-          if (auto fewer = fewest_blocks(*p, setting)) out.push_back(*std::move(fewer));
-        out.push_back(*std::move(found));
-      }
-    if (!out.empty()) break;
+    if (only_memory_fails(p) && !p.feasible() && !setting.training.gamma) candidates.push_back(&p);
+  std::ranges::stable_sort(candidates, {}, [](const Projection* p) { return least_time(*p); });
+  const std::size_t enough = candidates.size() == 1 ? 6 : 4;
+  std::vector<Way> ways;
+  std::size_t searched = 0;
+  for (std::size_t i = 0; i < candidates.size() && i < most_asked && searched < most_searched; ++i) {
+    if (!ways.empty() && least_time(*candidates[i]) >= ways.front().found.iteration().base()) break;
+    Search search(*candidates[i], setting);
+    if (candidates.size() > 1 && !search.can_fit()) continue;
+    for (Way& way : search.run(enough)) ways.push_back(std::move(way));
+    sort(ways);
+    ++searched;
   }
-  std::ranges::stable_sort(out, {}, [](const Remedy& r) { return r.projection.iteration(); });
+  count_blocks(ways, setting);
+  if (ways.empty()) {  // the nearest, on more GPUs
+    std::ranges::stable_sort(candidates, {}, [](const Projection* p) { return p->cost->memory.total(); });
+    for (std::size_t i = 0; i < candidates.size() && i < most_searched; ++i)
+      for (const Change& change : more_gpus(*candidates[i], setting))
+        if (const Projection found = changed({change}, *candidates[i], setting); found.feasible())
+          ways.push_back({candidates[i], {change}, found});
+  }
+  sort(ways);
+  std::vector<Remedy> out;
+  for (const Way& way : ways) out.push_back(remedy_of(way));
   return out;
+}
+
+std::string nothing_fits_text(const Projection& p, const Setting& setting) {
+  if (p.feasible() || !only_memory_fails(p) || setting.training.gamma) return {};
+  std::vector<std::string> tried;
+  for (const Levels& levels : options_of(p, setting)) tried.push_back(levels.back().words);
+  if (!more_gpus(p, setting).empty()) tried.emplace_back("twice the GPUs");
+  return tried.empty() ? "no change is left to try"
+                       : fmt::format("nothing that was tried fits, up to {}", fmt::join(tried, ", "));
 }
 
 std::string text(const Remedy& remedy) {

@@ -15,11 +15,15 @@ struct Remedy {
 };
 
 /// The changes that let a projection fit the device's memory, the one with the shortest iteration first:
-/// single changes; where none of them is enough, pairs; then all of them together; then twice the GPUs. None
-/// if it fits, if it breaks another bound, or if nothing helps.
+/// recomputation, sequence parallelism, ZeRO, micro-batches and schedule, alone and together; where nothing
+/// of that is enough, twice the GPUs. None if it fits, if it breaks another bound, or if nothing helps.
 std::vector<Remedy> ways_to_fit(const Projection& projection, const Setting& setting);
-/// The same for several projections, of which those that come nearest are mended.
+/// The same for several projections, such as all grids of a strategy: those are mended that could be fastest.
 std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const Setting& setting);
+
+/// Where there is no way: "nothing that was tried fits, up to --recompute full, --zero 3". Empty for what
+/// fits or breaks another bound.
+std::string nothing_fits_text(const Projection& projection, const Setting& setting);
 
 /// "data+tensor 4x8 fits with --zero 1: 61.2 GiB, 12.1 s per iteration".
 std::string text(const Remedy& remedy);

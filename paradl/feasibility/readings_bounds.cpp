@@ -70,6 +70,7 @@ std::optional<Reading> read_largest_layer(const Evidence& e) {
 
 std::optional<Reading> read_fragmentation(const Evidence& e) {
   if (!e.projection.cost) return {};
+  if (const auto& beyond = e.projection.out_of_core; beyond && beyond->plans()) return {};  // by intent
   const Bytes need = e.projection.cost->memory.total(), device = e.setting.machine.device.memory;
   const double share = need / device;
   if (share > 1) return {};  // does not fit in any case
@@ -78,10 +79,21 @@ std::optional<Reading> read_fragmentation(const Evidence& e) {
                              text(device), text(device - need))};
 }
 
+namespace {
+
+/// Bounds on what there is to share, not on memory or storage.
+bool is_of_parts(const Limit& limit) {
+  for (const std::string_view rule : {memory_rule, storage_rule, host_rule, host_update_rule})
+    if (limit.rule == rule) return false;
+  return !limit.divides;
+}
+
+}  // namespace
+
 std::optional<Reading> read_bounds(const Evidence& e) {
   std::optional<Reading> out;
   for (const Limit& limit : e.projection.limits.all()) {
-    if (limit.divides || limit.rule == memory_rule || !(limit.bound > 0)) continue;
+    if (!is_of_parts(limit) || !(limit.bound > 0)) continue;
     const double ratio = limit.value / limit.bound;
     if (out && ratio <= out->value) continue;
     const std::string layer = limit.layer >= 0 ? e.setting.work.layers[std::size_t(limit.layer)].name : "";
@@ -90,6 +102,19 @@ std::optional<Reading> read_bounds(const Evidence& e) {
                          : reason(limit, e.setting.work)};
   }
   return out;
+}
+
+std::optional<Reading> read_node_storage(const Evidence& e) {
+  for (const Limit& limit : e.projection.limits.all())
+    if (limit.rule == storage_rule) {
+      const double share = limit.value / limit.bound;
+      return Reading{share, 0, "storage of a node",
+                     limit.holds() ? fmt::format("a node keeps {} of the data set on {}",
+                                                 decimal(Bytes{limit.value}), decimal(Bytes{limit.bound}))
+                                   : reason(limit, e.setting.work),
+                     !limit.holds()};
+    }
+  return {};
 }
 
 std::optional<Reading> read_batch_norm(const Evidence& e) {

@@ -54,6 +54,30 @@ std::string names(const Evidence& e, const std::vector<std::pair<Seconds, std::s
   return layers > 1 ? fmt::format("{} and {:g} more", name, layers - 1) : name;
 }
 
+/// What of reading, staging and shuffling takes longest, and what sets its pace.
+std::string slowest_part(const Evidence& e, const InputCost& input) {
+  if (input.staging > std::max(input.reading, input.exchange))
+    return fmt::format("leaders pass on {} to {:g} GPUs", decimal(input.staged), input.space * input.copies);
+  if (input.exchange > input.reading)
+    return fmt::format("workers exchange {} of samples in an epoch", decimal(input.exchanged));
+  const Machine& machine = e.setting.machine;
+  const InputFrom from = e.setting.training.input.from;
+  switch (input.bound) {
+    case ReadBound::reader:
+      return fmt::format("each reader gets {} at {}", decimal(input.read),
+                         text(*e.setting.training.framework.reader));
+    case ReadBound::storage:
+      return fmt::format("{:g} readers share the {} of {}",
+                         from == InputFrom::node ? input.at_once : input.readers,
+                         text(*input_storage(machine, from)->read),
+                         from == InputFrom::node ? "node storage" : "the shared file system");
+    case ReadBound::ports:
+      return fmt::format("{:g} readers of a node share its ports, level {}", input.at_once,
+                         machine.levels[1].name);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<Reading> read_gradient_exchange(const Evidence& e) {
@@ -132,7 +156,16 @@ std::optional<Reading> read_self_contention(const Evidence& e) {
 }
 
 std::optional<Reading> read_input_output(const Evidence& e) {
-  return read_term(e, Term::io, "input/output that nothing hides takes");
+  if (!e.projection.cost || !e.projection.input || !e.projection.input->known) return {};
+  const InputCost& input = *e.projection.input;
+  const double share = exposed(e, Term::io);
+  const Seconds rest = e.projection.iteration() - (*e.projection.cost)[Term::io];
+  return Reading{
+      share, share, slowest_part(e, input),
+      share > 0 ? fmt::format("input/output that nothing hides takes {} of the iteration, {} in all: {:.2g} "
+                              "times computation and communication",
+                              percent(share), text(input.total()), input.total() / rest)
+                : fmt::format("input/output of {} is hidden behind the iteration", text(input.total()))};
 }
 
 std::optional<Reading> read_update(const Evidence& e) {

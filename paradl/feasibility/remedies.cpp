@@ -269,6 +269,77 @@ void mend_redundancy(Changes& out) {
   if (out.e.mesh.axes == 1) use_hybrid(out, out.e.mesh.axis[0].strategy->name);
 }
 
+/// Samples from another place, or dealt out otherwise: only what the system file has facts of.
+void move_samples(Changes& out) {
+  const Machine& machine = out.e.setting.machine;
+  const InputPlan& plan = out.now().input;
+  const auto add = [&](const char* text, const std::string& option, InputFrom from, Shuffle shuffle) {
+    out.add(Hands::user, text, option,
+            [from, shuffle](Training& t) { t.input.from = from, t.input.shuffle = shuffle; });
+  };
+  const Shuffle local{.global = false}, partial{.global = false, .Q = 0.1};
+  const bool here = plan.from == InputFrom::node;
+  if (const auto& node = machine.node_storage; node && node->read && node->capacity) {
+    const std::string from = here ? "" : "--input node ";
+    if (!here) add("all samples on each node", "--input node", InputFrom::node, {});
+    if (plan.shuffle.global) {
+      add("samples dealt out to node storage, a tenth of them exchanged in an epoch",
+          from + "--shuffle partial:0.1", InputFrom::node, partial);
+      add("samples dealt out to node storage, none exchanged", from + "--shuffle local", InputFrom::node,
+          local);
+    } else if (plan.shuffle.Q > 0) {
+      add("no samples exchanged", "--shuffle local", InputFrom::node, local);
+    }
+  }
+  if (const auto& shared = machine.shared_storage; here && plan.shuffle.global && shared && shared->read)
+    add("samples from the shared file system", "--input shared", InputFrom::shared, {});
+}
+
+/// Who goes on reading from storage of which no rate is known gains no more than this.
+std::string at_best(const InputCost& input, InputFrom from) {
+  if (input.lacks != InputLacks::read_rate) return {};
+  return fmt::format(", at best: storage.{}.read is unknown", input_names[std::size_t(from)]);
+}
+
+/// Twice of what sets the pace of reading.
+void faster_reading(Changes& out, const InputCost& input) {
+  if (input.bound == ReadBound::reader) {
+    out.add(Hands::framework,
+            "twice the rate of a reader: more processes that read and prepare" +
+                at_best(input, out.now().input.from),
+            "--set framework.costs.reader=x2",
+            [](Training& t) { t.framework.reader = 2 * *t.framework.reader; });
+    return;
+  }
+  if (!out.system) return;
+  const LevelSpec* ports = out.system->levels.size() > 1 ? &out.system->levels[1] : nullptr;
+  const std::string_view from = input_names[std::size_t(out.now().input.from)];
+  if (input.bound == ReadBound::storage)
+    out.set_system(fmt::format("twice the read rate of {} storage", from),
+                   fmt::format("storage.{}.read", from), "x2");
+  else if (ports && ports->ports)
+    out.set_system(fmt::format("twice the ports per {}", out.system->levels[0].name),
+                   fmt::format("levels.{}.ports", ports->name), "x2");
+}
+
+void mend_input(Changes& out) {
+  if (!out.e.projection.input || !out.e.projection.input->known) return;
+  const InputCost& input = *out.e.projection.input;
+  const Training& now = out.now();
+  if (!now.input.prefetch)
+    out.add(Hands::framework, "the next mini-batch read behind the iteration", "--prefetch on",
+            [](Training& t) { t.input.prefetch = true; });
+  if (now.input.readers == Readers::leader && input.space * input.copies > 1)
+    out.add(Hands::framework,
+            "every GPU reads what it needs in place of one leader" + at_best(input, now.input.from),
+            "--staging each", [](Training& t) { t.input.readers = Readers::each; });
+  if (now.framework.staging == Transport::host && input.staged > Bytes{})
+    out.add(Hands::framework, "leaders pass samples on from GPU to GPU", "--set framework.staging=gpu",
+            [](Training& t) { t.framework.staging = Transport::gpu; });
+  faster_reading(out, input);
+  move_samples(out);
+}
+
 void mend_bounds(Changes& out) {
   for (const Limit& limit : out.e.projection.limits.all())
     if (limit.rule == "p <= B" && !limit.holds())
@@ -310,6 +381,7 @@ std::vector<Alternative> remedies(Hindrance hindrance, const Evidence& e, const 
       mend_contention(out);
       break;
     case Hindrance::input_output:
+      mend_input(out);
       break;
     case Hindrance::memory_redundancy:
       mend_memory(out);

@@ -8,6 +8,18 @@ constexpr double most_without_tensor_cores = 2;
 
 }  // namespace
 
+std::optional<Precision> fitted_precision(const DeviceSpec& spec, Precision precision) {
+  if (!spec.kernels) return {};
+  const auto& fitted = spec.kernels->fitted;
+  if (fitted[std::size_t(precision)]) return precision;
+  const auto peak = spec.peak[std::size_t(precision)];
+  for (std::size_t i = 0; i < fitted.size(); ++i)
+    if (fitted[i] && peak && spec.peak[i] && *spec.peak[i] == *peak &&
+        item_bytes(Precision(i)).activation == item_bytes(precision).activation)
+      return Precision(i);
+  return {};
+}
+
 std::shared_ptr<const KernelDevice> kernel_device(const DeviceSpec& spec, Precision precision,
                                                   Optimizer optimizer, const KernelPolicy& policy) {
   const auto peak = spec.peak[std::size_t(precision)];
@@ -18,10 +30,10 @@ std::shared_ptr<const KernelDevice> kernel_device(const DeviceSpec& spec, Precis
   device->plain_peak = spec.peak[std::size_t(Precision::fp32)].value_or(*peak);
   device->bandwidth = spec.memory_bandwidth;
   device->item = item_bytes(precision).activation;
-  device->update = update_bytes(optimizer, precision);
+  device->update = update_work(optimizer, precision, policy.updates);
   device->tensor_cores = *peak > most_without_tensor_cores * device->plain_peak;
-  if (spec.kernels)
-    device->fitted = spec.kernels->fitted[std::size_t(precision)].value_or(KernelParameters{});
+  if (const auto fitted = fitted_precision(spec, precision))
+    device->fitted = *spec.kernels->fitted[std::size_t(*fitted)];
   device->policy = policy;
   return device;
 }

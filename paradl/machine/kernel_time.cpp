@@ -70,8 +70,8 @@ PassTimes attention(const KernelDevice& device, const LocalLayer& l) {
 Seconds update(const KernelDevice& device, const LocalLayer& l) {
   Seconds time;
   for (const std::int64_t items : l.arrays())
-    if (items > 0) time += device.fitted.launch;
-  return time + double(l.weights) * device.update / (device.fitted.stream * device.bandwidth);
+    if (items > 0) time += device.update.kernels * device.fitted.launch;
+  return time + double(l.weights) * device.update.moved / (device.fitted.stream * device.bandwidth);
 }
 
 }  // namespace

@@ -64,11 +64,11 @@ FlopRate peak(const Machine& machine, Precision precision) {
 }
 
 LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision, Optimizer optimizer,
-                       bool heed_file) {
+                       bool heed_file, UpdateKernels updates) {
   LayerTimes times{.layer = {}, .source = "roofline", .level = "ideal"};
   const FlopRate rate = peak(machine, precision);
   const Bytes item = item_bytes(precision).activation;
-  const Bytes update = update_bytes(optimizer, precision);
+  const Bytes update = update_work(optimizer, precision, updates).moved;
   for (const Layer& layer : work.layers)
     times.layer.push_back(roofline(layer, rate, machine.device.memory_bandwidth, item, update));
   if (heed_file && work.has_times()) use_measured(work, times);

@@ -6,7 +6,7 @@
 #include "paradl/machine/kernel_device.hpp"
 #include "paradl/machine/machine.hpp"
 #include "paradl/machine/profile.hpp"
-#include "paradl/spec/precision.hpp"
+#include "paradl/spec/update_work.hpp"
 #include "paradl/workload/workload.hpp"
 
 namespace paradl {
@@ -24,6 +24,7 @@ struct LayerTimes {
   std::shared_ptr<const Profile> profile{};       // what was measured
   std::shared_ptr<const KernelDevice> kernels{};  // the kernel-time model
   std::shared_ptr<const KernelDevice> shapes{};   // how times of a profile depend on shapes that it lacks
+  double correction = 1;     // of the model's passes: a measured total over what the model says of it
   bool update_known = true;  // measured totals of the paper have no weight update in them
 };
 
@@ -31,7 +32,7 @@ struct LayerTimes {
 /// of memory traffic. Times that the model file brings take their place unless `heed_file` is false.
 /// UsageError if the device has no peak for the precision.
 LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision, Optimizer optimizer,
-                       bool heed_file = true);
+                       bool heed_file = true, UpdateKernels updates = UpdateKernels::fused);
 
 /// The peak rate of the device in that precision; UsageError if it has none.
 FlopRate peak(const Machine& machine, Precision precision);

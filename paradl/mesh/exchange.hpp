@@ -1,6 +1,9 @@
 #pragma once
+#include <array>
 #include <optional>
+#include <string_view>
 
+#include "paradl/core/names.hpp"
 #include "paradl/mesh/placement.hpp"
 #include "paradl/network/collective.hpp"
 
@@ -8,6 +11,8 @@ namespace paradl {
 
 /// Where a sum goes when every PE has an addend: to all of them, or only to the PE that needs that part.
 enum class Reduction { allreduce, reduce_scatter };
+inline constexpr std::array<std::string_view, 2> reduction_names{"allreduce", "reduce-scatter"};
+static_assert(names_every(Reduction::reduce_scatter, reduction_names), "name every Reduction");
 
 /// How a sum is left lying: whole, or in slices of channels.
 constexpr Placement reduced(Reduction reduction) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace paradl {
 namespace {
@@ -12,18 +11,18 @@ struct Line {
   double n = 1, stride = 1;
 };
 
-/// Members of a line inside every unit of `unit` GPUs. Where units do not hold whole groups (4 GPUs a group,
-/// 6 a node), some group is cut at every unit: the greatest common divisor is what even the worst placed
-/// group has.
-double shared_by_all(const Line& line, double unit) {
-  const auto whole_unit = static_cast<long>(unit), step = static_cast<long>(line.stride);
-  if (whole_unit % step != 0) return 1;
-  return double(std::gcd(static_cast<long>(line.n), whole_unit / step));
-}
-
 /// Members of a line inside a unit that holds as many as it can.
 double fitting(const Line& line, double unit) {
   return std::clamp(std::floor(unit / line.stride), 1.0, line.n);
+}
+
+/// Members of a line inside the fullest of the units of `unit` GPUs that it spans. Lines fill units one after
+/// the other: the last may be less full. Where a unit could hold a line but does not hold whole numbers of
+/// them (4 GPUs a group, 6 a node), some line lies in two units: the worst placed one has half in each.
+double in_fullest(const Line& line, double unit) {
+  const bool spans_more = line.n * line.stride > unit;
+  return spans_more || std::fmod(unit, line.n * line.stride) == 0 ? fitting(line, unit)
+                                                                  : std::ceil(line.n / 2);
 }
 
 /// The axes of a set as lines; neighbouring axes are one line.
@@ -64,8 +63,8 @@ Path climb(const Lines& lines, double gpus, const Machine& machine, FlowsOut flo
   double below = 1;  // members inside one unit of the level below
   for (std::size_t k = 0; k < machine.levels.size(); ++k) {
     const Level& level = machine.levels[k];
-    const double members =
-        gpus <= level.gpus ? lines.product(fitting, gpus) : lines.product(shared_by_all, level.gpus);
+    const double members = gpus <= level.gpus ? lines.product(fitting, gpus)
+                                              : std::max(below, lines.product(in_fullest, level.gpus));
     // What leaves a unit of this level has left the smaller units inside it, through their ports.
     double phi = 1;
     std::size_t narrow = k;

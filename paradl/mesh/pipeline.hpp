@@ -1,13 +1,18 @@
 #pragma once
+#include <array>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "paradl/core/names.hpp"
 #include "paradl/core/quantity.hpp"
 
 namespace paradl {
 
 /// In which order the stages of a pipeline work on micro-batches.
 enum class PipelineSchedule { gpipe, one_forward_one_backward, interleaved };
+inline constexpr std::array<std::string_view, 3> schedule_names{"gpipe", "1f1b", "interleaved"};
+static_assert(names_every(PipelineSchedule::interleaved, schedule_names), "name every PipelineSchedule");
 
 /// A pipeline: which stage does what, one thing after the other. A stage holds `chunks` pieces of the network
 /// that do not follow each other: chunk c of stage s is piece c * stages + s in the order of the network.

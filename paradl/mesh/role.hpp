@@ -1,6 +1,9 @@
 #pragma once
+#include <array>
 #include <cstdint>
+#include <string_view>
 
+#include "paradl/core/names.hpp"
 #include "paradl/mesh/placement.hpp"
 
 namespace paradl {
@@ -16,6 +19,9 @@ enum class Role : std::uint8_t {
   whole,    // everything on every PE
   stage,    // the pipeline axis: a layer is on one PE of it only
 };
+inline constexpr std::array<std::string_view, 8> role_names{"data",   "spatial", "filter", "channel",
+                                                            "expert", "keep",    "whole",  "stage"};
+static_assert(names_every(Role::stage, role_names), "name every Role");
 
 /// What a role asks and gives: the first table of the method.
 struct RoleRow {

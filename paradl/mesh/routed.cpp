@@ -1,5 +1,6 @@
 #include "paradl/mesh/routed.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "paradl/network/reach.hpp"
@@ -63,11 +64,13 @@ Path route_groups(Path path, const Mesh& mesh, AxisSet set, const Topology& topo
     Hop& hop = path.hop[std::size_t(k)];
     if (k >= first && hop.size > 1)
       hop = send_all(hop, int(mesh.gpus()), topology, [&](int r) {
-        const int place = place_in_group(r, mesh, set), block = inside * int(hop.size);
-        const int next = place / block * block + (place + inside) % block;
+        // Around the subgroups of one block, of which the last may be less full.
+        const int place = place_in_group(r, mesh, set), block = inside * int(hop.subgroups());
+        const int begin = place / block * block, end = std::min(begin + block, int(member.size()));
+        const int next = place + inside < end ? place + inside : begin + (place - begin) % inside;
         return r - member[std::size_t(place)] + member[std::size_t(next)];
       });
-    inside *= int(hop.size);
+    inside *= int(hop.subgroups());
   }
   return path;
 }

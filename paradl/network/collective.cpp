@@ -1,5 +1,8 @@
 #include "paradl/network/collective.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace paradl {
 
 // Symbols in this file
@@ -20,10 +23,15 @@ Seconds ring_allgather(double p, Bytes m, Link link) {
 
 Seconds point_to_point(Bytes m, Link link) { return link.alpha + m * link.beta; }
 
+double Hop::subgroups() const {
+  constexpr double rounding = 1e-9;
+  return std::ceil(size * (1 - rounding));
+}
+
 double Path::size() const {
   double p = 1;
   for (int k = 0; k < hops; ++k) p *= hop[std::size_t(k)].size;
-  return p;
+  return std::round(p);
 }
 
 const Hop& Path::outermost() const {
@@ -47,8 +55,8 @@ Linear ring_of_rings(const Path& path) {
   double parts = 1;
   for (int k = 0; k < path.hops; ++k) {
     const Hop& hop = path.hop[std::size_t(k)];
-    parts *= hop.size;
-    const double steps = hop.size - 1;
+    parts *= hop.subgroups();
+    const double steps = hop.subgroups() - 1;
     sum.fixed += steps * hop.link.alpha;
     sum.per_byte += steps / parts * hop.phi * hop.link.beta;
   }
@@ -73,6 +81,21 @@ Linear cost(Collective operation, const Path& path) {
       return {last.link.alpha, last.phi * last.link.beta};
   }
   return {};
+}
+
+bool is_by_levels(const Path& path) { return std::ranges::none_of(path.hop, &Hop::as_group); }
+
+Linear tree_allreduce(const Path& path) {
+  Path node = path;
+  node.hops = std::min(path.hops, 1);
+  Linear sum = cost(Collective::allreduce, node);
+  for (int k = 1; k < path.hops; ++k) {
+    const Hop& hop = path.hop[std::size_t(k)];
+    const double rounds = 2 * std::ceil(std::log2(hop.subgroups()));
+    sum.fixed += rounds * hop.link.alpha;
+    sum.per_byte += rounds / path.hop[0].subgroups() * hop.phi * hop.link.beta;
+  }
+  return sum;
 }
 
 const CollectiveText& text_of(Collective operation) {

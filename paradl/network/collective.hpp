@@ -17,13 +17,16 @@ struct Linear {
 
 /// One level that a group climbs: `size` subgroups meet over `link`, on which phi flows share one port.
 struct Hop {
-  double size = 1;
+  double size = 1;  // not a whole number where the last subgroup has fewer members than the others
   Link link;
   double phi = 1;
   std::string_view level;
   int narrow = 0;         // the level whose ports they share, where flows were counted
   int wire = -1;          // the wire that they share, where flows were routed
   bool measured = false;  // the link is one that was measured, not the specified one
+  bool as_group = false;  // on groups as a whole, which took the algorithm that served them best
+  /// Subgroups that meet, full or not: all are priced as the fullest.
+  double subgroups() const;
 };
 
 /// How a group of PEs is spread over the machine, innermost level first.
@@ -45,6 +48,13 @@ inline constexpr std::size_t collectives = 5;
 /// Cost of a collective as a function of the bytes of the *whole* buffer (all_to_all, point_to_point: of one
 /// PE's part).
 Linear cost(Collective operation, const Path& path);
+
+/// An allreduce for short messages: rings inside nodes, which cut the buffer, and on each level beyond them
+/// trees that sum and broadcast what is left. Libraries take it where the start-ups of a ring around all
+/// nodes cost more than the bytes.
+Linear tree_allreduce(const Path& path);
+/// Whether the links of a path are those of messages, so that an algorithm can be chosen on them.
+bool is_by_levels(const Path& path);
 
 struct CollectiveText {
   std::string_view name, formula;  // of one level; levels add up

@@ -13,6 +13,7 @@ namespace paradl {
 /// How a collective's time is found.
 enum class NetworkFidelity { closed_form, link_load, flows };
 inline constexpr std::array<std::string_view, 3> network_fidelities{"closed-form", "link-load", "flows"};
+static_assert(names_every(NetworkFidelity::flows, network_fidelities), "name every NetworkFidelity");
 
 /// Ranks seated on a topology, in nodes of `per_node` neighbours.
 struct Fabric {

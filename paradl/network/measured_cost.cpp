@@ -10,19 +10,35 @@
 namespace paradl {
 namespace {
 
-/// What may stand in for an operation, the best first.
-std::vector<LinkOperation> stand_ins(Collective operation) {
-  using enum LinkOperation;
+LinkOperation measured_as(Collective operation) {
   switch (operation) {
     case Collective::allgather:
-      return {allgather, reduce_scatter, allreduce};
+      return LinkOperation::allgather;
     case Collective::reduce_scatter:
-      return {reduce_scatter, allreduce, allgather};
+      return LinkOperation::reduce_scatter;
     case Collective::allreduce:
-      return {allreduce, reduce_scatter, allgather};
+      return LinkOperation::allreduce;
     case Collective::all_to_all:
-      return {all_to_all, point_to_point};
+      return LinkOperation::all_to_all;
     case Collective::point_to_point:
+      break;
+  }
+  return LinkOperation::point_to_point;
+}
+
+/// What may stand in for an operation, the best first: itself.
+std::vector<LinkOperation> stand_ins(LinkOperation operation) {
+  using enum LinkOperation;
+  switch (operation) {
+    case allgather:
+      return {allgather, reduce_scatter, allreduce};
+    case reduce_scatter:
+      return {reduce_scatter, allreduce, allgather};
+    case allreduce:
+      return {allreduce, reduce_scatter, allgather};
+    case all_to_all:
+      return {all_to_all, point_to_point};
+    case point_to_point:
       return {point_to_point};
   }
   return {};
@@ -52,7 +68,10 @@ double between(double a, double b, double share) {
 struct SizedLink {
   Series smaller, larger = {};
   double share = 0;           // of the way from the smaller group to the larger one, in powers
+  bool beyond = false;        // larger or smaller than every group that was measured
   double start_ups = 1;       // of one message, to those of one on the measured group
+  double bytes = 1;           // likewise
+  SecondsPerByte more = {};   // of beta, for nodes that were not there
   SecondsPerByte least = {};  // of beta
 
   Link at(Bytes m) const {
@@ -63,7 +82,7 @@ struct SizedLink {
               SecondsPerByte{between(link.beta.base(), other.beta.base(), share)}};
     }
     link.alpha *= start_ups;
-    link.beta = std::max(link.beta, least);
+    link.beta = std::max(bytes * link.beta + more, least);
     return link;
   }
 };
@@ -100,7 +119,7 @@ std::optional<SizedLink> sized(const std::vector<Series>& groups, const std::vec
     return SizedLink{nearest, *next, std::log(gpus / n) / std::log(size(*next) / n)};
   // The start-ups of all messages together grow with the logarithm of the group. Libraries have rings alone
   // for other collectives than an allreduce, which tells among many nodes.
-  SizedLink out{.smaller = nearest};
+  SizedLink out{.smaller = nearest, .beyond = true};
   if (gpus < n || !between_nodes || nearest.front().operation == LinkOperation::allreduce)
     out.start_ups = std::log2(gpus) / std::log2(n) * (n - 1) / (gpus - 1);
   return out;
@@ -120,10 +139,23 @@ Path joined(Path path, int first, int last, const Machine& machine) {
   double size = 1;
   for (int k = first; k <= last; ++k) size *= std::exchange(path.hop[std::size_t(k)].size, 1);
   Hop& hop = path.hop[std::size_t(last)];
-  hop.size = size;
+  hop.size = std::round(size);
   const double ports = machine.levels[1].ports;
   hop.phi = std::max(1.0, sisters * per_node / ports) / std::max(1.0, per_node / ports);
   return path;
+}
+
+/// Nodes beyond those that were measured: what more leaves a node for their sake passes through its ports.
+void add_nodes(SizedLink& link, Collective operation, double gpus, double per_node, const Level& level,
+               double ports) {
+  const auto sent = [](double parts) { return (parts - 1) / parts; };  // of a buffer, by one of so many
+  const MeasuredGroup& measured = link.smaller.front().group;
+  const double nodes = gpus / per_node;
+  if (nodes <= measured.nodes) return;
+  const double senders = operation == Collective::all_to_all ? per_node : 1;
+  link.bytes = sent(measured.gpus) / sent(gpus);
+  link.more = senders * (sent(nodes) - sent(measured.nodes)) / sent(gpus) / std::min(per_node, ports) *
+              level.link.beta;
 }
 
 int outermost_hop(const Path& path) {
@@ -138,7 +170,7 @@ std::optional<Plan> spanning(Collective operation, const Path& path, const Machi
   if (last == 0 || operation == Collective::point_to_point || path.hop[std::size_t(last)].wire >= 0)
     return {};
   const Level& level = machine.levels[std::size_t(last)];
-  for (const LinkOperation wanted : stand_ins(operation)) {
+  for (const LinkOperation wanted : stand_ins(measured_as(operation))) {
     const auto any = measured_on(level, wanted, is_any);
     for (const int first : {0, 1}) {
       const int per_node = first == 0 ? int(path.in_node) : 1;
@@ -148,6 +180,12 @@ std::optional<Plan> spanning(Collective operation, const Path& path, const Machi
       Plan plan{joined(path, first, last, machine)};
       auto link = sized(groups, any, plan.path.hop[std::size_t(last)].size, true);
       if (link->smaller.front().group.gpus == 0) continue;  // of each level by itself
+      if (per_node > 1) {
+        if (link->beyond)
+          add_nodes(*link, operation, plan.path.hop[std::size_t(last)].size, per_node, level,
+                    machine.levels[1].ports);
+        if (wanted != measured_as(operation)) link->least = machine.levels[0].link.beta;
+      }
       plan.link[std::size_t(last)] = std::move(link);
       return plan;
     }
@@ -158,7 +196,7 @@ std::optional<Plan> spanning(Collective operation, const Path& path, const Machi
 
 /// One hop by itself.
 std::optional<SizedLink> links_for(Collective operation, const Hop& hop, bool in_node, const Level& level) {
-  for (const LinkOperation wanted : stand_ins(operation)) {
+  for (const LinkOperation wanted : stand_ins(measured_as(operation))) {
     const auto any = measured_on(level, wanted, is_any);
     auto groups = measured_on(level, wanted, is_named);
     // Who is far apart was measured as a whole (above); a message is between two, whatever group they are in.
@@ -166,9 +204,10 @@ std::optional<SizedLink> links_for(Collective operation, const Hop& hop, bool in
     if (!in_node) groups.clear();
     auto link = sized(groups, any, hop.size, false);
     if (!link) continue;
-    // Switches that add up make an allreduce faster than its links; what it stands in for is bound by these.
-    if (wanted != stand_ins(operation).front() && is_named(link->smaller.front().group))
-      link->least = level.link.beta;
+    // Switches that add up make an allreduce faster than its links. Whether they do so for another group is
+    // not known, and what it stands in for is bound by the links.
+    const bool stands_in = wanted != measured_as(operation);
+    if ((stands_in && is_named(link->smaller.front().group)) || link->beyond) link->least = level.link.beta;
     return link;
   }
   return {};
@@ -192,8 +231,9 @@ Path path_of(Collective operation, const Plan& plan, Bytes m) {
     if (const auto& link = plan.link[std::size_t(k)]) {
       hop.link = link->at(m);
       hop.measured = true;
+      hop.as_group = k > 0 && is_named(link->smaller.front().group);
     }
-    if (is_cut(operation)) m = m / hop.size;
+    if (is_cut(operation)) m = m / hop.subgroups();
   }
   return path;
 }
@@ -204,11 +244,18 @@ bool has_measured_links(const Machine& machine) {
   return std::ranges::any_of(machine.levels, [](const Level& level) { return !level.measured.empty(); });
 }
 
+std::optional<LinkOperation> taken_from(const Level& level, LinkOperation operation) {
+  for (const LinkOperation candidate : stand_ins(operation))
+    if (std::ranges::find(level.measured, candidate, &MeasuredLink::operation) != level.measured.end())
+      return candidate;
+  return {};
+}
+
 Path measured_path(Collective operation, const Path& path, const Machine& machine, Bytes m) {
   return path_of(operation, plan_of(operation, path, machine), m);
 }
 
-Curve measured_cost(Collective operation, const Path& path, const Machine& machine) {
+Curve measured_cost(Collective operation, const Path& path, const Machine& machine, bool trees) {
   const Plan plan = plan_of(operation, path, machine);
   std::vector<Bytes> borders{Bytes{}};
   double inside = 1;
@@ -217,7 +264,7 @@ Curve measured_cost(Collective operation, const Path& path, const Machine& machi
       for (const Series* series : {&link->smaller, &link->larger})
         for (std::size_t r = 1; r < series->size(); ++r)
           borders.push_back((is_cut(operation) ? inside : 1) * (*series)[r].from);
-    inside *= plan.path.hop[std::size_t(k)].size;
+    inside *= plan.path.hop[std::size_t(k)].subgroups();
   }
   std::ranges::sort(borders);
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
@@ -227,6 +274,10 @@ Curve measured_cost(Collective operation, const Path& path, const Machine& machi
     Curve::Choice choice{.time = cost(operation, path_of(operation, plan, borders[b])), .from = borders[b]};
     if (b + 1 < borders.size()) choice.below = borders[b + 1];
     curve.add(choice);
+    if (const Path measured = path_of(operation, plan, borders[b]); trees && is_by_levels(measured)) {
+      choice.time = tree_allreduce(measured);
+      curve.add(choice);
+    }
   }
   return curve;
 }

@@ -66,9 +66,9 @@ std::string nothing_text(const std::vector<RecordedError>& recorded, const Param
 std::string kernels_text(const Setting& setting, const Projection* p = nullptr) {
   if (!setting.times.kernels || setting.times.profile) return "";
   const auto& kernels = setting.machine.device.kernels;
-  const auto errors = kernels ? cross_validated(*kernels, setting.training.precision) : std::nullopt;
-  if (!errors && kernels && kernels->fitted[std::size_t(setting.training.precision)])
-    return "; nothing is known of how far off its kernels are";
+  const auto fitted = fitted_precision(setting.machine.device, setting.training.precision);
+  const auto errors = fitted ? cross_validated(*kernels, *fitted) : std::nullopt;
+  if (!errors && fitted) return "; nothing is known of how far off its kernels are";
   const double least = errors ? errors->least() : data_sheet_errors.least,
                most = errors ? errors->most() : data_sheet_errors.most;
   std::string out = fmt::format("; {}single kernels are {:.0f} to {:.0f} % off (median by kind{})",

@@ -27,9 +27,9 @@ bool saves_memory(Hindrance hindrance) {
   return hindrance == Hindrance::memory_redundancy || hindrance == Hindrance::fragmentation;
 }
 
-bool worth(const PricedAlternative& remedy, Hindrance hindrance) {
-  if (saves_memory(hindrance) || hindrance == Hindrance::number_of_pes ||
-      hindrance == Hindrance::batch_norm_quality)
+bool worth(const PricedAlternative& remedy, const Bottleneck& b) {
+  if (saves_memory(b.kind) || b.kind == Hindrance::number_of_pes || b.kind == Hindrance::batch_norm_quality ||
+      b.finding.reading->forbids)
     return true;
   return remedy.gain >= worth_telling;
 }
@@ -97,6 +97,7 @@ Table findings_table(const std::vector<Finding>& findings, ReadBy reader) {
                           {"trigger", "fires", Holds::shape, 7},
                           {"share", "share", Holds::share, 6},
                           {"cause", "cause", Holds::text, 4}}};
+  if (reader == ReadBy::machines) table.columns.push_back({"fires", "fires", Holds::text, 4});
   const Measure* before = nullptr;
   for (const Finding& f : findings) {
     const bool again = reader == ReadBy::people && before && before->of == f.measure->of;
@@ -109,6 +110,7 @@ Table findings_table(const std::vector<Finding>& findings, ReadBy reader) {
                   trigger_of(f, reader),
                   f.reading && f.reading->share > 0 ? Value{f.reading->share} : Value{},
                   f.reading ? f.reading->cause : std::string()};
+    if (reader == ReadBy::machines) row.values.push_back(f.fires ? "yes" : "no");
     if (f.fires) row.mark = "!";
     row.emphasis = f.fires ? Emphasis::none : Emphasis::dim;
     table.rows.push_back(std::move(row));
@@ -173,7 +175,7 @@ std::string bottleneck_text(const Bottleneck& b, std::size_t most) {
   out += ".\n";
   std::size_t told = 0;
   for (const PricedAlternative& remedy : b.remedies) {
-    if (told == most || !worth(remedy, b.kind)) continue;
+    if (told == most || !worth(remedy, b)) continue;
     ++told;
     out += fmt::format(
         "  {:>7}  {}{} ({})\n", has_time(b.kind) ? gain_text(remedy.gain) : text(remedy.epoch) + " per epoch",

@@ -100,6 +100,7 @@ Json result(const CollectiveResult& r) {
            {"bytes", std::llround(r.bytes.base())},
            {"fidelity", fidelity_name(r.fidelity)},
            {"links", r.measured_links() ? "measured" : "specified"}};
+  if (!r.stands_in.empty()) out["links_of"] = r.stands_in;
   if (!r.refused.empty()) {
     out["refused"] = r.refused;
     return out;

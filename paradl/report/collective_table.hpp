@@ -18,6 +18,7 @@ struct CollectiveResult {
   NetworkFidelity fidelity = NetworkFidelity::closed_form;
   CollectiveTime cost;
   bool measured_links() const { return cost.specified.has_value(); }  // in the place of specified ones
+  std::string stands_in;  // what was measured in the place of this operation
   Bandwidth bus_bandwidth;
   std::optional<Projection::Band> congested;  // beside other jobs; never mixed with `cost`
   std::string chosen;                         // what `auto` would take

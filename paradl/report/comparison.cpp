@@ -114,10 +114,12 @@ std::vector<Line> lines_of(const std::vector<Json>& results) {
   add("samples", "samples/s", Holds::rate, [](const Json& r) { return number(r, {"samples_per_s"}); });
   add("efficiency", "efficiency", Holds::share, [](const Json& r) { return number(r, {"efficiency"}); });
   add("memory", "memory", Holds::bytes, [](const Json& r) { return number(r, {"memory_bytes", "total"}); });
-  for (const char* part : {"weights", "gradients", "optimizer", "activations", "workspace"})
-    add(part, fmt::format("  {}", part), Holds::bytes, [&](const Json& r) {
-      return number(r, {"memory_bytes", part});
-    });
+  for (const MemoryName& part : memory_names) {
+    const std::string key(part.name);
+    const auto bytes = [&](const Json& r) { return number(r, {"memory_bytes", key.c_str()}); };
+    if (std::ranges::any_of(results, [&](const Json& r) { return bytes(r).value_or(0) > 0; }))
+      add(key, fmt::format("  {}", key), Holds::bytes, bytes);
+  }
   return lines;
 }
 

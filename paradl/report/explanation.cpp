@@ -8,8 +8,8 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
-#include "paradl/paper/row.hpp"
 #include "paradl/feasibility/exchange_lines.hpp"
+#include "paradl/paper/row.hpp"
 #include "paradl/report/json.hpp"
 #include "paradl/report/out_of_core_plan.hpp"
 
@@ -155,11 +155,6 @@ Table exchange_table(const Setting& setting, const Projection& p, const Layout& 
 
 namespace {
 
-std::string_view role_name(Role role) {
-  static constexpr std::array names{"data", "spatial", "filter", "channel", "keep", "whole", "stage"};
-  return names[std::size_t(role)];
-}
-
 /// What one layer costs in one iteration.
 struct LayerLine {
   Seconds forward, backward, update, exchange, halo;
@@ -195,7 +190,7 @@ Table layer_table(const Setting& setting, const Projection& p, const Layout& lay
         layer_line(pricer.cells()[std::size_t(layout.order[l])], setting.training.micro_batches);
     std::string role;
     for (int a = 0; a < p.mesh.axes; ++a)
-      role += fmt::format("{}{}", a ? "," : "", role_name(layout.role[std::size_t(a)][l]));
+      role += fmt::format("{}{}", a ? "," : "", role_names[std::size_t(layout.role[std::size_t(a)][l])]);
     Row row;
     row.values = {setting.work.layers[l].name,
                   std::string(traits(setting.work.layers[l].op).name),
@@ -257,7 +252,7 @@ Json layers_json(const Setting& setting, const Projection& p, const Layout& layo
     Json roles = Json::object();
     for (int a = 0; a < p.mesh.axes; ++a)
       roles[std::string(p.mesh.axis[std::size_t(a)].strategy->name)] =
-          role_name(layout.role[std::size_t(a)][l]);
+          role_names[std::size_t(layout.role[std::size_t(a)][l])];
     out.push_back(
         {{"name", layer.name},
          {"op", traits(layer.op).name},

@@ -1,11 +1,15 @@
 // The lines of an explanation that are no tables: letters and their values, memory, limits.
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
+#include "paradl/network/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/report/answer.hpp"
 #include "paradl/report/explanation.hpp"
@@ -41,6 +45,20 @@ std::string paper_links(const Setting& setting, const Projection& p) {
   return out;
 }
 
+/// What serves operations that were not measured on a level: "; allgather, reduce-scatter as allreduce".
+std::string others_text(const Level& level) {
+  std::map<std::string_view, std::vector<std::string_view>> others;  // by what serves them
+  for (std::size_t k = 0; k < link_operation_names.size(); ++k) {
+    const auto taken = taken_from(level, LinkOperation(k));
+    if (taken == LinkOperation(k)) continue;
+    others[taken ? link_operation_names[std::size_t(*taken)] : "specified"].push_back(
+        link_operation_names[k]);
+  }
+  std::string out;
+  for (const auto& [taken, names] : others) out += fmt::format("; {} as {}", fmt::join(names, ", "), taken);
+  return out;
+}
+
 /// Every level that some axis uses. How many flows share a link depends on the exchange, so φ stands there.
 std::string engine_links(const Setting& setting, const Projection& p) {
   std::string out;
@@ -50,9 +68,11 @@ std::string engine_links(const Setting& setting, const Projection& p) {
     for (int k = 0; k < path.hops; ++k) {
       const Hop& hop = path.hop[std::size_t(k)];
       if (hop.size <= 1 || !told.insert(hop.level).second) continue;
-      const bool measured = !setting.machine.levels[std::size_t(k)].measured.empty();
-      out += measured ? fmt::format(" α, β as measured for each operation and size (level {})\n", hop.level)
-                      : link_text("", hop.link, hop.level) + "\n";
+      const Level& level = setting.machine.levels[std::size_t(k)];
+      out += level.measured.empty()
+                 ? link_text("", hop.link, hop.level) + "\n"
+                 : fmt::format(" α, β as measured for each operation and size (level {}{})\n", hop.level,
+                               others_text(level));
     }
   }
   return out;
@@ -99,6 +119,21 @@ std::string memory_text(const Setting& setting, const Projection& p, bool paper)
   return out;
 }
 
+std::string_view hides_behind(const Setting& setting, std::span<const Projection> projections) {
+  std::string_view behind;
+  for (const Projection& p : projections) {
+    if (!p.cost || !(p.cost->hidden > Seconds{})) continue;
+    bool both = setting.training.zero >= 3;
+    for (int a = 0; a < p.mesh.axes; ++a) {
+      const Axis& axis = p.mesh.axis[std::size_t(a)];
+      both |= axis.strategy->name == "context" && axis.parts.total > 1;
+    }
+    if (both) return "both passes";
+    behind = "the backward pass";
+  }
+  return behind;
+}
+
 std::vector<std::string> tensor_notes(const Setting& setting, const Mesh& mesh) {
   std::vector<std::string> out;
   const FrameworkTerms& framework = setting.training.framework;
@@ -108,6 +143,24 @@ std::vector<std::string> tensor_notes(const Setting& setting, const Mesh& mesh) 
   if (const double copies = kv_copies(setting.work, mesh); copies > 1)
     out.push_back(fmt::format(
         "fewer heads of keys and values than tensor-parallel GPUs: each head is on {} of them", copies));
+  return out;
+}
+
+std::string tensor_notes_text(const Setting& setting, std::span<const Projection> projections) {
+  std::vector<std::pair<std::string, std::string>> notes;  // and of what
+  for (const Projection& p : projections) {
+    if (!p.cost) continue;
+    for (std::string& note : tensor_notes(setting, p.mesh)) {
+      const std::string of = fmt::format("{} {}", p.strategy->text, grid_text(p.mesh, true));
+      const auto same = std::ranges::find(notes, note, &std::pair<std::string, std::string>::first);
+      if (same == notes.end())
+        notes.emplace_back(std::move(note), of);
+      else
+        same->second += ", " + of;
+    }
+  }
+  std::string out;
+  for (const auto& [note, of] : notes) out += fmt::format("{}: {}.\n", of, note);
   return out;
 }
 

@@ -179,6 +179,7 @@ nlohmann::ordered_json input_json(const Setting& setting, const InputCost& input
   const InputPlan& plan = setting.training.input;
   const auto if_known = [&](double value) { return input.known ? Json(value) : Json(nullptr); };
   constexpr std::array<std::string_view, 3> bounds{"reader", "storage", "ports"};
+  static_assert(names_every(ReadBound::ports, bounds), "name every ReadBound");
   Json out{{"from", input_names[std::size_t(plan.from)]},
            {"staging", reader_names[std::size_t(plan.readers)]},
            {"prefetch", plan.prefetch},

@@ -50,10 +50,9 @@ Json times(const Projection& p) {
 }
 
 Json memory(const Memory& m) {
-  return {{"total", m.total().base()},           {"weights", m.weights.base()},
-          {"gradients", m.gradients.base()},     {"optimizer", m.optimizer.base()},
-          {"activations", m.activations.base()}, {"workspace", m.workspace.base()},
-          {"buffers", m.buffers.base()},         {"reserve", m.reserve.base()}};
+  Json out{{"total", m.total().base()}};
+  for (const MemoryName& one : memory_names) out[std::string(one.name)] = (m.*one.part).base();
+  return out;
 }
 
 Json limits(const Projection& p, const Workload& work) {

@@ -22,6 +22,26 @@ std::string against(const OutOfCoreClock::Time& other, const OutOfCorePlan& plan
                         : std::string("does not fit");
 }
 
+/// ", stage 2 of 4, all micro-batches that it has at a time": the plan that is told of a pipeline.
+std::string stage_text(const Projection& p) {
+  for (int a = 0; a < p.mesh.axes; ++a)
+    if (const Axis& axis = p.mesh.axis[std::size_t(a)];
+        axis.strategy->name == "layer" && axis.parts.total > 1)
+      return fmt::format(", stage {} of {}, all micro-batches that it has at a time", p.cost->worst_stage + 1,
+                         axis.parts.total);
+  return {};
+}
+
+/// A stage's blocks come again for each micro-batch that it has at a time: which one is each of.
+std::vector<int> micro_batches(const std::vector<BlockLine>& lines) {
+  std::vector<int> out;
+  for (std::size_t b = 0; b < lines.size(); ++b) {
+    const bool next = b > 0 && lines[b].block.first <= lines[b - 1].block.first;
+    out.push_back(b == 0 ? 1 : out.back() + next);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<BlockLine> block_lines(const Workload& work, OutOfCorePricer& pricer) {
@@ -43,6 +63,7 @@ std::vector<BlockLine> block_lines(const Workload& work, OutOfCorePricer& pricer
 
 Table plan_table(const Workload& work, OutOfCorePricer& pricer) {
   Table table{.columns = {{"block", "block", Holds::count, 8},
+                          {"micro_batch", "micro-batch", Holds::count, 6},
                           {"layers", "layers", Holds::text, 9},
                           {"forward", "forward", Holds::seconds, 5},
                           {"backward", "backward", Holds::seconds, 5},
@@ -52,13 +73,16 @@ Table plan_table(const Workload& work, OutOfCorePricer& pricer) {
                           {"again", "again", Holds::seconds, 6},
                           {"stall", "stall", Holds::seconds, 6}}};
   const bool streamed = pricer.plan().home == WeightHome::streamed;
-  double number = 0;
-  for (const BlockLine& line : block_lines(work, pricer)) {
+  const auto lines = block_lines(work, pricer);
+  const std::vector<int> micro_batch = micro_batches(lines);
+  for (std::size_t b = 0; b < lines.size(); ++b) {
+    const BlockLine& line = lines[b];
     const OutOfCoreBlock& block = line.block;
     const bool again = line.fate == Fate::recomputed;
     table.rows.push_back(
-        {.values = {++number, line.layers, block.forward.base(), block.backward.base(),
-                    block.activations.base(), streamed ? Value{block.weights.base()} : Value{},
+        {.values = {double(b + 1), micro_batch.back() > 1 ? Value{double(micro_batch[b])} : Value{},
+                    line.layers, block.forward.base(), block.backward.base(), block.activations.base(),
+                    streamed ? Value{block.weights.base()} : Value{},
                     std::string(fate_names[std::size_t(line.fate)]),
                     again ? Value{block.again.base()} : Value{},
                     line.stall > Seconds{} ? Value{line.stall.base()} : Value{}}});
@@ -69,15 +93,16 @@ Table plan_table(const Workload& work, OutOfCorePricer& pricer) {
 std::string out_of_core_text(const Projection& p, const Machine& machine) {
   const auto& [kept, swapped, recomputed, weights, host] = *p.out_of_core;
   const int blocks = kept + swapped + recomputed;
+  const std::string where = stage_text(p);
   if (!p.out_of_core->plans())
     return fmt::format("Out of core: nothing to do, all {} blocks stay on the device.", blocks);
   constexpr std::array<std::string_view, weight_homes> homes{
       "", " The host keeps the optimizer's state and updates the weights.",
       " Weights come block by block; the host keeps and updates them."};
   return fmt::format(
-      "Out of core: of {} blocks {} stay, {} {} to the host, {} {} recomputed.{} The host of a node "
+      "Out of core{}: of {} blocks {} stay, {} {} to the host, {} {} recomputed.{} The host of a node "
       "gives {} of {}.",
-      blocks, kept, swapped, swapped == 1 ? "goes" : "go", recomputed, recomputed == 1 ? "is" : "are",
+      where, blocks, kept, swapped, swapped == 1 ? "goes" : "go", recomputed, recomputed == 1 ? "is" : "are",
       homes[std::size_t(weights)], text(host), text(*machine.host->memory));
 }
 
@@ -96,9 +121,13 @@ std::string plan_text(OutOfCorePricer& pricer) {
 nlohmann::ordered_json plan_json(const Workload& work, OutOfCorePricer& pricer) {
   using Json = nlohmann::ordered_json;
   Json blocks = Json::array();
-  for (const BlockLine& line : block_lines(work, pricer)) {
+  const auto lines = block_lines(work, pricer);
+  const std::vector<int> micro_batch = micro_batches(lines);
+  for (std::size_t b = 0; b < lines.size(); ++b) {
+    const BlockLine& line = lines[b];
     const OutOfCoreBlock& block = line.block;
-    blocks.push_back({{"first_layer", work.layers[std::size_t(block.first)].name},
+    blocks.push_back({{"micro_batch", micro_batch[b]},
+                      {"first_layer", work.layers[std::size_t(block.first)].name},
                       {"last_layer", work.layers[std::size_t(block.end) - 1].name},
                       {"forward_s", block.forward.base()},
                       {"backward_s", block.backward.base()},

@@ -22,6 +22,7 @@ Value epoch_of(const Projection& p, Seconds per_iteration) { return (p.iteration
 
 template <std::size_t T>
 Value term(const Projection& p, const Answer&) {
+  if (Term(T) == Term::io && p.input && !p.input->known) return {};
   return epoch_of(p, p.cost->exposed[T]);
 }
 
@@ -45,6 +46,16 @@ std::vector<Field> term_fields(std::index_sequence<T...>) {
 template <Bytes Memory::*Part>
 Value part(const Projection& p, const Answer&) {
   return (p.cost->memory.*Part).base();
+}
+
+/// "gradient exchange, self-contention": what was found, the largest share first. Nothing if nobody looked.
+Value limited_by(const Projection& p, const Answer& answer) {
+  const auto row = std::size_t(&p - answer.results.data());
+  if (row >= answer.bottlenecks.size()) return {};
+  std::string out;
+  for (const Bottleneck& b : answer.bottlenecks[row])
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", entry(b.kind).title);
+  return out;
 }
 
 /// Fields that have a value although a grid breaks a bound.
@@ -151,6 +162,7 @@ const std::vector<Field>& fields() {
            const auto joules = expense_of(a, p).joules();
            return joules ? Value{*joules} : Value{};
          }},
+        {{"bottlenecks", "limited by", Holds::text, 5}, limited_by},
     };
     f.insert(f.end(), rest.begin(), rest.end());
     return f;
@@ -169,7 +181,9 @@ std::size_t find_field(const std::string& id) {
 /// Out of core, a plan that does not fit has needs, but no times: those of its cost would be in core.
 Value value_of(std::size_t field, const Projection& p, const Answer& answer) {
   const bool timeless = p.out_of_core && !p.feasible() && fields()[field].column.holds != Holds::bytes;
-  return field < always || (p.cost && !timeless) ? fields()[field].get(p, answer) : Value{};
+  const bool has_value =
+      (p.cost && !timeless) || field < always || fields()[field].column.id == "bottlenecks";
+  return has_value ? fields()[field].get(p, answer) : Value{};
 }
 
 }  // namespace

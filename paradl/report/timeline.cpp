@@ -146,7 +146,7 @@ std::string timeline_svg(const Planner::Timeline& timeline, const std::string& n
 
   for (std::size_t s = 0; s < timeline.passes.size(); ++s) {
     const double y = top + lane * double(s);
-    svg += empty_lane(y, fmt::format("stage {}", s), end.base() * scale);
+    svg += empty_lane(y, fmt::format("stage {}", s + 1), end.base() * scale);
     for (const auto& event : timeline.passes[s]) {
       const double x = left + event.begin.base() * scale, wide = (event.end - event.begin).base() * scale;
       const bool other = event.pass.chunk % 2 == 1, back = event.pass.backward;
@@ -198,6 +198,7 @@ std::string_view word_of(OutOfCoreEvent::Kind kind) {
   static constexpr std::array<std::string_view, 10> words{
       "forward",      "recompute",       "backward", "swap out",    "swap in",
       "load weights", "store gradients", "exchange", "host update", "store weights"};
+  static_assert(names_every(OutOfCoreEvent::Kind::store_weights, words), "a word for each Kind");
   return words[std::size_t(kind)];
 }
 
@@ -278,7 +279,7 @@ std::string timeline_json(const Planner::Timeline& timeline, const std::string& 
                       {"ph", "M"},
                       {"pid", 0},
                       {"tid", s},
-                      {"args", {{"name", fmt::format("stage {}", s)}}}});
+                      {"args", {{"name", fmt::format("stage {}", s + 1)}}}});
   for (const auto& stage : timeline.passes)
     for (const auto& event : stage) {
       const auto add = [&](const char* kind, Seconds from, Seconds to) {

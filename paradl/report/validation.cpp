@@ -82,6 +82,14 @@ std::string attribution_text(const std::vector<Judged>& runs) {
   return out;
 }
 
+std::string partial_text(const std::vector<Judged>& runs) {
+  const auto partial = std::ranges::count_if(runs, &Judged::partial);
+  if (partial == 0) return "";
+  return fmt::format(
+      "Of {} runs only parts were measured: for these, measured and projected are the sum of these parts.\n",
+      partial);
+}
+
 Json number(const std::optional<Judged::Part>& part) {
   return part ? Json{{"measured", part->measured}, {"projected", part->projected}} : Json();
 }
@@ -89,11 +97,12 @@ Json number(const std::optional<Judged::Part>& part) {
 Json row_json(const Validation& validation, std::size_t i) {
   const MeasuredRun& run = validation.runs[i];
   const Judged& judged = validation.judged[i];
-  Json out{
-      {"model", run.model}, {"system", run.system}, {"strategy", run.strategy},           {"grid", run.grid},
-      {"gpus", run.gpus},   {"batch", run.batch},   {"iteration_s", run.iteration.base()}};
+  Json out{{"model", run.model}, {"system", run.system}, {"strategy", run.strategy},
+           {"grid", run.grid},   {"gpus", run.gpus},     {"batch", run.batch}};
+  if (run.iteration) out["iteration_s"] = run.iteration->base();
   if (run.compute) out["compute_s"] = run.compute->base();
   if (run.communication) out["communication_s"] = run.communication->base();
+  for (const auto& [term, time] : run.terms) out[term + "_s"] = time.base();
   if (run.memory) out["memory_bytes"] = run.memory->base();
   for (const auto& [key, value] : run.options) {
     std::string column = key;
@@ -107,12 +116,15 @@ Json row_json(const Validation& validation, std::size_t i) {
   Json parts = Json::object();
   if (judged.compute) parts["compute_s"] = number(judged.compute);
   if (judged.communication) parts["communication_s"] = number(judged.communication);
+  for (std::size_t t = 0; t < terms; ++t)
+    if (judged.by_term[t]) parts[fmt::format("{}_s", term_names[t].json)] = number(judged.by_term[t]);
   if (judged.memory) parts["memory_bytes"] = number(judged.memory);
   if (judged.unexplained()) parts["unexplained_s"] = judged.unexplained()->base();
   if (!parts.empty()) out["parts"] = parts;
   if (run.left_out) out["left_out_s"] = run.left_out->base();
-  if (const RecordedError* error =
-          find_recorded(validation.recorded, validation.levels[i], judged.strategy, judged.gpus)) {
+  const RecordedError* error =
+      find_recorded(validation.recorded, validation.levels[i], judged.strategy, judged.gpus);
+  if (error && !judged.partial) {
     const double low = error->low * judged.projected.base(), high = error->high * judged.projected.base();
     out["interval_s"] = {{"share", 0.9},
                          {"low", low},
@@ -155,6 +167,10 @@ Table validation_table(const Validation& validation) {
                           {"accuracy", "accuracy", Holds::share, 8},
                           {"compute_gap", "compute gap", Holds::seconds, 3},
                           {"communication_gap", "comm gap", Holds::seconds, 3},
+                          {"gradient_gap", "gradient gap", Holds::seconds, 3},
+                          {"activation_gap", "activation gap", Holds::seconds, 3},
+                          {"halo_gap", "halo gap", Holds::seconds, 3},
+                          {"transfer_gap", "transfer gap", Holds::seconds, 3},
                           {"unexplained", "unexplained", Holds::seconds, 2},
                           {"memory_gap", "memory gap", Holds::bytes, 2},
                           {"transport", "transport", Holds::text, 1}}};
@@ -170,7 +186,9 @@ Table validation_table(const Validation& validation) {
         {.values = {run.model, systems ? Value{run.system} : Value{}, run.strategy,
                     grid.empty() || !grids ? Value{} : Value{grid}, double(run.gpus),
                     validation.runs[i].batch, run.measured.base(), run.projected.base(), run.accuracy(),
-                    gap(run.compute), gap(run.communication),
+                    gap(run.compute), gap(run.communication), gap(run[Term::gradient_exchange]),
+                    gap(run[Term::activation_exchange]), gap(run[Term::halo_exchange]),
+                    gap(run[Term::stage_transfer]),
                     run.unexplained() && std::abs(run.unexplained()->base()) > 1e-3 * run.measured.base()
                         ? Value{run.unexplained()->base()}
                         : Value{},
@@ -194,6 +212,9 @@ std::string validation_text(const Validation& validation, const Style& style) {
   out += "\n" + to_text(tally_table("strategy", by_strategy(runs)), style).text;
   out += "\n" + to_text(tally_table("model", by_model(runs)), style).text;
   out += "\n" + to_text(tally_table("gpus", by_gpus(runs)), style).text + "\n";
+  if (const auto measured = by_term(runs); !measured.empty())
+    out += to_text(tally_table("term", measured), style).text + "\n";
+  out += partial_text(runs);
   if (const Ranking order = ranking(runs); order.pairs > 0) {
     out += fmt::format(
         "Ranking: {} of {} pairs of strategies that differ by more than {:.0f} % are ordered as measured.\n",
@@ -220,6 +241,7 @@ std::string validation_json(const Validation& validation) {
                     {"by_strategy", tallies_json(by_strategy(runs))},
                     {"by_model", tallies_json(by_model(runs))},
                     {"by_gpus", tallies_json(by_gpus(runs))},
+                    {"by_term", tallies_json(by_term(runs))},
                     {"ranking", {{"pairs", order.pairs}, {"agree", order.agree}, {"wrong", order.wrong}}},
                     {"coverage",
                      {{"share", 0.9},

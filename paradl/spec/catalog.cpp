@@ -26,6 +26,7 @@ std::string normal(std::string name) {
 std::string singular(const std::string& folder) { return folder.substr(0, folder.size() - 1); }
 
 Parameters read_overrides(std::string_view text, const std::string& whole) {
+  constexpr std::int64_t largest = 1'000'000'000;
   Parameters values;
   while (true) {
     const std::string_view item = text.substr(0, text.find(','));
@@ -35,7 +36,10 @@ Parameters read_overrides(std::string_view text, const std::string& whole) {
     if (good) {
       const char* const end = item.data() + item.size();
       const auto [stop, failed] = std::from_chars(item.data() + equals + 1, end, value);
-      good = failed == std::errc{} && stop == end && value >= 0 && value <= 1'000'000'000;
+      good = failed == std::errc{} && stop == end && value >= 0;
+      if (good && value > largest)
+        throw UsageError(fmt::format("`{}` in `{}` is more than {}", item, whole, largest),
+                         "write a number that a network can have");
     }
     if (!good)
       throw UsageError(fmt::format("cannot read `{}` in `{}`", item, whole),

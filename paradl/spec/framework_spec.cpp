@@ -81,6 +81,8 @@ const std::vector<ChoiceTerm>& choice_terms() {
                                          "ZeRO-3: of all together, or tensor by tensor through one port"),
       choice_term<&T::fused_kernels>("kernels", {"plain", "fused"},
                                      "modelled times: norms in one pass, dropout inside additions"),
+      choice_term<&T::update_kernels>("optimizer-kernels", list(update_kernel_names),
+                                      "one kernel updates an array of weights, or one for each operation"),
       choice_term<&T::padding>("vocabulary-padding", list(vocabulary_padding_names),
                                "where tensor does not divide it, in any case, or not at all"),
   };
@@ -115,7 +117,8 @@ const std::vector<CostTerm>& cost_terms() {
   static const std::vector<CostTerm> table{
       time_term<&T::split_layer>("split-layer", "slices, copies and small kernels of one split layer"),
       time_term<&T::tensor>("tensor", "to pack, scale and unpack one weight tensor's gradient"),
-      time_term<&T::leader_tensor>("leader-tensor", "the same where a leader sends"),
+      time_term<&T::leader_tensor>("leader-tensor",
+                                   "the same where a leader sends, in its node and between nodes"),
       {"packing",
        [](Reader& map, const char* key, FrameworkTerms& terms) {
          terms.packing = 1.0 / map.quantity<Bandwidth>(key);
@@ -125,7 +128,7 @@ const std::vector<CostTerm>& cost_terms() {
        },
        "rate at which all gradients are packed"},
       time_term<&T::host>("host", "of the host to start one layer's kernels: launch gaps"),
-      time_term<&T::sync>("sync", "of an exchange of activations, for each doubling of its GPUs"),
+      time_term<&T::sync>("sync", "of an exchange of activations: GPUs wait for the latest of them"),
       {"accumulation",
        [](Reader& map, const char* key, FrameworkTerms& terms) {
          terms.accumulation = map.quantity_or_zero<Bytes>(key);
@@ -157,7 +160,7 @@ void read_costs(Reader& framework, Problems& problems, FrameworkTerms& terms) {
   Reader map(framework.node("costs"), problems, "`costs`");
   for (const CostTerm& term : cost_terms())
     if (map.has(term.key)) term.read(map, term.key, terms);
-  if (!map.has("leader-tensor")) terms.leader_tensor = terms.tensor;
+  if (!map.has("leader-tensor")) terms.leader_tensor = 2 * terms.tensor;  // packed for each of its two sums
   map.finish();
 }
 
@@ -197,9 +200,9 @@ std::optional<ConvolutionPolicy> convolution_policy(const std::string& text) {
 }
 
 FrameworkSpec read_framework(SourceText source, const std::vector<Override>& overrides) {
-  const YAML::Node root = parse_yaml(source);
-  FrameworkSpec spec = read(source, root);  // mistakes of the file itself are told first
+  FrameworkSpec spec = read(source, shared_yaml(source));  // mistakes of the file itself are told first
   if (overrides.empty()) return spec;
+  const YAML::Node root = parse_yaml(source);
   apply(overrides, root, "framework file", "framework.overlap");
   try {
     return read(std::move(source), root);

@@ -9,17 +9,19 @@
 #include "paradl/core/quantity.hpp"
 #include "paradl/spec/document.hpp"
 #include "paradl/spec/override.hpp"
-#include "paradl/spec/precision.hpp"
+#include "paradl/spec/update_work.hpp"
 
 namespace paradl {
 
 /// How the sum of gradients travels, where it is not one ring for each group of PEs that share weights.
 enum class GradientRoute { rings, leader };
 inline constexpr std::array<std::string_view, 2> gradient_route_names{"rings", "leader"};
+static_assert(names_every(GradientRoute::leader, gradient_route_names), "name every GradientRoute");
 
 /// Along which way exchanges leave a GPU.
 enum class Transport { gpu, host };
 inline constexpr std::array<std::string_view, 2> transport_names{"gpu", "host"};
+static_assert(names_every(Transport::host, transport_names), "name every Transport");
 
 /// Which convolution algorithms a framework lets its library choose from. `best` is the default: what a
 /// framework that times all of them finds.
@@ -34,6 +36,8 @@ std::optional<ConvolutionPolicy> convolution_policy(const std::string& text);
 /// When a vocabulary is padded: where the parts of `tensor` do not divide it, in any case, or not at all.
 enum class VocabularyPadding { split, always, never };
 inline constexpr std::array<std::string_view, 3> vocabulary_padding_names{"split", "always", "never"};
+static_assert(names_every(VocabularyPadding::never, vocabulary_padding_names),
+              "name every VocabularyPadding");
 
 /// What a framework does differently from the ideal, each as a term of its own. The defaults are the ideal.
 struct FrameworkTerms {
@@ -49,22 +53,23 @@ struct FrameworkTerms {
   Transport halos = Transport::gpu;                       // of everything that a spatial axis exchanges
   Transport staging = Transport::gpu;                     // of samples that one PE reads for others
   VocabularyPadding padding = VocabularyPadding::split;
+  UpdateKernels update_kernels = UpdateKernels::fused;
   double vocabulary_multiple = 128;  // that a padded vocabulary has for each part of `tensor`
 
   Seconds split_layer;     // slices, copies and small kernels of one split layer, forward and backward
   Seconds tensor;          // to pack one weight tensor's gradient, scale and unpack it
-  Seconds leader_tensor;   // the same where a leader sends for its node
-  SecondsPerByte packing;  // and for each byte of gradients
+  Seconds leader_tensor;   // the same where a leader sends: for the sum in its node and the one between nodes
+  SecondsPerByte packing;  // and for each byte of gradients, in each of these sums
   /// Of the host to start the kernels of one layer forward; backward it takes `host_backward` times as long.
   /// The GPU works behind it: a pass takes no less than the host needs for all its layers, and a little more
   /// where both need about as long.
   Seconds host;
   double host_backward = 1.6;
-  /// Of an exchange of activations, for each doubling of its ranks: they come one by one. GPUs and hosts wait
-  /// for it alike.
+  /// Of an exchange of activations, besides what its bytes take: GPUs wait for the latest of them, hosts go on
+  /// starting kernels.
   Seconds sync;
   Bytes accumulation;  // read and written to add one weight's gradient to those of earlier micro-batches
-  double hidden_sums = 0;  // share of the backward exchanges of `tensor` behind the products for the weights
+  double hidden_sums = 0;  // share of `tensor`'s backward exchanges behind products that add gradients up
   std::optional<Bandwidth> reader;  // of one process that reads and prepares samples; none: no bound
 };
 

@@ -50,7 +50,7 @@ std::string kernel_errors_text(const ErrorsByPrecision& errors) {
 }
 
 std::optional<KernelErrors> cross_validated(const KernelSpec& kernels, Precision precision) {
-  const YAML::Node root = parse_yaml(kernels.source);
+  const YAML::Node root = shared_yaml(kernels.source);
   if (!root["cross-validated"].IsDefined()) return {};
   Problems problems(kernels.source);
   return read_kernel_errors(root["cross-validated"], problems)[std::size_t(precision)];

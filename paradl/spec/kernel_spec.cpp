@@ -43,7 +43,7 @@ KernelParameters read_parameters(const YAML::Node& node, Problems& problems) {
 }  // namespace
 
 KernelSpec read_kernels(SourceText source) {
-  const YAML::Node root = parse_yaml(source);
+  const YAML::Node root = shared_yaml(source);
   Problems problems(source);
   KernelSpec spec;
   Reader map(root, problems, "a file of kernels");

@@ -48,8 +48,7 @@ class LayOut {
         problems_.add(spot_of(entry), fmt::format("more than {} keys in one entry", most_keys), "");
         return last;
       }
-      last =
-          is_map(entry) && entry["block"].IsDefined() ? block(entry, scope, last) : layer(entry, scope, last);
+      last = is_map(entry) && has_key(entry, "block") ? block(entry, scope, last) : layer(entry, scope, last);
     }
     return last;
   }
@@ -75,14 +74,15 @@ class LayOut {
     const Scope& scope;
     Problems& problems;
 
-    std::int64_t whole(const std::string& key, std::int64_t least, std::int64_t fallback) {
+    std::int64_t whole(const std::string& key, std::int64_t least, std::int64_t fallback,
+                       std::int64_t most = largest_size) {
       if (!map.has(key)) return fallback;
       const YAML::Node node = map.node(key);
       try {
         const std::int64_t value = evaluate(scalar_text(node), scope.parameters);
-        if (value >= least && value <= largest_size) return value;
+        if (value >= least && value <= most) return value;
         problems.add(spot_of(node),
-                     fmt::format("`{}` must be from {} to {}, not {}", key, least, largest_size, value), "");
+                     fmt::format("`{}` must be from {} to {}, not {}", key, least, most, value), "");
       } catch (const ExpressionError& error) {
         problems.add(spot_of(node), fmt::format("`{}`: {}", key, error.message), error.help);
       }
@@ -173,6 +173,7 @@ class LayOut {
         break;
       case Op::position:
         spec.entries = f.required("entries");
+        spec.shared = f.map.flag("shared", false);
         break;
       case Op::max_pool:
       case Op::avg_pool:
@@ -196,7 +197,7 @@ class LayOut {
         spec.kv_heads = f.whole("kv-heads", 1, spec.heads);
         // The whole square is counted either way, as the published counts have it.
         spec.causal = f.map.flag("causal", false);
-        spec.flash = f.whole("flash", 0, 0) > 0;
+        spec.flash = f.whole("flash", 0, 0, 1) > 0;
         spec.dropout = f.map.flag("dropout", true);
         spec.relative = f.whole("relative", 0, 0);
         break;
@@ -239,7 +240,7 @@ class LayOut {
 
   /// The last of what windows have: where the layer says how large its window is.
   void read_padding(Fields& f, LayerSpec& spec) {
-    spec.same_padding = scalar_text(f.map.node("padding")) == "same";
+    spec.same_padding = f.map.has("padding") && scalar_text(f.map.node("padding")) == "same";
     if (!spec.same_padding) spec.padding = f.sizes("padding", 0);
     spec.kernel_spot = f.map.spot("kernel");
   }
@@ -351,7 +352,7 @@ class LayOut {
     if (body == blocks_.end() || !body->second.IsSequence()) return entry->second;
     for (const YAML::Node& layer : body->second) {
       if (!is_map(layer)) continue;
-      if (layer["block"].IsDefined()) entry->second.blocks.insert(scalar_text(layer["block"]));
+      if (has_key(layer, "block")) entry->second.blocks.insert(scalar_text(layer["block"]));
       for (const auto& each : layer) {
         const std::string text = scalar_text(each.second);
         for (std::size_t at = text.find('$'); at != text.npos; at = text.find('$', at + 1))

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string_view>
 
+#include "paradl/core/names.hpp"
 #include "paradl/core/quantity.hpp"
 
 namespace paradl {
@@ -12,6 +13,7 @@ enum class LinkOperation { allreduce, allgather, reduce_scatter, all_to_all, poi
 
 inline constexpr std::array<std::string_view, 5> link_operation_names{
     "allreduce", "allgather", "reduce-scatter", "all-to-all", "point-to-point"};
+static_assert(names_every(LinkOperation::point_to_point, link_operation_names), "name every LinkOperation");
 
 /// The GPUs that took part in a measurement. One GPU a node measures the links between nodes alone; several
 /// measure a collective as a whole, within nodes and between them.

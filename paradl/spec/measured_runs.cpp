@@ -20,6 +20,18 @@ constexpr std::array<std::string_view, 7> required{"model", "system", "strategy"
 constexpr std::array<std::string_view, 10> trained{
     "micro_batches",     "schedule", "optimizer", "precision", "recompute",
     "sequence_parallel", "zero",     "framework", "transport", "layer_times"};
+// Terms of an iteration that may have been measured by themselves; their columns end in `_s`.
+constexpr std::array<std::string_view, 11> terms{"forward",
+                                                 "backward",
+                                                 "update",
+                                                 "recompute",
+                                                 "bubble",
+                                                 "gradient_exchange",
+                                                 "activation_exchange",
+                                                 "halo_exchange",
+                                                 "stage_transfer",
+                                                 "swap",
+                                                 "io"};
 constexpr std::array<std::string_view, 6> others{"compute_s",  "communication_s", "memory_bytes",
                                                  "left_out_s", "source",          "notes"};
 
@@ -77,6 +89,9 @@ std::string column_name(std::string text) {
                          [](unsigned char c) { return c == '-' || c == ' ' ? '_' : char(std::tolower(c)); });
   return text;
 }
+
+bool known_term(std::string_view name) { return std::ranges::find(terms, name) != terms.end(); }
+std::string column_of(std::string_view term) { return fmt::format("{}_s", term); }
 
 /// The cells of one line by their column, with what is wrong in them.
 class Cells {
@@ -147,17 +162,23 @@ MeasuredRun read_run(const Cells& cells, int line) {
                   .grid = cells.text("grid"),
                   .batch = plain(cells.needed("batch"), "batch")};
   cells.needed("gpus");
-  cells.needed("iteration_s");
   const double gpus = cells.positive("gpus").value_or(1);
   if (gpus != std::floor(gpus) || gpus > 1e7) cells.wrong("gpus", "`gpus` must be a whole number", "");
   run.gpus = int(std::min(gpus, 1e7));
-  run.iteration = Seconds{cells.positive("iteration_s").value_or(1)};
+  if (const auto time = cells.positive("iteration_s")) run.iteration = Seconds{*time};
   if (const auto time = cells.positive("compute_s", true)) run.compute = Seconds{*time};
   if (const auto time = cells.positive("communication_s", true)) run.communication = Seconds{*time};
   constexpr double rounding = 1.02;  // figures are read to two digits or three
-  if (run.compute && run.communication && *run.compute + *run.communication > rounding * run.iteration)
+  if (run.iteration && run.compute && run.communication &&
+      *run.compute + *run.communication > rounding * *run.iteration)
     cells.wrong("communication_s", "`compute_s` and `communication_s` are more than `iteration_s`",
                 "count only what is not hidden behind the computation");
+  for (const std::string_view term : terms)
+    if (const auto time = cells.positive(column_of(term), true))
+      run.terms[std::string(term)] = Seconds{*time};
+  if (cells.text("iteration_s").empty() && !run.compute && !run.communication && run.terms.empty())
+    cells.wrong("iteration_s", "`iteration_s` is empty",
+                "every run needs it, or a part that was measured by itself, such as gradient_exchange_s");
   if (const auto bytes = cells.positive("memory_bytes")) run.memory = Bytes{*bytes};
   if (const auto time = cells.positive("left_out_s")) run.left_out = Seconds{*time};
   for (const std::string_view column : trained)
@@ -179,7 +200,8 @@ std::vector<std::string> header_of(const std::vector<Field>& fields, Problems& p
       problems.add({.line = 1, .column = field.column, .width = field.width},
                    fmt::format("two columns are called `{}`", name), "remove one of them");
     const auto known = [&](const auto& names) { return std::ranges::find(names, name) != names.end(); };
-    if (!known(required) && !known(trained) && !known(others)) out.ignored.push_back(field.text);
+    const bool term = name.ends_with("_s") && known_term(name.substr(0, name.size() - 2));
+    if (!known(required) && !known(trained) && !known(others) && !term) out.ignored.push_back(field.text);
     header.push_back(name);
   }
   for (const std::string_view column : required)

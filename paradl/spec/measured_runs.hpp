@@ -14,8 +14,9 @@ struct MeasuredRun {
   int line = 0;
   std::string model, system, strategy, grid, batch;
   int gpus = 1;
-  Seconds iteration;
+  std::optional<Seconds> iteration;  // none: only parts of it were measured
   std::optional<Seconds> compute, communication;
+  std::map<std::string, Seconds> terms;  // what was measured by itself, as JSON calls it: "gradient_exchange"
   std::optional<Bytes> memory;
   std::optional<Seconds> left_out;  // projected with parameters that were fitted without runs like this one
   /// How it was trained, under the names of the options: "micro-batches", "framework" ...; none is empty.

@@ -53,8 +53,24 @@ Parameters read_parameters(Reader& map, Problems& problems, const Parameters& gi
   return known;
 }
 
+/// The file that parameters are written in: the one with the layers, or one that is made from it.
+struct Written {
+  YAML::Node parameters;
+  Problems& problems;
+};
+
+/// " with experts=0": the other parameters that a bound is made from.
+std::string reasons_of(const std::string& bound, const Parameters& parameters) {
+  std::string out;
+  for (const auto& [name, value] : parameters)
+    if (bound.find("$" + name) != bound.npos)
+      out += fmt::format("{}{}={}", out.empty() ? " with " : ",", name, value);
+  return out;
+}
+
 /// `least`, `most`: numbers beyond which parameters make no network.
-void check_bounds(Reader& map, Problems& problems, const Parameters& parameters, const std::string& key) {
+void check_bounds(Reader& map, Problems& problems, const Parameters& parameters, const std::string& key,
+                  const Written& written) {
   if (!map.has(key)) return;
   const YAML::Node node = map.node(key);
   Reader list(node, problems, fmt::format("`{}`", key));
@@ -62,18 +78,30 @@ void check_bounds(Reader& map, Problems& problems, const Parameters& parameters,
   for (const auto& entry : node) {
     const std::string name = scalar_text(entry.first);
     const auto found = parameters.find(name);
-    const auto bound = std::int64_t(list.number(name, -1e15, 1e15));
-    if (found == parameters.end())
+    list.has(name);
+    if (found == parameters.end()) {
       problems.add(spot_of(entry.first), fmt::format("`{}`: there is no parameter `{}`", key, name), "");
-    else if (key == "least" ? found->second < bound : found->second > bound)
-      problems.add(spot_of(entry.second), fmt::format("`{}` is {}", name, found->second),
-                   fmt::format("it is at {} {}", key, bound));
+      continue;
+    }
+    try {
+      const std::string text = scalar_text(entry.second);
+      const std::int64_t bound = evaluate(text, parameters);
+      if (key == "least" ? found->second >= bound : found->second <= bound) continue;
+      const YAML::Node own = is_map(written.parameters) ? written.parameters[name] : YAML::Node();
+      const bool here = is_map(written.parameters) && own.IsDefined();
+      (here ? written.problems : problems)
+          .add(spot_of(here ? own : entry.second), fmt::format("`{}` is {}", name, found->second),
+               fmt::format("it is at {} {}{}", key, bound, reasons_of(text, parameters)));
+    } catch (const ExpressionError& error) {
+      problems.add(spot_of(entry.second), fmt::format("`{}` of `{}`: {}", key, name, error.message),
+                   error.help);
+    }
   }
 }
 
 std::vector<std::string> parameter_names(const YAML::Node& root) {
   std::vector<std::string> names;
-  if (is_map(root) && is_map(root["parameters"]))
+  if (is_map(root) && has_key(root, "parameters") && is_map(root["parameters"]))
     for (const auto& entry : root["parameters"]) names.push_back(scalar_text(entry.first));
   return names;
 }
@@ -158,7 +186,7 @@ void read_header(Reader& map, Problems& problems, ModelSpec& spec, bool derived)
 }
 
 void read_layers(Reader& map, const YAML::Node& root, Problems& problems, ModelSpec& spec,
-                 const Parameters& overrides) {
+                 const Parameters& overrides, const Written& written) {
   const std::vector<std::string> known = parameter_names(root);
   const Parameters given = as_named(overrides, known);
   spec.parameters = read_parameters(map, problems, given);
@@ -166,7 +194,7 @@ void read_layers(Reader& map, const YAML::Node& root, Problems& problems, ModelS
     if (std::ranges::find(known, name) == known.end())
       throw UsageError(fmt::format("`{}` is not a parameter of this model", name),
                        help_for_parameter(name, known));
-  for (const char* key : {"least", "most"}) check_bounds(map, problems, spec.parameters, key);
+  for (const char* key : {"least", "most"}) check_bounds(map, problems, spec.parameters, key, written);
   spec.input = read_input(map, problems, spec.parameters);
   map.has("blocks");
   if (map.require("layers") && !problems.any())
@@ -176,13 +204,13 @@ void read_layers(Reader& map, const YAML::Node& root, Problems& problems, ModelS
 }  // namespace
 
 ModelSpec read_model(SourceText source, const FindModel& find_base, const Parameters& overrides) {
-  const YAML::Node root = parse_yaml(source);
+  const YAML::Node root = shared_yaml(source);
   ModelSpec spec;
   Problems problems(source);
   Reader map(root, problems, "a model file");
 
   if (!map.has("base")) {
-    read_layers(map, root, problems, spec, overrides);
+    read_layers(map, root, problems, spec, overrides, {map.node("parameters"), problems});
     read_header(map, problems, spec, false);
     map.finish();
     problems.raise();
@@ -201,7 +229,7 @@ ModelSpec read_model(SourceText source, const FindModel& find_base, const Parame
     map.wrong("base", error.what(), error.help());
     problems.raise();
   }
-  const YAML::Node base_root = parse_yaml(base);
+  const YAML::Node base_root = shared_yaml(base);
   const std::vector<std::string> known = parameter_names(base_root);
   if (map.has("parameters"))
     for (const auto& entry : map.node("parameters"))
@@ -214,7 +242,7 @@ ModelSpec read_model(SourceText source, const FindModel& find_base, const Parame
   if (base_map.has("base"))
     map.wrong("base", fmt::format("`{}` is itself made from another file", base_name), "name that file");
   else
-    read_layers(base_map, base_root, base_problems, spec, given);
+    read_layers(base_map, base_root, base_problems, spec, given, {map.node("parameters"), problems});
   if (!problems.any()) {
     read_header(base_map, base_problems, spec, false);
     base_map.finish();

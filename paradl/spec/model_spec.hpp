@@ -27,7 +27,7 @@ struct LayerSpec {
   std::vector<int> inputs;  // indices of the layers it reads; -1 is the network's input
   Sizes kernel, stride, padding, dilation;
   bool same_padding = false, ceil = false, bias = true, affine = true, auxiliary = false, whole = false,
-       causal = false, flash = false, dropout = true;
+       causal = false, flash = false, dropout = true, shared = false;
   std::int64_t filters = 0, channels = 0, groups = 1, vocab = 0, entries = 0, heads = 0, kv_heads = 0,
                extra = 0, experts = 0, top_k = 1, capacity = 100, relative = 0, positions = 0, scale = 2;
   int block = -1;               // the repetition of a block that it stands in, counted over the network

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "paradl/core/names.hpp"
 #include "paradl/core/quantity.hpp"
 
 namespace paradl {
@@ -12,6 +13,7 @@ namespace paradl {
 enum class Precision { fp32, tf32, fp16, bf16, fp8 };
 
 inline constexpr std::array<std::string_view, 5> precision_names{"fp32", "tf32", "fp16", "bf16", "fp8"};
+static_assert(names_every(Precision::fp8, precision_names), "name every Precision");
 
 /// Bytes of one item. 16-bit and 8-bit training is *mixed*: the optimizer works on an fp32 master copy,
 /// gradients are added up in fp32 and sent in 16 bits (Megatron-LM's and apex's way); fp8 stores its tensors
@@ -38,10 +40,12 @@ constexpr ItemBytes item_bytes(Precision precision) {
 enum class Optimizer { sgd, momentum, adam, lamb };
 
 inline constexpr std::array<std::string_view, 4> optimizer_names{"sgd", "momentum", "adam", "lamb"};
+static_assert(names_every(Optimizer::lamb, optimizer_names), "name every Optimizer");
 
 /// fp32 values kept per weight beside the weight and its gradient.
 constexpr int optimizer_slots(Optimizer optimizer) {
   constexpr std::array slots{0, 1, 2, 2};
+  static_assert(slots.size() == optimizer_names.size(), "one for each Optimizer");
   return slots[std::size_t(optimizer)];
 }
 

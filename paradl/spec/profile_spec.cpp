@@ -160,7 +160,7 @@ std::string entry_text(const ProfileSpec::Entry& entry) {
 }  // namespace
 
 ProfileSpec read_profile(SourceText source) {
-  const YAML::Node root = parse_yaml(source);
+  const YAML::Node root = shared_yaml(source);
   Problems problems(source);
   ProfileSpec profile;
   std::set<LocalLayer> seen;
@@ -176,8 +176,8 @@ ProfileSpec read_profile(SourceText source) {
   profile.origin = map.text("source", "");
   if (map.has("total")) {
     Reader total(map.node("total"), problems, "`total`");
-    profile.total = {total.quantity<Seconds>("time"), total.quantity<FlopRate>("rate"),
-                     total.quantity<Bandwidth>("memory-bandwidth")};
+    profile.total = {total.quantity<Seconds>("time"), total.number("samples", 1, 1e9, 0.0),
+                     total.quantity<FlopRate>("rate"), total.quantity<Bandwidth>("memory-bandwidth")};
     total.finish();
     if (map.has("layers")) map.wrong("layers", "a profile has `layers` or a `total`, not both", "remove one");
     if (profile.model.empty()) map.wrong("total", "of which network?", "add model: resnet50");

@@ -29,10 +29,12 @@ struct ProfileSpec {
     PassTimes time;
   };
   std::vector<Entry> entries;
-  /// Where only the whole network was measured: forward and backward of one sample, and the rates at which a
-  /// roofline spreads that over the layers.
+  /// Where only the whole network was measured: forward and backward of one of so many samples at once (zero:
+  /// of the model's mini-batch), and the rates at which a roofline spreads that over the layers of a device
+  /// without a kernel-time model.
   struct Total {
     Seconds time;
+    double samples;
     FlopRate rate;
     Bandwidth memory_bandwidth;
   };

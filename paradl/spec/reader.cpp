@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -79,9 +80,32 @@ std::optional<Spot> second_document(const std::string& text) {
   return Spot{std::max(listener.start.line, 0) + 1, std::max(listener.start.column, 0) + 1, 1};
 }
 
+/// Whether a text is one mapping that begins at the margin: that ends where the file does, unless a line
+/// marks the end of a document. Said of most specs, it spares them the search for a second one.
+bool is_one_mapping(std::string_view text) {
+  if (text.find('\r') != text.npos) return false;
+  bool begun = false;
+  for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+    end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    if (line.starts_with("---") || line.starts_with("...") || line.starts_with('%')) return false;
+    if (begun || line.empty() || line.front() == '#') continue;
+    const std::size_t key = line.find_first_not_of("abcdefghijklmnopqrstuvwxyz-");
+    begun = key > 0 && key != line.npos && line.front() != '-' && line[key] == ':' &&
+            (key + 1 == line.size() || line[key + 1] == ' ');
+    if (!begun) return false;
+  }
+  return begun;
+}
+
 }  // namespace
 
 bool is_map(const YAML::Node& node) { return node.IsDefined() && node.IsMap(); }
+
+bool has_key(const YAML::Node& map, std::string_view key) {
+  return std::ranges::any_of(
+      map, [&](const auto& entry) { return entry.first.IsScalar() && entry.first.Scalar() == key; });
+}
 
 std::string scalar_text(const YAML::Node& node) {
   return node.IsDefined() && node.IsScalar() ? node.Scalar() : "";
@@ -97,7 +121,7 @@ YAML::Node parse_yaml(const SourceText& source) {
                    "write blocks with `repeat`; is it the right file?");
     if (const auto spot = too_deep(source.text)) problems.add(*spot, "brackets are nested too deeply", "");
     problems.raise();
-    if (const auto spot = second_document(source.text))
+    if (const auto spot = is_one_mapping(source.text) ? std::nullopt : second_document(source.text))
       problems.add(*spot, "a file holds one document",
                    "remove what stands behind it, or the line `---` before that");
     problems.raise();
@@ -111,6 +135,18 @@ YAML::Node parse_yaml(const SourceText& source) {
   }
   problems.raise();
   return {};
+}
+
+YAML::Node shared_yaml(const SourceText& source) {
+  // Parsing takes longer than pricing, and many runs on one system read its file again and again. As a
+  // function of the text alone, what was found may be kept; a few texts, as long as they are specs.
+  constexpr std::size_t most_texts = 64;
+  thread_local std::unordered_map<std::string, YAML::Node> known;
+  if (const auto found = known.find(source.text); found != known.end()) return found->second;
+  YAML::Node root = parse_yaml(source);
+  if (known.size() == most_texts) known.clear();
+  known.emplace(source.text, root);
+  return root;
 }
 
 Spot spot_of(const YAML::Node& node) {
@@ -127,31 +163,46 @@ Reader::Reader(YAML::Node map, Problems& problems, std::string what)
     broken_ = true;
     problems_.add(spot_of(map_), what_ + " must be a mapping",
                   "write `key: value` lines, or {key: value, ...}");
-    map_ = YAML::Node(YAML::NodeType::Map);
+    map_.reset(YAML::Node(YAML::NodeType::Map));  // the file's own stays as it is
     return;
   }
-  std::set<std::string> seen;
+  constexpr std::size_t usual = 16;  // that are asked for
+  known_.reserve(usual);
+  entries_.reserve(map_.size());
+  std::set<std::string_view> seen;
   for (const auto& entry : map_) {
-    if (!entry.first.IsScalar())
+    if (!entry.first.IsScalar()) {
       problems_.add(spot_of(entry.first), "a key must be a word", "");
-    else if (!seen.insert(entry.first.Scalar()).second)
-      problems_.add(spot_of(entry.first),
-                    fmt::format("`{}` is given twice in {}", entry.first.Scalar(), what_),
+      continue;
+    }
+    const std::string& key = entry.first.Scalar();
+    if (seen.insert(key).second)
+      entries_.push_back({&key, entry.second});
+    else
+      problems_.add(spot_of(entry.first), fmt::format("`{}` is given twice in {}", key, what_),
                     "keep one of them");
   }
 }
 
-YAML::Node Reader::node(const std::string& key) {
-  known_.push_back(key);
-  const YAML::Node& map = map_;  // a const node is not changed by looking
-  return map[key];
+const YAML::Node* Reader::find(const std::string& key) const {
+  const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) { return *entry.key == key; });
+  return found == entries_.end() ? nullptr : &found->value;
 }
 
-bool Reader::has(const std::string& key) { return node(key).IsDefined(); }
+YAML::Node Reader::node(const std::string& key) {
+  known_.push_back(key);
+  if (const YAML::Node* value = find(key)) return *value;
+  return YAML::Node(YAML::NodeType::Undefined);
+}
+
+bool Reader::has(const std::string& key) {
+  known_.push_back(key);
+  return find(key) != nullptr;
+}
 
 Spot Reader::spot(const std::string& key) {
-  const YAML::Node value = node(key);
-  if (!value.IsDefined()) return spot();
+  if (!has(key)) return spot();
+  const YAML::Node& value = *find(key);
   if (!value.IsNull()) return spot_of(value);
   // YAML finds what is not there behind it, maybe on the next line.
   for (const auto& entry : map_)
@@ -181,8 +232,8 @@ void Reader::wrong(const std::string& key, const std::string& message, const std
 }
 
 std::optional<std::string> Reader::scalar(const std::string& key) {
-  const YAML::Node value = node(key);
-  if (value.IsScalar()) return value.Scalar();
+  if (const YAML::Node* value = has(key) ? find(key) : nullptr; value && value->IsScalar())
+    return value->Scalar();
   wrong(key, fmt::format("`{}` must be a single value", key), "");
   return {};
 }
@@ -262,6 +313,8 @@ std::vector<std::string> Reader::words(const std::string& key) {
 }
 
 void Reader::finish() {
+  const auto is_known = [&](const Entry& entry) { return std::ranges::count(known_, *entry.key) > 0; };
+  if (std::ranges::all_of(entries_, is_known)) return;
   std::sort(known_.begin(), known_.end());
   known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
   for (const auto& entry : map_) {

@@ -2,6 +2,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <yaml-cpp/yaml.h>
@@ -13,9 +14,13 @@ namespace paradl {
 
 /// The YAML of a file; SpecError with the place where it stops being YAML.
 YAML::Node parse_yaml(const SourceText& source);
+/// The same for those who only read it: equal texts share one tree, which was parsed once.
+YAML::Node shared_yaml(const SourceText& source);
 
 /// Whether there is a node and it is a mapping; yaml-cpp throws when a missing node is asked.
 bool is_map(const YAML::Node& node);
+/// Whether a mapping has a key; yaml-cpp composes a message when it is asked for a missing one.
+bool has_key(const YAML::Node& map, std::string_view key);
 /// The text of a scalar; empty for anything else.
 std::string scalar_text(const YAML::Node& node);
 
@@ -80,8 +85,14 @@ class Reader {
  private:
   std::optional<std::string> scalar(const std::string& key);
   bool is_misspelt(const std::string& key) const;
+  const YAML::Node* find(const std::string& key) const;
 
+  struct Entry {
+    const std::string* key;  // in the node that has it
+    YAML::Node value;
+  };
   YAML::Node map_;
+  std::vector<Entry> entries_;  // those whose key is a word
   Problems& problems_;
   std::string what_;
   std::vector<std::string> known_;

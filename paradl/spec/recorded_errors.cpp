@@ -30,7 +30,7 @@ bool same_runs(const RecordedError& a, const RecordedError& b) {
 }  // namespace
 
 RecordedErrors read_recorded_errors(const SourceText& source) {
-  const YAML::Node root = parse_yaml(source);
+  const YAML::Node root = shared_yaml(source);
   Problems problems(source);
   Reader map(root, problems, "a record of errors");
   RecordedErrors out{.source = map.text("source", ""), .errors = {}};

@@ -245,9 +245,9 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
 }  // namespace
 
 SystemSpec read_system(SourceText source, const std::vector<Override>& overrides) {
-  const YAML::Node root = parse_yaml(source);
-  SystemSpec spec = read(source, root);  // mistakes of the file itself are told first
+  SystemSpec spec = read(source, shared_yaml(source));  // mistakes of the file itself are told first
   if (overrides.empty()) return spec;
+  const YAML::Node root = parse_yaml(source);
   apply(overrides, root, "system file", "device.memory or levels.node.bandwidth");
   try {
     return read(std::move(source), root);

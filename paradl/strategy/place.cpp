@@ -1,16 +1,37 @@
 #include "paradl/strategy/place.hpp"
 
 #include <algorithm>
+#include <bitset>
+#include <cassert>
 #include <cstring>
 #include <map>
-#include <set>
 #include <string>
+#include <string_view>
 
 #include "paradl/strategy/placements.hpp"
 #include "paradl/strategy/recomputed.hpp"
 
 namespace paradl {
 namespace {
+
+/// Whether each set of axes is in it.
+using AxisSets = std::bitset<1u << most_axes>;
+
+/// Bytes that tell cells apart, one value after the other.
+class CellKey {
+ public:
+  template <class T>
+  void add(const T& value) {
+    assert(size_ + sizeof value <= bytes_.size());
+    std::memcpy(bytes_.data() + size_, &value, sizeof value);
+    size_ += sizeof value;
+  }
+  std::string_view text() const { return {bytes_.data(), size_}; }
+
+ private:
+  std::array<char, 512> bytes_;
+  std::size_t size_ = 0;
+};
 
 /// All axes together: which collectives each tensor needs.
 class Placer {
@@ -20,15 +41,21 @@ class Placer {
         mesh_(mesh),
         rules_(rules),
         placed_(work, mesh, rules),
-        recomputed_(recomputed(work, rules)) {}
+        recomputed_(recomputed(work, rules)),
+        inputs_(work.layers.size() + 1),
+        kept_(work.layers.size() + 1) {}
 
   Layout layout() {
     Layout out;
-    std::map<std::string, int> known;
+    std::map<std::string, int, std::less<>> known;
     for (std::size_t i = 0; i < work_.layers.size(); ++i) {
       const Cell cell = cell_of(i);
-      const auto [entry, fresh] = known.emplace(key(cell), int(out.cells.size()));
-      if (fresh) out.cells.push_back(cell);
+      const CellKey key = key_of(cell);
+      auto entry = known.find(key.text());
+      if (entry == known.end()) {
+        entry = known.emplace(key.text(), int(out.cells.size())).first;
+        out.cells.push_back(cell);
+      }
       out.cells[std::size_t(entry->second)].count += 1;
       out.order.push_back(entry->second);
     }
@@ -139,10 +166,18 @@ class Placer {
     return tensor;
   }
 
+  /// Whether a tensor is not yet noted as lying so.
+  static bool insert(std::vector<AxisSets>& sets, int tensor, AxisSet lies) {
+    AxisSets& noted = sets[std::size_t(tensor + 1)];
+    if (noted[lies]) return false;
+    noted.set(lies);
+    return true;
+  }
+
   /// Whether layer i, asked in the order of layers, is the first that keeps the tensor as it wants it: the
   /// others find it there.
   bool keeps_first(std::size_t i, int tensor, AxisSet lies) {
-    if (!kept_.emplace(tensor, lies).second) return false;
+    if (!insert(kept_, tensor, lies)) return false;
     const bool made_kept = tensor >= 0 && traits(work_.layers[std::size_t(tensor)].op).keeps == Keeps::y &&
                            (!drops(std::size_t(tensor)) || same_block(i, tensor));
     return !(made_kept && split(&AxisPlacement::y_left, std::size_t(tensor)) == lies);
@@ -225,7 +260,7 @@ class Placer {
       const int tensor = maker(from);
       if (same_block(i, tensor)) continue;
       const AxisSet lies = tensor < 0 ? input_split() : split(&AxisPlacement::y_left, std::size_t(tensor));
-      if (inputs_.emplace(tensor, lies).second) cell.kept[0] = {cell.kept[0].items + items_of(from), lies};
+      if (insert(inputs_, tensor, lies)) cell.kept[0] = {cell.kept[0].items + items_of(from), lies};
     }
   }
 
@@ -242,13 +277,9 @@ class Placer {
   }
 
   /// Two cells are one if everything that prices them is equal.
-  std::string key(const Cell& cell) const {
-    std::string bytes;
-    const auto add = [&](const auto& value) {
-      char raw[sizeof value];
-      std::memcpy(raw, &value, sizeof value);
-      bytes.append(raw, sizeof value);
-    };
+  CellKey key_of(const Cell& cell) const {
+    CellKey key;
+    const auto add = [&](const auto& value) { key.add(value); };
     add(work_.layers[std::size_t(cell.layer)].shape_class);
     add(cell.work), add(cell.weights), add(cell.summed), add(cell.alike), add(cell.halo_axis),
         add(cell.halo_divided), add(cell.dy_divided);
@@ -260,7 +291,7 @@ class Placer {
       add(kept.items), add(kept.divided);  // they grow with the shape's class
     add(cell.mask.items), add(cell.mask.divided), add(cell.recomputed), add(cell.ring_axis);
     add(cell.x.items), add(cell.x.divided), add(cell.y.divided);
-    return bytes;
+    return key;
   }
 
   /// For each layer, the tensors that a stage border after it would have to send.
@@ -311,10 +342,11 @@ class Placer {
   const Mesh& mesh_;
   PlacingRules rules_;
   Placements placed_;
-  std::vector<bool> recomputed_;              // by layer
-  std::map<int, Rebuilt> rebuilt_;            // by block; by layer, below zero, outside of blocks
-  std::set<std::pair<int, AxisSet>> inputs_;  // of recomputed blocks, which stay
-  std::set<std::pair<int, AxisSet>> kept_;    // tensors that a layer keeps, and how they lie there
+  std::vector<bool> recomputed_;    // by layer
+  std::map<int, Rebuilt> rebuilt_;  // by block; by layer, below zero, outside of blocks
+  // By tensor, the network's input first, how they lie:
+  std::vector<AxisSets> inputs_;  // of recomputed blocks, which stay
+  std::vector<AxisSets> kept_;    // by a layer
 };
 
 }  // namespace

@@ -1,4 +1,8 @@
 #pragma once
+#include <array>
+#include <string_view>
+
+#include "paradl/core/names.hpp"
 #include "paradl/mesh/exchange.hpp"
 
 namespace paradl {
@@ -6,6 +10,8 @@ namespace paradl {
 /// What is computed once more in the backward pass instead of being kept: nothing; the scores of attention;
 /// all that a block makes.
 enum class Recompute { none, selective, full };
+inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+static_assert(names_every(Recompute::full, recompute_names), "name every Recompute");
 
 /// How a framework lays out tensors, besides the roles of layers.
 struct PlacingRules {

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -47,25 +48,45 @@ const Strategy* find_strategy(std::string_view name) {
 }
 
 StrategyName out_of_core(const StrategyName& strategy) {
+  if (strategy.out_of_core) return strategy;
   StrategyName out = strategy;
   out.text += out_of_core_suffix;
   out.out_of_core = true;
   return out;
 }
 
-std::string out_of_core_refusal(const StrategyName& strategy) {
-  if (std::ranges::none_of(strategy.axes, [](const Strategy* axis) { return axis->name == "layer"; }))
-    return {};
-  return "out of core works on strategies without `layer`: a pipeline keeps several micro-batches on a stage";
+namespace {
+
+/// What others call them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> other_names{{
+    {"pipeline", "that is `layer`"},
+    {"pp", "that is `layer`"},
+    {"tp", "that is `tensor`"},
+    {"dp", "that is `data`"},
+    {"ddp", "that is `data`; --framework ddp does it as that framework does"},
+    {"fsdp", "that is `data` with --zero 3"},
+    {"zero", "that is `data` with --zero 1, 2 or 3"},
+    {"sequence", "that is `context`, or `tensor` with --sequence-parallel on"},
+}};
+
+std::string strategy_help(std::string_view name) {
+  for (const auto& [other, help] : other_names)
+    if (other == name) return std::string(help);
+  std::vector<std::string> known{"serial"};
+  for (const Strategy* s : strategies()) known.emplace_back(s->name);
+  const std::string near = did_you_mean(name, known);
+  return near.empty() ? "`paradl strategies` lists them; hybrids are joined with `+`, and /ooc at the end is "
+                        "out of core"
+                      : near;
 }
+
+}  // namespace
 
 StrategyName read_strategy(std::string_view text) {
   if (text.ends_with(out_of_core_suffix)) {
     const StrategyName strategy = read_strategy(text.substr(0, text.size() - out_of_core_suffix.size()));
     if (strategy.out_of_core)
       throw UsageError(fmt::format("`{}` is out of core twice", text), fmt::format("use {}", strategy.text));
-    if (const std::string refusal = out_of_core_refusal(strategy); !refusal.empty())
-      throw UsageError(refusal, fmt::format("use {}, or a strategy such as data/ooc", strategy.text));
     return out_of_core(strategy);
   }
   StrategyName strategy{.text = std::string(text), .axes = {}};
@@ -79,15 +100,7 @@ StrategyName read_strategy(std::string_view text) {
         throw UsageError(fmt::format("`{}` is a size, not a strategy", name),
                          fmt::format("sizes go to --grid {}", name));
       if (name == "serial") throw UsageError("`serial` is one GPU alone and joins no hybrid", "leave it out");
-      std::vector<std::string> known{"serial"};
-      for (const Strategy* s : strategies()) known.emplace_back(s->name);
-      const std::string near = did_you_mean(name, known);
-      throw UsageError(
-          fmt::format("no strategy is called `{}`", name),
-          near.empty()
-              ? "`paradl strategies` lists them; hybrids are joined with `+`, and /ooc at the end is "
-                "out of core"
-              : near);
+      throw UsageError(fmt::format("no strategy is called `{}`", name), strategy_help(name));
     }
     if (std::ranges::find(strategy.axes, axis) != strategy.axes.end())
       throw UsageError(fmt::format("`{}` stands twice in `{}`", name, text), "name each axis once");

@@ -24,8 +24,6 @@ inline constexpr std::string_view out_of_core_suffix = "/ooc";
 
 /// The same strategy, out of core.
 StrategyName out_of_core(const StrategyName& strategy);
-/// Why it cannot be: pipelines keep their activations on the stages. Empty if it can.
-std::string out_of_core_refusal(const StrategyName& strategy);
 
 /// Reads `data+filter`, `data/ooc`. UsageError for unknown or repeated axes.
 StrategyName read_strategy(std::string_view text);

@@ -60,6 +60,7 @@ class Inference {
                     fmt::format("write {}, or correct {}", l.x.channels, giver));
     }
     infer(s, l, shape_of);
+    sent_by_.push_back(route(s));
     const double items = std::max({l.y.items(), l.weights, l.macs, l.scores});
     if (!(items < 1e18))
       problems_.add(s.spot, fmt::format("layer `{}` is too large to be real", s.name), "check its sizes");
@@ -101,6 +102,12 @@ class Inference {
         if (s.tied_to) tie(s, l);
         break;
       case Op::position:
+        if (!s.shared && double(s.entries) < l.x.positions())
+          problems_.add(s.spot,
+                        fmt::format("layer `{}` knows {} positions, but {} come in", s.name, s.entries,
+                                    l.x.positions()),
+                        fmt::format("write entries: {} or more, or `shared: true` if positions share them",
+                                    l.x.positions()));
         l.weights = double(s.entries) * C;
         break;
       case Op::max_pool:
@@ -191,6 +198,52 @@ class Inference {
       default:
         break;
     }
+  }
+
+  bool is_router(int i) const { return i >= 0 && (*before_)[std::size_t(i)].op == Op::router; }
+
+  /// The `dispatch` that sent to experts what a layer gives; -1: none did, or `combine` has brought it back.
+  /// In between stand only layers that work position by position.
+  int route(const LayerSpec& s) {
+    const auto sender_of = [&](int i) { return i < 0 ? -1 : sent_by_[std::size_t(i)]; };
+    const int sender = sender_of(s.inputs.front());
+    const int router = sender < 0 ? -1 : (*before_)[std::size_t(sender)].inputs.back();
+    const bool asks_router = s.inputs.size() == 2 && is_router(s.inputs.back());
+    if (s.op == Op::dispatch) {
+      if (!asks_router)
+        problems_.add(s.from_spot,
+                      fmt::format("layer `{}` takes what it sends, and the router that says where", s.name),
+                      "write `from: [LAYER, ROUTER]`, the second one of op `router`");
+      return int(before_->size());
+    }
+    if (s.op == Op::combine) {
+      if (!asks_router)
+        problems_.add(s.from_spot,
+                      fmt::format("layer `{}` takes what experts give back, and their router", s.name),
+                      "write `from: [LAYER, ROUTER]`, the second one of op `router`");
+      else if (sender < 0 || (is_router(router) && router != s.inputs.back()))
+        problems_.add(s.from_spot,
+                      fmt::format("layer `{}` brings back what no `dispatch` with its router sent", s.name),
+                      "put a `dispatch` from the same router before it");
+      return -1;
+    }
+    if (s.experts > 0 && sender < 0)
+      problems_.add(s.spot, fmt::format("layer `{}` has experts, and nothing is sent to them", s.name),
+                    "put `dispatch` before it, or leave `experts` out");
+    if (sender < 0) return -1;
+    const double known = is_router(router) ? (*before_)[std::size_t(router)].y.channels : double(s.experts);
+    if (s.experts > 0 && double(s.experts) != known)
+      problems_.add(s.spot,
+                    fmt::format("layer `{}` has {} experts, but `{}` chooses among {}", s.name, s.experts,
+                                (*before_)[std::size_t(router)].name, known),
+                    fmt::format("write experts: {}", known));
+    const bool same = std::ranges::all_of(s.inputs, [&](int i) { return sender_of(i) == sender; });
+    if (same && traits(s.op).per_position && s.op != Op::loss) return sender;
+    problems_.add(s.spot,
+                  fmt::format("layer `{}` reads what `{}` sent to experts before it is back", s.name,
+                              (*before_)[std::size_t(sender)].name),
+                  "put `combine` before it");
+    return -1;
   }
 
   /// The weights of another layer, used once more: it must have as many.
@@ -286,7 +339,23 @@ class Inference {
   const ModelSpec& spec_;
   Problems& problems_;
   const std::vector<Layer>* before_ = nullptr;
+  std::vector<int> sent_by_;  // by layer: see route()
 };
+
+/// Rotary positions turn queries and keys: without attention behind them they mean nothing.
+void check_rotary(const ModelSpec& spec, Problems& problems) {
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    if (spec.layers[i].op != Op::rotary) continue;
+    const auto attends = [&](const LayerSpec& reader) {
+      return reader.op == Op::attention && std::ranges::find(reader.inputs, int(i)) != reader.inputs.end();
+    };
+    if (std::ranges::none_of(spec.layers, attends))
+      problems.add(
+          spec.layers[i].spot,
+          fmt::format("layer `{}` turns queries and keys, and no attention reads them", spec.layers[i].name),
+          "put it between the product that makes them and attention");
+  }
+}
 
 /// The last product of a network of tokens gives one logit for each word of the vocabulary that it can write.
 void mark_logits(std::vector<Layer>& layers, const Layer& loss) {
@@ -384,6 +453,7 @@ Workload build_workload(const ModelSpec& spec) {
     work.tokens |= layer.op == Op::embedding;
     work.convolutional |= layer.op == Op::conv;
   }
+  check_rotary(spec, problems);
   problems.raise();
   for (const Layer& loss : work.layers)
     if (work.tokens && loss.op == Op::loss) mark_logits(work.layers, loss);

@@ -38,7 +38,8 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
   };
   std::vector<StrategyName> strategies = default_strategies();
   if (beyond_core > 0) {
-    std::erase_if(strategies, [](const StrategyName& s) { return !out_of_core_refusal(s).empty(); });
+    const auto staged = [](const Strategy* axis) { return axis->name == "layer"; };
+    std::erase_if(strategies, [&](const StrategyName& s) { return std::ranges::any_of(s.axes, staged); });
     for (StrategyName& strategy : strategies) strategy = out_of_core(strategy);
   }
   std::vector<Configuration> all;

@@ -1,6 +1,7 @@
 #include "paradl/cli/ask.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "tests/support/asked.hpp"
 #include "tests/support/source_dir.hpp"
@@ -93,6 +94,29 @@ TEST_CASE("--set framework changes one value of the framework for one question")
         "usage: --set framework.halo=gpu: unknown key `halo`\nhelp: did you mean `halos`?\n");
 }
 
+TEST_CASE("options that would turn nothing, or contradict each other, are refused by name") {
+  const auto refused = [](const std::string& strategy,
+                          const std::vector<std::pair<std::string, std::string>>& typed) {
+    Options options;
+    options.set("gpus", "8");
+    options.set("batch", "64");
+    options.set("strategy", strategy);
+    for (const auto& [key, text] : typed) options.set(key, text);
+    return complaint([&] { read_ask(Catalog{{source_dir()}}, options, "gpt2", "dgx-a100"); });
+  };
+  CHECK(refused("data", {}).empty());
+  CHECK(refused("data", {{"recompute", "none:3"}}) ==
+        "usage: --recompute none:3: none has no blocks to count\nhelp: write none, or full:3\n");
+  CHECK(says(refused("data", {{"schedule", "interleaved:2"}}), "no strategy has stages"));
+  CHECK(refused("data+layer", {{"schedule", "interleaved:2"}, {"micro-batches", "4"}}).empty());
+  CHECK(says(refused("tensor", {{"sequence-parallel", "on"}, {"reduction", "allreduce"}}),
+             "--reduction allreduce makes them whole"));
+  CHECK(refused("tensor", {{"sequence-parallel", "on"}}).empty());
+  CHECK(says(refused("data", {{"reserve", "1e33 TB"}}), "leaves nothing of the device's 80.0 GiB"));
+  CHECK(refused("data", {{"reserve", "2GiB"}}).empty());
+  CHECK(says(refused("data", {{"batch", "10000000000"}}), "more than 1000000000 samples"));
+}
+
 TEST_CASE("a configuration sets triggers of limits and bottlenecks, each in its range") {
   const auto triggers = [](const std::string& text) {
     Options options;
@@ -105,6 +129,14 @@ TEST_CASE("a configuration sets triggers of limits and bottlenecks, each in its 
   CHECK(set.value[at] == 0.1);
   CHECK(set.least_share == 0);
 
+  for (std::size_t i = 0; i < measures().size(); ++i) {  // each of them, and no other
+    const Measure& m = measures()[i];
+    const double other = m.trigger + (m.most - m.trigger) / 2;
+    Triggers expected;
+    expected.value[i] = other;
+    CHECK_MESSAGE(triggers(fmt::format("bottlenecks:\n  {}: {}\n", m.key, other)).value == expected.value,
+                  m.key);
+  }
   CHECK(complaint([&] { triggers("bottlenecks:\n  gradient-exchnage: 0.1\n"); }) ==
         "error: unknown key `gradient-exchnage`\n --> paradl.yaml:2:3\n2 |   gradient-exchnage: 0.1\n"
         "  |   ^^^^^^^^^^^^^^^^^ did you mean `gradient-exchange`?\n");

@@ -2,6 +2,7 @@
 #include "paradl/cost/accuracy.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "tests/support/approx.hpp"
 #include "tests/support/spec_text.hpp"
@@ -73,8 +74,9 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), level));
   REQUIRE(errors.size() == 6);  // data and `any` at three scales
   CHECK(errors[0].runs == 5);
-  // The errors' root mean square is 7.2 %, Student's t for ten degrees of freedom 1.81: 13 %.
-  CHECK(errors[0].high == doctest::Approx(1.14).epsilon(0.01));
+  // All of one curve, which says little: their root mean square is 7.1 %, Student's t for one degree of
+  // freedom 6.31.
+  CHECK(errors[0].high == doctest::Approx(1.565).epsilon(0.01));
   CHECK(errors[0].low == doctest::Approx(1 / errors[0].high));
   CHECK(errors[1].high > 1.3);  // beyond what was fitted: its own runs tell
   CHECK(errors[2].from == large_scale);
@@ -141,6 +143,45 @@ TEST_CASE("a record with words that mean nothing is refused, and so are runs tha
   CHECK(complaint([] {
           read_recorded_errors({"r.yaml", "errors: 5\n"});
         }).find("must be a list") != std::string::npos);
+}
+
+TEST_CASE("of nine curves or more an interval reaches to the error of rank 0.9 (K + 1)") {
+  const ParameterLevel level{"profile", "measured", "chainermn"};
+  std::vector<Judged> runs;
+  for (int i = 1; i <= 19; ++i) {
+    runs.push_back(run("data", 64, 1.0 + 0.01 * (i % 2 ? i : -i), 1.0));
+    runs.back().model = fmt::format("m{}", i);
+  }
+  runs.push_back(run("filter", 64, 3.0, 1.0));  // alone: what all together say counts for it
+  Judged part = run("data", 64, 9.0, 1.0);
+  part.partial = true;  // of which the iteration was not measured
+  runs.push_back(part);
+  const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), level));
+  REQUIRE(errors.size() == 3);
+  // 0.9 x 20 = 18: the second largest of 19. Those are |ln 0.82|, |ln 0.84|, and ln 1.19 only then.
+  CHECK(errors[0].runs == 19);
+  CHECK(errors[0].high == approx(1 / 0.84));
+  CHECK(errors[0].low == approx(0.84));
+  // 0.9 x 21 = 18.9: the second largest of 20.
+  CHECK(errors[1].runs == 1);
+  CHECK(errors[1].high == approx(1 / 0.82));
+  CHECK(errors[1].high == errors[2].high);
+  // A second run of a curve takes half of its part: the best one twice moves nothing.
+  runs.push_back(runs.front());
+  CHECK(record_errors(runs, std::vector<ParameterLevel>(runs.size(), level))[0].high == approx(1 / 0.84));
+}
+
+TEST_CASE("runs of which parts were measured have a tally for each term, and no rank") {
+  Judged data = run("data", 4, 0.1, 0.08), filter = run("filter", 4, 0.5, 0.5);
+  data.partial = filter.partial = true;
+  data.by_term[std::size_t(Term::gradient_exchange)] = {0.1, 0.08};
+  filter.by_term[std::size_t(Term::activation_exchange)] = {0.5, 0.5};
+  const auto tallies = by_term({data, filter});
+  REQUIRE(tallies.size() == 2);
+  CHECK(tallies[0].name == "gradient exchange");
+  CHECK(tallies[0].mean == approx(0.8));
+  CHECK(tallies[1].mean == approx(1));
+  CHECK(ranking({data, filter}).pairs == 0);
 }
 
 TEST_CASE("intervals rest on projections that the run took no part in, where these are known") {

@@ -170,6 +170,29 @@ TEST_CASE("synchronised batch norm sums two numbers a channel each way") {
         paradl::test::approx(2 * 6 * (alpha + 16 * beta)));
 }
 
+TEST_CASE("statistics of many nodes are summed by trees, as libraries sum a few bytes") {
+  Training t = without_overlap();
+  t.synchronised_batch_norm = true;
+  const Workload work = work_of(
+      "  - {name: a, op: conv, filters: 8, kernel: 1, bias: false}\n  - {name: n, op: batch-norm, affine: "
+      "false}\n");
+  const auto statistics = [&](const Training& training, const char* grid) {
+    Bench bench(work, two_level_machine(), training);
+    return comm(bench.engine("data", grid, 1024), Term::activation_exchange);
+  };
+  // 64 B: a ring of 4 in the node, then trees of 256 nodes with 16 B each; phi = 2.
+  const double in_node = 2 * 3 * (10e-6 + 16 * 1e-10), beyond = 2 * 8 * (40e-6 + 16 * 2 * 8e-11);
+  CHECK(statistics(t, "1024") == paradl::test::approx(2 * (in_node + beyond)));
+  // Two nodes: a ring and a tree have as many steps, and a ring sends less.
+  CHECK(statistics(t, "8") == paradl::test::approx(2 * (in_node + 2 * (40e-6 + 8 * 2 * 8e-11))));
+  t.framework.flat_rings = true;
+  CHECK(statistics(t, "1024") == paradl::test::approx(2 * 2 * 1023 * (40e-6 + 64 / 1024.0 * 8e-11 * 0.5)));
+  t.framework.flat_rings = false;
+  // The algorithm that was asked for sums statistics, too.
+  t.allreduce = find_algorithm("auto");
+  CHECK(statistics(t, "1024") < 2e-3);
+}
+
 TEST_CASE("memory of data, part by part") {
   Training t = without_overlap();
   Bench bench(chain(2), flat_machine(), t);

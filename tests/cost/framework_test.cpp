@@ -6,6 +6,7 @@
 
 #include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
+#include "tests/support/spec_text.hpp"
 
 namespace paradl::test {
 namespace {
@@ -66,6 +67,17 @@ TEST_CASE("gradients are packed tensor by tensor and byte by byte") {
   CHECK(term(Bench(chain(2), flat_machine(), t).engine("data", "4", 32), Term::gradient_exchange) ==
         approx(plain + 2 * 50e-6 + W * 1e-9));
   CHECK(term(Bench(chain(2), flat_machine(), t).engine("data", "1", 32), Term::gradient_exchange) == 0);
+  // A leader packs for the sum in its node and for the one between nodes.
+  Training through = without_overlap();
+  through.framework.hybrid_gradients = GradientRoute::leader;
+  const auto leader = [&] {
+    return term(Bench(chain(2), two_level_machine(), through).engine("data+filter", "4x4", 32),
+                Term::gradient_exchange);
+  };
+  const double sent = leader();
+  through.framework.leader_tensor = Seconds{70e-6};
+  through.framework.packing = SecondsPerByte{1e-9};
+  CHECK(leader() == approx(sent + 2 * 70e-6 + 2 * W * 1e-9));
 }
 
 TEST_CASE("a split layer costs its copies, a whole one does not") {
@@ -181,7 +193,36 @@ TEST_CASE("the latest rank holds up each exchange of activations") {
   t.framework.sync = Seconds{1};
   const double held_up = exchanged(t, "2") - two;
   CHECK(held_up >= 1);
-  CHECK(exchanged(t, "8") - eight == approx(3 * held_up));  // for each doubling
+  CHECK(exchanged(t, "8") - eight == approx(held_up));  // however many they are
+  CHECK(exchanged(t, "1") == 0);
+}
+
+TEST_CASE("products that add gradients up themselves run beside what tensor sums backward") {
+  const Workload work = build_workload(shipped().model("gpt:layers=2,hidden=64,heads=4,seq=32,vocab=512"));
+  const auto of = [&](const Training& training) {
+    return Bench(work, flat_machine(), training).engine("tensor", "2", 8);
+  };
+  Training t = without_overlap();
+  const Projection plain = of(t);
+  t.framework.accumulation = Bytes{6};
+  t.framework.hidden_sums = 0.5;
+  t.framework.sync = Seconds{1};
+  const Projection apart = of(t);
+  CHECK(apart.cost->hidden == Seconds{});
+  CHECK(term(apart, Term::backward) > term(plain, Term::backward));
+  t.framework.accumulation = {};
+  const Projection fused = of(t);
+  CHECK(term(fused, Term::backward) == approx(term(plain, Term::backward)));
+  CHECK(fused.cost->hidden > Seconds{});
+  // Half of their bytes' time is hidden, nothing of what the latest rank is waited for.
+  CHECK(fused.cost->hidden.base() < term(plain, Term::activation_exchange) / 2);
+  CHECK(term(apart, Term::activation_exchange) - term(fused, Term::activation_exchange) ==
+        approx(fused.cost->hidden.base()));
+  // Sequence parallelism came with them.
+  t.sequence_parallel = true;
+  const Projection sequences = of(t);
+  t.framework.accumulation = Bytes{6};
+  CHECK(of(t).iteration() == sequences.iteration());
 }
 
 TEST_CASE("ZeRO-3 tensor by tensor: gathered twice and scattered through one port, beside the layers") {
@@ -211,7 +252,7 @@ TEST_CASE("terms of a framework are read, listed and switched one by one") {
   CHECK(plain.overlap == "off");
   CHECK_FALSE(convolution_policy(*plain.convolutions)->winograd);
   CHECK(plain.terms.padding == VocabularyPadding::always);
-  CHECK(plain.terms.leader_tensor == Seconds{50e-6});  // as `tensor`, unless it is said
+  CHECK(plain.terms.leader_tensor == Seconds{100e-6});  // twice `tensor`, unless it is said
   const FrameworkSpec changed =
       read_framework(source, {{"overlap", "on"}, {"costs.host", "1 ms"}, {"hybrid-gradients", "leader"}});
   CHECK(changed.overlap == "on");

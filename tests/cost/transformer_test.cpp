@@ -149,9 +149,10 @@ TEST_CASE("weights, gradients and Adam in fp16: 18 bytes a weight, 16 with fp16 
 }
 
 TEST_CASE("GPT-3 175B on 64 GPUs, tensor 8 and 8 stages") {
-  // A stage has 12 layers of 12h^2 + 13h weights; of these 12h^2 + 9h are split, 4h (norms) are not. The
-  // first has the table of 50257 words besides, padded to 51200, and 2048 positions.
-  const double H = 12288, layer = (12 * H * H + 9 * H) / 8 + 4 * H;
+  // A stage has 12 layers of 12h^2 + 13h weights; of these 12h^2 + 7h are split, 6h (norms, and biases behind
+  // the two sums) are not. The first has the table of 50257 words besides, padded to 51200, and 2048
+  // positions.
+  const double H = 12288, layer = (12 * H * H + 7 * H) / 8 + 6 * H;
   const double weights = 12 * layer + 51200 * H / 8 + 2048 * H;
   Training t = mixed();
   t.micro_batches = 8;
@@ -313,9 +314,9 @@ TEST_CASE("more parts than heads of keys and values: several parts have the same
     const auto weights = [&](int layers) {
       return memory_of(gpt(layers, few), mixed(), "tensor", "8", b).weights.base();
     };
-    // Norms are whole: 4h. Biases: 4h before the gelu, h behind each sum.
-    const double split = qkv * (h + 1) + (h * h + h + 4 * h * h + 4 * h + 4 * h * h + h) / parts;
-    CHECK(weights(3) - weights(2) == 2 * (split + 4 * h));
+    // Norms are whole, 4h, and biases behind the two sums, 2h; those before the gelu, 4h, are not.
+    const double split = qkv * (h + 1) + (h * h + 4 * h * h + 4 * h + 4 * h * h) / parts;
+    CHECK(weights(3) - weights(2) == 2 * (split + 6 * h));
   }
   SUBCASE("activations: qkv as it lies there, 2 bytes an item") {
     // Of the 24 bytes that are split, 6 are queries, keys and values.
@@ -448,3 +449,29 @@ TEST_CASE("no run that took place is said not to fit") {
 }
 
 TEST_SUITE_END();
+
+TEST_CASE("biases of a product that sums over tensor parts are whole on each of them") {
+  // By hand, fp16: 16 = 4 x 4 weights of fc1 and fc2 each, 4 biases each. Two parts: half of fc1 and its
+  // biases (8 + 2), half of fc2 and all its biases (8 + 4): 22 items of 2 B.
+  const std::string layers =
+      "  - {name: fc1, op: fc, filters: 4}\n  - {name: fc2, op: fc, filters: 4}\n  - {name: loss, op: "
+      "loss}\n";
+  Bench bench(work_of(layers, "4x16"), flat_machine(), mixed());
+  CHECK(bench.engine("tensor", "2", 8).cost->memory.weights.base() == 44);
+  CHECK(bench.engine("data", "2", 8).cost->memory.weights.base() == 80);
+}
+
+TEST_CASE("sequence parallelism divides what context leaves of a sequence") {
+  Training t = mixed();
+  t.sequence_parallel = true;
+  Bench bench(network_of("gpt:layers=2,hidden=1024,heads=16,seq=1024,vocab=512"), flat_machine(4096), t);
+  CHECK(bench.engine("context+tensor", "256x4", 4).feasible());
+  const Projection p = bench.engine("context+tensor", "512x4", 4);  // 2 positions for 4 GPUs
+  CHECK_FALSE(p.feasible());
+  CHECK(reasons(p, bench.work) ==
+        "tensor divides sequence/context: 4 does not divide 2; nearest: 2 (layer layer.0.attention)");
+  // 12 divides the heads but not the sequence; 8 and 16 divide the sequence but not the heads.
+  Bench twelve(network_of("gpt:layers=2,hidden=768,heads=12,seq=1024,vocab=512"), flat_machine(4096), t);
+  CHECK(
+      says(reasons(twelve.engine("tensor", "12", 4), twelve.work), "12 does not divide 1024; nearest: 4 ("));
+}

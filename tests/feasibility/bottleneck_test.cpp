@@ -3,6 +3,7 @@
 #include "paradl/feasibility/bottleneck.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include <doctest/doctest.h>
@@ -64,6 +65,9 @@ const std::vector<Both>& both() {
       {Hindrance::self_contention,
        {"vgg16", "abci", "--grid data=16,filter=4 -b 32/node"},
        {"vgg16", "dgx-a100", "-s data -p 64 -b 32/gpu"}},
+      {Hindrance::input_output,
+       {"cosmoflow-512", "abci", "--grid data=4,spatial=4 -b 1/node --framework chainermn --input shared"},
+       {"resnet50", "abci", "-s data -p 64 -b 32/gpu --input node"}},
       {Hindrance::memory_redundancy,
        {"gpt2-xl", "dgx-a100", "-s data -p 16 -b 1/gpu --optimizer adam"},
        {"resnet50", "abci", "-s data -p 64 -b 32/gpu"}},
@@ -91,6 +95,63 @@ const std::vector<Both>& both() {
   };
   return all;
 }
+
+/// More questions, for kinds of remedies that those above do not ask for.
+std::vector<Wording> more_questions() {
+  return {
+      {"vgg16", "abci", "--grid data=16,filter=4 -b 32/node --framework chainermn"},
+      {"vgg16", "dgx-a100", "-s data -p 64 -b 1/gpu --overlap off"},
+      {"gpt2-medium", "abci", "-s tensor -p 16 -b 4"},
+      {"gpt2-xl", "selene", "-s layer -p 8 -b 16 --micro-batches 8 --framework megatron"},
+      {"resnet50", "abci", "-s spatial -p 4 -b 64 --transport host"},
+      // Readers that share storage, or ports; leaders that pass on through hosts; samples that are exchanged.
+      {"alexnet", "abci", "-s data -p 16 -b 256/gpu --input node --prefetch off --shuffle partial:1"},
+      {"alexnet", "summit", "-s data -p 96 -b 256/gpu --input node --prefetch off"},
+      {"alexnet", "summit", "-s data -p 96 -b 256/gpu --input shared --prefetch off"},
+      {"alexnet", "summit", "-s data -p 4096 -b 256/gpu --input shared --prefetch off"},
+      {"alexnet", "abci", "-s filter -p 16 -b 256 --input node --framework chainermn"},
+      {"cosmoflow-512", "abci", "--grid data=8,spatial=4 -b 1/node --framework chainermn --input shared"},
+  };
+}
+
+/// "--set framework.halos", "--zero": an option without its value, but for levels of links, which have names.
+std::string kind_of(const std::string& option) {
+  if (!option.starts_with("--set ")) return option.substr(0, option.find(' '));
+  const std::string path = option.substr(0, option.find('='));
+  if (!path.starts_with("--set levels.")) return path;
+  return "--set levels" + path.substr(path.rfind('.'));
+}
+
+constexpr std::array every_kind_of_remedy{"--allreduce",
+                                          "--batch-norm",
+                                          "--grid",
+                                          "--input",
+                                          "--micro-batches",
+                                          "--overlap",
+                                          "--prefetch",
+                                          "--recompute",
+                                          "--reduction",
+                                          "--schedule",
+                                          "--sequence-parallel",
+                                          "--shuffle",
+                                          "--staging",
+                                          "--transport",
+                                          "--zero",
+                                          "-b",
+                                          "-s",
+                                          "--set framework.costs.reader",
+                                          "--set framework.costs.split-layer",
+                                          "--set framework.halos",
+                                          "--set framework.hybrid-gradients",
+                                          "--set framework.rings",
+                                          "--set framework.split",
+                                          "--set framework.stages",
+                                          "--set framework.staging",
+                                          "--set levels.bandwidth",
+                                          "--set levels.oversubscription",
+                                          "--set levels.ports",
+                                          "--set storage.node.read",
+                                          "--set storage.shared.read"};
 
 /// What the command line answers when an option of a remedy is added to the question.
 double epoch_of(const Wording& q, const Asked& asked, const std::string& option) {
@@ -127,24 +188,146 @@ TEST_CASE("each limit and bottleneck fires where it should, and only there") {
 
 TEST_CASE("what a remedy brings is what the oracle answers when it is asked with its option") {
   std::set<std::string> options;
-  for (const auto& [kind, q, not_there] : both()) {
+  std::vector<Wording> questions = more_questions();
+  for (const auto& [kind, q, not_there] : both()) questions.push_back(q);
+  for (const Wording& q : questions) {
     const Asked asked(q.model, q.system, q.words);
     Examiner examiner = asked.ask->examiner();
-    for (Bottleneck& b : examiner.bottlenecks(asked.projection)) {
-      examiner.price(b, asked.projection);
-      for (const PricedAlternative& remedy : b.remedies) {
+    for (const Bottleneck& b : examiner.bottlenecks(asked.projection))
+      for (const PricedAlternative& remedy : price(
+               b.changes, asked.ask->setting(),
+               [&](const std::vector<Override>& more) { return asked.ask->machine_with(more); },
+               asked.projection)) {
         CAPTURE(q.words);
         CAPTURE(remedy.change.option);
         CHECK(epoch_of(q, asked, remedy.change.option) == doctest::Approx(remedy.epoch.base()).epsilon(1e-9));
         if (asked.projection.cost)
           CHECK(remedy.gain == doctest::Approx(1 - remedy.epoch / asked.projection.epoch()));
-        options.insert(remedy.change.option.substr(0, remedy.change.option.find_first_of(" =")));
+        options.insert(kind_of(remedy.change.option));
       }
+  }
+  for (const char* option : every_kind_of_remedy)
+    CHECK_MESSAGE(options.contains(option), std::string(option));
+}
+
+TEST_CASE("each value fires where it should, and only there") {
+  const std::vector<std::pair<std::string, std::pair<Wording, Wording>>> values{
+      {"congestion-taper",
+       {{"vgg16", "abci", "-s data -p 256 -b 32/gpu --framework chainermn"},
+        {"vgg16", "abci", "-s data -p 64 -b 32/gpu --framework chainermn"}}},
+      {"congestion-gpus",
+       {{"vgg16", "abci", "-s data -p 512 -b 32/gpu --framework chainermn"},
+        {"vgg16", "abci", "-s data -p 256 -b 32/gpu --framework chainermn"}}},
+      {"input-output",
+       {{"cosmoflow-512", "abci", "--grid data=4,spatial=4 -b 1/node --framework chainermn --input shared"},
+        {"resnet50", "abci", "-s data -p 64 -b 32/gpu --input node"}}},
+      {"node-storage",
+       {{"cosmoflow-512", "abci", "--grid data=4,spatial=4 -b 1/node --input node"},
+        {"cosmoflow-512", "abci", "--grid data=4,spatial=4 -b 1/node --input node --shuffle local"}}},
+      {"memory-redundancy",
+       {{"gpt2-xl", "dgx-a100", "-s data -p 16 -b 1/gpu --optimizer adam"},
+        {"resnet50", "abci", "-s data -p 64 -b 32/gpu"}}},
+      {"largest-layer",
+       {{"cosmoflow-512", "abci", "-s layer -p 4 -b 1"},
+        {"cosmoflow-512", "abci", "--grid data=4,spatial=4 -b 1/node"}}},
+      {"stage-imbalance",
+       {{"vgg16", "abci", "-s layer -p 4 -b 64 --micro-batches 4"},
+        {"gpt2", "dgx-a100", "-s layer -p 2 -b 16 --micro-batches 16"}}},
+      {"bubble",
+       {{"gpt2", "dgx-a100", "-s layer -p 4 -b 16 --micro-batches 4"},
+        {"gpt2", "dgx-a100", "-s layer -p 2 -b 64 --micro-batches 64"}}},
+      {"whole-layers",
+       {{"resnet50", "abci", "-s filter -p 64 -b 64 --framework chainermn"},
+        {"resnet50", "abci", "-s data -p 64 -b 64/gpu --framework chainermn"}}},
+      {"split-overhead",
+       {{"resnet50", "abci", "--grid data=16,filter=4 -b 128/node --framework chainermn"},
+        {"resnet50", "abci", "-s data -p 64 -b 64/gpu --framework chainermn"}}},
+  };
+  const auto value_fires = [](const std::string& key, const Wording& q) {
+    const Asked asked(q.model, q.system, q.words);
+    Examiner examiner = asked.ask->examiner();
+    for (const Finding& f : examiner.findings(asked.projection))
+      if (f.measure->key == key) return f.fires;
+    return false;
+  };
+  std::set<std::string_view> tested;
+  for (const auto& [key, both_ways] : values) {
+    CAPTURE(key);
+    CHECK(value_fires(key, both_ways.first));
+    CHECK_FALSE(value_fires(key, both_ways.second));
+    tested.insert(key);
+  }
+  // Entries with one value are in the table above.
+  for (const Measure& m : measures()) {
+    const auto same = [&](const Measure& other) { return other.of == m.of; };
+    CHECK_MESSAGE((tested.contains(m.key) || std::ranges::count_if(measures(), same) == 1), m.key);
+  }
+}
+
+TEST_CASE("every entry says what it is, how much, and of what") {
+  for (const auto& [kind, q, not_there] : both()) {
+    CAPTURE(entry(kind).title);
+    const auto all = found(Asked(q.model, q.system, q.words));
+    const Bottleneck* b = find(all, kind);
+    REQUIRE(b);
+    CHECK(b->finding.reading->message != "");
+    CHECK(b->finding.reading->cause != "");
+    // Bounds and statistics cost no time that could be told.
+    if (kind != Hindrance::number_of_pes && kind != Hindrance::batch_norm_quality) {
+      CHECK(b->finding.reading->share > 0);
+      CHECK(b->finding.reading->share <= 1);
     }
   }
-  // Changes of training, framework, machine, grid and strategy were all among them.
-  for (const char* option : {"--zero", "--set", "-s", "-b", "--batch-norm", "--micro-batches", "--overlap"})
-    CHECK_MESSAGE(options.contains(option), option);
+}
+
+TEST_CASE("CosmoFlow read by leaders: the entry tells how long input takes, and why") {
+  // Published: four times computation and communication.
+  const Wording q{"cosmoflow-512", "abci",
+                  "--grid data=4,spatial=4 -b 1/node --framework chainermn --input shared"};
+  const Asked asked(q.model, q.system, q.words);
+  const Reading told = reading("input-output", q);
+  const double ratio = (*asked.projection.cost)[Term::io] /
+                       (asked.projection.iteration() - (*asked.projection.cost)[Term::io]);
+  CHECK(ratio > 3);
+  CHECK(ratio < 5);
+  CHECK(told.share == doctest::Approx(ratio / (1 + ratio)));
+  CHECK(told.message.find(fmt::format("{:.2g} times computation and communication", ratio)) !=
+        std::string::npos);
+  CHECK(told.cause.starts_with("each reader gets 2.15 GB at "));
+}
+
+TEST_CASE("a data set that a node cannot keep is told before slow reading, with what would hold it") {
+  const Wording q{"cosmoflow-512", "abci",
+                  "--grid data=8,spatial=4 -b 1/node --framework chainermn --input node"};
+  const Asked asked(q.model, q.system, q.words);
+  Examiner examiner = asked.ask->examiner();
+  auto all = examiner.bottlenecks(asked.projection);
+  REQUIRE(find(all, Hindrance::input_output));
+  Bottleneck b = *find(all, Hindrance::input_output);
+  CHECK(b.finding.measure->key == "node-storage");
+  CHECK(b.finding.reading->forbids);
+  CHECK_FALSE(find(all, Hindrance::number_of_pes));  // storage is not something to share out
+  examiner.price(b, asked.projection);
+  std::set<std::string> options;
+  for (const PricedAlternative& remedy : b.remedies) options.insert(remedy.change.option);
+  CHECK(options == std::set<std::string>{"--shuffle local", "--shuffle partial:0.1"});
+}
+
+TEST_CASE("input that the system file tells nothing of has no value and no remedies") {
+  // The file has no rate of the shared file system, and the ideal framework's readers have no bound.
+  const Wording q{"resnet50", "abci", "-s data -p 16 -b 32/gpu --prefetch off --input shared"};
+  CHECK(reading("input-output", q).message == "");
+  CHECK_FALSE(fires(Hindrance::input_output, q));
+  // What the file has no rate of is never proposed.
+  const Asked asked("resnet50", "dgx-a100", "-s data -p 16 -b 8/gpu --framework chainermn --input node");
+  Examiner examiner = asked.ask->examiner();
+  const auto all = examiner.bottlenecks(asked.projection);
+  REQUIRE(find(all, Hindrance::input_output));
+  for (const Alternative& change : find(all, Hindrance::input_output)->changes) {
+    CHECK(change.option.find("storage.") == std::string::npos);
+    CHECK(change.option.find("--input") == std::string::npos);
+    CHECK(change.option.find("--shuffle") == std::string::npos);
+  }
 }
 
 TEST_CASE("a remedy makes a plan that fits better: faster, or smaller at no cost of time") {
@@ -169,6 +352,11 @@ TEST_CASE("a bottleneck names its cause") {
   CHECK(reading("self-contention", {"vgg16", "abci", "--grid data=16,filter=4 -b 32/node"})
             .cause.starts_with("node to rack"));
   CHECK(reading("weight-update", {"vgg16", "abci", "-s data -p 64 -b 32/gpu"}).cause.starts_with("fc6"));
+  CHECK(reading("input-output", {"alexnet", "abci", "-s data -p 16 -b 256/gpu --input node --prefetch off"})
+            .cause.starts_with("4 readers share the "));
+  CHECK(reading("input-output",
+                {"alexnet", "abci", "-s filter -p 16 -b 256 --input node --framework chainermn"})
+            .cause.starts_with("leaders pass on"));
   CHECK(reading("largest-layer", {"cosmoflow-512", "abci", "-s layer -p 4 -b 1"}).cause == "relu1");
 }
 
@@ -226,6 +414,31 @@ TEST_CASE("triggers decide, and nothing else") {
     const auto all = examiner.bottlenecks(asked.projection);
     CHECK((find(all, Hindrance::weight_update) != nullptr) == (trigger < update));
   }
+}
+
+TEST_CASE("any value fires on one side of its trigger and not on the other") {
+  std::set<std::string_view> seen;
+  for (const auto& [kind, q, not_there] : both()) {
+    const Asked asked(q.model, q.system, q.words);
+    const Setting setting = asked.ask->setting();
+    const auto now = asked.ask->examiner().findings(asked.projection);
+    for (const bool firing : {true, false}) {
+      Triggers triggers;
+      triggers.least_share = 0;
+      for (std::size_t i = 0; i < now.size(); ++i)
+        if (now[i].reading)
+          triggers.value[i] =
+              now[i].reading->value * ((now[i].measure->sense == Sense::at_most) == firing ? 1.1 : 0.9);
+      Examiner examiner(setting, asked.ask->planner.get(), triggers);
+      for (const Finding& f : examiner.findings(asked.projection)) {
+        if (!f.reading || !(f.reading->value > 0)) continue;
+        CAPTURE(f.measure->key);
+        CHECK(f.fires == firing);
+        seen.insert(f.measure->key);
+      }
+    }
+  }
+  CHECK(seen.size() >= measures().size() - 1);  // the storage of a node is read in a case of its own
 }
 
 TEST_CASE("looking for bottlenecks leaves the planner's answers as they were") {

@@ -18,7 +18,7 @@ KernelDevice slate() {
                       .plain_peak = FlopRate{1e12},
                       .bandwidth = Bandwidth{1e9},
                       .item = Bytes{4},
-                      .update = Bytes{20}};
+                      .update = {Bytes{20}}};
   device.fitted = {.compute = 1, .tile = 0, .memory = 1, .stream = 1, .launch = Seconds{0}};
   device.fitted.forward = device.fitted.backward_data = device.fitted.backward_weights = 1;
   return device;
@@ -192,6 +192,28 @@ TEST_CASE("every operation has a time, and none is negative") {
     CHECK((time.forward > Seconds{}) == !is_view(l.op));
     CHECK(time.backward() >= Seconds{});
   }
+}
+
+TEST_CASE("fitted kernels serve every precision that runs at the same pace on items of the same size") {
+  DeviceSpec device;
+  device.multiprocessors = 100;
+  device.peak[std::size_t(Precision::fp32)] = FlopRate{20e12};
+  device.peak[std::size_t(Precision::tf32)] = FlopRate{150e12};
+  device.peak[std::size_t(Precision::fp16)] = FlopRate{300e12};
+  device.peak[std::size_t(Precision::bf16)] = FlopRate{300e12};
+  device.peak[std::size_t(Precision::fp8)] = FlopRate{600e12};
+  device.memory_bandwidth = Bandwidth{1e12};
+  CHECK_FALSE(fitted_precision(device, Precision::fp16));
+  device.kernels.emplace();
+  device.kernels->fitted[std::size_t(Precision::fp16)] = KernelParameters{.compute = 0.7};
+  CHECK(fitted_precision(device, Precision::fp16) == Precision::fp16);
+  CHECK(fitted_precision(device, Precision::bf16) == Precision::fp16);
+  for (const Precision other : {Precision::fp32, Precision::tf32, Precision::fp8})
+    CHECK_FALSE(fitted_precision(device, other));
+  CHECK(kernel_device(device, Precision::bf16, Optimizer::sgd)->fitted.compute == 0.7);
+  CHECK(kernel_device(device, Precision::tf32, Optimizer::sgd)->fitted.compute == KernelParameters{}.compute);
+  device.peak[std::size_t(Precision::bf16)] = FlopRate{150e12};  // a device that has it at half the rate
+  CHECK_FALSE(fitted_precision(device, Precision::bf16));
 }
 
 }  // namespace paradl

@@ -92,6 +92,22 @@ TEST_CASE("the optimizer decides what an update moves") {
   CHECK(times_of(two_layers, Precision::fp32, Optimizer::adam).layer[0].WU.base() == near(56e-3));
 }
 
+TEST_CASE("an update by separate kernels moves what each of its operations reads and writes") {
+  const auto work = [](Optimizer optimizer, Precision precision = Precision::fp32) {
+    return update_work(optimizer, precision, UpdateKernels::separate);
+  };
+  // PyTorch's SGD: decay 2+1, step 2+1, clear 0+1; with momentum m *= 1+1 and m += g 2+1 beside.
+  CHECK(work(Optimizer::sgd).moved == Bytes{28});
+  CHECK(work(Optimizer::momentum).moved == Bytes{48});
+  CHECK(work(Optimizer::momentum).kernels == 5);
+  // Adam: decay 3, moments 2 + 3 + 2 + 3, denominator 2 + 2 + 2, step 4, clear 1.
+  CHECK(work(Optimizer::adam).moved == Bytes{96});
+  CHECK(work(Optimizer::adam).kernels == 10);
+  CHECK(work(Optimizer::adam, Precision::fp16).moved == Bytes{102});  // and the 16-bit weights
+  CHECK(update_work(Optimizer::adam, Precision::fp32, UpdateKernels::fused).moved == Bytes{28});
+  CHECK(update_work(Optimizer::adam, Precision::fp32, UpdateKernels::fused).kernels == 1);
+}
+
 TEST_CASE("items of each precision, and what an optimizer keeps") {
   CHECK(item_bytes(Precision::fp32).weight == Bytes{4});
   CHECK(item_bytes(Precision::fp32).master == Bytes{});

@@ -90,17 +90,85 @@ TEST_CASE("axes that are not neighbours form groups, too") {
   CHECK(path.hop[1].size == 2);
 }
 
-TEST_CASE("of subgroups that are neighbours in a unit only the last sends out of it") {
+namespace {
+
+/// Racks of 34 nodes, as ABCI has, with a third of their bandwidth between them.
+Machine with_racks() {
   Machine machine = two_level_machine();
-  machine.levels[1].gpus = 136;  // 34 nodes a rack, as ABCI has
+  machine.levels[1].gpus = 136;
   machine.levels.push_back(
       {.name = "racks", .gpus = 4352, .inside = 136, .link = machine.levels[1].link, .ports = 68.0 / 3});
-  // 256 GPUs: 17 subgroups of 8 in a rack pass on to each other; the node's two ports still carry four flows
-  const Path path = group_path(mesh_of("data", "256"), axis_bit(0), machine);
-  CHECK(path.size() == 256);
-  CHECK(path.outermost().phi == 2);
-  // five GPUs on nodes of four: one ring, one flow leaves a node
-  CHECK(group_path(mesh_of("data", "5"), axis_bit(0), machine).outermost().phi == 1);
+  return machine;
+}
+
+}  // namespace
+
+TEST_CASE("groups fill racks one after the other") {
+  const Machine machine = with_racks();
+  struct Case {
+    const char* gpus;
+    double in_rack, racks;
+  };
+  for (const auto& [gpus, in_rack, racks] : {Case{"128", 32, 0},
+                                             {"136", 34, 0},
+                                             {"140", 34, 2},
+                                             {"256", 34, 2},
+                                             {"272", 34, 2},
+                                             {"512", 34, 4},
+                                             {"544", 34, 4},
+                                             {"1024", 34, 8},
+                                             {"1088", 34, 8}}) {
+    CAPTURE(gpus);
+    const Path path = group_path(mesh_of("data", gpus), axis_bit(0), machine);
+    CHECK(path.size() == std::stod(gpus));
+    CHECK(path.hop[0].size == 4);
+    CHECK(path.hop[1].subgroups() == in_rack);
+    if (racks > 0) CHECK(path.hop[2].subgroups() == racks);
+    // All 136 GPUs of a full rack send at once through 68/3 uplinks.
+    CHECK(path.outermost().phi == paradl::test::approx(racks > 0 ? 6 : 2));
+  }
+}
+
+TEST_CASE("more nodes do not make an exchange faster") {
+  const Machine machine = with_racks();
+  for (const double bytes : {1e3, 1e6, 1e8}) {
+    double before = 0;
+    for (int nodes = 1; nodes <= 320; ++nodes) {
+      const Mesh mesh = mesh_of("data", std::to_string(4 * nodes));
+      const double time =
+          cost(Collective::allreduce, group_path(mesh, axis_bit(0), machine))(Bytes{bytes}).base();
+      CAPTURE(nodes);
+      CHECK(time >= before);
+      before = time;
+    }
+  }
+}
+
+TEST_CASE("groups with other GPUs between their members fill racks, too") {
+  const Machine machine = with_racks();
+  const Path data = group_path(mesh_of("data+filter", "128x4"), axis_bit(0), machine);
+  CHECK(data.hop[0].size == 1);
+  CHECK(data.hop[1].subgroups() == 34);
+  CHECK(data.hop[2].subgroups() == 4);
+  CHECK(data.size() == 128);
+  CHECK(data.outermost().phi == paradl::test::approx(6));
+  // Every fourth node: a rack has eight or nine of a group.
+  const Path sparse = group_path(mesh_of("data+filter", "32x16"), axis_bit(0), machine);
+  CHECK(sparse.hop[1].subgroups() == 8);
+  CHECK(sparse.hop[2].subgroups() == 4);
+  // 12 nodes a group: some group lies in two racks.
+  const Path inner = group_path(mesh_of("data+filter", "10x48"), axis_bit(1), machine);
+  CHECK(inner.hop[1].subgroups() == 6);
+  CHECK(inner.hop[2].subgroups() == 2);
+}
+
+TEST_CASE("a last node that is less full is priced as the others") {
+  const Machine machine = two_level_machine();
+  const Path five = group_path(mesh_of("data", "5"), axis_bit(0), machine);
+  const Path eight = group_path(mesh_of("data", "8"), axis_bit(0), machine);
+  CHECK(five.size() == 5);
+  CHECK(cost(Collective::allreduce, five)(Bytes{1e6}).base() ==
+        paradl::test::approx(cost(Collective::allreduce, eight)(Bytes{1e6}).base()));
 }
 
 TEST_CASE("neighbouring axes of a set are one line") {

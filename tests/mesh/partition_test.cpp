@@ -76,29 +76,75 @@ TEST_CASE("a cheap border is worth a longer way, but not a longer stage") {
   CHECK(balanced_partition(weight, 2, std::vector<double>{1, 1, 1, 0}) == std::vector{0, 2});  // 8 against 9
 }
 
-TEST_CASE("the even partition has the smallest sum of squares") {
-  const auto squares = [](const std::vector<double>& weight, const std::vector<double>& border,
-                          const std::vector<int>& first) {
-    double sum = 0;
-    for (std::size_t s = 0; s < first.size(); ++s) {
-      const auto from = std::size_t(first[s]);
-      const std::size_t to = s + 1 < first.size() ? std::size_t(first[s + 1]) : weight.size();
-      double part = (from > 0 ? border[from - 1] : 0) + (to < weight.size() ? border[to - 1] : 0);
-      for (std::size_t i = from; i < to; ++i) part += weight[i];
-      sum += part * part;
-    }
-    return sum;
-  };
-  std::mt19937 random(8);
-  for (int round = 0; round < 200; ++round) {
-    std::vector<double> weight(3 + random() % 7), border(weight.size());
-    for (double& w : weight) w = double(random() % 100);
-    for (double& b : border) b = double(random() % 20);
-    const auto found = even_partition(weight, 3, border);
-    double best = 1e300;
-    for (int a = 1; a + 1 < int(weight.size()); ++a)
-      for (int b = a + 1; b < int(weight.size()); ++b)
-        best = std::min(best, squares(weight, border, {0, a, b}));
-    CHECK(squares(weight, border, found) == paradl::test::approx(best));
+namespace {
+
+/// What the busiest stage has to do, its pieces being every so many of the chain.
+double busiest(const std::vector<double>& weight, const std::vector<double>& border,
+               const std::vector<int>& first, int stages) {
+  std::vector<double> load(static_cast<std::size_t>(stages));
+  for (std::size_t k = 0; k < first.size(); ++k) {
+    const auto from = std::size_t(first[k]);
+    const std::size_t to = k + 1 < first.size() ? std::size_t(first[k + 1]) : weight.size();
+    double& own = load[k % std::size_t(stages)];
+    for (std::size_t i = from; i < to; ++i) own += weight[i];
+    if (from > 0 && !border.empty()) own += border[from - 1];
+    if (to < weight.size() && !border.empty()) own += border[to - 1];
+  }
+  return std::ranges::max(load);
+}
+
+double least_busiest(const std::vector<double>& weight, const std::vector<double>& border, int stages,
+                     int pieces, std::vector<int> first = {0}) {
+  if (int(first.size()) == pieces) return busiest(weight, border, first, stages);
+  double best = 1e300;
+  for (int next = first.back() + 1; next < int(weight.size()); ++next) {
+    first.push_back(next);
+    best = std::min(best, least_busiest(weight, border, stages, pieces, first));
+    first.pop_back();
+  }
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("interleaved stages: a long layer at one end takes work off its stage's other pieces") {
+  // By hand: 13 in all, and the 5 is with one stage: {2 1 1 1}{1}{1}{1 5} has 6 and 7; cut into even pieces,
+  // {2 1}{1 1 1}{1 1}{5} has 5 and 8.
+  const std::vector<double> tail{2, 1, 1, 1, 1, 1, 1, 5};
+  CHECK(busiest(tail, {}, interleaved_partition(tail, 2, 2), 2) == 7);
+  // 36 in all, halves: {1 2 3 4}{5 6}{7..}... 18 each.
+  const std::vector<double> rising{1, 2, 3, 4, 5, 6, 7, 8};
+  CHECK(busiest(rising, {}, interleaved_partition(rising, 2, 2), 2) == 18);
+}
+
+TEST_CASE("the interleaved partition is as good as trying every border") {
+  std::mt19937 random(9);
+  for (int round = 0; round < 400; ++round) {
+    const int stages = 2 + int(random() % 2), chunks = 2 + int(random() % 2), pieces = stages * chunks;
+    std::vector<double> weight(std::size_t(pieces) + random() % (pieces > 6 ? 4 : 7)), border(weight.size());
+    for (double& w : weight) w = random() % 5 == 0 ? 0 : double(1 + random() % (round % 3 ? 10 : 1000));
+    if (round % 2)
+      for (double& b : border) b = double(random() % 4);
+    const auto first = interleaved_partition(weight, stages, chunks, border);
+    CAPTURE(round);
+    REQUIRE(int(first.size()) == pieces);
+    CHECK(first.front() == 0);
+    CHECK(std::ranges::adjacent_find(first, std::greater_equal{}) == first.end());  // no empty piece
+    CHECK(busiest(weight, border, first, stages) ==
+          paradl::test::approx(least_busiest(weight, border, stages, pieces)).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("of a long chain with a heavy end, the busiest interleaved stage is within 6 % of an even share") {
+  for (const auto& [layers, stages, chunks] :
+       {std::array{400, 4, 2}, {1200, 8, 4}, {1500, 35, 3}, {300, 8, 8}}) {
+    std::vector<double> weight(static_cast<std::size_t>(layers), 1.0);
+    for (std::size_t i = 0; i < weight.size(); i += 6) weight[i] = 10;
+    weight[weight.size() - 2] = 60;
+    double total = 0;
+    for (const double w : weight) total += w;
+    const auto first = interleaved_partition(weight, stages, chunks);
+    CAPTURE(layers);
+    CHECK(busiest(weight, {}, first, stages) <= 1.06 * std::max(total / stages, 60.0 + chunks - 1));
   }
 }

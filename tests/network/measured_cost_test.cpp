@@ -170,9 +170,44 @@ TEST_CASE(
   const Machine m = machine_with({{}, {on({8, 2}, allreduce, 3, 0.01)}});
   // 14 messages of 3 us on 8 GPUs; 16 GPUs are one more doubling after three.
   CHECK(time_us(Collective::allreduce, m, {4, 4}, 0) == approx(14 * 3 * 4.0 / 3));
-  CHECK(time_us(Collective::allreduce, m, {4, 4}, 1600) == approx(14 * 3 * 4.0 / 3 + 30 * 100 * 0.01));
   const Machine gather = machine_with({{}, {on({8, 2}, allgather, 3, 0.01)}});
-  CHECK(time_us(Collective::allgather, gather, {4, 4}, 1600) == approx(15 * (3 + 100 * 0.01)));
+  CHECK(time_us(Collective::allgather, gather, {4, 4}, 0) == approx(15 * 3));
+}
+
+TEST_CASE(
+    "among more nodes than were measured bytes take as long as there, and what more leaves a node its "
+    "ports") {
+  Machine m = machine_with({{}, {on({8, 2}, allreduce, 0, 0.01), on({8, 2}, allgather, 0, 0.01)}});
+  // 14 messages of 1600/8 bytes on the 8 GPUs of 2 nodes; ports that take no time add nothing.
+  CHECK(time_us(Collective::allreduce, m, {4, 4}, 1600) == approx(14 * 200 * 0.01));
+  // Four ports of 0.04 us a byte. Of an allreduce 2 (4-1)/4 of the buffer leave a node of four, not 2
+  // (2-1)/2.
+  m.levels[1].link.beta = SecondsPerByte{0.04 * us};
+  CHECK(time_us(Collective::allreduce, m, {4, 4}, 1600) == approx(14 * 200 * 0.01 + 0.5 * 1600 * 0.01));
+  CHECK(time_us(Collective::allgather, m, {4, 4}, 1600) == approx(7 * 200 * 0.01 + 0.25 * 1600 * 0.01));
+  CHECK(time_us(Collective::allreduce, m, {4, 2}, 1600) == approx(14 * 200 * 0.01));  // as measured
+}
+
+TEST_CASE("within a node, groups that were not measured are no faster than the specified links") {
+  Machine m = machine_with({{on({4}, allreduce, 0, 0.01)}});
+  m.levels[0].link.beta = SecondsPerByte{0.02 * us};
+  CHECK(time_us(Collective::allreduce, m, {4}, 400) == approx(6 * 100 * 0.01));
+  CHECK(time_us(Collective::allreduce, m, {2}, 400) == approx(2 * 200 * 0.02));
+}
+
+TEST_CASE("who stands in across nodes is no faster than the specified links within them") {
+  Machine m = machine_with({{}, {on({8, 2}, allreduce, 0, 0.01)}});
+  m.levels[0].link.beta = SecondsPerByte{0.02 * us};
+  CHECK(time_us(Collective::allreduce, m, {4, 2}, 800) == approx(14 * 100 * 0.01));
+  CHECK(time_us(Collective::allgather, m, {4, 2}, 800) == approx(7 * 100 * 0.02));
+}
+
+TEST_CASE("a level tells whose links an operation takes") {
+  const Machine m = machine_with({{on({4}, allreduce, 1), on({2}, point_to_point, 1)}});
+  CHECK(taken_from(m.levels[0], allreduce) == allreduce);
+  CHECK(taken_from(m.levels[0], allgather) == allreduce);
+  CHECK(taken_from(m.levels[0], all_to_all) == point_to_point);
+  CHECK_FALSE(taken_from(machine_with({{}}).levels[0], allreduce));
 }
 
 TEST_CASE("sister groups share the ports of a node") {

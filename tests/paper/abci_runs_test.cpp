@@ -1,5 +1,6 @@
 // The measured ABCI runs of the ParaDL report (Fig. 2) against projections: what the accuracy must be.
-// Parameters were fitted on the runs of at most 64 GPUs; the others are predictions.
+// Parameters were fitted on the runs of at most 64 GPUs, and on parts of runs (Fig. 3 and 6); the others are
+// predictions.
 #include <functional>
 
 #include <doctest/doctest.h>
@@ -17,7 +18,17 @@ struct Abci {
   Catalog catalog{{source_dir()}};
   MeasuredRuns file = read_measured_runs(read_source(source_dir() + "/examples/validate/abci.csv"));
   std::vector<RunAsked> asked = ask_runs(catalog, Options{}, file);
+  // Of which only parts were measured:
+  MeasuredRuns parts = read_measured_runs(read_source(source_dir() + "/examples/validate/abci-parts.csv"));
 
+  /// As the files' parameters were found: on parts, too.
+  void fit(const Wanted& use) {
+    std::vector<RunAsked> all = ask_runs(catalog, Options{}, parts);
+    std::ranges::move(asked, std::back_inserter(all));
+    calibrate::fit_runs(all, calibrate::link_parameters(), use);
+    asked.assign(std::move_iterator(all.end() - std::ptrdiff_t(file.runs.size())),
+                 std::move_iterator(all.end()));
+  }
   std::vector<Judged> judged(const Wanted& wanted) const {
     std::vector<Judged> out;
     for (const RunAsked& run : asked)
@@ -76,7 +87,7 @@ TEST_CASE("what the report's runs take beyond 256 GPUs lies in a band, not in th
     inside += ratio >= error->low && ratio <= error->high;
     ++all;
   }
-  CHECK(inside >= 0.8 * all);
+  CHECK(inside >= 0.9 * all);
   // The hybrids of ResNet-50 were slower by far than bandwidth explains: the band says so.
   const RecordedError* hybrid = find_recorded(recorded, abci.asked.front().ask->level(), "data+filter", 1024);
   REQUIRE(hybrid);
@@ -97,8 +108,9 @@ TEST_CASE("intervals hold nine runs in ten that took no part, and not all") {
   CHECK(fitted.n == 39);
   CHECK(beyond.n == 12);
   INFO("inside: " << fitted.inside << " of 39, " << beyond.inside << " of 12");
-  CHECK(fitted.share() >= 0.8);
-  CHECK(beyond.share() >= 0.75);
+  CHECK(fitted.share() >= 0.9);
+  CHECK(beyond.share() >= 0.75);  // nine of twelve: with so few, one more or less is a twelfth
+  CHECK(double(fitted.inside + beyond.inside) >= 0.9 * 51);
   CHECK(fitted.inside + beyond.inside < 51);  // as wide as to hold everything would say nothing
 }
 
@@ -108,7 +120,7 @@ TEST_CASE("intervals on record hold the runs that they were recorded on, and tel
   const auto runs = abci.judged(up_to(256));
   const std::vector<ParameterLevel> levels(runs.size(), abci.asked.front().ask->level());
   CHECK(coverage(runs, levels, recorded).n == 51);
-  CHECK(coverage(runs, levels, recorded).share() >= 0.85);
+  CHECK(coverage(runs, levels, recorded).share() >= 0.9);
   const RecordedError* data = find_recorded(recorded, levels.front(), "data", 64);
   REQUIRE(data);
   CHECK(data->left_out_accuracy.value_or(0) > 0.8);
@@ -126,9 +138,8 @@ TEST_CASE("intervals on record hold the runs that they were recorded on, and tel
 
 TEST_CASE("the numbers in the files are those that the fit finds") {
   Abci abci;
-  const auto parameters = calibrate::link_parameters();
   const auto filed = abci.judged(up_to(64));
-  calibrate::fit_runs(abci.asked, parameters, up_to(64));
+  abci.fit(up_to(64));
   const auto fitted = abci.judged(up_to(64));
   for (std::size_t i = 0; i < filed.size(); ++i)
     CHECK(filed[i].projected.base() == doctest::Approx(fitted[i].projected.base()).epsilon(0.02));
@@ -138,14 +149,12 @@ TEST_SUITE_BEGIN("slow");
 
 TEST_CASE("each curve of the ABCI runs, left out of the fit, is predicted") {
   Abci abci;
-  const auto parameters = calibrate::link_parameters();
   std::vector<std::string> panels;
   for (const MeasuredRun& run : abci.file.runs)
     if (std::ranges::find(panels, run.panel()) == panels.end()) panels.push_back(run.panel());
   double sum = 0;
   for (const std::string& panel : panels) {
-    calibrate::fit_runs(abci.asked, parameters,
-                        [&](const MeasuredRun& run) { return run.gpus <= 64 && run.panel() != panel; });
+    abci.fit([&](const MeasuredRun& run) { return run.gpus <= 64 && run.panel() != panel; });
     const auto unseen =
         abci.judged([&](const MeasuredRun& r) { return r.gpus <= 256 && r.panel() == panel; });
     sum += 100 * tally(unseen, "").mean;

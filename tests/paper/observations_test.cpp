@@ -51,26 +51,32 @@ double convolutions(const std::string& model, const std::string& words) {
 TEST_CASE(
     "report, section on weight update: 10 to 15 % of the computation of a large transformer with Adam") {
   // Megatron 2.5B on 4 V100 of 16 GiB: 13.4 % (Fig. 5). Two samples are what fits, with blocks computed
-  // again. Of what the GPU does: a host that needs longer than small passes (as measured with newer Megatron-LM
-  // on A100, --framework megatron) makes it 8.7 %.
-  const Finding update =
-      found("weight-update", "megatron-2.5b", "-s tensor -p 4 -b 2 --precision fp16 --optimizer adam --recompute full");
+  // again. Of what the GPU does: a host that needs longer than small passes (as measured with newer
+  // Megatron-LM on A100, --framework megatron) makes it 8.7 %.
+  const Finding update = found("weight-update", "megatron-2.5b",
+                               "-s tensor -p 4 -b 2 --precision fp16 --optimizer adam --recompute full");
   CHECK(update.fires);
   CHECK(update.reading->value > 0.10);
   CHECK(update.reading->value < 0.15);
 }
 
 TEST_CASE(
-    "report, Fig. 5: the update of VGG16 was 11.4 % of the computation, of which its bytes explain a "
-    "fourth") {
-  // Measured: 1.67 ks an epoch of 1.28 M samples, 42 ms an iteration of 32. Momentum reads and writes five
-  // numbers a weight: 138 M x 20 B / 900 GB/s = 3.1 ms. No choice of kernels makes that 42 ms; what else
-  // PyTorch did there is not told. The model has what the memory needs.
-  const double update = found("weight-update", "vgg16", "-s serial -p 1 -b 32").reading->value;
-  CHECK(update > 0.02);
-  CHECK(update < 0.05);
-  // With eight samples it is a tenth in the model, too.
-  CHECK(found("weight-update", "vgg16", "-s serial -p 1 -b 8").reading->value > 0.09);
+    "report, Fig. 5: the update of VGG16 was 11.4 % of the computation (PyTorch), and is 10 to 15 % with "
+    "Adam") {
+  // PyTorch's optimizers run operation by operation: 96 bytes a weight with Adam, 138 M x 96 B / 819 GB/s,
+  // and 10 kernels for each of 32 arrays, 19 ms beside 123 ms. The report names no optimizer and no
+  // mini-batch.
+  const Finding adam =
+      found("weight-update", "vgg16", "-s serial -p 1 -b 32 --optimizer adam --framework ddp");
+  CHECK(adam.fires);
+  CHECK(adam.reading->value > 0.10);
+  CHECK(adam.reading->value < 0.15);
+  // SGD with momentum moves half of that, and would be short of the figure.
+  const double sgd = found("weight-update", "vgg16", "-s serial -p 1 -b 32 --framework ddp").reading->value;
+  CHECK(sgd > 0.06);
+  CHECK(sgd < 0.08);
+  // In one pass over memory it is less than half of that again.
+  CHECK(found("weight-update", "vgg16", "-s serial -p 1 -b 32").reading->value < 0.04);
 }
 
 TEST_CASE(
@@ -147,14 +153,24 @@ TEST_CASE("report, section on gradient exchange: a single leader makes data+filt
     }
 }
 
-TEST_CASE("report, Fig. 3: with ChainerMN's packing the model has only a part of that") {
-  // ResNet-152 on 64 GPUs, read off the figure: 0.107 to 0.113 s for data, 0.321 s for data+filter. Packing
-  // and unpacking of gradients, fitted on Fig. 2, take most of both in the model and hide the leader: 0.11
-  // and 0.14 s.
-  const double data =
-      term("resnet152", "-s data -p 64 -b 64/gpu --framework chainermn", Term::gradient_exchange);
-  const double leader =
-      term("resnet152", "--grid data=16,filter=4 -b 64/node --framework chainermn", Term::gradient_exchange);
-  CHECK(data == doctest::Approx(0.11).epsilon(0.1));
-  CHECK(leader > 1.2 * data);
+TEST_CASE("report, Fig. 3: with ChainerMN's packing, data+filter's is about twice data's, too") {
+  // ResNet-152, read off the figure: data 0.107 to 0.110 s on 8 to 64 GPUs, data+filter 0.21, 0.25, 0.27 and
+  // 0.32 s, which is 1.9 to 2.9 times as much. A leader packs twice, and sends through one port in place of
+  // two. That data+filter's grows faster with the GPUs than a port explains, and data+spatial's (0.18 to 0.21
+  // s, by the same leaders) does not, is not in the model: it has 1.8 times on 8 GPUs and 1.96 on 64.
+  const auto ratio = [](const char* model, int nodes) {
+    const double data = term(model, fmt::format("-s data -p {} -b 64/gpu --framework chainermn", 4 * nodes),
+                             Term::gradient_exchange);
+    return term(model, fmt::format("--grid data={},filter=4 -b 64/node --framework chainermn", nodes),
+                Term::gradient_exchange) /
+           data;
+  };
+  CHECK(term("resnet152", "-s data -p 64 -b 64/gpu --framework chainermn", Term::gradient_exchange) ==
+        doctest::Approx(0.11).epsilon(0.05));
+  CHECK(term("resnet152", "--grid data=16,spatial=4 -b 64/node --framework chainermn",
+             Term::gradient_exchange) == doctest::Approx(0.21).epsilon(0.1));
+  CHECK(ratio("resnet152", 2) > 1.75);
+  CHECK(ratio("resnet152", 16) > 1.9);
+  CHECK(ratio("resnet50", 16) > 1.85);
+  CHECK(ratio("vgg16-226", 16) > 1.95);
 }

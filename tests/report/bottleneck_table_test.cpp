@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "paradl/cli/help_topics.hpp"
+#include "paradl/report/projection_table.hpp"
 #include "tests/support/asked.hpp"
 
 using namespace paradl;
@@ -52,8 +53,23 @@ TEST_CASE("people read what was found with its remedies, machines numbers") {
   const auto findings = examiner.findings(asked.projection);
   CHECK(findings.size() == measures().size());
   CHECK(says(to_csv(findings_table(findings, ReadBy::machines)), "number of PEs,limit"));
-  CHECK(says(to_csv(findings_table(findings, ReadBy::machines)), ",2,1,,conv1"));
+  CHECK(says(to_csv(findings_table(findings, ReadBy::machines)), ",2,1,,conv1,yes\n"));
   CHECK(says(to_text(findings_table(findings)).text, "> 1 "));
+}
+
+TEST_CASE("a table has a column of what limits each row, for who asks") {
+  const Asked asked("vgg16", "abci", "-s data,filter -p 128 -b 32/gpu --framework chainermn");
+  const Setting setting = asked.ask->setting();
+  Answer answer;
+  answer.setting = &setting;
+  answer.results = asked.ask->sweep();
+  CHECK_FALSE(says(to_csv(projection_table(answer, {"bottlenecks"})), "gradient"));  // nobody looked
+  Examiner examiner = asked.ask->examiner();
+  for (const Projection& p : answer.results) answer.bottlenecks.push_back(examiner.bottlenecks(p));
+  const Table table = projection_table(answer, {"strategy", "bottlenecks"});
+  CHECK(says(to_csv(table), "data,gradient exchange"));
+  CHECK(says(to_csv(table), "filter,number of PEs"));
+  CHECK(says(to_markdown(table), "limited by"));
 }
 
 TEST_CASE("the help tells every measure's trigger as it is shipped") {

@@ -39,3 +39,16 @@ TEST_CASE("compare: nothing is faster than what does not fit") {
 TEST_CASE("compare: the answer says what it rests on") {
   CHECK(basis({fits, too_large}) == "Layer times: roofline. Links: specifications of dgx-a100, abci.\n");
 }
+
+TEST_CASE("compare: parts of the memory add up to all of it") {
+  Contestant one = fits;
+  one.json.replace(
+      one.json.find("\"samples_per_s\""), 0,
+      R"("memory_bytes": {"total": 28, "weights": 1, "gradients": 2, "optimizer": 3, "activations": 4,
+                      "workspace": 5, "buffers": 6, "reserve": 7}, )");
+  const std::string rows = to_csv(comparison_rows({one, one}));
+  CHECK(rows.find(
+            "memory_bytes,weights_bytes,gradients_bytes,optimizer_bytes,activations_bytes,workspace_bytes,"
+            "buffers_bytes,reserve_bytes") != rows.npos);
+  CHECK(rows.find("28,1,2,3,4,5,6,7") != rows.npos);
+}

@@ -218,3 +218,46 @@ TEST_CASE("explain: the paper's letters are those of its formulas") {
   CHECK(contains(explained("data", "16"), "no update times are known"));
   CHECK_FALSE(contains(explained("data", "16"), "Σ WU"));
 }
+
+TEST_CASE("explain: every role is called by its own name") {
+  const auto roles = [](const char* strategy, const char* grid) {
+    Explained e(build_workload(shipped().model("gpt:layers=2,hidden=64,heads=4,seq=32,vocab=128,experts=4")),
+                flat_machine(), strategy, grid, 8);
+    std::string out;
+    const Layout& placed = e.layout();
+    for (const Row& row :
+         layer_table(e.bench.setting(), e.projection, placed, e.bench.planner->pricer()).rows)
+      out += std::get<std::string>(row.values[0]) + "=" + std::get<std::string>(row.values[2]) + "\n";
+    return out;
+  };
+  CHECK(says(roles("layer", "2"), "layer.0.qkv=stage\n"));
+  const std::string experts = roles("data+expert", "2x4");
+  CHECK(says(experts, "layer.0.moe.0.fc1=data,expert\n"));
+  CHECK(says(experts, "layer.0.qkv=data,data\n"));
+  const std::string tensor = roles("tensor", "2");
+  CHECK(says(tensor, "layer.0.qkv=filter\n"));
+  CHECK(says(tensor, "layer.0.proj=channel\n"));
+  CHECK(says(tensor, "layer.0.attention=keep\n"));
+}
+
+TEST_CASE(
+    "explain: the ring of context parallelism is an exchange: what is exposed of it and what is hidden") {
+  for (const bool overlap : {false, true}) {
+    Training t;
+    t.overlap = overlap;
+    Explained e(build_workload(shipped().model("gpt:layers=2,hidden=64,heads=4,seq=32,vocab=128")),
+                flat_machine(), "context", "4", 8, t);
+    // Forward p-1 = 3 times the 32/4 positions of 2 * 64 channels of 8 samples, 4 B each; backward twice
+    // that.
+    const auto lines = e.layout().cells.empty() ? std::vector<ExchangeLine>{} : e.lines();
+    const double block = 8.0 * 8 * 2 * 64 * 4, alpha = 10e-6, beta = 1e-10;
+    CHECK(sum_of(lines, "ring of keys and values").base() ==
+          paradl::test::approx(2 * 3 * (alpha + block * beta)));
+    CHECK(sum_of(lines, "ring").base() == paradl::test::approx(2 * 3 * (2 * alpha + 3 * block * beta)));
+    const Breakdown& cost = *e.projection.cost;
+    Seconds all;
+    for (const ExchangeLine& line : lines) all += line.count * line.each;
+    if (!overlap) CHECK(all.base() == paradl::test::approx(cost.communication().base()));
+    if (!overlap) CHECK(cost.hidden == Seconds{});
+  }
+}

@@ -2,9 +2,11 @@
 #include "paradl/feasibility/fitting.hpp"
 
 #include <algorithm>
+#include <random>
 
 #include <doctest/doctest.h>
 
+#include "tests/support/asked.hpp"
 #include "tests/support/pencil.hpp"
 #include "tests/support/spec_text.hpp"
 
@@ -135,4 +137,153 @@ TEST_CASE("where two changes are not enough, all of them together are tried befo
   CHECK(ways.front().projection.gpus == 4);
   CHECK(says(ways.front().change, "--recompute full"));
   CHECK(says(ways.front().change, "--zero 3"));
+}
+
+namespace {
+
+/// A question as it is typed, at random, about something that may be too large.
+struct RandomQuestion {
+  std::string model, words;
+};
+RandomQuestion random_question(std::mt19937& random) {
+  const auto one_of = [&](std::vector<std::string> list) { return list[random() % list.size()]; };
+  const bool experts = random() % 4 == 0;
+  const std::string model = experts
+                                ? "llama:layers=8,hidden=2048,heads=16,seq=2048,vocab=32000,experts=8,top-k=2"
+                                : "gpt:layers=16,hidden=2048,heads=16,seq=2048,vocab=51200";
+  const std::string grid =
+      experts ? one_of({"expert=8", "data=2,expert=4", "expert=4,tensor=2"})
+              : one_of({"data=8", "layer=4", "data=2,layer=4", "tensor=8", "data=2,layer=2,tensor=2",
+                        "context=4", "context=2,tensor=4", "data=4,tensor=2"});
+  std::string words =
+      "--grid " + grid + " -b " + one_of({"32", "64", "256"}) + " --precision bf16 --optimizer adam";
+  const bool staged = grid.find("layer") != grid.npos;
+  words += " --micro-batches " +
+           one_of(staged ? std::vector<std::string>{"4", "8"} : std::vector<std::string>{"1", "2"});
+  if (staged) words += " --schedule " + one_of({"gpipe", "1f1b", "interleaved:2"});
+  if (!experts && random() % 2) words += " --recompute " + one_of({"selective", "selective:4", "full:3"});
+  if (grid.find("data") != grid.npos && random() % 3 == 0) words += " --zero 1";
+  return {model, words};
+}
+
+/// What was typed, with a remedy's words in place of those that they replace.
+std::string with_words(const std::string& typed_words, std::string change) {
+  constexpr std::string_view more_gpus = "twice the GPUs, ";
+  if (change.starts_with(more_gpus)) change.erase(0, more_gpus.size());
+  std::string out;
+  const Typed changed = typed(change);
+  for (const auto& [key, value] : typed(typed_words))
+    if (std::ranges::find(changed, key, &Typed::value_type::first) == changed.end())
+      out += (out.empty() ? "--" : " --") + key + " " + value;
+  for (const auto& [key, value] : changed) out += " --" + key + " " + value;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("whatever is said to fit gives just that when it is asked for") {
+  std::mt19937 random(11);
+  int promised = 0;
+  for (int round = 0; round < 60; ++round) {
+    const RandomQuestion question = random_question(random);
+    const std::string memory = " --set device.memory=" + std::to_string(8 << random() % 4) + "GiB";
+    const Asked asked(question.model, "selene", question.words + memory);
+    if (asked.projection.feasible() || !asked.projection.cost) continue;
+    const auto ways = ways_to_fit(asked.projection, asked.ask->setting());
+    CAPTURE(question.model);
+    CAPTURE(question.words);
+    if (ways.empty()) CHECK_FALSE(nothing_fits_text(asked.projection, asked.ask->setting()).empty());
+    for (const Remedy& way : ways) {
+      CAPTURE(way.change);
+      const Asked again(question.model, "selene", with_words(question.words, way.change) + memory);
+      CHECK(again.projection.feasible());
+      CHECK(again.projection.cost->memory.total() == way.projection.cost->memory.total());
+      CHECK(again.projection.iteration() == way.projection.iteration());
+      ++promised;
+    }
+  }
+  CHECK(promised > 50);
+}
+
+TEST_CASE("the way that is named first is as fast as any combination of changes") {
+  // Every combination, priced by hand.
+  const auto fastest = [](const Projection& p, const Setting& setting, double samples, bool tensor) {
+    Seconds best{1e300};
+    for (const Recompute kind : {Recompute::none, Recompute::selective, Recompute::full})
+      for (const bool sequence : {false, true})
+        for (int zero = 0; zero <= 3; ++zero)
+          for (int S = setting.training.micro_batches; S <= samples; S *= 2) {
+            if (sequence && !tensor) continue;
+            Setting other = setting;
+            other.training.recompute = kind;
+            other.training.sequence_parallel = sequence;
+            other.training.zero = zero;
+            other.training.micro_batches = S;
+            const Projection one = Planner(other).project(*p.strategy, p.mesh, p.batch);
+            if (one.feasible()) best = std::min(best, one.iteration());
+          }
+    return best;
+  };
+  int compared = 0;
+  for (const double share : {0.3, 0.5, 0.7, 0.9})
+    for (const auto& [strategy, grid, data, tensor] : {std::tuple{"data", "8", 8.0, false},
+                                                       {"data+tensor", "4x2", 4.0, true},
+                                                       {"data+tensor", "2x4", 2.0, true}}) {
+      const double whole = need(mixed(), strategy, grid, 64);
+      Bench bench(gpt(), with_memory(share * whole), mixed());
+      const Projection p = bench.engine(strategy, grid, 64);
+      REQUIRE_FALSE(p.feasible());
+      const auto ways = ways_to_fit(p, bench.setting());
+      if (ways.empty() || ways.front().projection.gpus > p.gpus) continue;
+      CAPTURE(strategy);
+      CAPTURE(grid);
+      CAPTURE(share);
+      CAPTURE(ways.front().change);
+      CHECK(ways.front().projection.iteration() <= 1.001 * fastest(p, bench.setting(), 64 / data, tensor));
+      ++compared;
+    }
+  CHECK(compared > 6);
+}
+
+TEST_CASE("a few recomputed blocks can become all of them") {
+  Training t = mixed();
+  t.recompute = Recompute::full;
+  const double enough = need(t, "serial", "1", 1);
+  t.recomputed_blocks = 1;
+  Bench full(gpt(), with_memory(enough), t);
+  const auto all = ways_to_fit(full.engine("serial", "1", 1), full.setting());
+  CHECK(std::ranges::find(all, "--recompute full", &Remedy::change) != all.end());
+  t.recompute = Recompute::selective;
+  t.recomputed_blocks = -1;
+  const double scores = need(t, "serial", "1", 1);
+  t.recomputed_blocks = 1;
+  Bench selective(gpt(), with_memory(scores), t);
+  const auto ways = ways_to_fit(selective.engine("serial", "1", 1), selective.setting());
+  CHECK(std::ranges::find(ways, "--recompute selective", &Remedy::change) != ways.end());
+}
+
+TEST_CASE("where nothing fits, it is said what was tried") {
+  Bench bench(gpt(), with_memory(1e6), mixed());
+  const Projection p = bench.engine("data", "8", 8);
+  CHECK(ways_to_fit(p, bench.setting()).empty());
+  CHECK(nothing_fits_text(p, bench.setting()) ==
+        "nothing that was tried fits, up to --recompute full, --zero 3, twice the GPUs");
+}
+
+TEST_CASE(
+    "of several grids, the one that is fastest once it fits is mended, not the one that comes nearest") {
+  const double whole = need(mixed(), "data+tensor", "4x2", 64);
+  Bench bench(gpt(), with_memory(0.4 * whole), mixed());
+  std::vector<Projection> grids;
+  for (const char* grid : {"8x1", "4x2", "2x4", "1x8"})
+    grids.push_back(bench.engine("data+tensor", grid, 64));
+  Seconds fastest{1e300};
+  for (const Projection& p : grids) {
+    REQUIRE_FALSE(p.feasible());
+    if (const auto ways = ways_to_fit(p, bench.setting()); !ways.empty())
+      fastest = std::min(fastest, ways.front().projection.iteration());
+  }
+  const auto ways = ways_to_fit(grids, bench.setting());
+  REQUIRE_FALSE(ways.empty());
+  CHECK(ways.front().projection.iteration() <= 1.001 * fastest);
 }

@@ -2,6 +2,9 @@
 #include "paradl/spec/measured_runs.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "paradl/cost/breakdown.hpp"
 
 namespace paradl::test {
 namespace {
@@ -60,6 +63,27 @@ TEST_CASE("cells and columns may be written as other programs write them") {
   CHECK(run.options.at("sequence-parallel") == "on");
   CHECK(run.options.at("recompute") == "none");
   CHECK(run.options.at("zero") == "3");
+}
+
+TEST_CASE("terms may be measured by themselves, in place of the iteration or beside it") {
+  const auto file =
+      read_measured_runs({"r.csv",
+                          "model,system,strategy,gpus,batch,iteration_s,gradient_exchange_s,Halo exchange_s\n"
+                          "m,s,data,4,4,,0.1,\nm,s,spatial,4,4,1,,0\n"});
+  CHECK(file.ignored.empty());
+  CHECK_FALSE(file.runs[0].iteration);
+  CHECK(file.runs[0].terms == std::map<std::string, Seconds>{{"gradient_exchange", Seconds{0.1}}});
+  CHECK(file.runs[1].iteration == Seconds{1});
+  CHECK(file.runs[1].terms.at("halo_exchange") == Seconds{0});
+  // Every term of a projection has its column.
+  for (const TermName& term : term_names) {
+    const auto one = read_measured_runs(
+        {"r.csv",
+         fmt::format("model,system,strategy,gpus,batch,iteration_s,{}_s\nm,s,data,4,4,1,2\n", term.json)});
+    CHECK(one.runs[0].terms.contains(std::string(term.json)));
+  }
+  CHECK(says(complaint("model,system,strategy,gpus,batch,iteration_s\nm,s,data,4,4,\n"),
+             "`iteration_s` is empty"));
 }
 
 TEST_CASE("mistakes are told with their line and a cure") {

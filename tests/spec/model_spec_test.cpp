@@ -725,5 +725,54 @@ TEST_CASE("mistakes in the file itself are shown in it") {
       says(complaint_about_base("base: whole\n"), "error: a model file has no `name`\n --> test.yaml:1:1\n"));
 }
 
+TEST_CASE("experts are sent to by a router and brought back") {
+  const auto complaint_of = [](const std::string& layers) {
+    return complaint_about_model(network("1x64",
+                                         "  - {name: e, op: embedding, vocab: 100, filters: 64}\n"
+                                         "  - {name: r, op: router, experts: 4}\n" +
+                                             layers + "  - {name: loss, op: loss}\n"));
+  };
+  const std::string dispatch = "  - {name: d, op: dispatch, from: [e, r], top-k: 2}\n",
+                    experts = "  - {name: f, op: fc, filters: 64, experts: 4}\n",
+                    combine = "  - {name: c, op: combine, from: [f, r]}\n";
+  CHECK(complaint_of(dispatch + experts + combine).empty());
+  CHECK(complaint_of(dispatch + "  - {name: n, op: gelu}\n" + experts + combine).empty());
+  CHECK(says(complaint_of(dispatch + "  - {name: f, op: fc, filters: 64, experts: 8}\n" + combine),
+             "error: layer `f` has 8 experts, but `r` chooses among 4\n --> test.yaml:7:5"));
+  CHECK(says(complaint_of("  - {name: d, op: dispatch, from: [e, e], top-k: 2}\n" + experts + combine),
+             "layer `d` takes what it sends, and the router that says where"));
+  CHECK(says(complaint_of("  - {name: d, op: dispatch, from: e, top-k: 2}\n" + experts + combine),
+             "layer `d` takes what it sends, and the router that says where"));
+  CHECK(says(complaint_of(dispatch + experts + "  - {name: c, op: combine, from: [f, e]}\n"),
+             "layer `c` takes what experts give back, and their router"));
+  CHECK(says(complaint_of(experts + combine), "layer `f` has experts, and nothing is sent to them"));
+  CHECK(says(complaint_of(dispatch + experts),
+             "layer `loss` reads what `d` sent to experts before it is back"));
+}
+
+TEST_CASE("positions that are too few, turned keys that nobody reads, and half a flash are refused") {
+  const auto complaint_of = [](const std::string& layers) {
+    return complaint_about_model(
+        network("1x64", "  - {name: e, op: embedding, vocab: 100, filters: 64}\n" + layers));
+  };
+  CHECK(says(complaint_of("  - {name: p, op: position, entries: 10}\n"),
+             "layer `p` knows 10 positions, but 64 come in"));
+  CHECK(complaint_of("  - {name: p, op: position, entries: 64}\n").empty());
+  CHECK(complaint_of("  - {name: p, op: position, entries: 2, shared: true}\n").empty());
+  CHECK(says(complaint_of("  - {name: r, op: rotary}\n"),
+             "layer `r` turns queries and keys, and no attention"));
+  const std::string qkv = "  - {name: qkv, op: fc, filters: 192}\n";
+  CHECK(complaint_of(qkv + "  - {name: r, op: rotary}\n  - {name: a, op: attention, heads: 4, flash: 1}\n")
+            .empty());
+  CHECK(says(complaint_of(qkv + "  - {name: a, op: attention, heads: 4, flash: 2}\n"),
+             "`flash` must be from 0 to 1, not 2"));
+}
+
+TEST_CASE("a parameter beyond its bounds is told where it is written") {
+  CHECK(complaint_about_model("name: m\nbase: gpt\nparameters: {layers: 0}\n") ==
+        "error: `layers` is 0\n --> test.yaml:3:22\n3 | parameters: {layers: 0}\n"
+        "  |                      ^ it is at least 1\n");
+}
+
 }  // namespace
 }  // namespace paradl

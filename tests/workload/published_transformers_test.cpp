@@ -187,6 +187,14 @@ TEST_CASE("numbers that make no network are refused by name") {
   CHECK_FALSE(refused("gpt:hidden=0").empty());
   CHECK_FALSE(refused("gpt:vocab=0").empty());
   CHECK_FALSE(refused("gpt:seq=0").empty());
+  for (const std::string name : {"hidden", "ffn", "seq", "vocab"}) {
+    CAPTURE(name);
+    CHECK(says(refused("gpt:" + name + "=0"), "`" + name + "` is 0"));
+    CHECK(says(refused("gpt:" + name + "=3000000000"), "3000000000"));
+  }
+  CHECK(says(refused("gpt:top-k=3"), "`top-k` is 3"));
+  CHECK(says(refused("gpt:top-k=3"), "it is at most 1 with experts=0"));
+  CHECK(says(refused("gpt:moe=0,experts=4"), "`moe` is not a parameter"));
   CHECK(says(refused("gpt:gated=2"), "`gated` is 2"));
   CHECK(says(refused("gpt:gated=2"), "it is at most 1"));
   CHECK(says(refused("llama:tied=2"), "`tied` is 2"));

@@ -26,6 +26,7 @@ enum Generation : std::size_t { volta, ampere, hopper };
 
 constexpr std::array<std::string_view, 2> family_names{"double-tree", "ring"};
 constexpr std::array<std::string_view, 3> protocol_names{"LL", "LL128", "Simple"};
+static_assert(names_every(ring, family_names) && names_every(simple, protocol_names));
 
 using Three = std::array<double, 3>;
 // Microseconds, by protocol.

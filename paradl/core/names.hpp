@@ -1,0 +1,17 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace paradl {
+
+/// Whether a table that is looked up by an enumerator has a name for each of them; `last` is the last one.
+/// For static_assert beside the table.
+template <class Enum, std::size_t N>
+consteval bool names_every(Enum last, const std::array<std::string_view, N>& names) {
+  for (const std::string_view name : names)
+    if (name.empty()) return false;
+  return N == std::size_t(last) + 1;
+}
+
+}  // namespace paradl

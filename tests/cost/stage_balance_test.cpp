@@ -1,0 +1,72 @@
+// Stages are balanced by what the pricing charges for them.
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "paradl/cli/ask.hpp"
+#include "paradl/mesh/partition.hpp"
+#include "tests/support/source_dir.hpp"
+
+namespace paradl::test {
+namespace {
+
+struct Run {
+  const char *model, *system, *framework, *strategy, *grid, *batch, *micro_batches;
+  int gpus;
+};
+
+double iteration(const Run& run, const std::string& cut) {
+  Options options;
+  options.set("gpus", std::to_string(run.gpus));
+  options.set("batch", run.batch);
+  options.set("strategy", run.strategy);
+  options.set("grid", run.grid);
+  options.set("framework", run.framework);
+  options.set("micro-batches", run.micro_batches);
+  options.set("schedule", "1f1b");
+  options.add_set("framework.stages=" + cut);
+  const auto all = read_ask(Catalog{{source_dir()}}, options, run.model, run.system)->sweep();
+  REQUIRE(all.size() == 1);
+  REQUIRE(all.front().cost);
+  return all.front().iteration().base();
+}
+
+}  // namespace
+
+TEST_CASE("a host that starts everything paces a pass: the longer of the two, without a corner") {
+  CHECK(paced(3, 0) == 3);
+  CHECK(paced(0, 3) == doctest::Approx(3));
+  CHECK(paced(1, 1) == doctest::Approx(std::cbrt(2.0)));
+  CHECK(paced(10, 1) == doctest::Approx(10).epsilon(1e-3));
+}
+
+TEST_CASE("what the last part is spared, and what its host holds up, count where a chain is cut") {
+  // Forward 1 and backward 3, of which 1 is computed again but in the last part: 2 x 4 = 8 against 3 x 3.
+  const std::vector<LayerLoad> again(5, {.forward = 1, .backward = 3, .again = 1});
+  CHECK(balanced_partition(again, 2) == std::vector{0, 2});
+  const std::vector<LayerLoad> plain(4, {.forward = 1, .backward = 3});
+  CHECK(balanced_partition(plain, 2) == std::vector{0, 2});
+  // The first two layers have next to no work, but the host is long at them.
+  std::vector<LayerLoad> hosted(4, {.forward = 1, .backward = 2});
+  hosted[0] = hosted[1] = {.forward = 0.1, .backward = 0.2, .forward_host = 1, .backward_host = 2};
+  CHECK(balanced_partition(hosted, 2) == std::vector{0, 2});
+}
+
+TEST_CASE("balanced stages are never slower than equal numbers of blocks") {
+  for (const Run& run : {
+           Run{"gpt2", "selene", "megatron", "data+layer+tensor", "2x2x4", "32", "8", 16},
+           {"gpt2", "selene", "megatron", "data+layer+tensor", "2x4x2", "32", "8", 16},
+           {"gpt2", "selene", "ddp", "data+layer", "2x4", "32", "8", 8},
+           {"gpt2", "abci", "ideal", "data+layer", "2x4", "32", "8", 8},
+           {"bert-large", "selene", "megatron", "layer", "4", "32", "8", 4},
+           {"llama2-7b", "selene", "megatron", "layer+tensor", "4x4", "64", "16", 16},
+           {"gpt3-175b", "selene", "megatron", "layer+tensor", "8x8", "64", "32", 64},
+       }) {
+    CAPTURE(run.model);
+    CAPTURE(run.framework);
+    CAPTURE(run.grid);
+    CHECK(iteration(run, "balanced") <= iteration(run, "equal") * (1 + 1e-9));
+  }
+}
+
+}  // namespace paradl::test
