@@ -142,6 +142,7 @@ class NcclCommunicator : public Communicator {
   };
   ncclDataType_t stored_type() const {
     constexpr std::array types{ncclFloat, ncclHalf, ncclBfloat16};
+    static_assert(types.size() == std::size_t(Storage::bf16) + 1, "one for each Storage");
     return types[std::size_t(context_.storage())];
   }
   /// Sums stay in the width their buffer has, the same on all ranks: statistics are of 32 bits.

@@ -43,6 +43,7 @@ constexpr std::array<Entry, hindrances> entries{{
     {"gpu_occupancy", "GPU occupancy", Nature::bottleneck,
      "so few (or many) samples on a GPU that its kernels run below their best"},
 }};
+static_assert(!entries.back().name.empty(), "one for each Hindrance");
 
 // Triggers quoted from the ParaDL report: update 10 to 15 % of computation, congestion seen from 512 GPUs on, statistics
 // of 2 to 4 samples. The others are choices: a fifth of the iteration, twice as slow, half as much again.

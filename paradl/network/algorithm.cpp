@@ -21,6 +21,12 @@ constexpr std::array<std::pair<Operation, std::string_view>, 9> names{{
     {Operation::halo, "halo"},
     {Operation::point_to_point, "point-to-point"},
 }};
+constexpr bool in_order = [] {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (std::size_t(names[i].first) != i || names[i].second.empty()) return false;
+  return names.size() == std::size_t(Operation::point_to_point) + 1;
+}();
+static_assert(in_order, "name every Operation");
 constexpr auto every = [] {
   std::array<Operation, names.size()> list{};
   for (std::size_t i = 0; i < names.size(); ++i) list[i] = names[i].first;

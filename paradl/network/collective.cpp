@@ -106,6 +106,8 @@ const CollectiveText& text_of(Collective operation) {
       {"all-to-all", "(p-1)α + m(p-1)/p φ β"},
       {"point to point", "α + m φ β"},
   }};
+  static_assert(collectives == std::size_t(Collective::point_to_point) + 1 && !table.back().name.empty(),
+                "name every Collective");
   return table[std::size_t(operation)];
 }
 

@@ -74,7 +74,7 @@ KernelDevice device() {
   d.peak = d.plain_peak = FlopRate{15.7e12};
   d.bandwidth = Bandwidth{900e9};
   d.item = Bytes{4};
-  d.update = Bytes{20};
+  d.update = {Bytes{20}};
   return d;
 }
 

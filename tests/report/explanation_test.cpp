@@ -5,6 +5,7 @@
 
 #include "paradl/feasibility/exchange_lines.hpp"
 #include "tests/support/approx.hpp"
+#include "tests/support/asked.hpp"
 #include "tests/support/pencil.hpp"
 #include "tests/support/spec_text.hpp"
 
@@ -260,4 +261,21 @@ TEST_CASE(
     if (!overlap) CHECK(all.base() == paradl::test::approx(cost.communication().base()));
     if (!overlap) CHECK(cost.hidden == Seconds{});
   }
+}
+
+TEST_CASE("explain: where nothing overlaps nothing is hidden, not even a rounding error") {
+  const Asked asked("gpt2", "dgx-a100", "--grid data=2,layer=4 -b 64 --overlap off --micro-batches 4");
+  REQUIRE(asked.projection.cost);
+  CHECK(asked.projection.cost->hidden == Seconds{});
+  CHECK(hides_behind(asked.ask->setting(), {&asked.projection, 1}).empty());
+}
+
+TEST_CASE("explain: exchanges hide behind the backward pass; rings and gathered weights behind both") {
+  const auto behind = [](const std::string& words) {
+    const Asked asked("gpt2", "dgx-a100", words);
+    return std::string(hides_behind(asked.ask->setting(), {&asked.projection, 1}));
+  };
+  CHECK(behind("--grid data=8 -b 64") == "the backward pass");
+  CHECK(behind("--grid data=8 -b 64 --zero 3") == "both passes");
+  CHECK(behind("--grid context=8 -b 64") == "both passes");
 }
