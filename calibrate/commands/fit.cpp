@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -77,6 +78,9 @@ int run_kernels(const Session& session, const Words& words) {
     throw UsageError("kernels are fitted on the tables of one folder",
                      "write: paradl-calibrate fit kernels FOLDER");
   const std::string& folder = words.from.front();
+  if (std::error_code failed; !std::filesystem::is_directory(folder, failed))
+    throw UsageError(fmt::format("no folder is called `{}`", folder),
+                     "name the one that has deepbench_conv.csv and the other timings");
   const std::string to = words.to.empty() ? "kernels" : words.to;
   const auto seed = unsigned(read_count("seed", words.seed.empty() ? "1" : words.seed, 0, 1'000'000));
   bool any = false;
@@ -84,8 +88,8 @@ int run_kernels(const Session& session, const Words& words) {
     if (!words.only.empty() && std::ranges::find(words.only, benched.name) == words.only.end()) continue;
     any = true;
     const SystemSpec system = read_system(session.catalog.find("systems", benched.system));
-    print(fmt::format("{}: {}, {}; median / 90th percentile of the error, rank correlation\n", benched.name,
-                      system.device.name, benched.libraries));
+    std::string about = fmt::format("{}: {}, {}; median / 90th percentile of the error, rank correlation\n",
+                                    benched.name, system.device.name, benched.libraries);
     KernelSpec spec{
         .source = {}, .name = benched.name, .device = system.device.name, .libraries = benched.libraries};
     spec.origin = fmt::format(
@@ -102,7 +106,7 @@ int run_kernels(const Session& session, const Words& words) {
     for (const auto& [precision, set] : benched.sets) {
       const auto timings = read_deepbench(folder, set);
       const FittedSet fit = fit_set(system.device, precision, timings, seed);
-      print(fit_text(fit, timings.size()));
+      print(std::exchange(about, "") + fit_text(fit, timings.size()));
       spec.fitted[std::size_t(precision)] = fit.device.fitted;
       const auto& cv = fit.cross_validated;
       errors[std::size_t(precision)] =

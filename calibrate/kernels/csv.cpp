@@ -1,61 +1,94 @@
 #include "calibrate/kernels/csv.hpp"
 
+#include <algorithm>
 #include <charconv>
-#include <fstream>
+#include <cmath>
 
 #include <fmt/format.h>
 
-#include "paradl/core/error.hpp"
+#include "paradl/core/text.hpp"
 
 namespace paradl::calibrate {
-std::vector<std::string> csv_fields(std::string_view line) {
-  std::vector<std::string> out(1);
+namespace {
+
+std::vector<CsvRow::Field> fields_of(std::string_view line) {
+  std::vector<CsvRow::Field> out(1);
   bool quoted = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
+    CsvRow::Field& field = out.back();
+    field.width = std::max(1, int(i) + 2 - field.column);
     if (c == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"')
-      out.back() += line[++i];
+      field.text += line[++i];
     else if (c == '"')
       quoted = !quoted;
     else if (c == ',' && !quoted)
-      out.emplace_back();
+      field.width = std::max(1, field.width - 1), out.push_back({.text = {}, .column = int(i) + 2});
     else if (c != '\r')
-      out.back() += c;
+      field.text += c;
   }
   return out;
 }
 
-const std::string& CsvRow::text(const std::string& column) const {
+[[noreturn]] void refuse(const SourceText& source, Spot spot, const std::string& message,
+                         const std::string& help) {
+  throw SpecError(source.file, source.text, {{spot, message, help}});
+}
+
+}  // namespace
+
+std::vector<std::string> csv_fields(std::string_view line) {
+  std::vector<std::string> out;
+  for (CsvRow::Field& field : fields_of(line)) out.push_back(std::move(field.text));
+  return out;
+}
+
+const CsvRow::Field& CsvRow::field(const std::string& column) const {
   const auto found = fields_.find(column);
-  if (found == fields_.end()) throw EnvironmentError(fmt::format("{}: no column `{}`", place_, column));
+  if (found == fields_.end())
+    refuse(*source_, {1, 1, 1}, fmt::format("there is no column `{}`", column),
+           "the first line names columns");
   return found->second;
 }
 
+const std::string& CsvRow::text(const std::string& column) const { return field(column).text; }
+
 double CsvRow::number(const std::string& column) const {
-  const std::string& word = text(column);
+  const auto& [word, at, width] = field(column);
   double value = 0;
   const auto [stop, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (failed != std::errc{} || stop != word.data() + word.size())
-    throw EnvironmentError(fmt::format("{}: `{}` is no number of `{}`", place_, word, column));
+  if (failed != std::errc{} || stop != word.data() + word.size() || !std::isfinite(value))
+    refuse(*source_, {line_, at, width}, fmt::format("`{}` is no number", word),
+           "write digits, such as 0.225");
+  return value;
+}
+
+double CsvRow::positive(const std::string& column) const {
+  const double value = number(column);
+  if (!(value > 0))
+    refuse(*source_, {line_, field(column).column, field(column).width},
+           fmt::format("`{}` must be more than zero", column), "leave out what was not measured");
   return value;
 }
 
 std::vector<CsvRow> read_csv(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line))
-    throw EnvironmentError(fmt::format("cannot read {}", path), "name the folder that has the measurements");
-  const std::vector<std::string> columns = csv_fields(line);
+  const auto source = std::make_shared<const SourceText>(read_source(path));
+  const auto lines = split(source->text, '\n');
+  const std::vector<CsvRow::Field> columns = fields_of(lines.front());
   std::vector<CsvRow> rows;
-  for (int number = 2; std::getline(file, line); ++number) {
-    const std::vector<std::string> fields = csv_fields(line);
-    const std::string place = fmt::format("{}:{}", path, number);
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    if (lines[i].empty() || lines[i] == "\r") continue;
+    const std::vector<CsvRow::Field> fields = fields_of(lines[i]);
+    const int number = int(i) + 1;
     if (fields.size() != columns.size())
-      throw EnvironmentError(fmt::format("{}: {} fields, not {}", place, fields.size(), columns.size()));
-    std::map<std::string, std::string> row;
-    for (std::size_t i = 0; i < columns.size(); ++i) row[columns[i]] = fields[i];
-    rows.emplace_back(place, std::move(row));
+      refuse(*source, {number, 1, 1},
+             fmt::format("{} cells, but the first line names {} columns", fields.size(), columns.size()),
+             "put quotes around a text with commas");
+    std::map<std::string, CsvRow::Field> row;
+    for (std::size_t f = 0; f < columns.size(); ++f) row[columns[f].text] = fields[f];
+    rows.emplace_back(source, number, std::move(row));
   }
+  if (rows.empty()) refuse(*source, {1, 1, 1}, "there are no timings", "write one a line, below the first");
   return rows;
 }
 

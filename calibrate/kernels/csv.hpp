@@ -1,31 +1,43 @@
 #pragma once
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "paradl/spec/document.hpp"
 
 namespace paradl::calibrate {
 
 /// One row of a table by the names of its columns.
 class CsvRow {
  public:
-  CsvRow(std::string place, std::map<std::string, std::string> fields)
-      : place_(std::move(place)), fields_(std::move(fields)) {}
+  struct Field {
+    std::string text;
+    int column = 1, width = 1;  // where it stands in its line
+  };
+  CsvRow(std::shared_ptr<const SourceText> source, int line, std::map<std::string, Field> fields)
+      : source_(std::move(source)), line_(line), fields_(std::move(fields)) {}
 
-  /// EnvironmentError where there is no such column, or where it has no number.
+  /// SpecError where there is no such column, or where it has no number.
   const std::string& text(const std::string& column) const;
   double number(const std::string& column) const;
+  /// A number above zero. SpecError.
+  double positive(const std::string& column) const;
   bool has(const std::string& column) const { return !text(column).empty(); }
 
  private:
-  std::string place_;  // file and line
-  std::map<std::string, std::string> fields_;
+  const Field& field(const std::string& column) const;
+  std::shared_ptr<const SourceText> source_;
+  int line_;
+  std::map<std::string, Field> fields_;
 };
 
 /// The fields of one line; those in quotes may hold commas, and doubled quotes.
 std::vector<std::string> csv_fields(std::string_view line);
 
-/// A table with a header; fields may be quoted. EnvironmentError if it cannot be read.
+/// A table with a header; fields may be quoted. UsageError if there is no such file, SpecError if it is no
+/// table.
 std::vector<CsvRow> read_csv(const std::string& path);
 
 }  // namespace paradl::calibrate

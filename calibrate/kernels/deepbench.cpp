@@ -1,5 +1,7 @@
 #include "calibrate/kernels/deepbench.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "calibrate/kernels/csv.hpp"
@@ -31,18 +33,19 @@ std::vector<KernelTiming> read_deepbench(const std::string& folder, const BenchS
   std::vector<KernelTiming> all;
   for (const CsvRow& row : read_csv(folder + "/deepbench_gemm.csv")) {
     if (!is_of(row, set) || !row.has("time_ms")) continue;
-    KernelTiming t{.m = row.number("M"), .n = row.number("N"), .k = row.number("K")};
-    t.seconds = 1e-3 * row.number("time_ms");
+    KernelTiming t{.m = row.positive("M"), .n = row.positive("N"), .k = row.positive("K")};
+    t.seconds = 1e-3 * row.positive("time_ms");
     t.shape = fmt::format("{}x{}x{}", t.m, t.n, t.k);
     all.push_back(t);
   }
   for (const CsvRow& row : read_csv(folder + "/deepbench_conv.csv")) {
     if (!is_of(row, set)) continue;
-    Convolution c{.samples = row.number("N"), .x_channels = row.number("C"), .y_channels = row.number("K")};
-    c.x = {row.number("H"), row.number("W"), 1};
-    c.y = {row.number("out_h"), row.number("out_w"), 1};
-    c.kernel = {row.number("R_filter_h"), row.number("S_filter_w"), 1};
-    c.stride = {row.number("stride_h"), row.number("stride_w"), 1};
+    Convolution c{
+        .samples = row.positive("N"), .x_channels = row.positive("C"), .y_channels = row.positive("K")};
+    c.x = {row.positive("H"), row.positive("W"), 1};
+    c.y = {row.positive("out_h"), row.positive("out_w"), 1};
+    c.kernel = {row.positive("R_filter_h"), row.positive("S_filter_w"), 1};
+    c.stride = {row.positive("stride_h"), row.positive("stride_w"), 1};
     const std::string shape = fmt::format("{}x{}x{}->{} {}x{}/{}x{}", c.x_channels, c.x[0], c.x[1],
                                           c.y_channels, c.kernel[0], c.kernel[1], c.stride[0], c.stride[1]);
     for (const auto& [kind, column] : {std::pair{KernelClass::forward, "fwd_ms"},
@@ -53,6 +56,11 @@ std::vector<KernelTiming> read_deepbench(const std::string& folder, const BenchS
       all.push_back(t);
     }
   }
+  for (std::size_t kind = 0; kind < kernel_class_names.size(); ++kind)
+    if (std::ranges::none_of(all, [&](const KernelTiming& t) { return t.kind == KernelClass(kind); }))
+      throw UsageError(fmt::format("{} has no timings of {} on {}, {}, {}", folder, kernel_class_names[kind],
+                                   set.device, set.precision, set.software),
+                       "every kind of kernel needs some to be fitted on");
   return all;
 }
 

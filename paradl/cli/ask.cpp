@@ -19,6 +19,7 @@
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
+#include "paradl/spec/measured_under.hpp"
 #include "paradl/spec/override.hpp"
 #include "paradl/strategy/recomputed.hpp"
 
@@ -286,19 +287,32 @@ Question read_question(const Options& options, const Ask& ask, bool needs_gpus) 
   return q;
 }
 
-/// A shipped or own profile of this network on this device, trained this way.
-std::optional<ProfileSpec> matching_profile(const Catalog& catalog, const Ask& ask) {
+/// A profile of this network on this device, trained this way: measured under the framework in question, or
+/// under none. Where a profile is asked for by word, that of another framework is better than nothing.
+std::optional<ProfileSpec> fitting_profile(const Catalog& catalog, const Ask& ask, bool asked) {
+  std::optional<ProfileSpec> other;
   for (const std::string& name : catalog.names("profiles")) {
     SourceText source = catalog.find("profiles", name);
     // Profiles are long: only those that name the model are read.
     if (source.text.find(ask.work.name) == std::string::npos) continue;
     ProfileSpec profile = read_profile(std::move(source));
-    // A total says nothing of shares: it is for runs like the one that was measured, and taken when named.
-    if (!profile.total && profile.model == ask.work.name && profile.device == ask.machine.device.name &&
-        profile.precision == ask.training.precision && profile.optimizer == ask.training.optimizer)
+    if (profile.model != ask.work.name || profile.device != ask.machine.device.name ||
+        profile.precision != ask.training.precision || profile.optimizer != ask.training.optimizer)
+      continue;
+    if (const std::string under = measured_under(profile); under.empty() || under == ask.framework_spec.name)
       return profile;
+    if (!other) other = std::move(profile);
   }
-  return {};
+  return asked ? other : std::nullopt;
+}
+
+/// What of a profile's origin is other than the question would have it.
+std::string strangeness(const ProfileSpec& profile, const Ask& ask) {
+  std::string out;
+  if (profile.device != ask.machine.device.name) out += fmt::format(", measured on {}", profile.device);
+  if (const std::string under = measured_under(profile); !under.empty() && under != ask.framework_spec.name)
+    out += fmt::format(", measured under {}", under);
+  return out;
 }
 
 /// Samples of one GPU that runs the network alone: a share if shares are asked for, else the whole
@@ -345,8 +359,8 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
   if (options.has("profile")) {
     ask.profile_spec = read_profile(catalog.find("profiles", options.get("profile")));
     check_profile(*ask.profile_spec, training);
-  } else if (level == Level::profile || (best && !closed)) {
-    ask.profile_spec = matching_profile(catalog, ask);
+  } else if (level == Level::profile || (best && !ask.work.has_times())) {
+    ask.profile_spec = fitting_profile(catalog, ask, level == Level::profile);
     if (!ask.profile_spec && level == Level::profile)
       throw UsageError(fmt::format("no profile fits {} on {}", ask.work.name, ask.machine.device.name),
                        "name one with --profile; `paradl profiles` lists them");
@@ -364,6 +378,7 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
     ask.times =
         profiled_times(std::move(ask.times), ask.work, std::make_shared<Profile>(*ask.profile_spec), samples);
   }
+  if (ask.profile_spec) ask.times.source += strangeness(*ask.profile_spec, ask);
 }
 
 }  // namespace
@@ -528,8 +543,8 @@ Machine Ask::machine_with(const std::vector<Override>& more) const {
   all.insert(all.end(), more.begin(), more.end());
   SystemSpec spec = read_system(system_spec.source, all);
   spec.device.kernels = system_spec.device.kernels;
-  Machine changed = build_machine(spec);
-  return specified_links ? without_measured_links(std::move(changed)) : changed;
+  Machine other = build_machine(spec);
+  return specified_links ? without_measured_links(std::move(other)) : other;
 }
 
 Examiner Ask::examiner() const {
@@ -546,8 +561,16 @@ std::string Ask::framework_text() const {
 }
 
 ParameterLevel Ask::level() const {
-  const std::string layers = times.level.substr(0, times.level.find(':'));  // any profile
-  return {layers, has_measured_links(machine) ? "measured" : "ideal", framework_spec.name};
+  const auto attends = [](const Layer& layer) { return layer.op == Op::attention; };
+  return {.layers = times.level.substr(0, times.level.find(':')),  // any profile
+          .links = has_measured_links(machine) ? "measured" : "ideal",
+          .framework = framework_spec.name,
+          .device = machine.device.name,
+          .precision = std::string(precision_names[std::size_t(training.precision)]),
+          .networks = std::ranges::any_of(work.layers, attends) ? "transformer"
+                      : work.convolutional                      ? "convolutional"
+                                                                : "other",
+          .changed = changed};
 }
 
 std::string links_text(const Machine& machine) {
@@ -577,6 +600,25 @@ std::string Ask::links_text() const {
 
 namespace {
 
+/// What makes a question one that no measured run was an answer to: runs are those of files as they are.
+std::string changed_by(const Options& options, const Ask& ask) {
+  if (!ask.overrides.empty() || ask.changed_terms) return "--set";
+  if (ask.training.input.from != InputFrom::none) return "--input";
+  if (ask.profile_spec && ask.profile_spec->device != ask.machine.device.name)
+    return "a profile of another device";
+  const FrameworkSpec& framework = ask.framework_spec;
+  const std::pair<const char*, std::string> usual[] = {
+      {"overlap", framework.overlap.value_or("on")},
+      {"reduction", framework.reduction.value_or("allreduce")},
+      {"convolutions", framework.convolutions.value_or("best")},
+      {"optimizer", framework.optimizer.value_or("momentum")},
+      {"batch-norm", "local"},
+      {"allreduce", ""}};
+  for (const auto& [key, value] : usual)
+    if (options.get(key, value) != value) return fmt::format("--{} {}", key, options.get(key));
+  return {};
+}
+
 void read_links(const Options& options, Ask& ask) {
   const bool measured = choose<int>(options, "links", "measured", link_levels) == 1;
   ask.specified_links = !measured;
@@ -588,6 +630,15 @@ void read_links(const Options& options, Ask& ask) {
 }
 
 }  // namespace
+
+void ask_anew(const Options& options, Ask& ask, bool needs_gpus) {
+  ask.default_batch = !options.has("batch");
+  ask.question = read_question(options, ask, needs_gpus);
+  if (ask.training.gamma && std::ranges::any_of(ask.question.strategies, &StrategyName::out_of_core))
+    throw UsageError("--gamma counts memory as the paper does, which says nothing of single layers",
+                     "leave --gamma or /ooc out");
+  check_axes(ask);
+}
 
 std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model,
                               const std::string& system, bool needs_gpus) {
@@ -621,7 +672,6 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
                        fmt::format("write {}", wanted_price));
     });
   ask->costs = options.has("epochs") || ask->machine.price;
-  ask->default_batch = !options.has("batch");
   ask->topology = network_of(ask->system_spec, ask->machine);
   if (ask->training.chunks > 1 && ask->fidelity == Fidelity::paper)
     throw UsageError("the paper's closed form of a pipeline is GPipe's",
@@ -632,11 +682,8 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
   if (ask->training.allreduce && ask->training.allreduce->name == "multitree" && !ask->topology)
     refuse("multitree: " + refusal(*ask->training.allreduce, {.ranks = 2}));
   read_layer_times(catalog, options, *ask);
-  ask->question = read_question(options, *ask, needs_gpus);
-  if (ask->training.gamma && std::ranges::any_of(ask->question.strategies, &StrategyName::out_of_core))
-    throw UsageError("--gamma counts memory as the paper does, which says nothing of single layers",
-                     "leave --gamma or /ooc out");
-  check_axes(*ask);
+  ask->changed = changed_by(options, *ask);
+  ask_anew(options, *ask, needs_gpus);
   ask->planner = std::make_unique<Planner>(ask->setting());
   if (const auto& congestion = ask->machine.congestion)
     for (const double factor : {congestion->low, congestion->typical, congestion->high}) {

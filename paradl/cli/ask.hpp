@@ -100,6 +100,7 @@ struct Ask {
   bool default_batch = false;       // nobody gave one
   std::vector<Override> overrides;  // of the system, by --set
   bool changed_terms = false;       // of the framework, by --set
+  std::string changed;              // what of all that no measured run had: "--set", "--input"; or nothing
   bool specified_links = false;     // --links ideal
   Triggers triggers;
   double epochs = 0;   // 0: not asked
@@ -159,5 +160,7 @@ std::string links_text(const Machine& machine);
 /// Reads model, system and options. UsageError or SpecError where they do not make a question.
 std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model,
                               const std::string& system, bool needs_gpus = true);
+/// Asks for other strategies, grids, GPUs or mini-batches than before; all else must be as it was.
+void ask_anew(const Options& options, Ask& ask, bool needs_gpus = true);
 
 }  // namespace paradl

@@ -8,6 +8,9 @@
 
 #include "paradl/cli/command.hpp"
 #include "paradl/cli/ranges.hpp"
+#include "paradl/cli/runs.hpp"
+#include "paradl/core/format.hpp"
+#include "paradl/spec/measured_under.hpp"
 #include "paradl/spec/profile_spec.hpp"
 #include "paradl/spec/reader.hpp"
 
@@ -53,11 +56,13 @@ std::string kind_by_path(const std::string& file) {
   if (folder == "profiles") return "profile";
   if (folder == "frameworks") return "framework";
   if (folder == "kernels") return "kernels";
+  if (folder == "accuracy") return "accuracy";
   return "unknown";
 }
 
 /// Content decides; the path only where a file has nothing that tells.
 std::string kind_of(const SourceText& source) {
+  if (has_any(source, {"errors", "networks"})) return "accuracy";
   if (has_any(source, {"layers", "total"}) && has_any(source, {"device"})) return "profile";
   if (has_any(source, {"kernels"}) && has_any(source, {"libraries"})) return "kernels";
   if (has_any(source, {"layers", "base"})) return "model";
@@ -93,12 +98,42 @@ void check_model(const Session& session, const SourceText& source, Checked& out)
         {"no layer has weights, so there is nothing to train", "is a `conv` or `fc` missing?"});
 }
 
-void check_system(const SourceText& source, Checked& out) {
+/// Sizes between two measured ranges of the same operation and group.
+void warn_of_holes(const LevelSpec& level, Checked& out) {
+  for (const MeasuredLinkSpec& link : level.measured) {
+    const MeasuredLinkSpec* next = nullptr;  // the range behind this one
+    for (const MeasuredLinkSpec& other : level.measured)
+      if (other.operation == link.operation && other.group == link.group && other.from >= link.below &&
+          (!next || other.from < next->from))
+        next = &other;
+    if (next && next->from > link.below)
+      out.warnings.push_back(
+          {fmt::format("level `{}` has nothing measured of {} from {} to {}", level.name,
+                       link_operation_names[std::size_t(link.operation)], text(link.below), text(next->from)),
+           "let one range begin where the other ends"});
+  }
+}
+
+/// A name that a file has of another; a mistake at its place if there is none.
+void check_name(const Session& session, const SourceText& source, const std::string& folder,
+                const std::string& key, const std::string& name) {
+  if (name.empty()) return;
+  try {
+    session.catalog.find(folder, name);
+  } catch (const UsageError& error) {
+    throw SpecError(source.file, source.text,
+                    {{spot_of(parse_yaml(source)[key]), error.what(), error.help()}});
+  }
+}
+
+void check_system(const Session& session, const SourceText& source, Checked& out) {
   const SystemSpec spec = read_system(source);
   network_of(spec, build_machine(spec));
+  check_name(session, source, "frameworks", "framework", spec.framework);
   warn_of_name(source, "system", spec.name, out);
   for (std::size_t i = 0; i < spec.levels.size(); ++i) {
     const LevelSpec& level = spec.levels[i];
+    warn_of_holes(level, out);
     if (!(level.latency > Seconds{}))
       out.warnings.push_back({fmt::format("level `{}` has no latency", level.name),
                               "no link is that fast; write what a small message takes"});
@@ -109,8 +144,9 @@ void check_system(const SourceText& source, Checked& out) {
   }
 }
 
-void check_profile(const SourceText& source, Checked& out) {
+void check_profile(const Session& session, const SourceText& source, Checked& out) {
   const ProfileSpec spec = read_profile(source);
+  check_name(session, source, "frameworks", "framework", measured_under(spec));
   warn_of_name(source, "profile", spec.name, out);
   if (spec.entries.empty() && !spec.total)
     out.warnings.push_back({"it has no layers", "`paradl-calibrate layers` measures them"});
@@ -150,11 +186,15 @@ Checked check(const Session& session, const SourceText& source) {
     if (out.kind == "model")
       check_model(session, source, out);
     else if (out.kind == "system")
-      check_system(source, out);
+      check_system(session, source, out);
+    else if (out.kind == "accuracy" && has_any(source, {"networks"}))
+      check_readings(source);
+    else if (out.kind == "accuracy")
+      read_record(source);
     else if (out.kind == "kernels")
       warn_of_name(source, "kernels", read_kernels(source).name, out);
     else if (out.kind == "profile")
-      check_profile(source, out);
+      check_profile(session, source, out);
     else if (out.kind == "framework")
       warn_of_name(source, "framework", read_framework(source).name, out);
     else if (out.kind == "configuration")
@@ -247,7 +287,8 @@ void define_check(const Arguments& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
   const Arguments command = root.add_command("check", "are these spec files right?");
   command.texts("FILE", words->files,
-                {.help = "models, systems, profiles and configurations; what a file is its content tells",
+                {.help = "models, systems, profiles, frameworks, kernels, records and configurations; what a "
+                         "file is its content tells",
                  .required = true});
   command.flag("--json", words->json, {.help = "the findings as JSON"});
   command.footer(R"(Exit code: 0 if all files are good, 1 if not, 2 if there is no such file.

@@ -52,11 +52,13 @@ void write_file(const std::string& path, const std::string& text);
 /// Refuses a drawing of another kind; an empty path is none.
 void demand_svg(const std::string& path);
 
+/// The files that a question rests on.
+std::vector<InputFile> inputs_of(const Ask& ask);
 /// An answer with everything but its results filled in.
 Answer start_answer(const Session& session, const Ask& ask);
-/// The files that an answer rests on.
-std::vector<InputFile> inputs_of(const Ask& ask);
-/// What accuracy/recorded.yaml has; nothing where there is no such file.
+/// The file accuracy/recorded.yaml, its strategies looked up. SpecError.
+RecordedErrors read_record(const SourceText& source);
+/// What that file has; nothing where there is none.
 std::vector<RecordedError> recorded_errors(const Catalog& catalog);
 
 /// Looks at every result for limits and bottlenecks.

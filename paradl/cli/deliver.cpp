@@ -30,7 +30,7 @@ std::string format_of(const std::string& path) {
   if (extension == ".txt") return "text";
   if (extension == ".svg") return "svg";
   throw UsageError(fmt::format("-o {}: no format goes with `{}`", path, extension),
-                   "use .json, .jsonl, .csv, .md, .tex or .txt");
+                   "use .json, .jsonl, .csv, .md, .tex or .txt; `validate` draws .svg, too");
 }
 
 /// The file that a link leads to, also where it is yet to be made: the link stays.
@@ -165,7 +165,22 @@ void examine(Answer& answer, Examiner& examiner) {
 std::vector<RecordedError> recorded_errors(const Catalog& catalog) {
   const auto records = catalog.names("accuracy");
   if (std::ranges::find(records, "recorded") == records.end()) return {};
-  return read_recorded_errors(catalog.find("accuracy", "recorded")).errors;
+  return read_record(catalog.find("accuracy", "recorded")).errors;
+}
+
+RecordedErrors read_record(const SourceText& source) {
+  RecordedErrors out = read_recorded_errors(source);
+  Problems problems(source);
+  for (const RecordedError& error : out.errors) {
+    if (error.strategy == any_strategy) continue;
+    try {
+      read_strategy(error.strategy);
+    } catch (const UsageError& unknown) {
+      problems.add(error.spot, unknown.what(), unknown.help());
+    }
+  }
+  problems.raise();
+  return out;
 }
 
 std::string render_table(const std::string& format, const Table& table) {

@@ -152,7 +152,7 @@ int run(const Session& session, Options& options, const std::string& strategy, c
     if (!file.ends_with(".svg") && !file.ends_with(".json"))
       throw UsageError(fmt::format("--timeline {}: a picture is .svg, a trace .json", file),
                        fmt::format("write --timeline {}.svg", file));
-  options.set("strategy", strategy);
+  if (!options.typed("strategy")) options.set("strategy", strategy);
   const auto ask = read_ask(session.catalog, options, model, options.get("on"));
   if (ask->question.gpus.size() != 1) throw UsageError("explain answers for one number of GPUs", "use -p 64");
   if (ask->question.strategies.size() != 1)
@@ -213,7 +213,8 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   };
   auto words = std::make_shared<Words>();
   const Arguments command = root.add_command("explain", "each term: formula, symbols, values, share");
-  command.text("STRATEGY", words->strategy, {.help = "data, data+filter ...", .required = true});
+  command.text("STRATEGY", words->strategy,
+               {.help = "data, data+filter ...; -s replaces it", .required = true});
   command.text("MODEL", words->model,
                {.help = "name in models/, a path, or gpt:layers=24,hidden=...", .required = true});
   command.flag("--layers", words->layers, {.help = "the same for every layer, largest first"});
@@ -223,7 +224,7 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
                 {.help = "the schedule of a pipeline, or the plan of data/ooc: FILE.svg, or FILE.json for "
                          "Chrome and Perfetto; repeatable",
                  .meta = "FILE"});
-  words->options.define(command, {"strategy", "grids", "columns", "sort"});
+  words->options.define(command, {"grids", "columns", "sort"});
   command.footer(R"(Examples:
   paradl explain data resnet50 --on abci -p 64
   paradl explain data+filter vgg16 --on abci --grid data=16,filter=4 --layers

@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "paradl/cli/listing.hpp"
+#include "paradl/core/format.hpp"
 #include "paradl/report/profile_table.hpp"
+#include "paradl/spec/measured_under.hpp"
 
 namespace paradl {
 namespace {
@@ -51,13 +53,24 @@ Listing show_profile(const Session& session, const std::string& name) {
   Json json{{"schema", "paradl.profile/1"}, {"file", p.source.file}};
   json.update(profile_json(p));
   json["text"] = p.source.text;
+  const std::string total =
+      p.total ? fmt::format("{} forward and backward of one sample; spread at {} and {}", text(p.total->time),
+                            text(p.total->rate), text(p.total->memory_bandwidth))
+              : "";
   const Table facts = facts_table({{"model", p.model},
                                    {"device", p.device},
                                    {"libraries", p.libraries},
+                                   {"framework", measured_under(p)},
+                                   {"total", total},
                                    {"precision", std::string(precision_names[std::size_t(p.precision)])},
                                    {"optimizer", std::string(optimizer_names[std::size_t(p.optimizer)])},
                                    {"date", p.date},
-                                   {"file", p.source.file}});
+                                   {"file", p.source.file},
+                                   {"source", p.origin}});
+  if (p.total)
+    return {
+        .sections = {{title_line(p.name, "a measured total, spread over the layers by a roofline"), facts}},
+        .json = json_text(json)};
   return {.sections = {{title_line(p.name, fmt::format("{} shapes", p.entries.size())), facts},
                        {"The slowest first:\n", slowest_shapes(p.entries, p.entries.size())}},
           .main = 1,

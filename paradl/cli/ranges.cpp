@@ -120,7 +120,10 @@ double read_number(std::string_view name, std::string_view text, double least, d
   const auto value = parse_number<double>(text);
   if (!value || !(*value >= least) || !(*value <= most))
     throw UsageError(fmt::format("--{} {}: not a number from {} to {}", name, text, least, most),
-                     fmt::format("write --{} {}", name, least < 1 && most > 1 ? 1.0 : least));
+                     fmt::format("write --{} {}", name,
+                                 value && *value > most  ? most
+                                 : least < 1 && most > 1 ? 1.0
+                                                         : least));
   return *value;
 }
 

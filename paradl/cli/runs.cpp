@@ -1,9 +1,11 @@
 #include "paradl/cli/runs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "paradl/spec/reader.hpp"
 
@@ -16,21 +18,6 @@ std::string natural_grid(const StrategyName& strategy, int gpus, double per_node
   const int inner = std::min(gpus, int(per_node));
   if (gpus % inner != 0) return "";
   return fmt::format("{}={},{}={}", strategy.axes[0]->name, gpus / inner, strategy.axes[1]->name, inner);
-}
-
-/// The name of a measured profile for this model on this device, as it is trained; empty if there is none.
-std::string matching_profile(const std::vector<ProfileSpec>& profiles, const std::string& model,
-                             const std::string& device, const Catalog& catalog, const Options& asked) {
-  const auto plain = [](std::string name) {
-    std::ranges::replace(name, '_', '-');
-    return name;
-  };
-  for (const ProfileSpec& p : profiles) {
-    if (p.model != plain(model) || p.device != device) continue;
-    const Training training = read_training(catalog, asked);
-    if (p.precision == training.precision && p.optimizer == training.optimizer) return p.name;
-  }
-  return "";
 }
 
 /// What measured runs on a system mean, where that is not what they say: accuracy/networks.yaml.
@@ -51,28 +38,25 @@ struct Readings {
   std::vector<Term> terms;
 };
 
-Readings read_readings(const Catalog& catalog) {
-  const auto files = catalog.names("accuracy");
-  if (std::ranges::find(files, "networks") == files.end()) return {};
-  const SourceText source = catalog.find("accuracy", "networks");
+Readings read_readings(const SourceText& source) {
   Problems problems(source);
   Reader map(parse_yaml(source), problems, "a list of networks");
   Readings out;
   if (map.require("networks"))
-    for (const YAML::Node& item : map.node("networks")) {
+    for (const YAML::Node& item : map.items("networks")) {
       Reader entry(item, problems, "a network");
       out.networks.push_back({entry.text("system"), entry.text("name"), entry.text("model")});
       entry.finish();
     }
   if (map.has("settings"))
-    for (const YAML::Node& item : map.node("settings")) {
+    for (const YAML::Node& item : map.items("settings")) {
       Reader entry(item, problems, "a setting");
       out.settings.push_back({entry.text("system"), entry.text("option"), entry.text("says"),
                               entry.text("means"), entry.number("up-to-gpus", 1, 1e9)});
       entry.finish();
     }
   if (map.has("framework-terms"))
-    for (const YAML::Node& item : map.node("framework-terms")) {
+    for (const YAML::Node& item : map.items("framework-terms")) {
       Reader entry(item, problems, "a framework term");
       out.terms.push_back({entry.text("system"), entry.text("framework"), entry.text("set"),
                            entry.has("up-to-gpus") ? entry.number("up-to-gpus", 1, 1e9) : 1e9});
@@ -81,6 +65,12 @@ Readings read_readings(const Catalog& catalog) {
   map.finish();
   problems.raise();
   return out;
+}
+
+Readings read_readings(const Catalog& catalog) {
+  const auto files = catalog.names("accuracy");
+  if (std::ranges::find(files, "networks") == files.end()) return {};
+  return read_readings(catalog.find("accuracy", "networks"));
 }
 
 /// A run as it is meant; what was read otherwise than it stands is added to `notes`.
@@ -140,8 +130,31 @@ Options options_of(const MeasuredRun& run, Options options) {
   return options;
 }
 
+/// What a question is of, but for the strategy and its sizes.
+std::string kind_of(const std::string& model, const std::string& system, Options asked) {
+  for (const char* key : {"strategy", "grid", "gpus"}) asked.set(key, "");
+  return fmt::format("{}\n{}\n{}{}", model, system, asked.origins(), fmt::join(asked.sets(), " "));
+}
+
+/// Whether the command line leaves to the run on what its projection rests.
+bool as_written(const MeasuredRun& run, const Options& options) {
+  constexpr std::array keys{"on",        "layer-times",  "links",     "profile",
+                            "framework", "fidelity",     "precision", "optimizer",
+                            "transport", "convolutions", "overlap",   "reduction"};
+  return options.sets().empty() && std::ranges::none_of(keys, [&](const char* key) {
+           return options.has(key) && !run.options.contains(key);
+         });
+}
+
+std::string column_named(std::string key) {
+  std::ranges::replace(key, '-', '_');
+  return key;
+}
+
 /// The column that a mistake in a run is most likely in, by the words of the message.
 std::string column_of(const std::string& message, const MeasuredRun& run) {
+  for (const auto& [key, value] : run.options)
+    if (message.find("--" + key) != message.npos) return column_named(key);
   if (message.find("no model") != message.npos) return "model";
   if (message.find("no system") != message.npos) return "system";
   if (message.find("no framework") != message.npos) return "framework";
@@ -151,11 +164,7 @@ std::string column_of(const std::string& message, const MeasuredRun& run) {
     return "strategy";
   if (message.find("GPUs") != message.npos) return "gpus";
   for (const auto& [key, value] : run.options)
-    if (message.find(key) != message.npos) {
-      std::string column = key;
-      std::ranges::replace(column, '-', '_');
-      return column;
-    }
+    if (message.find(key) != message.npos) return column_named(key);
   return "model";
 }
 
@@ -178,9 +187,13 @@ void add_parts(Judged& run) {
 
 }  // namespace
 
+void check_readings(const SourceText& source) { read_readings(source); }
+
 Projection RunAsked::project() const {
   const Projection* best = nullptr;
-  const std::vector<Projection> all = ask->sweep();
+  const std::vector<Projection> all =
+      sweep(ask->question, ask->work, ask->machine,
+            [&](const StrategyName& s, const Mesh& m, double batch) { return ask->project(s, m, batch); });
   for (const Projection& p : all)
     if (p.cost && (!best || p.iteration() < best->iteration())) best = &p;
   if (best) return *best;
@@ -193,42 +206,57 @@ Projection RunAsked::project() const {
                    "leave the run out, or correct its strategy, grid or batch");
 }
 
-std::vector<RunAsked> ask_runs(const Catalog& catalog, const Options& options, const MeasuredRuns& runs) {
-  std::vector<ProfileSpec> profiles;
-  for (const std::string& name : catalog.names("profiles"))
-    profiles.push_back(read_profile(catalog.find("profiles", name)));
+void each_run(const Catalog& catalog, const Options& options, const MeasuredRuns& runs,
+              const std::function<void(RunAsked&)>& each) {
   const Readings readings = read_readings(catalog);
-  std::map<std::string, SystemSpec> systems;  // each is read once for all runs on it
-  std::vector<RunAsked> out;
+  std::map<std::string, SystemSpec> systems;
+  std::unique_ptr<Ask> last;  // and what was asked
+  std::string last_kind;
   for (const MeasuredRun& written : runs.runs) {
     std::vector<std::string> notes;
     const MeasuredRun run = meant(written, readings, notes);
+    RunAsked one{.run = &written,
+                 .ask = {},
+                 .framework = {},
+                 .model = run.model,
+                 .notes = std::move(notes),
+                 .as_written = as_written(run, options)};
     try {
       Options asked = options_of(run, options);
-      const std::string system = options.get("on", run.system), &model = run.model;
+      const std::string system = options.get("on", run.system);
       if (!systems.contains(system)) systems.emplace(system, catalog.system(system));
       const SystemSpec& machine = systems.at(system);
       if (!asked.has("framework") && !machine.framework.empty()) asked.set("framework", machine.framework);
-      set_terms(asked, run, readings, notes);
+      set_terms(asked, run, readings, one.notes);
       if (run.grid.empty())
         if (const std::string grid =
                 natural_grid(read_strategy(run.strategy), run.gpus, machine.levels.front().size);
             !grid.empty())
           asked.set("grid", grid);
-      const std::string times = asked.get("layer-times", "best");
-      if (!asked.has("profile") && (times == "best" || times == "profile"))
-        asked.set("profile", matching_profile(profiles, model, machine.device.name, catalog, asked));
       asked.set("grids", "all");
-      out.push_back({.run = &written,
-                     .ask = read_ask(catalog, asked, model, system),
-                     .framework = asked.get("framework", "ideal"),
-                     .model = model,
-                     .notes = std::move(notes)});
+      one.framework = asked.get("framework", "ideal");
+      const std::string kind = kind_of(run.model, system, asked);
+      if (last && kind == last_kind) {
+        ask_anew(asked, *last);
+        one.ask = std::move(last);
+      } else {
+        one.ask = read_ask(catalog, asked, run.model, system);
+        last_kind = kind;
+        // Terms that accuracy/networks.yaml says of such runs are theirs, and no change.
+        if (options.sets().empty() && one.ask->changed == "--set") one.ask->changed.clear();
+      }
     } catch (const UsageError& error) {
       const Spot spot = runs.spot(written, column_of(error.what(), written));
       throw SpecError(runs.source.file, runs.source.text, {{spot, error.what(), error.help()}});
     }
+    each(one);
+    last = std::move(one.ask);
   }
+}
+
+std::vector<RunAsked> ask_runs(const Catalog& catalog, const Options& options, const MeasuredRuns& runs) {
+  std::vector<RunAsked> out;
+  each_run(catalog, options, runs, [&](RunAsked& one) { out.push_back(std::move(one)); });
   return out;
 }
 
@@ -243,7 +271,7 @@ Judged judge(const RunAsked& asked) {
              .measured = run.iteration.value_or(Seconds{}),
              .projected = p.iteration(),
              .partial = !run.iteration,
-             .left_out = run.left_out,
+             .left_out = asked.as_written ? run.left_out : std::nullopt,
              .compute = {},
              .communication = {},
              .memory = {}};

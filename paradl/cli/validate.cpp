@@ -19,48 +19,76 @@ struct Words {
   Options options;
 };
 
-/// A projection that cannot be made is a mistake of its line.
-std::vector<Judged> judge_all(const std::vector<RunAsked>& asked, const MeasuredRuns& runs) {
-  std::vector<Judged> out;
-  for (const RunAsked& one : asked) {
+/// On what projections rest, each thing once, in the order in which they are told.
+class Bases {
+ public:
+  void add(const RunAsked& one) {
+    once(frameworks_, "framework " + one.framework);
+    for (const std::string& note : one.notes) once(notes_, note);
+    auto known = std::ranges::find(times_, one.ask->times.source, &Times::source);
+    if (known == times_.end()) known = times_.insert(times_.end(), {one.ask->times.source, {}});
+    once(known->models, one.model);
+    once(links_, "links: " + one.ask->links_text());
+  }
+  std::vector<std::string> told() const {
+    constexpr std::size_t few = 3;  // models that are named
+    std::vector<std::string> out = frameworks_;
+    out.insert(out.end(), notes_.begin(), notes_.end());
+    for (const auto& [source, models] : times_)
+      out.push_back(models.size() <= few
+                        ? fmt::format("layer times of {}: {}", fmt::join(models, ", "), source)
+                        : fmt::format("layer times of {} models: {}", models.size(), source));
+    out.insert(out.end(), links_.begin(), links_.end());
+    return out;
+  }
+
+ private:
+  struct Times {
+    std::string source;
+    std::vector<std::string> models;
+  };
+  static void once(std::vector<std::string>& list, const std::string& text) {
+    if (std::ranges::find(list, text) == list.end()) list.push_back(text);
+  }
+  std::vector<std::string> frameworks_, notes_, links_;
+  std::vector<Times> times_;
+};
+
+/// Judges one run after the other; none is kept longer. A projection that cannot be made is a mistake of its
+/// line.
+Validation judge_all(const Session& session, const Words& words, const MeasuredRuns& runs) {
+  Validation out{.command = session.arguments,
+                 .inputs = {{"runs", words.file, runs.source}},
+                 .runs = runs.runs,
+                 .judged = {},
+                 .levels = {},
+                 .recorded = recorded_errors(session.catalog),
+                 .bases = {}};
+  Bases bases;
+  const auto add_input = [&](InputFile input) {
+    const auto same = [&](const InputFile& i) { return i.source.file == input.source.file; };
+    if (std::ranges::none_of(out.inputs, same)) out.inputs.push_back(std::move(input));
+  };
+  each_run(session.catalog, words.options, runs, [&](const RunAsked& one) {
     try {
-      out.push_back(judge(one));
+      out.judged.push_back(judge(one));
     } catch (const UsageError& error) {
       throw SpecError(runs.source.file, runs.source.text,
                       {{runs.spot(*one.run, "strategy"), error.what(), error.help()}});
     }
-  }
-  return out;
-}
-
-/// On what the projections rest, each thing once.
-std::vector<std::string> bases_of(const std::vector<RunAsked>& asked) {
-  std::vector<std::string> out;
-  const auto add = [&](const std::string& text) {
-    if (std::ranges::find(out, text) == out.end()) out.push_back(text);
-  };
-  for (const RunAsked& one : asked) add("framework " + one.framework);
-  for (const RunAsked& one : asked)
-    for (const std::string& note : one.notes) add(note);
-  constexpr std::size_t few = 3;                                        // models that are named
-  std::vector<std::pair<std::string, std::vector<std::string>>> times;  // and the models that have them
-  for (const RunAsked& one : asked) {
-    auto known = std::ranges::find(times, one.ask->times.source, &decltype(times)::value_type::first);
-    if (known == times.end()) known = times.insert(times.end(), {one.ask->times.source, {}});
-    if (std::ranges::find(known->second, one.model) == known->second.end())
-      known->second.push_back(one.model);
-  }
-  for (const auto& [source, models] : times)
-    add(models.size() <= few ? fmt::format("layer times of {}: {}", fmt::join(models, ", "), source)
-                             : fmt::format("layer times of {} models: {}", models.size(), source));
-  for (const RunAsked& one : asked) add("links: " + one.ask->links_text());
+    out.levels.push_back(one.ask->level());
+    bases.add(one);
+    for (InputFile& input : inputs_of(*one.ask)) add_input(std::move(input));
+    add_input({"framework", one.ask->framework_spec.name, one.ask->framework_spec.source});
+  });
+  out.bases = bases.told();
   return out;
 }
 
 /// Adds what these runs say to the file, in place of what it had of their levels.
 void record(const Words& words, const Validation& validation) {
   RecordedErrors known;
-  if (std::filesystem::exists(words.record)) known = read_recorded_errors(read_source(words.record));
+  if (std::filesystem::exists(words.record)) known = read_record(read_source(words.record));
   std::string origin = words.origin;
   if (origin.empty()) origin = std::filesystem::path(words.file).filename().string();
   write_file(
@@ -75,20 +103,13 @@ int run(const Session& session, Words& words) {
   const MeasuredRuns runs = read_measured_runs(read_source(words.file));
   if (!runs.ignored.empty())
     hint(session, fmt::format("note: columns that mean nothing here: {}", fmt::join(runs.ignored, ", ")));
-  const std::vector<RunAsked> asked = ask_runs(session.catalog, words.options, runs);
-
-  Validation validation{.command = session.arguments,
-                        .runs = runs.runs,
-                        .judged = judge_all(asked, runs),
-                        .levels = {},
-                        .recorded = recorded_errors(session.catalog),
-                        .bases = bases_of(asked)};
-  for (const RunAsked& one : asked) validation.levels.push_back(one.ask->level());
-  validation.inputs.push_back({"runs", words.file, runs.source});
-  for (const RunAsked& one : asked) {
-    for (InputFile& input : inputs_of(*one.ask)) validation.inputs.push_back(std::move(input));
-    validation.inputs.push_back({"framework", one.ask->framework_spec.name, one.ask->framework_spec.source});
-  }
+  const Validation validation = judge_all(session, words, runs);
+  if (!words.record.empty())
+    for (const ParameterLevel& level : validation.levels)
+      if (!level.changed.empty())
+        throw UsageError(
+            fmt::format("--record is for runs as files have them, and here is {}", level.changed),
+            "write what is other into files of your own: --on FILE.yaml, --framework FILE.yaml");
   deliver(session, words.options, [&](const std::string& format, Style style) -> std::string {
     if (format == "json") return validation_json(validation);
     if (format == "jsonl") return validation_lines(validation);

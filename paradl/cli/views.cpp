@@ -81,6 +81,9 @@ void tell_framework(const Session& session, const Options& options, const Ask& a
   }
   const bool worth = !improvements.empty() && improvements.front().priced.gain >= worth_telling;
   const auto table = [&](ReadBy reader) { return improvements_table(improvements, reader); };
+  if (const std::string format = options.get("format", "text");
+      improvements.empty() && format != "text" && !format.starts_with("json"))
+    hint(session, "nothing in the framework's hands makes the best plan faster");
   deliver_view(session, options, answer, "framework", "improvements", improvements_json(improvements), table,
                [&](const Style& style) {
                  std::string out =

@@ -64,9 +64,22 @@ std::optional<Limit> allreduce_limit(const Layout& layout, const Mesh& mesh, con
 
 }  // namespace
 
-Planner::Planner(const Setting& setting) : setting_(setting), pricer_(setting), out_of_core_(setting) {
-  serial_ = serial_time(setting, 1);
-  for (const LayerTime& t : setting.times.layer) serial_update_ += t.WU;
+Planner::Planner(const Setting& setting) : setting_(setting), pricer_(setting), out_of_core_(setting) {}
+
+Seconds Planner::serial(double batch, double replicas) {
+  const double samples = batch / replicas;
+  auto known = alone_.find(samples);
+  if (known == alone_.end()) {
+    const Mesh one;
+    const Layout& whole = layout(one);
+    pricer_.price_cells(whole, one, samples);
+    const Breakdown cost = pricer_.price_plan(whole, stages(whole, one), samples);
+    known =
+        alone_.emplace(samples, Alone{cost[Term::forward] + cost[Term::backward], cost[Term::update]}).first;
+  }
+  // Where iterations are rounded up, the last one has fewer samples.
+  const double full = setting_.work.D / batch / iterations_per_epoch(setting_, batch);
+  return full * replicas * known->second.passes + known->second.update;
 }
 
 const Planner::AxisFacts& Planner::facts(const Axis& axis) {
@@ -161,7 +174,6 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
   Projection out{.strategy = &strategy, .mesh = mesh, .gpus = mesh.gpus(), .batch = batch};
   out.iterations = iterations_per_epoch(setting_, batch);
   out.samples = setting_.work.D;
-  out.serial = (serial_ - serial_update_) / out.iterations + serial_update_;
   double samples = batch;  // left for one PE of the axes so far
   for (int a = 0; a < mesh.axes; ++a) {
     const Axis& axis = mesh.axis[std::size_t(a)];
@@ -190,6 +202,7 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
   if (const auto limit = tightest_crowd(placed, split)) out.limits.add(*limit);
   if (const auto limit = allreduce_limit(placed, split, setting_, out.refused)) out.limits.add(*limit);
   if (!out.limits.hold()) return out;
+  out.serial = serial(batch, batch / samples);  // first: what the pricer knows is of its last price
   pricer_.price_cells(placed, split, batch);
   out.cost = pricer_.price_plan(placed, stages(placed, split), batch);
   if (strategy.out_of_core) leave_core(out, placed, split);

@@ -44,12 +44,18 @@ class Planner {
     Limit limit;
   };
   const AxisFacts& facts(const Axis& axis);
+  /// Computation of a mini-batch on one GPU that has all the memory it needs, as many samples at a time as
+  /// one replica of the network has.
+  Seconds serial(double batch, double replicas);
   void leave_core(Projection& projection, const Layout& layout, const Mesh& split);
 
   Setting setting_;
   Pricer pricer_;
   OutOfCorePricer out_of_core_;
-  Seconds serial_, serial_update_;  // one epoch in one iteration, and the update in it
+  struct Alone {
+    Seconds passes, update;
+  };
+  std::map<double, Alone> alone_;  // by samples
   std::map<std::pair<const Strategy*, std::array<int, 4>>, AxisFacts> facts_;
   std::map<std::pair<const Strategy*, std::vector<Role>>, int> signatures_;
   std::map<std::array<int, most_axes>, std::unique_ptr<Layout>> layouts_;

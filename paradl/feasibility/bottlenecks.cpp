@@ -187,9 +187,20 @@ namespace {
 
 /// Of several algorithms, or of several grids, the best one is enough.
 std::string_view family(const Alternative& change) {
-  for (const std::string_view option : {"--allreduce", "--grid", "-s", "--micro-batches"})
-    if (change.option.starts_with(option)) return option == "-s" ? "--grid" : option;
+  for (const std::string_view option : {"--allreduce", "-s", "--micro-batches"})
+    if (change.option.starts_with(option)) return option;
   return change.option;
+}
+
+/// Whether a change mends a plan that fits: by time, or by memory at no cost of time; whatever it costs where
+/// something else is amiss.
+bool mends(Hindrance hindrance, const PricedAlternative& priced, const Projection& now) {
+  constexpr double worth_telling = 0.005;  // of the epoch, or of the memory
+  if (hindrance == Hindrance::number_of_pes || hindrance == Hindrance::batch_norm_quality) return true;
+  if (priced.gain >= worth_telling) return true;
+  const bool of_memory = hindrance == Hindrance::memory_redundancy || hindrance == Hindrance::fragmentation;
+  return of_memory && priced.gain > -worth_telling &&
+         priced.memory < (1 - worth_telling) * now.cost->memory.total();
 }
 
 }  // namespace
@@ -201,8 +212,10 @@ void Examiner::price(Bottleneck& b, const Projection& projection) const {
     const auto same = [&](const PricedAlternative& other) {
       return family(other.change) == family(priced.change);
     };
+    if (projection.feasible() && !mends(b.kind, priced, projection)) continue;
     if (std::ranges::none_of(b.remedies, same)) b.remedies.push_back(std::move(priced));
   }
+  if (b.remedies.empty()) b.changes.clear();  // none of them would
 }
 
 std::vector<Improvement> Examiner::improvements(const Projection& projection, Hands hands) {

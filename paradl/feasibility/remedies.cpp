@@ -44,9 +44,8 @@ struct Changes {
   void use_mesh(const Mesh& mesh, std::shared_ptr<const StrategyName> strategy = nullptr) {
     const std::string grid = exact_grid(mesh, std::max(1, e.setting.work.input.dims));
     const std::string& name = strategy ? strategy->text : e.projection.strategy->text;
-    Alternative change{
-        fmt::format("{} on {}", name, grid_text(mesh, true)),
-        strategy ? fmt::format("-s {} --grid {}", name, grid) : fmt::format("--grid {}", grid)};
+    Alternative change{fmt::format("{} on {}", name, grid_text(mesh, true)),
+                       fmt::format("-s {} --grid {}", name, grid)};
     change.mesh = mesh;
     change.strategy = std::move(strategy);
     list.push_back(std::move(change));

@@ -37,14 +37,47 @@ std::string unseen_text(const RecordedError& error) {
              : "";
 }
 
-/// What is known of kernels where no run is on record: errors of shapes that were left out of their fit.
-std::string kernels_text(const Setting& setting) {
-  const auto& kernels = setting.machine.device.kernels;
+/// Why nothing on record applies: the first thing of a projection's level that no run had.
+std::string nothing_text(const std::vector<RecordedError>& recorded, const ParameterLevel& level,
+                         double gpus) {
+  if (!level.changed.empty()) return fmt::format("no runs on record with {}", level.changed);
+  std::vector<ParameterLevel> known;
+  for (const RecordedError& error : recorded) known.push_back(error.level);
+  const auto keep = [&](auto alike) {
+    std::erase_if(known, [&](const ParameterLevel& l) { return !alike(l); });
+    return !known.empty();
+  };
+  if (!keep([&](const ParameterLevel& l) {
+        return l.layers == level.layers && l.links == level.links && l.framework == level.framework;
+      }))
+    return "no measured runs on record for " + level_text(level);
+  if (!keep([&](const ParameterLevel& l) { return l.networks == level.networks; }))
+    return fmt::format("no runs on record for {} networks under {}", level.networks, level.framework);
+  if (!keep([&](const ParameterLevel& l) { return l.device == level.device; }))
+    return fmt::format("no runs on record on {} under {}", level.device, level.framework);
+  if (!keep([&](const ParameterLevel& l) { return l.precision == level.precision; }))
+    return fmt::format("no runs on record in {} under {}", level.precision, level.framework);
+  return fmt::format("no runs on record like this on {:.0f} GPU{} under {}", gpus, gpus == 1 ? "" : "s",
+                     level.framework);
+}
+
+/// What is known of kernels where no run is on record: errors of shapes that were left out of their fit. Of
+/// one projection also what that would mean for its computation.
+std::string kernels_text(const Setting& setting, const Projection* p = nullptr) {
   if (!setting.times.kernels || setting.times.profile) return "";
-  const auto errors = kernels ? cross_validated(*kernels, setting.training.precision) : std::nullopt;
-  if (!errors) return "; nothing is known of how far off its kernels are";
-  return fmt::format("; single kernels are {:.0f} to {:.0f} % off (median by kind, cross-validated)",
-                     100 * errors->least(), 100 * errors->most());
+  const auto& kernels = setting.machine.device.kernels;
+  const auto fitted = fitted_precision(setting.machine.device, setting.training.precision);
+  const auto errors = fitted ? cross_validated(*kernels, *fitted) : std::nullopt;
+  if (!errors && fitted) return "; nothing is known of how far off its kernels are";
+  const double least = errors ? errors->least() : data_sheet_errors.least,
+               most = errors ? errors->most() : data_sheet_errors.most;
+  std::string out = fmt::format("; {}single kernels are {:.0f} to {:.0f} % off (median by kind{})",
+                                errors ? "" : "from a data sheet alone, ", 100 * least, 100 * most,
+                                errors ? ", cross-validated" : "");
+  if (!p) return out;
+  const Seconds compute = p->iterations * p->cost->compute();
+  return out + fmt::format(": were all {:.0f} % off the same way, computation would take {} to {}",
+                           100 * most, text((1 - most) * compute), text((1 + most) * compute));
 }
 
 std::string gpus_text(const RecordedError& error) {
@@ -58,8 +91,8 @@ std::string record_text(const Answer& answer, const Projection& projection) {
   if (answer.fidelity == "paper") return "nothing is on record for --fidelity paper";
   const RecordedError* error = recorded_error(answer, projection);
   if (!error)
-    return fmt::format("no measured runs on record for {}{}", level_text(answer.level),
-                       kernels_text(*answer.setting));
+    return nothing_text(answer.recorded, answer.level, projection.gpus) +
+           kernels_text(*answer.setting, &projection);
   const bool any = error->strategy == any_strategy;
   return fmt::format(
       "{} on record, the mean of {} of {} on {}{} ({})", percent(error->mean_accuracy), runs_text(*error),
@@ -82,7 +115,9 @@ std::string records_text(const Answer& answer) {
   if (told.empty() && without.empty()) return "";
   if (told.empty()) {
     for (const Projection& p : answer.results)
-      if (p.cost) return record_text(answer, p);
+      if (p.cost && recorded_error(answer, p)) return record_text(answer, p);
+    return nothing_text(answer.recorded, answer.level, answer.results.front().gpus) +
+           kernels_text(*answer.setting);
   }
   return fmt::format("on record with {}: {}{}", level_text(answer.level), fmt::join(told, ", "),
                      without.empty() ? "" : fmt::format("; no runs of {}", fmt::join(without, ", ")));

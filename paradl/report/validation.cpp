@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +15,8 @@ namespace paradl {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+std::string counted(double n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
 Value gap(const std::optional<Judged::Part>& part) { return part ? Value{part->gap()} : Value{}; }
 
@@ -28,10 +31,18 @@ Table tally_table(const std::string& title, const std::vector<Tally>& tallies) {
   return table;
 }
 
+/// Of projections that were made without their runs. Nothing where those in the file are of another level
+/// than the one in question.
+std::optional<Coverage> unseen_coverage(const Validation& v) {
+  for (std::size_t i = 0; i < v.runs.size(); ++i)
+    if (v.runs[i].left_out && !v.judged[i].left_out) return {};
+  return left_out_coverage(v.judged, v.levels);
+}
+
 /// Whether intervals that should hold nine runs in ten do.
 std::string coverage_text(const Validation& v) {
-  const Coverage known = coverage(v.judged, v.levels, v.recorded),
-                 left_out = left_out_coverage(v.judged, v.levels);
+  const Coverage known = coverage(v.judged, v.levels, v.recorded);
+  const Coverage left_out = unseen_coverage(v).value_or(Coverage{});
   const bool unseen =
       std::ranges::all_of(v.judged, [](const Judged& run) { return run.left_out.has_value(); });
   std::string out;
@@ -59,15 +70,15 @@ std::string attribution_text(const std::vector<Judged>& runs) {
   std::string out;
   if (n > 0)
     out += fmt::format(
-        "Gap (projected less measured, over the measured iteration; mean of {} runs): computation {:+.1f} %, "
+        "Gap (projected less measured, over the measured iteration; mean of {}): computation {:+.1f} %, "
         "communication {:+.1f} %, unexplained {:+.1f} %.\n",
-        n, 100 * compute / n, 100 * communication / n, 100 * unexplained / n);
+        counted(n, "run"), 100 * compute / n, 100 * communication / n, 100 * unexplained / n);
   double with_memory = 0, memory = 0;
   for (const Judged& run : runs)
     if (run.memory) ++with_memory, memory += run.memory->gap() / run.memory->measured;
   if (with_memory > 0)
-    out += fmt::format("Memory: {:+.1f} % of what was measured, mean of {} runs.\n",
-                       100 * memory / with_memory, with_memory);
+    out += fmt::format("Memory: {:+.1f} % of what was measured, mean of {}.\n", 100 * memory / with_memory,
+                       counted(with_memory, "run"));
   return out;
 }
 
@@ -133,11 +144,22 @@ Json tallies_json(const std::vector<Tally>& tallies) {
   return out;
 }
 
+/// Whether runs differ in their grids alone, so that a table without them would not tell them apart.
+bool several_grids(const std::vector<MeasuredRun>& runs) {
+  std::map<std::string, std::string> known;
+  return std::ranges::any_of(runs, [&](const MeasuredRun& run) {
+    const std::string key = fmt::format("{} {} {} {}", run.panel(), run.system, run.gpus, run.batch);
+    return known.emplace(key, run.grid).first->second != run.grid;
+  });
+}
+
 }  // namespace
 
 Table validation_table(const Validation& validation) {
   Table table{.columns = {{"model", "model", Holds::text, 9},
+                          {"system", "system", Holds::text, 5},
                           {"strategy", "strategy", Holds::text, 9},
+                          {"grid", "grid", Holds::shape, 3},
                           {"gpus", "gpus", Holds::count, 9},
                           {"batch", "batch", Holds::shape, 4},
                           {"measured", "measured", Holds::seconds, 8},
@@ -152,15 +174,21 @@ Table validation_table(const Validation& validation) {
                           {"unexplained", "unexplained", Holds::seconds, 2},
                           {"memory_gap", "memory gap", Holds::bytes, 2},
                           {"transport", "transport", Holds::text, 1}}};
+  const bool systems = std::ranges::any_of(
+      validation.judged, [&](const Judged& run) { return run.system != validation.judged.front().system; });
+  const bool grids = several_grids(validation.runs);
   for (std::size_t i = 0; i < validation.judged.size(); ++i) {
     const Judged& run = validation.judged[i];
     const auto& options = validation.runs[i].options;
     const auto transport = options.find("transport");
+    const std::string& grid = validation.runs[i].grid;
     table.rows.push_back(
-        {.values = {run.model, run.strategy, double(run.gpus), validation.runs[i].batch, run.measured.base(),
-                    run.projected.base(), run.accuracy(), gap(run.compute), gap(run.communication),
-                    gap(run[Term::gradient_exchange]), gap(run[Term::activation_exchange]),
-                    gap(run[Term::halo_exchange]), gap(run[Term::stage_transfer]),
+        {.values = {run.model, systems ? Value{run.system} : Value{}, run.strategy,
+                    grid.empty() || !grids ? Value{} : Value{grid}, double(run.gpus),
+                    validation.runs[i].batch, run.measured.base(), run.projected.base(), run.accuracy(),
+                    gap(run.compute), gap(run.communication), gap(run[Term::gradient_exchange]),
+                    gap(run[Term::activation_exchange]), gap(run[Term::halo_exchange]),
+                    gap(run[Term::stage_transfer]),
                     run.unexplained() && std::abs(run.unexplained()->base()) > 1e-3 * run.measured.base()
                         ? Value{run.unexplained()->base()}
                         : Value{},
@@ -177,9 +205,9 @@ std::string validation_text(const Validation& validation, const Style& style) {
   const auto worst = std::ranges::min_element(runs, {}, &Judged::accuracy);
   std::string out = fmt::format(
       "Accuracy (1 - |projected - measured| / measured): mean {:.1f} %, median {:.1f} %, worst {:.1f} % ({} "
-      "{}, {} "
-      "GPUs), {} runs.\n\n",
-      100 * all.mean, 100 * all.median, 100 * all.worst, worst->model, worst->strategy, worst->gpus, all.n);
+      "{}, {}), {}.\n\n",
+      100 * all.mean, 100 * all.median, 100 * all.worst, worst->model, worst->strategy,
+      counted(worst->gpus, "GPU"), counted(double(all.n), "run"));
   out += to_text(validation_table(validation), style).text;
   out += "\n" + to_text(tally_table("strategy", by_strategy(runs)), style).text;
   out += "\n" + to_text(tally_table("model", by_model(runs)), style).text;
@@ -205,6 +233,7 @@ std::string validation_json(const Validation& validation) {
   for (std::size_t i = 0; i < runs.size(); ++i) out["results"].push_back(row_json(validation, i));
   const Tally all = tally(runs, "");
   const Ranking order = ranking(runs);
+  const std::optional<Coverage> left_out = unseen_coverage(validation);
   out["summary"] = {{"mean", all.mean},
                     {"median", all.median},
                     {"worst", all.worst},
@@ -217,7 +246,7 @@ std::string validation_json(const Validation& validation) {
                     {"coverage",
                      {{"share", 0.9},
                       {"on_record", coverage_json(coverage(runs, validation.levels, validation.recorded))},
-                      {"left_out", coverage_json(left_out_coverage(runs, validation.levels))}}},
+                      {"left_out", left_out ? coverage_json(*left_out) : Json()}}},
                     {"based_on", validation.bases}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

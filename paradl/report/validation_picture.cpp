@@ -74,14 +74,51 @@ std::string line(std::string_view kind, double x1, double y1, double x2, double 
   return fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", kind, x1, y1, x2, y2);
 }
 
-/// 1, 2, 5, 10, ... within bounds.
+/// Round numbers within bounds, at most a dozen or so: 1, 2, 5, 10, ..., or every so many powers of ten.
 std::vector<double> round_numbers(double least, double most) {
+  const double decades = std::log10(most / least);
+  const int stride = std::max(1, int(std::ceil(decades / 10)));
+  const int first = int(std::floor(std::log10(least) / stride)) * stride;  // so that 1 is among them
   std::vector<double> out;
-  for (double decade = std::pow(10, std::floor(std::log10(least))); decade <= most; decade *= 10)
+  for (int power = first; power <= std::log10(most); power += stride)
     for (const double step : {1.0, 2.0, 5.0})
-      if (decade * step >= least && decade * step <= most) out.push_back(decade * step);
+      if (const double tick = step * std::pow(10, power);
+          tick >= least && tick <= most && (step == 1 || decades <= 4))
+        out.push_back(tick);
   return out;
 }
+
+/// How far projections are off, upwards: in percent, or as factors where some are off by a large one.
+struct ErrorAxis {
+  bool factors = false;
+  double reach = 0;  // of the coordinate, to both sides
+
+  static double ratio(const Judged& run) { return std::clamp(run.projected / run.measured, 1e-12, 1e12); }
+  explicit ErrorAxis(const std::vector<Judged>& runs) {
+    constexpr double large = 3;
+    double least = 1, most = 1;
+    for (const Judged& run : runs) least = std::min(least, ratio(run)), most = std::max(most, ratio(run));
+    factors = most > large;
+    const double far = std::max(1 - least, most - 1);
+    reach = factors ? 1.1 * std::log10(std::max(most, 1 / least))
+                    : std::ceil(std::max(far, 0.2) / step(far)) * step(far);
+  }
+  static double step(double far) { return far <= 1 ? 0.2 : 0.5; }
+  double at(double ratio) const { return factors ? std::log10(ratio) : ratio - 1; }
+  /// Coordinates with their labels.
+  std::vector<std::pair<double, std::string>> ticks() const {
+    std::vector<std::pair<double, std::string>> out;
+    if (factors) {
+      for (const double factor : round_numbers(std::pow(10, -reach), std::pow(10, reach)))
+        out.emplace_back(std::log10(factor), fmt::format("x {:g}", factor));
+      return out;
+    }
+    const double width = step(reach);
+    for (int i = -int(std::lround(reach / width)); i <= int(std::lround(reach / width)); ++i)
+      out.emplace_back(i * width, i == 0 ? "0 %" : fmt::format("{:+.0f} %", 100 * i * width));
+    return out;
+  }
+};
 
 std::string said_of(const Judged& run) {
   return fmt::format("{} {}, {} GPUs: measured {}, projected {} ({:+.0f} %)", run.model, run.strategy,
@@ -95,7 +132,7 @@ std::size_t kind_of(const std::vector<std::string>& strategies, const Judged& ru
 std::string scatter(const std::vector<Judged>& runs, const std::vector<std::string>& strategies) {
   double least = runs.front().measured.base(), most = least;
   for (const Judged& run : runs) {
-    least = std::min({least, run.measured.base(), run.projected.base()});
+    least = std::min({least, run.measured.base(), ErrorAxis::ratio(run) * run.measured.base()});
     most = std::max({most, run.measured.base(), run.projected.base()});
   }
   least /= 1.25, most *= 1.25;
@@ -132,22 +169,22 @@ std::string scatter(const std::vector<Judged>& runs, const std::vector<std::stri
 
 std::string errors(const std::vector<Judged>& runs, const std::vector<std::string>& strategies,
                    double start) {
-  double least = runs.front().gpus, most = least, reach = 0.2;
-  for (const Judged& run : runs) {
+  double least = runs.front().gpus, most = least;
+  for (const Judged& run : runs)
     least = std::min(least, double(run.gpus)), most = std::max(most, double(run.gpus));
-    reach = std::max(reach, std::abs(run.error()));
-  }
-  reach = std::ceil(reach * 5) / 5;
+  const ErrorAxis axis(runs);
   const double octaves = std::max(1.0, std::log2(most / least));
   const auto x = [&](double gpus) { return start + 16 + (side - 32) * std::log2(gpus / least) / octaves; };
-  const auto y = [&](double error) { return top + side / 2 * (1 - error / reach); };
-  std::string out = words(start, top - 14, "start", "Error over GPUs (+: projected too slow)", "head");
+  const auto y = [&](double error) { return top + side / 2 * (1 - error / axis.reach); };
+  std::string out = words(start, top - 14, "start",
+                          axis.factors ? "Projected over measured, over GPUs (x 2: twice as slow)"
+                                       : "Error over GPUs (+: projected too slow)",
+                          "head");
   out += fmt::format("<rect class=\"band\" x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\"/>\n", start,
-                     y(band), side, y(-band) - y(band));
-  for (double tick = -reach; tick <= reach + 1e-9; tick += 0.2) {
+                     y(axis.at(1 + band)), side, y(axis.at(1 - band)) - y(axis.at(1 + band)));
+  for (const auto& [tick, label] : axis.ticks()) {
     out += line(std::abs(tick) < 1e-9 ? "right" : "grid", start, y(tick), start + side, y(tick));
-    out += words(start - 8, y(tick) + 4, "end",
-                 fmt::format("{:+.0f} %", std::abs(tick) < 1e-9 ? 0.0 : 100 * tick));
+    out += words(start - 8, y(tick) + 4, "end", label);
   }
   double last = -1e9;
   std::vector<int> sizes;
@@ -163,8 +200,10 @@ std::string errors(const std::vector<Judged>& runs, const std::vector<std::strin
   out += words(start + side / 2, top + side + 40, "middle", "GPUs");
   for (const Judged& run : runs) {
     // Strategies stand a little aside of each other, so that none hides another.
-    const double aside = 3.0 * (double(kind_of(strategies, run)) - double(strategies.size() - 1) / 2);
-    out += mark(kind_of(strategies, run), x(run.gpus) + aside, y(run.error()), said_of(run));
+    const double aside = std::min(3.0, 24.0 / double(strategies.size())) *
+                         (double(kind_of(strategies, run)) - double(strategies.size() - 1) / 2);
+    out +=
+        mark(kind_of(strategies, run), x(run.gpus) + aside, y(axis.at(ErrorAxis::ratio(run))), said_of(run));
   }
   return out;
 }
@@ -175,7 +214,16 @@ std::string validation_svg(const std::vector<Judged>& runs) {
   std::vector<std::string> strategies;
   for (const Tally& t : by_strategy(runs)) strategies.push_back(t.name);
   const double start = left + side + between, width = start + side + 30;
-  const double height = top + side + 62 + legend_line;
+  std::vector<std::pair<double, int>> places;  // of the legend's entries: x and line
+  double x = left;
+  int lines = 0;
+  for (const std::string& strategy : strategies) {
+    const double wide = 40 + 7.0 * double(strategy.size());
+    if (x > left && x + wide > width - 150) x = left, ++lines;  // the rest of a line says what is grey
+    places.emplace_back(x, lines);
+    x += wide;
+  }
+  const double height = top + side + 62 + legend_line * (lines + 1);
   const Tally all = tally(runs, "");
   const std::string title = fmt::format("Projected and measured iterations of {} runs", all.n);
   const std::string finding = fmt::format("Mean accuracy {:.1f} %, median {:.1f} %, worst {:.1f} %.",
@@ -186,10 +234,10 @@ std::string validation_svg(const std::vector<Judged>& runs) {
       width, height, title, finding, style);
   out += words(left, 22, "start", title + ". " + finding);
   out += scatter(runs, strategies) + errors(runs, strategies, start);
-  double x = left;
   for (std::size_t i = 0; i < strategies.size(); ++i) {
-    out += mark(i, x, height - 14, strategies[i]) + words(x + 12, height - 10, "start", strategies[i]);
-    x += 40 + 7.0 * double(strategies[i].size());
+    const auto& [at, number] = places[i];
+    const double y = height - 10 - legend_line * (lines - number);
+    out += mark(i, at, y - 4, strategies[i]) + words(at + 12, y, "start", strategies[i]);
   }
   out += words(width - 30, height - 10, "end", "grey: within 10 %");
   return out + "</svg>\n";

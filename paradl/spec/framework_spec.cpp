@@ -180,7 +180,7 @@ FrameworkSpec read(SourceText source, const YAML::Node& root) {
                 "write best, no-winograd, or the largest workspace such as 1 GB");
   }
   for (const ChoiceTerm& term : choice_terms()) term.set(spec.terms, choice(map, term.key, term.words));
-  spec.terms.vocabulary_multiple = map.number("vocabulary-multiple", 1, 1e6, 128.0);
+  spec.terms.vocabulary_multiple = map.whole("vocabulary-multiple", 1, 1e6, 128.0);
   spec.terms.hidden_sums = map.number("hidden-sums", 0, 1, 0.0);
   spec.equal_stages = choice(map, "stages", stage_words()) == 1;
   read_costs(map, problems, spec.terms);

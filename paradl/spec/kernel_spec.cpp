@@ -35,7 +35,7 @@ KernelParameters read_parameters(const YAML::Node& node, Problems& problems) {
   KernelParameters p;
   for (const Field& field : fields)
     p.*field.value = map.number(field.key, field.least, field.most, p.*field.value);
-  if (map.has("launch")) p.launch = map.quantity_or_zero<Seconds>("launch");
+  if (map.require("launch")) p.launch = map.quantity_or_zero<Seconds>("launch");
   map.finish();
   return p;
 }

@@ -17,9 +17,9 @@ namespace {
 constexpr std::array<std::string_view, 7> required{"model", "system", "strategy",   "grid",
                                                    "gpus",  "batch",  "iteration_s"};
 // How a run was trained: columns that are options of the same name.
-constexpr std::array<std::string_view, 9> trained{"micro_batches", "schedule",  "optimizer",
-                                                  "precision",     "recompute", "sequence_parallel",
-                                                  "zero",          "framework", "transport"};
+constexpr std::array<std::string_view, 10> trained{
+    "micro_batches",     "schedule", "optimizer", "precision", "recompute",
+    "sequence_parallel", "zero",     "framework", "transport", "layer_times"};
 // Terms of an iteration that may have been measured by themselves; their columns end in `_s`.
 constexpr std::array<std::string_view, 11> terms{"forward",
                                                  "backward",
@@ -38,6 +38,7 @@ constexpr std::array<std::string_view, 6> others{"compute_s",  "communication_s"
 struct Field {
   std::string text;
   int column = 1, width = 1;  // where it stands in its line
+  bool open = false;          // its quotes do not end
 };
 
 /// RFC 4180 on one line: fields in quotes may hold commas, and doubled quotes.
@@ -46,6 +47,7 @@ std::vector<Field> fields_of(std::string_view line) {
   for (std::size_t at = 0;;) {
     Field field{.text = {}, .column = int(at) + 1};
     if (at < line.size() && line[at] == '"') {
+      field.open = true;
       for (++at; at < line.size(); ++at) {
         if (line[at] != '"') {
           field.text += line[at];
@@ -53,6 +55,7 @@ std::vector<Field> fields_of(std::string_view line) {
           field.text += line[at++];
         } else {
           ++at;
+          field.open = false;
           break;
         }
       }
@@ -165,6 +168,11 @@ MeasuredRun read_run(const Cells& cells, int line) {
   if (const auto time = cells.positive("iteration_s")) run.iteration = Seconds{*time};
   if (const auto time = cells.positive("compute_s", true)) run.compute = Seconds{*time};
   if (const auto time = cells.positive("communication_s", true)) run.communication = Seconds{*time};
+  constexpr double rounding = 1.02;  // figures are read to two digits or three
+  if (run.iteration && run.compute && run.communication &&
+      *run.compute + *run.communication > rounding * *run.iteration)
+    cells.wrong("communication_s", "`compute_s` and `communication_s` are more than `iteration_s`",
+                "count only what is not hidden behind the computation");
   for (const std::string_view term : terms)
     if (const auto time = cells.positive(column_of(term), true))
       run.terms[std::string(term)] = Seconds{*time};
@@ -230,13 +238,18 @@ MeasuredRuns read_measured_runs(SourceText source) {
     if (line.empty() || line.starts_with('#')) continue;
     std::vector<Field> fields = fields_of(line);
     const int number = int(i) + 1;
+    if (const Field& last = fields.back(); last.open) {
+      problems.add({.line = number, .column = last.column, .width = 1}, "these quotes do not end",
+                   "write another `\"` behind the text; a run stands on one line");
+      continue;
+    }
     if (fields.size() > header.size())
       problems.add({.line = number, .column = fields[header.size()].column, .width = 1},
                    fmt::format("{} cells, but the first line names {} columns", fields.size(), header.size()),
                    "put quotes around a text with commas");
     out.runs.push_back(read_run(Cells(header, std::move(fields), number, problems), number));
   }
-  if (out.runs.empty())
+  if (out.runs.empty() && !problems.any())
     problems.add({.line = 1, .column = 1, .width = 1}, "there are no runs",
                  "write one a line, below the first");
   problems.raise();

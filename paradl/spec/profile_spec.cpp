@@ -9,6 +9,7 @@
 
 #include "paradl/core/text.hpp"
 #include "paradl/spec/foreign/text.hpp"
+#include "paradl/spec/measured_under.hpp"
 #include "paradl/spec/reader.hpp"
 
 namespace paradl {
@@ -168,6 +169,7 @@ ProfileSpec read_profile(SourceText source) {
   profile.model = map.text("model", "");
   profile.device = map.text("device");
   profile.libraries = map.text("libraries", "");
+  map.text("framework", "");  // measured_under() tells
   profile.date = map.text("date", "");
   profile.precision = read_name<Precision>(map, "precision", precision_names);
   profile.optimizer = read_name<Optimizer>(map, "optimizer", optimizer_names);
@@ -203,6 +205,10 @@ ProfileSpec read_profile(SourceText source) {
   problems.raise();
   profile.source = std::move(source);
   return profile;
+}
+
+std::string measured_under(const ProfileSpec& profile) {
+  return scalar_text(parse_yaml(profile.source)["framework"]);
 }
 
 std::string profile_text(const ProfileSpec& p) {

@@ -281,6 +281,20 @@ double Reader::number(const std::string& key, double least, double most, std::op
   return value;
 }
 
+double Reader::whole(const std::string& key, double least, double most, std::optional<double> fallback) {
+  const double value = number(key, least, most, fallback);
+  if (value == std::floor(value)) return value;
+  wrong(key, fmt::format("`{}` must be a whole number", key), "");
+  return std::floor(value);
+}
+
+std::vector<YAML::Node> Reader::items(const std::string& key) {
+  const YAML::Node list = node(key);
+  if (list.IsDefined() && list.IsSequence()) return {list.begin(), list.end()};
+  wrong(key, fmt::format("`{}` must be a list", key), "write one `- {...}` a line");
+  return {};
+}
+
 std::vector<std::string> Reader::words(const std::string& key) {
   const YAML::Node value = node(key);
   if (!value.IsDefined()) return {};
@@ -309,8 +323,7 @@ void Reader::finish() {
     const std::string key = entry.first.Scalar();
     if (std::ranges::binary_search(known_, key)) continue;
     std::string help = did_you_mean(key, known_);
-    if (help.empty() && known_.size() <= 12)
-      help = fmt::format("{} takes: {}", what_, fmt::join(known_, ", "));
+    if (help.empty()) help = fmt::format("{} takes: {}", what_, fmt::join(known_, ", "));
     problems_.add(spot_of(entry.first), fmt::format("unknown key `{}`", key), help);
   }
 }

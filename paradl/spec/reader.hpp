@@ -69,7 +69,11 @@ class Reader {
   std::string text(const std::string& key, const std::string& fallback);
   bool flag(const std::string& key, bool fallback);
   double number(const std::string& key, double least, double most, std::optional<double> fallback = {});
+  /// A number without a fraction.
+  double whole(const std::string& key, double least, double most, std::optional<double> fallback = {});
   std::vector<std::string> words(const std::string& key);  // one word or a list of them
+  /// What a list holds; anything else is a mistake.
+  std::vector<YAML::Node> items(const std::string& key);
 
   /// Records a mistake at the value of `key`.
   void wrong(const std::string& key, const std::string& message, const std::string& help);

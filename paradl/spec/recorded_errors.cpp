@@ -4,23 +4,49 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "paradl/core/text.hpp"
+#include "paradl/spec/foreign/text.hpp"
+#include "paradl/spec/precision.hpp"
 #include "paradl/spec/reader.hpp"
 
 namespace paradl {
+namespace {
+
+/// One of few words.
+std::string one_of(Reader& map, const std::string& key, const std::vector<std::string>& words) {
+  const std::string word = map.text(key);
+  if (!word.empty() && std::ranges::find(words, word) == words.end())
+    map.wrong(key, fmt::format("`{}` is none of {}", word, fmt::join(words, ", ")),
+              did_you_mean(word, words));
+  return word;
+}
+
+bool same_runs(const RecordedError& a, const RecordedError& b) {
+  return a.level == b.level && a.strategy == b.strategy && a.from < b.below && b.from < a.below;
+}
+
+}  // namespace
 
 RecordedErrors read_recorded_errors(const SourceText& source) {
   const YAML::Node root = shared_yaml(source);
   Problems problems(source);
   Reader map(root, problems, "a record of errors");
   RecordedErrors out{.source = map.text("source", ""), .errors = {}};
+  const std::vector<std::string> precisions(precision_names.begin(), precision_names.end());
   if (map.require("errors"))
-    for (const YAML::Node& item : map.node("errors")) {
+    for (const YAML::Node& item : map.items("errors")) {
       Reader entry(item, problems, "an error");
       RecordedError error;
-      error.level = {entry.text("layers"), entry.text("links"), entry.text("framework")};
+      error.level = {.layers = one_of(entry, "layers", {"ideal", "modelled", "profile"}),
+                     .links = one_of(entry, "links", {"ideal", "measured"}),
+                     .framework = entry.text("framework"),
+                     .device = entry.text("device"),
+                     .precision = one_of(entry, "precision", precisions),
+                     .networks = one_of(entry, "networks", {"convolutional", "transformer", "other"})};
       error.strategy = entry.text("strategy");
+      error.spot = entry.spot("strategy");
       error.from = entry.number("from", 1, 1e9, 1.0);
       if (entry.has("below")) error.below = entry.number("below", 1, 1e9);
       error.runs = int(entry.number("runs", 1, 1e9));
@@ -29,6 +55,8 @@ RecordedErrors read_recorded_errors(const SourceText& source) {
       error.low = entry.number("low", 0, 1);
       error.high = entry.number("high", 1, 1e6);
       entry.finish();
+      if (std::ranges::any_of(out.errors, [&](const RecordedError& e) { return same_runs(e, error); }))
+        problems.add(entry.spot(), "the same runs are on record above", "remove one of them");
       out.errors.push_back(std::move(error));
     }
   map.finish();
@@ -50,9 +78,10 @@ std::string recorded_text(const RecordedErrors& recorded) {
   out += "errors:\n";
   for (const RecordedError& e : recorded.errors)
     out += fmt::format(
-        "  - {{layers: {}, links: {}, framework: {}, strategy: {}, from: {:.0f}{}, runs: {}, mean-accuracy: "
-        "{:.3f}{}, low: {:.3f}, high: {:.3f}}}\n",
-        e.level.layers, e.level.links, e.level.framework, e.strategy, e.from,
+        "  - {{layers: {}, links: {}, framework: {}, device: {}, precision: {}, networks: {}, strategy: {}, "
+        "from: {:.0f}{}, runs: {}, mean-accuracy: {:.3f}{}, low: {:.3f}, high: {:.3f}}}\n",
+        e.level.layers, e.level.links, e.level.framework, foreign::scalar(e.level.device), e.level.precision,
+        e.level.networks, e.strategy, e.from,
         std::isfinite(e.below) ? fmt::format(", below: {:.0f}", e.below) : "", e.runs, e.mean_accuracy,
         e.left_out_accuracy ? fmt::format(", left-out-accuracy: {:.3f}", *e.left_out_accuracy) : "", e.low,
         e.high);
@@ -73,6 +102,7 @@ RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fres
 
 const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
                                    const std::string& strategy, double gpus) {
+  if (strategy.find('/') != strategy.npos) return nullptr;
   for (const std::string& name : {strategy, std::string(any_strategy)}) {
     const auto found = std::ranges::find_if(errors, [&](const RecordedError& e) {
       return e.level == level && e.strategy == name && e.from <= gpus && gpus < e.below;

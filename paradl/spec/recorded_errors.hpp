@@ -8,9 +8,12 @@
 
 namespace paradl {
 
-/// On what a projection rests, as far as its error depends on that.
+/// On what a projection rests, and of what it is, as far as its error depends on that.
 struct ParameterLevel {
-  std::string layers, links, framework;  // "profile", "measured", "chainermn"
+  std::string layers, links, framework;     // "profile", "measured", "chainermn"
+  std::string device = {}, precision = {};  // "V100 SXM2 16GB", "fp32"
+  std::string networks = {};                // "convolutional", "transformer", "other"
+  std::string changed = {};                 // what no measured run had: "--set", "--input"; never on record
   friend bool operator==(const ParameterLevel&, const ParameterLevel&) = default;
 };
 
@@ -27,6 +30,7 @@ struct RecordedError {
   double mean_accuracy = 0;                 // of projections,
   std::optional<double> left_out_accuracy;  // and of those that were made without runs like these
   double low = 1, high = 1;
+  Spot spot = {};  // of its strategy in the file it was read from
 };
 
 /// The file accuracy/recorded.yaml, as `paradl validate --record` writes it.
@@ -41,7 +45,7 @@ std::string recorded_text(const RecordedErrors& recorded);
 RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fresh, const std::string& origin);
 
 /// The record that a projection's interval comes from: its strategy's, or that of all together; nullptr if
-/// there is none.
+/// there is none, as of whatever runs out of core.
 const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
                                    const std::string& strategy, double gpus);
 

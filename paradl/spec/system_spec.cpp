@@ -29,7 +29,7 @@ DeviceSpec read_device(Reader& system, Problems& problems) {
                     .memory = map.quantity<Bytes>("memory"),
                     .memory_bandwidth = map.quantity<Bandwidth>("memory-bandwidth"),
                     .peak = {}};
-  if (map.has("multiprocessors")) device.multiprocessors = map.number("multiprocessors", 1, 1e5);
+  if (map.has("multiprocessors")) device.multiprocessors = map.whole("multiprocessors", 1, 1e5);
   device.watts = read_draw(map, problems);
   device.kernels_name = map.text("kernels", "");
   device.kernels_spot = map.spot("kernels");

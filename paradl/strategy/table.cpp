@@ -83,8 +83,12 @@ std::string strategy_help(std::string_view name) {
 }  // namespace
 
 StrategyName read_strategy(std::string_view text) {
-  if (text.ends_with(out_of_core_suffix))
-    return out_of_core(read_strategy(text.substr(0, text.size() - out_of_core_suffix.size())));
+  if (text.ends_with(out_of_core_suffix)) {
+    const StrategyName strategy = read_strategy(text.substr(0, text.size() - out_of_core_suffix.size()));
+    if (strategy.out_of_core)
+      throw UsageError(fmt::format("`{}` is out of core twice", text), fmt::format("use {}", strategy.text));
+    return out_of_core(strategy);
+  }
   StrategyName strategy{.text = std::string(text), .axes = {}};
   if (text == "serial") return strategy;
   for (std::string_view rest = text;;) {

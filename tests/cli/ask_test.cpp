@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "tests/support/asked.hpp"
 #include "tests/support/source_dir.hpp"
 #include "tests/support/spec_text.hpp"
 
@@ -19,12 +20,59 @@ std::string layers_of(const std::vector<std::pair<std::string, std::string>>& ty
 }  // namespace
 
 TEST_CASE("what layer times rest on: the best there is, or what was asked for") {
-  CHECK(layers_of({}) == "modelled");  // a measured total is for runs like its own, and taken when named
+  CHECK(layers_of({}) == "modelled");  // what was measured under another framework is not taken unasked
+  CHECK(layers_of({{"framework", "chainermn"}}) == "profile");
+  CHECK(layers_of({{"framework", "chainermn"}, {"layer-times", "modelled"}}) == "modelled");
+  CHECK(layers_of({{"framework", "chainermn"}, {"precision", "fp16"}}) == "modelled");
+  CHECK(layers_of({{"layer-times", "profile"}}) == "profile");  // by word, and the answer says which
   CHECK(layers_of({{"layer-times", "ideal"}}) == "ideal");
   CHECK(layers_of({{"profile", "v100-resnet50"}}) == "profile");
   CHECK(layers_of({{"fidelity", "paper"}}) == "ideal");
-  CHECK_THROWS_AS(layers_of({{"layer-times", "profile"}}), UsageError);
+  CHECK_THROWS_AS(layers_of({{"layer-times", "profile"}, {"precision", "fp16"}}), UsageError);
   CHECK_THROWS_AS(layers_of({{"layer-times", "ideal"}, {"profile", "v100-resnet50"}}), UsageError);
+}
+
+TEST_CASE("efficiency is that of the mini-batch, however it was typed; a GPU alone has all of it") {
+  const auto efficiency = [](const std::string& words) {
+    return Asked("resnet50", "abci", words).projection.efficiency();
+  };
+  const double whole = efficiency("-s data -p 4 -b 128");
+  CHECK(efficiency("-s data -p 4 -b 32/gpu") == doctest::Approx(whole).epsilon(1e-9));
+  CHECK(efficiency("-s data -p 4 -b 128/node") == doctest::Approx(whole).epsilon(1e-9));
+  CHECK(whole < 1);
+  CHECK(efficiency("-s serial -p 1 -b 32") == doctest::Approx(1).epsilon(1e-9));
+}
+
+TEST_CASE("a profile from elsewhere says from where") {
+  const auto source = [](const std::string& words) {
+    return Asked("resnet50", "abci", "-p 4 -s data " + words).ask->times.source;
+  };
+  CHECK(source("--framework chainermn") == "profile v100-resnet50 (a measured total, spread by a roofline)");
+  CHECK(source("--layer-times profile").ends_with(", measured under chainermn"));
+  CHECK(Asked("resnet50", "dgx1-v100", "-p 4 -s data --profile v100-resnet50")
+            .ask->times.source.find(", measured on V100 SXM2 16GB") != std::string::npos);
+}
+
+TEST_CASE(
+    "what is on record applies to runs of the same device, precision and kind, and to files as they are") {
+  const std::vector<RecordedError> recorded =
+      read_recorded_errors(shipped().find("accuracy", "recorded")).errors;
+  const auto on_record = [&](const char* model, const char* system, const std::string& words) {
+    const Asked asked(model, system, words);
+    return find_recorded(recorded, asked.ask->level(), asked.projection.strategy->text,
+                         asked.projection.gpus) != nullptr;
+  };
+  const std::string chainer = "-p 8 -s data --framework chainermn";
+  CHECK(on_record("resnet50", "abci", chainer));
+  CHECK_FALSE(on_record("resnet50", "abci", "-p 8 -s data --framework megatron"));
+  CHECK_FALSE(on_record("resnet50", "abci", chainer + " --precision fp16"));
+  CHECK_FALSE(on_record("gpt2", "abci", chainer + " -b 8"));
+  CHECK_FALSE(on_record("resnet50", "dgx1-v100", chainer));
+  CHECK_FALSE(on_record("resnet50", "abci", chainer + " --set framework.overlap=on"));
+  CHECK_FALSE(on_record("resnet50", "abci", chainer + " --overlap on"));
+  CHECK_FALSE(on_record("resnet50", "abci", chainer + " --set levels.rack.bandwidth=x10"));
+  CHECK_FALSE(on_record("resnet50", "abci", chainer + " --input node"));
+  CHECK(on_record("gpt2", "selene", "-p 8 -s data -b 8 --framework megatron"));
 }
 
 TEST_CASE("--set framework changes one value of the framework for one question") {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "tests/support/approx.hpp"
+#include "tests/support/spec_text.hpp"
 
 namespace paradl::test {
 namespace {
@@ -18,6 +19,13 @@ Judged run(const char* strategy, int gpus, double measured, double projected, do
           .measured = Seconds{measured},
           .projected = Seconds{projected}};
 }
+
+const ParameterLevel level{.layers = "profile",
+                           .links = "measured",
+                           .framework = "chainermn",
+                           .device = "V100, 16 GB",
+                           .precision = "fp32",
+                           .networks = "convolutional"};
 
 }  // namespace
 
@@ -59,7 +67,6 @@ TEST_CASE("what neither computation nor communication explains is said") {
 }
 
 TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale") {
-  const ParameterLevel level{"profile", "measured", "chainermn"};
   std::vector<Judged> runs;
   for (const double off : {0.9, 1.0, 1.1, 0.95, 1.05}) runs.push_back(run("data", 64, off, 1.0));
   runs.push_back(run("data", 128, 1.3, 1.0));
@@ -79,13 +86,63 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   CHECK(find_recorded(errors, level, "data", 256) == &errors[1]);
   CHECK(find_recorded(errors, level, "data", 1024) == &errors[2]);
   CHECK(find_recorded(errors, level, "filter", 64) == &errors[3]);  // all strategies together
-  CHECK(find_recorded(errors, {"ideal", "measured", "chainermn"}, "data", 64) == nullptr);
+  // What is on record is of its level, device, precision and kind of network alone, and in core.
+  for (std::string ParameterLevel::*const part :
+       {&ParameterLevel::layers, &ParameterLevel::links, &ParameterLevel::framework, &ParameterLevel::device,
+        &ParameterLevel::precision, &ParameterLevel::networks, &ParameterLevel::changed}) {
+    ParameterLevel other = level;
+    other.*part = "another";
+    CHECK(find_recorded(errors, other, "data", 64) == nullptr);
+  }
+  CHECK(find_recorded(errors, level, "data/ooc", 64) == nullptr);
   // A file says the same.
   const auto again = read_recorded_errors({"r.yaml", recorded_text({"here", errors})});
   CHECK(again.source == "here\n");
   REQUIRE(again.errors.size() == 6);
   CHECK(again.errors[0].high == doctest::Approx(errors[0].high).epsilon(1e-3));
   CHECK(again.errors[2].from == large_scale);
+  CHECK(again.errors[0].level == level);
+}
+
+TEST_CASE("intervals of the ideal level begin at the bound and reach as far as runs did") {
+  ParameterLevel ideal = level;
+  ideal.layers = ideal.links = ideal.framework = "ideal";
+  std::vector<Judged> runs;
+  for (int i = 1; i <= 10; ++i) runs.push_back(run("data", 64, i, 1.0));  // 1 to 10 times the bound
+  for (const double times : {2.0, 3.0}) runs.push_back(run("filter", 64, times, 1.0));
+  const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), ideal));
+  const RecordedError* data = find_recorded(errors, ideal, "data", 64);
+  const RecordedError* filter = find_recorded(errors, ideal, "filter", 64);
+  REQUIRE(data);
+  CHECK(data->low == 1);
+  CHECK(data->high == approx(10));  // the tenth of ten: ceil(0.9 x 11)
+  REQUIRE(filter);
+  CHECK(filter->low == 1);
+  CHECK(filter->high == approx(10));  // two runs say little: those of all strategies, the twelfth of twelve
+}
+
+TEST_CASE("a record with words that mean nothing is refused, and so are runs that stand there twice") {
+  const std::string entry =
+      "{layers: profile, links: measured, framework: f, device: d, precision: fp32, networks: convolutional, "
+      "strategy: data, from: 1, below: 65, runs: 3, mean-accuracy: 0.9, low: 0.9, high: 1.1}";
+  const auto read = [](const std::string& entries) {
+    return complaint([&] { read_recorded_errors({"r.yaml", "errors:\n" + entries}); });
+  };
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string out = "  - " + entry + "\n";
+    return out.replace(out.find(from), from.size(), to);
+  };
+  CHECK(read("  - " + entry + "\n").empty());
+  CHECK(read(changed("layers: profile", "layers: magic")).find("`magic` is none of ideal, modelled") !=
+        std::string::npos);
+  CHECK(read(changed("convolutional", "convolutionla")).find("did you mean") != std::string::npos);
+  CHECK(read("  - " + entry + "\n  - " + entry + "\n").find("the same runs are on record above") !=
+        std::string::npos);
+  CHECK(read(changed("from: 1", "from: 1.5") + changed("below: 65", "below: 2")).find("above") !=
+        std::string::npos);
+  CHECK(complaint([] {
+          read_recorded_errors({"r.yaml", "errors: 5\n"});
+        }).find("must be a list") != std::string::npos);
 }
 
 TEST_CASE("of nine curves or more an interval reaches to the error of rank 0.9 (K + 1)") {
@@ -128,7 +185,6 @@ TEST_CASE("runs of which parts were measured have a tally for each term, and no 
 }
 
 TEST_CASE("intervals rest on projections that the run took no part in, where these are known") {
-  const ParameterLevel level{"profile", "measured", "chainermn"};
   std::vector<Judged> runs;
   for (int i = 0; i < 6; ++i) runs.push_back(run("data", 64, 1.0, 1.0));  // fitted to perfection
   for (Judged& one : runs) one.left_out = Seconds{0.8};                   // and off by a fifth without them
@@ -146,7 +202,6 @@ TEST_CASE("intervals rest on projections that the run took no part in, where the
 }
 
 TEST_CASE("coverage counts runs inside of intervals, and leaves out the curve in question") {
-  const ParameterLevel level{"profile", "measured", "chainermn"};
   std::vector<Judged> runs;
   for (const double off : {0.95, 1.0, 1.05}) runs.push_back(run("data", 64, off, 1.0));
   Judged odd = run("data", 64, 2.0, 1.0);

@@ -262,6 +262,7 @@ TEST_CASE("terms of a framework are read, listed and switched one by one") {
   CHECK_THROWS_AS(read_framework(source, {{"overlap", "maybe"}}), UsageError);
   CHECK_THROWS_AS(read_framework(source, {{"costs.hots", "1 ms"}}), UsageError);
   CHECK_THROWS_AS(read_framework({"f.yaml", "name: f\nconvolutions: fastest\n"}), SpecError);
+  CHECK_THROWS_AS(read_framework({"f.yaml", "name: f\nvocabulary-multiple: 1.5\n"}), SpecError);
   // Every effect is listed, with what it says and what the ideal says.
   const auto listed = listed_terms(changed);
   const auto value = [&](const std::string& key) {

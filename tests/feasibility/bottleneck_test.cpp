@@ -330,6 +330,23 @@ TEST_CASE("input that the system file tells nothing of has no value and no remed
   }
 }
 
+TEST_CASE("a remedy makes a plan that fits better: faster, or smaller at no cost of time") {
+  for (const auto& [kind, q, not_there] : both()) {
+    const Asked asked(q.model, q.system, q.words);
+    if (!asked.projection.feasible()) continue;
+    Examiner examiner = asked.ask->examiner();
+    for (Bottleneck& b : examiner.bottlenecks(asked.projection)) {
+      if (b.kind == Hindrance::batch_norm_quality) continue;  // mends what no time tells
+      examiner.price(b, asked.projection);
+      for (const PricedAlternative& remedy : b.remedies) {
+        CAPTURE(remedy.change.option);
+        CHECK((remedy.gain >= 0.005 ||
+               (remedy.gain > -0.005 && remedy.memory < asked.projection.cost->memory.total())));
+      }
+    }
+  }
+}
+
 TEST_CASE("a bottleneck names its cause") {
   CHECK(reading("number-of-pes", {"resnet50", "abci", "-s filter -p 128 -b 64"}).cause == "conv1");
   CHECK(reading("self-contention", {"vgg16", "abci", "--grid data=16,filter=4 -b 32/node"})

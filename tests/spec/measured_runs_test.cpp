@@ -102,4 +102,16 @@ TEST_CASE("mistakes are told with their line and a cure") {
   CHECK(says(complaint(header), "there are no runs"));
 }
 
+TEST_CASE("quotes that do not end, and parts that are more than the whole, are told at their place") {
+  const auto told = [](const std::string& cells) {
+    return complaint("model,system,strategy,grid,gpus,batch,iteration_s,compute_s,communication_s\n" + cells);
+  };
+  CHECK(told("m,s,data,,4,64,1.0,0.6,0.4\n").empty());
+  CHECK(told("m,s,data,,4,64,0.2251,0.1896,0.03555\n").empty());  // figures are rounded
+  CHECK(says(told("m,s,data,,4,64,1.0,0.8,0.4\n"), "are more than `iteration_s`"));
+  const std::string open = told("m,s,data+filter,\"data=2,filter=2,4,64,1.0,0.6,0.4\n");
+  CHECK(says(open, "these quotes do not end"));
+  CHECK(says(open, "runs.csv:2:17"));
+}
+
 }  // namespace paradl::test

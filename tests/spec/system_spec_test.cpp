@@ -441,5 +441,10 @@ TEST_CASE("a mistake of the file comes before one in --set") {
   CHECK(mistakes(complaint_about_system(with("{name: node, ", "{"), {{"levels.node.size", "4"}})) == 1);
 }
 
+TEST_CASE("multiprocessors are counted") {
+  CHECK(says(complaint_about_system(with("  peak:", "  multiprocessors: 80.5\n  peak:")),
+             "`multiprocessors` must be a whole number"));
+}
+
 }  // namespace
 }  // namespace paradl
