@@ -83,7 +83,9 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
   measure_kept(pricer, layout, samples);
   Breakdown out = in_core;
   std::vector<StageDelay> delays;
-  std::size_t worst = 0, told = plan.kinds.size();  // whose plan is at hand
+  // The stage that is told: of those that leave the core the one that holds most, else simply that.
+  std::size_t worst = 0, told = plan.kinds.size();  // told: whose plan is at hand
+  bool leaves = false;
   Bytes on_host;
   for (const StageKind& kind : plan.kinds) {
     const Memory memory = pricer.stage_memory(layout, plan, kind, samples);
@@ -92,7 +94,9 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
                           : plan_stage(pricer, layout, plan, kind, samples));
     if (!fits) told = delays.size() - 1;
     if (!fits && plan_.time.possible) on_host = std::max(on_host, plan_.host);
-    if (delays.back().memory.total() > delays[worst].memory.total()) worst = delays.size() - 1;
+    const bool more = delays.back().memory.total() > delays[worst].memory.total();
+    if (fits ? more && !leaves : more || !leaves) worst = delays.size() - 1;
+    leaves |= !fits;
   }
   out.memory = delays[worst].memory;
   out.worst_stage = plan.kinds[worst].first;

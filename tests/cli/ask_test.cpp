@@ -47,7 +47,7 @@ TEST_CASE("a profile from elsewhere says from where") {
   const auto source = [](const std::string& words) {
     return Asked("resnet50", "abci", "-p 4 -s data " + words).ask->times.source;
   };
-  CHECK(source("--framework chainermn") == "profile v100-resnet50 (a measured total, spread by a roofline)");
+  CHECK(source("--framework chainermn") == "profile v100-resnet50 (a measured total, spread by the kernel-time model)");
   CHECK(source("--layer-times profile").ends_with(", measured under chainermn"));
   CHECK(Asked("resnet50", "dgx1-v100", "-p 4 -s data --profile v100-resnet50")
             .ask->times.source.find(", measured on V100 SXM2 16GB") != std::string::npos);

@@ -124,7 +124,6 @@ std::string kind_of(const std::string& option) {
 
 constexpr std::array every_kind_of_remedy{"--allreduce",
                                           "--batch-norm",
-                                          "--grid",
                                           "--input",
                                           "--micro-batches",
                                           "--overlap",
