@@ -42,6 +42,7 @@ std::string tallies_text(const std::vector<Judged>& judged) {
   std::string out;
   double sum = 0;
   const auto tallies = by_strategy(judged);
+  if (tallies.empty()) return "  no run has a whole iteration\n";
   for (const Tally& t : tallies) {
     out += fmt::format("  {:<14} {:5.1f} %  ({} runs)\n", t.name, 100 * t.mean, t.n);
     sum += t.mean;

@@ -60,8 +60,9 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
     for (const Bottleneck& b : found) out += bottleneck_text(b, 3);
     return out;
   }
-  out += to_text(with_bars(term_table(ask, p)), style).text + "\n";
-  if (p.cost->hidden > Seconds{})
+  const bool timed = !p.out_of_core || p.feasible();  // else the times of its cost would be in core
+  if (timed) out += to_text(with_bars(term_table(ask, p)), style).text + "\n";
+  if (timed && p.cost->hidden > Seconds{})
     out += fmt::format(" besides, {} of the exchanges are hidden behind {}\n\n",
                        text(p.iterations * p.cost->hidden), hides_behind(ask.setting(), {&p, 1}));
   out += symbols_text(ask.setting(), p, ask.fidelity == Fidelity::paper) + "\n";
@@ -77,9 +78,11 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
   if (p.congested) out += fmt::format(" beside other jobs  {}\n", band_text(p));
   if (const auto energy = network_joules(p, ask.machine))
     out += fmt::format(" network energy  {} per epoch\n", joules(p.iterations * *energy));
-  out += fmt::format(" cost  {}\n",
-                     expense_text(expense_of(p, ask.machine, ask.epochs > 0 ? ask.epochs : 1), ask.machine));
-  if (ask.fidelity == Fidelity::detailed) {
+  if (timed)
+    out +=
+        fmt::format(" cost  {}\n",
+                    expense_text(expense_of(p, ask.machine, ask.epochs > 0 ? ask.epochs : 1), ask.machine));
+  if (timed && ask.fidelity == Fidelity::detailed) {
     Projection shown = ask.planner->project(*p.strategy, p.mesh, p.batch);
     shown.mesh = without_ones(p.mesh);
     const Layout& layout = ask.planner->layout(shown.mesh);

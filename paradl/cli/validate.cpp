@@ -87,13 +87,15 @@ Validation judge_all(const Session& session, const Words& words, const MeasuredR
 
 /// Adds what these runs say to the file, in place of what it had of their levels.
 void record(const Words& words, const Validation& validation) {
+  const auto errors = record_errors(validation.judged, validation.levels);
+  if (errors.empty())
+    throw UsageError(fmt::format("{} has nothing to record: no run has a whole iteration", words.file),
+                     "leave --record out, or measure iteration_s");
   RecordedErrors known;
   if (std::filesystem::exists(words.record)) known = read_record(read_source(words.record));
   std::string origin = words.origin;
   if (origin.empty()) origin = std::filesystem::path(words.file).filename().string();
-  write_file(
-      words.record,
-      recorded_text(merged(std::move(known), record_errors(validation.judged, validation.levels), origin)));
+  write_file(words.record, recorded_text(merged(std::move(known), errors, origin)));
 }
 
 int run(const Session& session, Words& words) {
@@ -110,6 +112,7 @@ int run(const Session& session, Words& words) {
         throw UsageError(
             fmt::format("--record is for runs as files have them, and here is {}", level.changed),
             "write what is other into files of your own: --on FILE.yaml, --framework FILE.yaml");
+  if (!words.record.empty()) record(words, validation);
   deliver(session, words.options, [&](const std::string& format, Style style) -> std::string {
     if (format == "json") return validation_json(validation);
     if (format == "jsonl") return validation_lines(validation);
@@ -118,7 +121,6 @@ int run(const Session& session, Words& words) {
     if (format != "text") return render_table(format, table);
     return validation_text(validation, style);
   });
-  if (!words.record.empty()) record(words, validation);
   const double mean = 100 * tally(validation.judged, "").mean;
   if (mean >= require) return answered;
   hint(session,

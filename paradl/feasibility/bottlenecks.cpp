@@ -192,15 +192,15 @@ std::string_view family(const Alternative& change) {
   return change.option;
 }
 
-/// Whether a change mends a plan that fits: by time, or by memory at no cost of time; whatever it costs where
-/// something else is amiss.
+/// Whether a change mends a plan that fits: by time; or by memory, at no cost of time where that is merely
+/// held twice; whatever it costs where something else is amiss.
 bool mends(Hindrance hindrance, const PricedAlternative& priced, const Projection& now) {
   constexpr double worth_telling = 0.005;  // of the epoch, or of the memory
   if (hindrance == Hindrance::number_of_pes || hindrance == Hindrance::batch_norm_quality) return true;
   if (priced.gain >= worth_telling) return true;
-  const bool of_memory = hindrance == Hindrance::memory_redundancy || hindrance == Hindrance::fragmentation;
-  return of_memory && priced.gain > -worth_telling &&
-         priced.memory < (1 - worth_telling) * now.cost->memory.total();
+  if (priced.memory > (1 - worth_telling) * now.cost->memory.total()) return false;
+  return hindrance == Hindrance::fragmentation ||
+         (hindrance == Hindrance::memory_redundancy && priced.gain > -worth_telling);
 }
 
 }  // namespace

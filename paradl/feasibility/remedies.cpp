@@ -2,6 +2,7 @@
 // Whether one helps, and by how much, the oracle tells when it is asked again.
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -35,9 +36,16 @@ struct Changes {
     // Stages are cut by the times of whole layers, which are asked for at the mini-batch: another cut is
     // another plan.
     if (e.details && e.details->plan.stages > 1) return;
+    const Mesh& mesh = e.projection.mesh;
+    // Another mini-batch may be cut through space in another way: the one that is priced is said.
+    const bool cut = std::ranges::any_of(std::span(mesh.axis).first(std::size_t(mesh.axes)),
+                                         [](const Axis& axis) { return axis.strategy->name == "spatial"; });
+    const std::string same = cut ? fmt::format(" -s {} --grid {}", e.projection.strategy->text,
+                                               exact_grid(mesh, std::max(1, e.setting.work.input.dims)))
+                                 : "";
     Alternative change{fmt::format("a mini-batch of {:g} ({:.3g} a GPU), which changes the training", batch,
                                    batch / e.projection.gpus),
-                       fmt::format("-b {:.0f}", batch)};
+                       fmt::format("-b {:.0f}{}", batch, same)};
     change.batch = batch;
     list.push_back(std::move(change));
   }
@@ -94,14 +102,16 @@ void use_tensor(Changes& out) {
   std::string name;
   std::vector<int> sizes;
   bool changed = false;
+  int tensors = 0;  // an axis may stand once only
   for (const Strategy* axis : out.e.projection.strategy->axes) {
     const bool here = axis->name == "filter" || axis->name == "channel";
     changed |= here;
+    tensors += here || axis->name == "tensor";
     name += fmt::format("{}{}", name.empty() ? "" : "+", here ? "tensor" : axis->name);
   }
   for (int a = 0; a < out.e.projection.mesh.axes; ++a)
     sizes.push_back(out.e.projection.mesh.axis[std::size_t(a)].parts.total);
-  if (changed) out.use_sizes(read_strategy(name), sizes, true);
+  if (changed && tensors == 1) out.use_sizes(read_strategy(name), sizes, true);
 }
 
 /// The level of links on which the most expensive exchange of a term spends most of its time.
@@ -176,7 +186,18 @@ void mend_gradients(Changes& out) {
   faster_links(out, Term::gradient_exchange);
 }
 
+/// Past the hosts. Those of halos carry what gathers a tensor that was cut through space, too.
+void send_directly(Changes& out) {
+  if (out.now().framework.halos == Transport::host)
+    out.add(Hands::framework, "halos from GPU to GPU", "--set framework.halos=gpu",
+            [](Training& t) { t.framework.halos = Transport::gpu; });
+  if (out.now().transport == Transport::host)
+    out.add(Hands::framework, "exchanges from GPU to GPU", "--transport gpu",
+            [](Training& t) { t.transport = Transport::gpu; });
+}
+
 void mend_collectives(Changes& out) {
+  send_directly(out);
   if (splits_channels(out.e.mesh) && out.now().reduction == Reduction::allreduce)
     out.add(Hands::framework, "reduce-scatter in place of allreduce", "--reduction reduce-scatter",
             [](Training& t) { t.reduction = Reduction::reduce_scatter; });
@@ -188,12 +209,7 @@ void mend_collectives(Changes& out) {
 }
 
 void mend_messages(Changes& out) {
-  if (out.now().framework.halos == Transport::host)
-    out.add(Hands::framework, "halos from GPU to GPU", "--set framework.halos=gpu",
-            [](Training& t) { t.framework.halos = Transport::gpu; });
-  if (out.now().transport == Transport::host)
-    out.add(Hands::framework, "exchanges from GPU to GPU", "--transport gpu",
-            [](Training& t) { t.transport = Transport::gpu; });
+  send_directly(out);
   move_to_data(out);
 }
 

@@ -64,7 +64,7 @@ std::string nothing_text(const std::vector<RecordedError>& recorded, const Param
 /// What is known of kernels where no run is on record: errors of shapes that were left out of their fit. Of
 /// one projection also what that would mean for its computation.
 std::string kernels_text(const Setting& setting, const Projection* p = nullptr) {
-  if (!setting.times.kernels || setting.times.profile) return "";
+  if (!setting.times.kernels || setting.times.level != "modelled") return "";
   const auto& kernels = setting.machine.device.kernels;
   const auto fitted = fitted_precision(setting.machine.device, setting.training.precision);
   const auto errors = fitted ? cross_validated(*kernels, *fitted) : std::nullopt;

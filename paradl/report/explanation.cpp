@@ -127,10 +127,11 @@ Table exchange_table(const Setting& setting, const Projection& p, const Layout& 
   const auto lines = exchange_lines(setting, p, layout, plan, pricer);
   const auto add = [&](std::vector<Value> values) { table.rows.emplace_back().values = std::move(values); };
   const auto parts = [](const ExchangeStep& step) { return step.p > 0 ? Value{step.p} : Value{}; };
-  Seconds rest;
+  Seconds rest, wires;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const ExchangeLine& e = lines[i];
     const double whole = (e.count * e.each).base();
+    wires += e.count * e.each;
     if (i >= shown) {
       rest += e.count * e.each;
     } else if (e.steps.size() == 1) {
@@ -148,6 +149,11 @@ Table exchange_table(const Setting& setting, const Projection& p, const Layout& 
   if (lines.size() > shown)
     add({fmt::format("{} more", lines.size() - shown), blank, blank, blank, blank, blank, blank, rest.base(),
          blank, blank, blank});
+  // Lines are what wires take; of a pipeline they are those of all stages, which says nothing about one.
+  const Seconds besides = p.cost->communication() - wires;
+  if (plan.stages == 1 && besides > 1e-6 * wires)
+    add({std::string("framework"), blank, blank, blank, blank, blank, blank, besides.base(), blank, blank,
+         std::string("packing, copies through the host, waits")});
   if (lines.empty())
     add({std::string("none"), blank, blank, blank, blank, blank, blank, blank, blank, blank, blank});
   return table;

@@ -99,7 +99,7 @@ Json result(const Answer& answer, std::size_t index) {
     if (const double tokens = tokens_per_sample(work); tokens > 0)
       out["tokens_per_s"] = tokens * p.samples_per_s();
     out["efficiency"] = p.efficiency();
-    const double rate = model_flop(setting, p.batch) / p.iteration().base() / p.gpus;
+    const double rate = model_flop(setting, setting.work.D / p.iterations) / p.iteration().base() / p.gpus;
     out["flops_per_s_per_gpu"] = rate;
     out["mfu"] = rate / peak(setting.machine, setting.training.precision).base();
     out["memory_bytes"] = memory(p.cost->memory);

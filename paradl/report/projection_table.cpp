@@ -134,11 +134,11 @@ const std::vector<Field>& fields() {
          }},
         {{"achieved", "flop/s per GPU", Holds::flops, 1},
          [](const Projection& p, const Answer& a) -> Value {
-           return model_flop(*a.setting, p.batch) / p.iteration().base() / p.gpus;
+           return model_flop(*a.setting, a.setting->work.D / p.iterations) / p.iteration().base() / p.gpus;
          }},
         {{"mfu", "mfu", Holds::share, 2},
          [](const Projection& p, const Answer& a) -> Value {
-           return model_flop(*a.setting, p.batch) / p.iteration().base() / p.gpus /
+           return model_flop(*a.setting, a.setting->work.D / p.iterations) / p.iteration().base() / p.gpus /
                   peak(a.setting->machine, a.setting->training.precision).base();
          }},
         {{"total_time", "total time", Holds::seconds, 7},

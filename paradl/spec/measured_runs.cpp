@@ -117,7 +117,7 @@ class Cells {
       wrong(column, fmt::format("cannot read `{}` as a number", word),
             "write digits, such as 0.225; units are in the column's name");
     } else if (*value < 0 || (*value == 0 && !zero_too)) {
-      wrong(column, fmt::format("`{}` must be more than zero", column),
+      wrong(column, fmt::format("`{}` must be {}", column, zero_too ? "at least zero" : "more than zero"),
             "leave out runs that were not measured");
       return {};
     }
@@ -176,9 +176,15 @@ MeasuredRun read_run(const Cells& cells, int line) {
   for (const std::string_view term : terms)
     if (const auto time = cells.positive(column_of(term), true))
       run.terms[std::string(term)] = Seconds{*time};
-  if (cells.text("iteration_s").empty() && !run.compute && !run.communication && run.terms.empty())
+  Seconds parts = run.compute.value_or(Seconds{}) + run.communication.value_or(Seconds{});
+  for (const auto& [term, time] : run.terms) parts += time;
+  const bool whole = !cells.text("iteration_s").empty();
+  if (!whole && !run.compute && !run.communication && run.terms.empty())
     cells.wrong("iteration_s", "`iteration_s` is empty",
                 "every run needs it, or a part that was measured by itself, such as gradient_exchange_s");
+  else if (!whole && !(parts > Seconds{}))
+    cells.wrong("iteration_s", "all that was measured of this run is zero",
+                "leave out runs that were not measured");
   if (const auto bytes = cells.positive("memory_bytes")) run.memory = Bytes{*bytes};
   if (const auto time = cells.positive("left_out_s")) run.left_out = Seconds{*time};
   for (const std::string_view column : trained)

@@ -15,10 +15,14 @@ thread_local std::size_t allocations = 0;  // of this thread
 
 }  // namespace
 
-// Counted for the whole program of tests; what is asked for is what the library's own operators ask for.
-void* operator new(std::size_t size) {
+// Counted for the whole program of tests; what is asked for is what the library's own operators ask for. The
+// one that does not throw is among them: what it gives comes back through the same `delete`.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
-  if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;
+  return std::malloc(size > 0 ? size : 1);
+}
+void* operator new(std::size_t size) {
+  if (void* memory = operator new(size, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 void operator delete(void* memory) noexcept { std::free(memory); }

@@ -102,6 +102,14 @@ TEST_CASE("mistakes are told with their line and a cure") {
   CHECK(says(complaint(header), "there are no runs"));
 }
 
+TEST_CASE("a run of which nothing but zero was measured is refused") {
+  const std::string columns = "model,system,strategy,grid,gpus,batch,iteration_s,halo_exchange_s\n";
+  CHECK(complaint(columns + "m,s,data,,4,64,,0.1\n").empty());
+  CHECK(complaint(columns + "m,s,data,,4,64,0.2,0\n").empty());
+  CHECK(says(complaint(columns + "m,s,data,,4,64,,0\n"), "all that was measured of this run is zero"));
+  CHECK(says(complaint(columns + "m,s,data,,4,64,,-1\n"), "`halo_exchange_s` must be at least zero"));
+}
+
 TEST_CASE("quotes that do not end, and parts that are more than the whole, are told at their place") {
   const auto told = [](const std::string& cells) {
     return complaint("model,system,strategy,grid,gpus,batch,iteration_s,compute_s,communication_s\n" + cells);
