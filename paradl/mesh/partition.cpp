@@ -63,20 +63,22 @@ double longest_part(const Chain& chain, const std::vector<int>& first) {
   return longest;
 }
 
-/// For each number of parts, the layers before which the last of them may end. `too_early(k, to)` says that k
-/// parts that end before layer `to` leave the others too much to do, `too_late(k, to)` that they have too
-/// much themselves. Both limits move on with k, so that each layer is looked at once or twice in all.
+/// For each number of parts within `bound`, the layers before which the last of them may end: neither they
+/// nor the others have more to do than such parts can. Both limits move on with k, so that each layer is
+/// looked at once or twice in all.
 class Ends {
  public:
   struct Range {
     int first = 0, last = 0;
     std::size_t size() const { return std::size_t(last - first + 1); }
   };
-  template <class Early, class Late>
-  Ends(int layers, int parts, Early too_early, Late too_late) : range_(std::size_t(parts) + 1) {
+  Ends(const Chain& chain, int parts, double bound) : range_(std::size_t(parts) + 1) {
+    const int n = chain.layers();
+    const auto too_early = [&](int k, int to) { return chain.work(to, n) > (parts - k) * bound; };
+    const auto too_late = [&](int k, int to) { return chain.work(0, to) > k * bound; };
     int first = 0, last = 0;
     for (int k = 1; k <= parts; ++k) {
-      const int most = layers - (parts - k);  // a layer for each part to come
+      const int most = n - (parts - k);  // a layer for each part to come
       first = std::max(first, k);
       while (first < most && (k == parts || too_early(k, first))) ++first;
       last = std::max(last, first - 1);
@@ -91,13 +93,6 @@ class Ends {
  private:
   std::vector<Range> range_;  // of no parts: before the first layer
 };
-
-/// Of parts within `bound`.
-Ends ends_within(const Chain& chain, int parts, double bound) {
-  const int n = chain.layers();
-  return {n, parts, [&, n](int k, int to) { return chain.work(to, n) > (parts - k) * bound; },
-          [&](int k, int to) { return chain.work(0, to) > k * bound; }};
-}
 
 /// For each number of parts, where the last part of the best cut of the layers up to each end began.
 class Beginnings {
@@ -144,7 +139,7 @@ constexpr double rounding = 1 + 1e-9;  // sums in another order are the same sum
 /// The length of the longest part where it is as short as can be, no cut being known that is better than
 /// `bound`.
 double shortest(const Chain& chain, int parts, double bound) {
-  const Ends ends = ends_within(chain, parts, bound);
+  const Ends ends(chain, parts, bound);
   return best_cut(chain, ends, 0.0, never, [&](int k, int to, const std::vector<double>& last) {
     double least = bound, found = never;
     const auto& [first, final] = ends[k - 1];
@@ -214,7 +209,7 @@ std::vector<int> cheapest_borders(const Chain& chain, int parts, double bound) {
   struct Cut {
     double cost = never, squares = never;
   };
-  const Ends ends = ends_within(chain, parts, bound);
+  const Ends ends(chain, parts, bound);
   Beginnings begin(ends);
   const auto find = [&](int k, int to, const std::vector<Cut>& last) {
     Cut best;

@@ -66,6 +66,17 @@ void check_plan(Shipped& ask, const Projection& p) {
   CHECK(replayed.weights_peak <= p.cost->memory.weights.base() * (1 + 1e-9));
 }
 
+/// The same, and what it takes: no less than in core, and no more than what others do.
+void check_gain(Shipped& ask, const Projection& p, const Projection& in_core) {
+  check_plan(ask, p);
+  CHECK(sum_of_terms(p) == approx(p.iteration().base()));
+  CHECK(p.iteration().base() >= in_core.iteration().base() * (1 - 1e-9));
+  const OutOfCorePlan plan = ask.planner->out_of_core().plan();
+  const auto others = ask.planner->out_of_core().others();
+  for (const auto& other : {others.swap_all, others.swap_only, others.recompute_all})
+    if (other.possible) CHECK(plan.time.end.base() <= other.end.base() * (1 + 1e-9));
+}
+
 const std::vector<std::string> networks{"resnet50", "resnet152",  "vgg16",
                                         "unet",     "bert-large", "gpt2-medium"};
 
@@ -132,14 +143,7 @@ TEST_CASE("out of core: terms sum to the iteration, memory and host keep their b
         CHECK(p.cost->memory.total() > ask.machine.device.memory);
         continue;
       }
-      check_plan(ask, p);
-      CHECK(sum_of_terms(p) == approx(p.iteration().base()));
-      CHECK(p.iteration().base() >= in_core.iteration().base() * (1 - 1e-9));
-      // Not slower than what others do.
-      const OutOfCorePlan plan = ask.planner->out_of_core().plan();
-      const auto others = ask.planner->out_of_core().others();
-      for (const auto& other : {others.swap_all, others.swap_only, others.recompute_all})
-        if (other.possible) CHECK(plan.time.end.base() <= other.end.base() * (1 + 1e-9));
+      check_gain(ask, p, in_core);
       // Nor than the engine's own recomputation of every block, where that fits.
       Training full;
       full.recompute = Recompute::full;
@@ -308,13 +312,7 @@ TEST_CASE("out of core: with any strategy, schedule, sharding and recomputation"
       }
       ++planned;
       CHECK(p.out_of_core->plans());
-      check_plan(ask, p);
-      CHECK(sum_of_terms(p) == approx(p.iteration().base()));
-      CHECK(p.iteration().base() >= in_core.iteration().base() * (1 - 1e-9));
-      const OutOfCorePlan plan = ask.planner->out_of_core().plan();
-      const auto others = ask.planner->out_of_core().others();
-      for (const auto& other : {others.swap_all, others.swap_only, others.recompute_all})
-        if (other.possible) CHECK(plan.time.end.base() <= other.end.base() * (1 + 1e-9));
+      check_gain(ask, p, in_core);
       CHECK(p.out_of_core->host <= *ask.machine.host->memory);
     }
     CHECK(planned > 0);
