@@ -54,7 +54,7 @@ configure() {
   shift
   if [[ ! -f $folder/build.ninja ]] || ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"; then
     fresh=(--fresh)  # new, left half done, or made for a tree that has been moved or copied
-    echo "building in ${folder#"$root"/}: this takes a minute, once" >&2
+    echo "building in ${folder#"$root"/}: this takes some minutes, once" >&2
   elif [[ $# -eq 0 ]]; then
     return 0
   fi
