@@ -88,9 +88,9 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
     const Layout& layout = ask.planner->layout(shown.mesh);
     if (OutOfCorePricer& beyond = ask.planner->out_of_core();
         shown.out_of_core && beyond.plan().time.possible)
-      out += fmt::format("\n {}\n{}\n{}", out_of_core_text(shown, ask.machine),
+      out += fmt::format("\n {}\n{}{}", out_of_core_text(shown, ask.machine),
                          shown.out_of_core->plans() ? plan_text(beyond) : "",
-                         to_text(plan_table(ask.work, beyond), style).text);
+                         stages_stay(shown) ? "" : "\n" + to_text(plan_table(ask.work, beyond), style).text);
     out += "\n" + to_text(exchange_table(ask.setting(), shown, layout,
                                          ask.planner->stages(layout, shown.mesh), ask.planner->pricer()),
                           style)
@@ -125,14 +125,14 @@ void write_timeline(const std::string& file, const Ask& ask, const Projection& p
   if (!p.cost)
     throw UsageError(fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, ask.work)),
                      "leave --timeline out: the text tells what is known of it");
-  if (p.out_of_core) {
+  if (p.out_of_core && !stages_stay(p)) {
     ask.planner->project(*p.strategy, p.mesh, p.batch);
     if (!ask.planner->out_of_core().plan().time.possible)
       throw UsageError(fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, ask.work)),
                        "leave --timeline out: the text tells what is known of it");
     const auto events = ask.planner->out_of_core().events();
-    const std::string plan = fmt::format("{} on {}: {}, mini-batch {}", ask.work.name, ask.machine.name,
-                                         p.strategy->text, p.batch);
+    const std::string plan = fmt::format("{} on {}: {}, mini-batch {}{}", ask.work.name, ask.machine.name,
+                                         p.strategy->text, p.batch, planned_stage(p));
     return write_file(file,
                       file.ends_with(".svg") ? timeline_svg(events, plan) : timeline_json(events, plan));
   }
