@@ -99,7 +99,8 @@ std::string out_of_core_text(const Projection& p, const Machine& machine) {
   const auto& [kept, swapped, recomputed, weights, host] = *p.out_of_core;
   const int blocks = kept + swapped + recomputed;
   if (stages_stay(p))
-    return fmt::format("Out of core: nothing to do, each of the {} stages stays on its device.", stages_of(p));
+    return fmt::format("Out of core: nothing to do, each of the {} stages stays on its device.",
+                       stages_of(p));
   if (!p.out_of_core->plans())
     return fmt::format("Out of core: nothing to do, all {} blocks stay on the device.", blocks);
   constexpr std::array<std::string_view, weight_homes> homes{
@@ -108,8 +109,8 @@ std::string out_of_core_text(const Projection& p, const Machine& machine) {
   return fmt::format(
       "Out of core{}: of {} blocks {} stay, {} {} to the host, {} {} recomputed.{} The host of a node "
       "gives {} of {}.",
-      planned_stage(p), blocks, kept, swapped, swapped == 1 ? "goes" : "go", recomputed, recomputed == 1 ? "is" : "are",
-      homes[std::size_t(weights)], text(host), text(*machine.host->memory));
+      planned_stage(p), blocks, kept, swapped, swapped == 1 ? "goes" : "go", recomputed,
+      recomputed == 1 ? "is" : "are", homes[std::size_t(weights)], text(host), text(*machine.host->memory));
 }
 
 std::string plan_text(OutOfCorePricer& pricer) {
