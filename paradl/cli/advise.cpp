@@ -142,7 +142,8 @@ int run(const Session& session, Options& options, const std::string& model, cons
   const bool fits = answer.results.front().feasible();
   if (fits && view == View::framework) return tell_framework(session, options, *ask, answer), answered;
   if (fits && view == View::system) return tell_system(session, options, model, *ask, answer), answered;
-  if (!fits && ask->fidelity != Fidelity::paper) answer.fitting = ways_to_fit(every_grid(*ask), setting);
+  if (!fits && ask->fidelity != Fidelity::paper)
+    answer.fitting = ways_to_fit(every_grid(*ask), setting, &ask->question);
   answer.ranked = !options.has("sort");
   if (options.has("sort")) sort_results(answer, options.get("sort"));
   if (options.wants_bottlenecks()) {

@@ -548,8 +548,12 @@ Machine Ask::machine_with(const std::vector<Override>& more) const {
 }
 
 Examiner Ask::examiner() const {
-  return {setting(), fidelity == Fidelity::paper ? nullptr : planner.get(), triggers, &system_spec,
-          [this](const std::vector<Override>& more) { return machine_with(more); }};
+  return {setting(),
+          fidelity == Fidelity::paper ? nullptr : planner.get(),
+          triggers,
+          &system_spec,
+          [this](const std::vector<Override>& more) { return machine_with(more); },
+          &question};
 }
 
 std::string Ask::framework_text() const {

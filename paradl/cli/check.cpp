@@ -116,20 +116,20 @@ void warn_of_holes(const LevelSpec& level, Checked& out) {
 
 /// A name that a file has of another; a mistake at its place if there is none.
 void check_name(const Session& session, const SourceText& source, const std::string& folder,
-                const std::string& key, const std::string& name) {
+                const std::string& name, Spot spot) {
   if (name.empty()) return;
   try {
     session.catalog.find(folder, name);
   } catch (const UsageError& error) {
-    throw SpecError(source.file, source.text,
-                    {{spot_of(parse_yaml(source)[key]), error.what(), error.help()}});
+    throw SpecError(source.file, source.text, {{spot, error.what(), error.help()}});
   }
 }
 
 void check_system(const Session& session, const SourceText& source, Checked& out) {
   const SystemSpec spec = read_system(source);
   network_of(spec, build_machine(spec));
-  check_name(session, source, "frameworks", "framework", spec.framework);
+  check_name(session, source, "frameworks", spec.framework, spot_of(parse_yaml(source)["framework"]));
+  check_name(session, source, "kernels", spec.device.kernels_name, spec.device.kernels_spot);
   warn_of_name(source, "system", spec.name, out);
   for (std::size_t i = 0; i < spec.levels.size(); ++i) {
     const LevelSpec& level = spec.levels[i];
@@ -146,7 +146,7 @@ void check_system(const Session& session, const SourceText& source, Checked& out
 
 void check_profile(const Session& session, const SourceText& source, Checked& out) {
   const ProfileSpec spec = read_profile(source);
-  check_name(session, source, "frameworks", "framework", measured_under(spec));
+  check_name(session, source, "frameworks", measured_under(spec), spot_of(parse_yaml(source)["framework"]));
   warn_of_name(source, "profile", spec.name, out);
   if (spec.entries.empty() && !spec.total)
     out.warnings.push_back({"it has no layers", "`paradl-calibrate layers` measures them"});
@@ -167,6 +167,10 @@ void check_configuration(const Session& session, const SourceText& source) {
   options.read("batch", "1", [](const std::string& text) { return read_batch(text); });
   options.read("on", "", [&](const std::string& name) {
     if (!name.empty()) session.catalog.system(name);
+    return 0;
+  });
+  options.read("profile", "", [&](const std::string& name) {
+    if (!name.empty()) read_profile(session.catalog.find("profiles", name));
     return 0;
   });
 }

@@ -39,6 +39,9 @@ std::string summary_of(const StrategyName& strategy) {
 
 constexpr std::size_t few_ways = 4;
 
+/// Out of core, the times of a plan that does not fit would be those in core.
+bool has_times(const Projection& p) { return p.cost && (!p.out_of_core || p.feasible()); }
+
 /// Every limit and bottleneck, also those that are not there, and what would mend those that are.
 std::string tell_bottlenecks(const Session& session, const Style& style, const std::vector<Finding>& findings,
                              const std::vector<Bottleneck>& found) {
@@ -60,7 +63,7 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
     for (const Bottleneck& b : found) out += bottleneck_text(b, 3);
     return out;
   }
-  const bool timed = !p.out_of_core || p.feasible();  // else the times of its cost would be in core
+  const bool timed = has_times(p);
   if (timed) out += to_text(with_bars(term_table(ask, p)), style).text + "\n";
   if (timed && p.cost->hidden > Seconds{})
     out += fmt::format(" besides, {} of the exchanges are hidden behind {}\n\n",
@@ -88,9 +91,9 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
     const Layout& layout = ask.planner->layout(shown.mesh);
     if (OutOfCorePricer& beyond = ask.planner->out_of_core();
         shown.out_of_core && beyond.plan().time.possible)
-      out += fmt::format("\n {}\n{}\n{}", out_of_core_text(shown, ask.machine),
+      out += fmt::format("\n {}\n{}{}", out_of_core_text(shown, ask.machine),
                          shown.out_of_core->plans() ? plan_text(beyond) : "",
-                         to_text(plan_table(ask.work, beyond), style).text);
+                         stages_stay(shown) ? "" : "\n" + to_text(plan_table(ask.work, beyond), style).text);
     out += "\n" + to_text(exchange_table(ask.setting(), shown, layout,
                                          ask.planner->stages(layout, shown.mesh), ask.planner->pricer()),
                           style)
@@ -125,14 +128,14 @@ void write_timeline(const std::string& file, const Ask& ask, const Projection& p
   if (!p.cost)
     throw UsageError(fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, ask.work)),
                      "leave --timeline out: the text tells what is known of it");
-  if (p.out_of_core) {
+  if (p.out_of_core && !stages_stay(p)) {
     ask.planner->project(*p.strategy, p.mesh, p.batch);
     if (!ask.planner->out_of_core().plan().time.possible)
       throw UsageError(fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, ask.work)),
                        "leave --timeline out: the text tells what is known of it");
     const auto events = ask.planner->out_of_core().events();
-    const std::string plan = fmt::format("{} on {}: {}, mini-batch {}", ask.work.name, ask.machine.name,
-                                         p.strategy->text, p.batch);
+    const std::string plan = fmt::format("{} on {}: {}, mini-batch {}{}", ask.work.name, ask.machine.name,
+                                         p.strategy->text, p.batch, planned_stage(p));
     return write_file(file,
                       file.ends_with(".svg") ? timeline_svg(events, plan) : timeline_json(events, plan));
   }
@@ -167,7 +170,7 @@ int run(const Session& session, Options& options, const std::string& strategy, c
   const Projection& p = answer.results.front();
 
   const bool paper = ask->fidelity == Fidelity::paper;
-  if (!paper) answer.fitting = ways_to_fit(p, setting);
+  if (!paper) answer.fitting = ways_to_fit(p, setting, &ask->question);
   if (layers && paper)
     throw UsageError("--layers tells of the engine's layers", "leave --fidelity paper out");
   if (layers && all_bottlenecks)
@@ -190,9 +193,7 @@ int run(const Session& session, Options& options, const std::string& strategy, c
     if (format == "json") return json();
     if (format == "jsonl") return result_lines(json());
     if (all_bottlenecks) return render_table(format, findings_table(findings, reader_of(format)));
-    if (!p.cost)
-      throw UsageError(fmt::format("`{}` does not fit: {}", strategy, reasons(p, ask->work)),
-                       "leave -f out: the text tells what is known of it");
+    if (!has_times(p)) return render_table(format, limits_table(p, ask->work));
     if (!layers) return render_table(format, term_table(*ask, p));
     Projection shown = ask->planner->project(*p.strategy, p.mesh, p.batch);
     shown.mesh = without_ones(p.mesh);

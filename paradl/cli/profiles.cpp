@@ -30,14 +30,16 @@ Listing list_profiles(const Session& session) {
       const ProfileSpec p = read_profile(source);
       const std::string precision(precision_names[std::size_t(p.precision)]);
       const std::string optimizer(optimizer_names[std::size_t(p.optimizer)]);
-      table.rows.push_back({.values = {name, p.model, p.device, precision, optimizer,
-                                       double(p.entries.size()), p.date, source.file}});
+      table.rows.push_back(
+          {.values = {name, p.model, p.device, precision, optimizer,
+                      p.total ? Value{"total"} : Value{double(p.entries.size())}, p.date, source.file}});
       item.update({{"model", p.model},
                    {"device", p.device},
                    {"precision", precision},
                    {"optimizer", optimizer},
                    {"date", p.date},
-                   {"shapes", p.entries.size()}});
+                   {"shapes", p.entries.size()},
+                   {"total", p.total.has_value()}});
       json["profiles"].back() = item;
     });
   const bool none = table.rows.empty();

@@ -47,6 +47,14 @@ std::string gain_text(double gain) {
   return fmt::format("{:+.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
 }
 
+std::string same_plan(const Question& asked, const StrategyName& strategy, const Mesh& mesh, int dims) {
+  const int extents = std::clamp(dims, 1, asked.most_extents);
+  const auto choice =
+      asked.grid ? meshes(strategy, *asked.grid, extents) : meshes(strategy, int(mesh.gpus()), extents);
+  return (asked.strategies.size() > 1 ? " -s " + strategy.text : "") +
+         (choice.size() > 1 ? " --grid " + exact_grid(mesh, std::max(1, dims)) : "");
+}
+
 std::string exact_grid(const Mesh& mesh, int extents) {
   std::string out;
   for (int a = 0; a < mesh.axes; ++a) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "paradl/cost/projection.hpp"
+#include "paradl/cost/sweep.hpp"
 #include "paradl/spec/system_spec.hpp"
 
 namespace paradl {
@@ -48,6 +48,11 @@ std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, co
 
 /// "-18 %", "+3 %".
 std::string gain_text(double gain);
+
+/// What has to be typed with a change to get the plan that was priced, where strategy, grid or the cut of
+/// space would else be chosen anew: " -s data+spatial --grid data=16,spatial=4x1". `dims`: extents of a
+/// sample.
+std::string same_plan(const Question& asked, const StrategyName& strategy, const Mesh& mesh, int dims);
 
 /// A grid with its cut of space written out, so that none is chosen anew: "data=16,spatial=4x1".
 std::string exact_grid(const Mesh& mesh, int extents);

@@ -68,9 +68,9 @@ struct Evidence {
 /// A value that was found, and what it means here.
 struct Reading {
   double value = 0;
-  double share = 0;     // of the iteration, or of the device's memory
-  std::string cause;    // the layer or link behind it
-  std::string message;  // a sentence without its stop
+  double share = 0;      // of the iteration, or of the device's memory
+  std::string cause;     // the layer or link behind it
+  std::string message;   // a sentence without its stop
   bool forbids = false;  // a bound that is broken: there is no such plan
 };
 
@@ -129,9 +129,11 @@ struct Improvement {
 class Examiner {
  public:
   /// `planner`: of the same setting; nullptr: projections come from the paper's closed forms, of which only
-  /// terms and bounds are known.
+  /// terms and bounds are known. `asked`: what was; what it left open is typed with every change, so that it
+  /// is not chosen anew.
   Examiner(const Setting& setting, Planner* planner, Triggers triggers = {},
-           const SystemSpec* system = nullptr, MachineWith machine_with = {});
+           const SystemSpec* system = nullptr, MachineWith machine_with = {},
+           const Question* asked = nullptr);
 
   /// Every measure, also those that do not fire.
   std::vector<Finding> findings(const Projection& projection);
@@ -146,6 +148,8 @@ class Examiner {
  private:
   Evidence evidence(const Projection& projection);
   std::vector<Finding> judge(const Evidence& evidence) const;
+  /// Changes as they are typed to get this very plan.
+  std::vector<Alternative> typed(std::vector<Alternative> changes, const Projection& projection) const;
 
   Setting setting_;
   Planner* planner_;
@@ -154,6 +158,7 @@ class Examiner {
   Triggers triggers_;
   const SystemSpec* system_;
   MachineWith machine_with_;
+  const Question* asked_;
 };
 
 /// What might mend a hindrance. `system`: the machine's file, or nullptr if it cannot be changed.

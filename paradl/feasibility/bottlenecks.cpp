@@ -145,12 +145,21 @@ Triggers::Triggers() {
 }
 
 Examiner::Examiner(const Setting& setting, Planner* planner, Triggers triggers, const SystemSpec* system,
-                   MachineWith machine_with)
+                   MachineWith machine_with, const Question* asked)
     : setting_(setting),
       planner_(planner),
       triggers_(std::move(triggers)),
       system_(system),
-      machine_with_(std::move(machine_with)) {}
+      machine_with_(std::move(machine_with)),
+      asked_(asked) {}
+
+std::vector<Alternative> Examiner::typed(std::vector<Alternative> changes, const Projection& p) const {
+  if (!asked_) return changes;
+  const std::string same = same_plan(*asked_, *p.strategy, p.mesh, setting_.work.input.dims);
+  for (Alternative& change : changes)
+    if (!change.mesh) change.option += same;  // else it names its own
+  return changes;
+}
 
 std::vector<Finding> Examiner::judge(const Evidence& e) const {
   std::vector<Finding> out;
@@ -208,7 +217,8 @@ bool mends(Hindrance hindrance, const PricedAlternative& priced, const Projectio
 void Examiner::price(Bottleneck& b, const Projection& projection) const {
   if (!planner_) return;  // closed forms know nothing of most changes
   b.remedies.clear();
-  for (PricedAlternative& priced : paradl::price(b.changes, setting_, machine_with_, projection)) {
+  for (PricedAlternative& priced :
+       paradl::price(typed(b.changes, projection), setting_, machine_with_, projection)) {
     const auto same = [&](const PricedAlternative& other) {
       return family(other.change) == family(priced.change);
     };
@@ -235,6 +245,7 @@ std::vector<Improvement> Examiner::improvements(const Projection& projection, Ha
         mends[std::size_t(known - changes.begin())].push_back(Hindrance(i));
       }
     }
+  changes = typed(std::move(changes), projection);
   for (PricedAlternative& priced : paradl::price(changes, setting_, machine_with_, projection)) {
     if (!(priced.gain > 0)) continue;
     const auto at = std::ranges::find(changes, priced.change.option, &Alternative::option) - changes.begin();

@@ -11,10 +11,19 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/planner.hpp"
+#include "paradl/feasibility/alternative.hpp"
 #include "paradl/strategy/recomputed.hpp"
 
 namespace paradl {
 namespace {
+
+/// What is to be mended: the oracle, and what was asked of it.
+struct Case {
+  const Setting& setting;
+  const Question* asked;  // nullptr: just this strategy on this grid
+
+  int dims() const { return std::max(1, setting.work.input.dims); }
+};
 
 /// One thing that can be done otherwise: to the training, or to the mesh.
 struct Change {
@@ -105,16 +114,30 @@ std::vector<Levels> options_of(const Projection& p, const Setting& setting) {
   return out;
 }
 
+/// Whether it was left open how space is cut.
+bool cut_is_open(const Case& c) {
+  const auto settled = [](const Parts& parts) { return parts.cut != std::array{1, 1, 1}; };
+  return c.asked && !(c.asked->grid && std::ranges::any_of(*c.asked->grid, settled));
+}
+
+/// This mesh, with every cut of space that it can have if that is open.
+std::vector<Mesh> every_cut(const Mesh& mesh, const StrategyName& strategy, const Case& c) {
+  if (!cut_is_open(c)) return {mesh};
+  std::vector<Parts> sizes;
+  for (int a = 0; a < mesh.axes; ++a) sizes.push_back({.total = mesh.axis[std::size_t(a)].parts.total});
+  return meshes(strategy, sizes, std::clamp(c.dims(), 1, c.asked->most_extents));
+}
+
 /// Twice the GPUs, on one axis or another; the mini-batch stays.
-Levels more_gpus(const Projection& p, const Setting& setting) {
+Levels more_gpus(const Projection& p, const Case& c) {
   Levels out;
-  if (2 * p.gpus > setting.machine.gpus()) return out;
+  if (2 * p.gpus > c.setting.machine.gpus()) return out;
   for (int a = 0; a < p.mesh.axes; ++a) {
     Mesh mesh = p.mesh;
     Parts& parts = mesh.axis[std::size_t(a)].parts;
     parts.total *= 2;
     if (mesh.axis[std::size_t(a)].strategy->input == Placement::split_space) parts.cut[0] *= 2;
-    out.push_back({.words = "twice the GPUs, --grid " + grid_text(mesh, false), .mesh = mesh});
+    out.push_back({.words = "twice the GPUs,", .mesh = mesh});
   }
   return out;
 }
@@ -125,15 +148,20 @@ bool only_memory_fails(const Projection& p) {
          });
 }
 
-/// The oracle's answer with some changes.
-Projection changed(const Changes& changes, const Projection& p, const Setting& setting) {
-  Setting other = setting;
+/// The oracle's answer with some changes, on the best cut of space.
+Projection changed(const Changes& changes, const Projection& p, const Case& c) {
+  Setting other = c.setting;
   Mesh mesh = p.mesh;
   for (const Change& change : changes) {
     change.training(other.training);
     if (change.mesh) mesh = *change.mesh;
   }
-  return Planner(other).project(*p.strategy, mesh, p.batch);
+  Planner planner(other);
+  std::optional<Projection> best;
+  for (const Mesh& one : every_cut(mesh, *p.strategy, c))
+    if (const Projection found = planner.project(*p.strategy, one, p.batch); !best || better(found, *best))
+      best = found;
+  return *best;
 }
 
 /// Changes that make a projection fit.
@@ -143,9 +171,21 @@ struct Way {
   Projection found;
 };
 
-Remedy remedy_of(const Way& way) {
+/// What is typed besides, so that it is this plan.
+std::string same_plan(const Way& way, const Case& c) {
+  const Projection& found = way.found;
+  if (found.gpus == way.of->gpus)
+    return c.asked ? paradl::same_plan(*c.asked, *found.strategy, found.mesh, c.dims()) : "";
+  std::string out = fmt::format(" -p {}", found.gpus);
+  if (c.asked && c.asked->batch.per != BatchRule::Per::whole) out += fmt::format(" -b {:.0f}", found.batch);
+  if (c.asked && c.asked->strategies.size() > 1) out += " -s " + found.strategy->text;
+  return out + " --grid " + exact_grid(found.mesh, c.dims());
+}
+
+Remedy remedy_of(const Way& way, const Case& c) {
   std::string words;
   for (const Change& change : way.changes) words += (words.empty() ? "" : " ") + change.words;
+  words += same_plan(way, c);
   return {words, fmt::format("{} {}", way.of->strategy->text, grid_text(way.of->mesh, true)), way.found};
 }
 
@@ -174,7 +214,8 @@ Need together(const Need& now, const std::vector<Need>& alone) {
 }
 
 /// The same with as few recomputed blocks as are enough, where all of them are more than that.
-std::optional<Way> fewest_blocks(const Way& way, const Setting& setting) {
+std::optional<Way> fewest_blocks(const Way& way, const Case& c) {
+  const Setting& setting = c.setting;
   int enough = int(recomputable_blocks(setting.work).size());
   int too_few = setting.training.recompute == Recompute::full ? setting.training.recomputed_blocks : 0;
   std::optional<Way> best;
@@ -185,7 +226,7 @@ std::optional<Way> fewest_blocks(const Way& way, const Setting& setting) {
       if (change.words == "--recompute full")
         change = {fmt::format("--recompute full:{}", blocks),
                   [blocks](Training& t) { t.recompute = Recompute::full, t.recomputed_blocks = blocks; }};
-    if (const Projection found = changed(fewer, *way.of, setting); found.feasible())
+    if (const Projection found = changed(fewer, *way.of, c); found.feasible())
       best = {way.of, fewer, found}, enough = blocks;
     else
       too_few = blocks;
@@ -207,14 +248,13 @@ bool includes(const Changes& changes, const Changes& fewer) {
 /// Prices the combinations that promise to fit, those that promise to be fastest first, until it has some.
 class Search {
  public:
-  Search(const Projection& p, const Setting& setting)
-      : p_(p), setting_(setting), options_(options_of(p, setting)) {}
+  Search(const Projection& p, const Case& c) : p_(p), case_(c), options_(options_of(p, c.setting)) {}
 
   /// All that can be saved, together: where that does not fit, nothing does.
   bool can_fit() const {
     Changes all;
     for (const Levels& levels : options_) all.push_back(levels.back());
-    return !all.empty() && changed(all, p_, setting_).feasible();
+    return !all.empty() && changed(all, p_, case_).feasible();
   }
 
   /// So many ways, if there are.
@@ -227,7 +267,7 @@ class Search {
       const Changes& changes = promising_[i].changes;
       if (std::ranges::any_of(out, [&](const Way& fewer) { return includes(changes, fewer.changes); }))
         continue;
-      if (const Projection found = changed(changes, p_, setting_); found.feasible())
+      if (const Projection found = changed(changes, p_, case_); found.feasible())
         out.push_back({&p_, changes, found});
     }
     return out;
@@ -241,7 +281,7 @@ class Search {
     for (Levels& levels : options_) {
       alone_.emplace_back();
       std::erase_if(levels, [&](const Change& change) {
-        const Projection found = changed({change}, p_, setting_);
+        const Projection found = changed({change}, p_, case_);
         if (!only_memory_fails(found)) return true;
         alone_.back().push_back(need_of(found));
         return false;
@@ -262,7 +302,7 @@ class Search {
       return;
     }
     const Need need = together(need_of(p_), alone);
-    if (!changes.empty() && need.states + need.activations <= setting_.machine.device.memory.base())
+    if (!changes.empty() && need.states + need.activations <= case_.setting.machine.device.memory.base())
       promising_.push_back({changes, need.time});
   }
 
@@ -271,7 +311,7 @@ class Search {
     double time;
   };
   const Projection& p_;
-  const Setting& setting_;
+  const Case& case_;
   std::vector<Levels> options_;
   std::vector<std::vector<Need>> alone_;  // by option and level
   std::vector<Promise> promising_;
@@ -282,53 +322,67 @@ void sort(std::vector<Way>& ways) {
 }
 
 /// Those that recompute all blocks, a few of the fastest, with no more of them than they need.
-void count_blocks(std::vector<Way>& ways, const Setting& setting) {
+void count_blocks(std::vector<Way>& ways, const Case& c) {
   constexpr int few = 3;
-  if (setting.training.recompute == Recompute::selective) return;
+  if (c.setting.training.recompute == Recompute::selective) return;
   std::vector<Way> more;
   for (const Way& way : ways)
     if (recomputes_all(way.changes) && int(more.size()) < few)
-      if (auto fewer = fewest_blocks(way, setting)) more.push_back(*std::move(fewer));
+      if (auto fewer = fewest_blocks(way, c)) more.push_back(*std::move(fewer));
   for (Way& way : more) ways.push_back(std::move(way));
 }
 
 /// No change makes it faster than this: micro-batches fill a pipeline's bubble, the others cost time.
 double least_time(const Projection& p) { return (p.iteration() - (*p.cost)[Term::bubble]).base(); }
 
-}  // namespace
-
-std::vector<Remedy> ways_to_fit(const Projection& p, const Setting& setting) {
-  return ways_to_fit(std::span(&p, 1), setting);
+/// Whether they differ in nothing but the cut of space.
+bool same_sizes(const Projection& a, const Projection& b) {
+  return a.strategy->text == b.strategy->text && grid_text(a.mesh, false) == grid_text(b.mesh, false);
 }
 
-std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const Setting& setting) {
+}  // namespace
+
+std::vector<Remedy> ways_to_fit(const Projection& p, const Setting& setting, const Question* asked) {
+  return ways_to_fit(std::span(&p, 1), setting, asked);
+}
+
+std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const Setting& setting,
+                                const Question* asked) {
+  const Case c{setting, asked};
   constexpr std::size_t most_asked = 12, most_searched = 3;
   std::vector<const Projection*> candidates;
   for (const Projection& p : projections)
     if (only_memory_fails(p) && !p.feasible() && !setting.training.gamma) candidates.push_back(&p);
   std::ranges::stable_sort(candidates, {}, [](const Projection* p) { return least_time(*p); });
+  if (cut_is_open(c)) {  // of several cuts the fastest stands for all
+    std::vector<const Projection*> one_each;
+    for (const Projection* p : candidates)
+      if (std::ranges::none_of(one_each, [&](const Projection* other) { return same_sizes(*p, *other); }))
+        one_each.push_back(p);
+    candidates = one_each;
+  }
   const std::size_t enough = candidates.size() == 1 ? 6 : 4;
   std::vector<Way> ways;
   std::size_t searched = 0;
   for (std::size_t i = 0; i < candidates.size() && i < most_asked && searched < most_searched; ++i) {
     if (!ways.empty() && least_time(*candidates[i]) >= ways.front().found.iteration().base()) break;
-    Search search(*candidates[i], setting);
+    Search search(*candidates[i], c);
     if (candidates.size() > 1 && !search.can_fit()) continue;
     for (Way& way : search.run(enough)) ways.push_back(std::move(way));
     sort(ways);
     ++searched;
   }
-  count_blocks(ways, setting);
+  count_blocks(ways, c);
   if (ways.empty()) {  // the nearest, on more GPUs
     std::ranges::stable_sort(candidates, {}, [](const Projection* p) { return p->cost->memory.total(); });
     for (std::size_t i = 0; i < candidates.size() && i < most_searched; ++i)
-      for (const Change& change : more_gpus(*candidates[i], setting))
-        if (const Projection found = changed({change}, *candidates[i], setting); found.feasible())
+      for (const Change& change : more_gpus(*candidates[i], c))
+        if (const Projection found = changed({change}, *candidates[i], c); found.feasible())
           ways.push_back({candidates[i], {change}, found});
   }
   sort(ways);
   std::vector<Remedy> out;
-  for (const Way& way : ways) out.push_back(remedy_of(way));
+  for (const Way& way : ways) out.push_back(remedy_of(way, c));
   return out;
 }
 
@@ -336,7 +390,7 @@ std::string nothing_fits_text(const Projection& p, const Setting& setting) {
   if (p.feasible() || !only_memory_fails(p) || setting.training.gamma) return {};
   std::vector<std::string> tried;
   for (const Levels& levels : options_of(p, setting)) tried.push_back(levels.back().words);
-  if (!more_gpus(p, setting).empty()) tried.emplace_back("twice the GPUs");
+  if (!more_gpus(p, {setting, nullptr}).empty()) tried.emplace_back("twice the GPUs");
   return tried.empty() ? "no change is left to try"
                        : fmt::format("nothing that was tried fits, up to {}", fmt::join(tried, ", "));
 }

@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "paradl/cost/projection.hpp"
+#include "paradl/cost/sweep.hpp"
 
 namespace paradl {
 
 /// A change that makes something fit, found by asking the oracle again.
 struct Remedy {
-  std::string change;     // as it is typed: "--recompute selective", "--grid data=2,tensor=8"
+  std::string change;     // as it is typed: "--recompute selective", "--zero 1 -s data+layer --grid ..."
   std::string of;         // the strategy and grid that it is for
   Projection projection;  // with the change
 };
@@ -17,9 +17,13 @@ struct Remedy {
 /// The changes that let a projection fit the device's memory, the one with the shortest iteration first:
 /// recomputation, sequence parallelism, ZeRO, micro-batches and schedule, alone and together; where nothing
 /// of that is enough, twice the GPUs. None if it fits, if it breaks another bound, or if nothing helps.
-std::vector<Remedy> ways_to_fit(const Projection& projection, const Setting& setting);
+/// `asked`: what was; a cut of space that it left open is chosen anew, and what else it left open is typed
+/// with the change.
+std::vector<Remedy> ways_to_fit(const Projection& projection, const Setting& setting,
+                                const Question* asked = nullptr);
 /// The same for several projections, such as all grids of a strategy: those are mended that could be fastest.
-std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const Setting& setting);
+std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const Setting& setting,
+                                const Question* asked = nullptr);
 
 /// Where there is no way: "nothing that was tried fits, up to --recompute full, --zero 3". Empty for what
 /// fits or breaks another bound.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "paradl/core/format.hpp"
+#include "paradl/cost/sweep.hpp"
 #include "paradl/feasibility/evidence.hpp"
 
 namespace paradl {
@@ -29,6 +30,32 @@ std::optional<Reading> read_term(const Evidence& e, Term term, std::string_view 
   const double share = exposed(e, term);
   if (!(share > 0)) return {};
   return Reading{share, share, busiest(e, term), fmt::format("{} {} of the iteration", what, percent(share))};
+}
+
+/// Where leaders send: ": one leader a node sends, through one of 2 ports, 1.9 times as long as under data on
+/// as many GPUs".
+std::string beside_data(const Evidence& e) {
+  const Machine& machine = e.setting.machine;
+  if (e.setting.training.framework.hybrid_gradients != GradientRoute::leader || e.mesh.axes < 2 ||
+      e.projection.gpus <= machine.gpus_per_node())
+    return {};
+  const StrategyName data = read_strategy("data");
+  const Mesh all = meshes(data, int(e.projection.gpus), 1).front();
+  Setting bare = e.setting;
+  bare.training.overlap = false;  // what is hidden counts as well
+  Planner planner(bare);
+  const auto sum = [&](const StrategyName& strategy, const Mesh& mesh) {
+    // Samples enough for all: what is summed does not depend on them.
+    const Projection p = planner.project(strategy, mesh, std::max(e.projection.batch, e.projection.gpus));
+    return p.cost ? (*p.cost)[Term::gradient_exchange] : Seconds{};
+  };
+  const double ports = machine.levels[1].ports;
+  std::string out =
+      fmt::format(": one leader a node sends, through one of {:g} port{}", ports, ports == 1 ? "" : "s");
+  if (const Seconds alone = sum(data, all); alone > Seconds{})
+    out += fmt::format(", {:.1f} times as long as under data on as many GPUs",
+                       sum(*e.projection.strategy, e.projection.mesh) / alone);
+  return out;
 }
 
 /// Passes of one PE for a kind of layer in one iteration.
@@ -81,7 +108,9 @@ std::string slowest_part(const Evidence& e, const InputCost& input) {
 }  // namespace
 
 std::optional<Reading> read_gradient_exchange(const Evidence& e) {
-  return read_term(e, Term::gradient_exchange, "the exchange of gradients takes");
+  auto out = read_term(e, Term::gradient_exchange, "the exchange of gradients takes");
+  if (out && e.details) out->message += beside_data(e);
+  return out;
 }
 
 std::optional<Reading> read_layer_collectives(const Evidence& e) {

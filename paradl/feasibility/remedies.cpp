@@ -2,7 +2,6 @@
 // Whether one helps, and by how much, the oracle tells when it is asked again.
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include <fmt/format.h>
 
@@ -36,16 +35,9 @@ struct Changes {
     // Stages are cut by the times of whole layers, which are asked for at the mini-batch: another cut is
     // another plan.
     if (e.details && e.details->plan.stages > 1) return;
-    const Mesh& mesh = e.projection.mesh;
-    // Another mini-batch may be cut through space in another way: the one that is priced is said.
-    const bool cut = std::ranges::any_of(std::span(mesh.axis).first(std::size_t(mesh.axes)),
-                                         [](const Axis& axis) { return axis.strategy->name == "spatial"; });
-    const std::string same = cut ? fmt::format(" -s {} --grid {}", e.projection.strategy->text,
-                                               exact_grid(mesh, std::max(1, e.setting.work.input.dims)))
-                                 : "";
     Alternative change{fmt::format("a mini-batch of {:g} ({:.3g} a GPU), which changes the training", batch,
                                    batch / e.projection.gpus),
-                       fmt::format("-b {:.0f}{}", batch, same)};
+                       fmt::format("-b {:.0f}", batch)};
     change.batch = batch;
     list.push_back(std::move(change));
   }

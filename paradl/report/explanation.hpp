@@ -39,6 +39,8 @@ std::string tensor_notes_text(const Setting& setting, std::span<const Projection
 /// "80.1 s to 120 s per epoch, typically 95.0 s": beside other jobs. Only where `p.congested` is.
 std::string band_text(const Projection& p);
 std::string limits_text(const Projection& projection, const Workload& work);
+/// Every limit with its value and its bound, and why it does not hold: the answer for what has no terms.
+Table limits_table(const Projection& projection, const Workload& work);
 
 /// The projection's JSON with `explanation`, `exchanges` and, if asked for, `layers` in each result.
 std::string explanation_json(const Answer& answer, bool paper, bool layers, Planner& planner);

@@ -170,6 +170,24 @@ std::string band_text(const Projection& p) {
                      text(p.iterations * typical));
 }
 
+Table limits_table(const Projection& p, const Workload& work) {
+  Table table{.columns = {{"limit", "limit", Holds::text, 9},
+                          {"value", "value", Holds::count, 6},
+                          {"bound", "bound", Holds::count, 6},
+                          {"layer", "layer", Holds::text, 5},
+                          {"holds", "holds", Holds::text, 8},
+                          {"reason", "does not fit", Holds::text, 7}}};
+  for (const Limit& limit : p.limits.all()) {
+    const bool refused = limit.rule == allreduce_rule && !p.refused.empty();
+    table.rows.push_back(
+        {.values = {std::string(limit.rule), limit.value, limit.bound,
+                    limit.layer >= 0 ? Value{work.layers[std::size_t(limit.layer)].name} : Value{},
+                    limit.holds() ? "yes" : "no",
+                    limit.holds() ? Value{} : Value{refused ? p.refused : reason(limit, work)}}});
+  }
+  return without_empty_columns(table);
+}
+
 std::string limits_text(const Projection& p, const Workload& work) {
   std::string out;
   for (const Limit& limit : p.limits.all()) {

@@ -22,16 +22,6 @@ std::string against(const OutOfCoreClock::Time& other, const OutOfCorePlan& plan
                         : std::string("does not fit");
 }
 
-/// ", stage 2 of 4, all micro-batches that it has at a time": the plan that is told of a pipeline.
-std::string stage_text(const Projection& p) {
-  for (int a = 0; a < p.mesh.axes; ++a)
-    if (const Axis& axis = p.mesh.axis[std::size_t(a)];
-        axis.strategy->name == "layer" && axis.parts.total > 1)
-      return fmt::format(", stage {} of {}, all micro-batches that it has at a time", p.cost->worst_stage + 1,
-                         axis.parts.total);
-  return {};
-}
-
 /// A stage's blocks come again for each micro-batch that it has at a time: which one is each of.
 std::vector<int> micro_batches(const std::vector<BlockLine>& lines) {
   std::vector<int> out;
@@ -43,6 +33,21 @@ std::vector<int> micro_batches(const std::vector<BlockLine>& lines) {
 }
 
 }  // namespace
+
+int stages_of(const Projection& p) {
+  for (int a = 0; a < p.mesh.axes; ++a)
+    if (const Axis& axis = p.mesh.axis[std::size_t(a)]; axis.strategy->name == "layer")
+      return axis.parts.total;
+  return 1;
+}
+
+bool stages_stay(const Projection& p) { return stages_of(p) > 1 && !p.out_of_core->plans(); }
+
+std::string planned_stage(const Projection& p) {
+  return stages_of(p) == 1 ? ""
+                           : fmt::format(", stage {} of {}, all micro-batches that it has at a time",
+                                         p.cost->worst_stage + 1, stages_of(p));
+}
 
 std::vector<BlockLine> block_lines(const Workload& work, OutOfCorePricer& pricer) {
   const auto blocks = pricer.blocks();
@@ -93,7 +98,9 @@ Table plan_table(const Workload& work, OutOfCorePricer& pricer) {
 std::string out_of_core_text(const Projection& p, const Machine& machine) {
   const auto& [kept, swapped, recomputed, weights, host] = *p.out_of_core;
   const int blocks = kept + swapped + recomputed;
-  const std::string where = stage_text(p);
+  if (stages_stay(p))
+    return fmt::format("Out of core: nothing to do, each of the {} stages stays on its device.",
+                       stages_of(p));
   if (!p.out_of_core->plans())
     return fmt::format("Out of core: nothing to do, all {} blocks stay on the device.", blocks);
   constexpr std::array<std::string_view, weight_homes> homes{
@@ -102,8 +109,8 @@ std::string out_of_core_text(const Projection& p, const Machine& machine) {
   return fmt::format(
       "Out of core{}: of {} blocks {} stay, {} {} to the host, {} {} recomputed.{} The host of a node "
       "gives {} of {}.",
-      where, blocks, kept, swapped, swapped == 1 ? "goes" : "go", recomputed, recomputed == 1 ? "is" : "are",
-      homes[std::size_t(weights)], text(host), text(*machine.host->memory));
+      planned_stage(p), blocks, kept, swapped, swapped == 1 ? "goes" : "go", recomputed,
+      recomputed == 1 ? "is" : "are", homes[std::size_t(weights)], text(host), text(*machine.host->memory));
 }
 
 std::string plan_text(OutOfCorePricer& pricer) {

@@ -10,6 +10,11 @@
 
 namespace paradl {
 
+/// Whether nothing of a pipeline leaves the core: there is no plan to tell, but its schedule.
+bool stages_stay(const Projection& projection);
+/// ", stage 2 of 4, all micro-batches that it has at a time": whose plan is told of a pipeline; else nothing.
+std::string planned_stage(const Projection& projection);
+
 /// What becomes of each block, and for how long its passes wait for copies.
 struct BlockLine {
   OutOfCoreBlock block;

@@ -79,7 +79,9 @@ SourceText Catalog::find(const std::string& folder, const std::string& name) con
   const std::string near = did_you_mean(name, known);
   const std::string all =
       known.empty() ? fmt::format("no {} are found: set PARADL_PATH to the folder that has them", folder)
-                    : fmt::format("`paradl {}` lists all {}", folder, known.size());
+      : folder == "kernels"  // of which no command tells
+          ? fmt::format("kernels/ has: {}", fmt::join(known, ", "))
+          : fmt::format("`paradl {}` lists all {}", folder, known.size());
   throw UsageError(fmt::format("no {} is called `{}`", singular(folder), name),
                    near.empty() ? all : near + " " + all);
 }
@@ -102,8 +104,8 @@ SystemSpec Catalog::system(const std::string& name, const std::vector<Override>&
   try {
     spec.device.kernels = read_kernels(find("kernels", spec.device.kernels_name));
   } catch (const UsageError& error) {
-    const std::string help = fmt::format("kernels/ has: {}", fmt::join(names("kernels"), ", "));
-    throw SpecError(spec.source.file, spec.source.text, {{spec.device.kernels_spot, error.what(), help}});
+    throw SpecError(spec.source.file, spec.source.text,
+                    {{spec.device.kernels_spot, error.what(), error.help()}});
   }
   return spec;
 }

@@ -209,6 +209,50 @@ TEST_CASE("what a remedy brings is what the oracle answers when it is asked with
     CHECK_MESSAGE(options.contains(option), std::string(option));
 }
 
+TEST_CASE("where a question leaves the plan open, a remedy is typed with the plan that it was priced for") {
+  int would_differ = 0;
+  for (const Wording& q : {Wording{"resnet50", "abci", "-p 64 -b 128"},
+                           {"vgg16", "abci", "-p 64 --framework chainermn"},
+                           {"resnet50", "abci", "-s data+spatial,data+filter -p 16 -b 256"},
+                           {"resnet50", "abci", "-s data+filter -p 64 -b 1024 --framework chainermn"},
+                           {"resnet50", "abci", "--grid data=4,spatial=4 -b 64 --transport host"}}) {
+    CAPTURE(q.words);
+    const Asked asked(q.model, q.system, q.words);
+    Examiner examiner = asked.ask->examiner();
+    const std::string pin = same_plan(asked.ask->question, *asked.projection.strategy, asked.projection.mesh,
+                                      asked.ask->work.input.dims);
+    CHECK_FALSE(pin.empty());
+    for (Bottleneck& b : examiner.bottlenecks(asked.projection)) {
+      examiner.price(b, asked.projection);
+      for (const PricedAlternative& remedy : b.remedies) {
+        const std::string& option = remedy.change.option;
+        CAPTURE(option);
+        CHECK(Asked(q.model, q.system, q.words + " " + option).projection.epoch() == remedy.epoch);
+        if (option.ends_with(pin)) {
+          const std::string alone = option.substr(0, option.size() - pin.size());
+          would_differ += Asked(q.model, q.system, q.words + " " + alone).projection.epoch() != remedy.epoch;
+        }
+      }
+    }
+  }
+  CHECK(would_differ > 0);
+}
+
+TEST_CASE("a plan is typed as far as the question leaves it open") {
+  const auto pin = [](const char* words) {
+    const Asked asked("resnet50", "abci", words);
+    return same_plan(asked.ask->question, *asked.projection.strategy, asked.projection.mesh, 2);
+  };
+  CHECK(pin("-s data -p 16").empty());
+  CHECK(pin("-s data+filter --grid data=4,filter=4").empty());
+  CHECK(pin("--grid data=4,spatial=2x2").empty());
+  CHECK(pin("-s data,filter -p 16") == " -s data");
+  CHECK(pin("-s data+filter -p 16").starts_with(" --grid data="));
+  CHECK(pin("--grid data=4,spatial=4").starts_with(" --grid data=4,spatial="));
+  // Frameworks that cut space along its first extent alone have no choice.
+  CHECK(pin("--grid data=4,spatial=4 --set framework.spatial-cut=first").empty());
+}
+
 TEST_CASE("each value fires where it should, and only there") {
   const std::vector<std::pair<std::string, std::pair<Wording, Wording>>> values{
       {"congestion-taper",

@@ -153,6 +153,29 @@ TEST_CASE("report, section on gradient exchange: a single leader makes data+filt
     }
 }
 
+TEST_CASE(
+    "report, section on gradient exchange: per epoch, a single leader's is far more than twice data's") {
+  // 64 samples a node in place of 64 a GPU: four times as many iterations, of which each takes 1.9 times as
+  // long.
+  const auto epoch = [](const std::string& words) {
+    const Asked asked("resnet50", "abci", words);
+    return asked.projection.iterations * (*asked.projection.cost)[Term::gradient_exchange].base();
+  };
+  const double data = epoch("-s data -p 64 -b 64/gpu --framework chainermn");
+  const double leader = epoch("--grid data=16,filter=4 -b 64/node --framework chainermn");
+  CHECK(leader > 2 * data);
+  CHECK(leader == doctest::Approx(7.5 * data).epsilon(0.03));
+  // It is told where a leader sends, and what it may be compared with, and nowhere else.
+  const auto message = [](const std::string& words) {
+    return found("gradient-exchange", "resnet50", words + " --framework chainermn").reading->message;
+  };
+  CHECK(says(message("--grid data=16,filter=4 -b 64/node"),
+             "one leader a node sends, through one of 2 ports, 1.9 times as long as under data"));
+  CHECK_FALSE(
+      says(message("--grid data=16,filter=4 -b 64/node --set framework.hybrid-gradients=rings"), "leader"));
+  CHECK_FALSE(says(message("-s data -p 64 -b 64/gpu"), "leader"));
+}
+
 TEST_CASE("report, Fig. 3: with ChainerMN's packing, data+filter's is about twice data's, too") {
   // ResNet-152, read off the figure: data 0.107 to 0.110 s on 8 to 64 GPUs, data+filter 0.21, 0.25, 0.27 and
   // 0.32 s, which is 1.9 to 2.9 times as much. A leader packs twice, and sends through one port in place of

@@ -97,7 +97,7 @@ TEST_CASE("where no setting helps, twice the GPUs may") {
   const auto ways = ways_to_fit(p, bench.setting());
   REQUIRE_FALSE(ways.empty());
   const Remedy* remedy = &ways.front();
-  CHECK(says(remedy->change, "twice the GPUs, --grid tensor=4"));
+  CHECK(says(remedy->change, "twice the GPUs, -p 4 --grid tensor=4"));
 }
 
 TEST_CASE("every way to fit is priced by the oracle, the cheapest first, and asked again gives the same") {
@@ -203,6 +203,37 @@ TEST_CASE("whatever is said to fit gives just that when it is asked for") {
     }
   }
   CHECK(promised > 50);
+}
+
+TEST_CASE(
+    "a cut of space that was left open is chosen anew for what is said to fit; one that was typed stays") {
+  const auto ways_of = [](const Asked& asked) {
+    REQUIRE_FALSE(asked.projection.feasible());
+    auto ways = ways_to_fit(asked.projection, asked.ask->setting(), &asked.ask->question);
+    REQUIRE_FALSE(ways.empty());
+    return ways;
+  };
+  int other_cuts = 0;
+  for (const std::string words : {"--grid data=2,spatial=4 -b 2048", "-s spatial -p 4 -b 1024"}) {
+    CAPTURE(words);
+    const Asked asked("resnet50", "abci", words);
+    for (const Remedy& way : ways_of(asked)) {
+      CAPTURE(way.change);
+      const std::size_t grid = way.change.find(" --grid ");
+      REQUIRE(grid != way.change.npos);
+      const Asked again("resnet50", "abci", with_words(words, way.change));
+      const Asked open("resnet50", "abci", with_words(words, way.change.substr(0, grid)));
+      CHECK(again.projection.iteration() == way.projection.iteration());
+      CHECK(open.projection.iteration() == way.projection.iteration());
+      other_cuts += exact_grid(way.projection.mesh, 2) != exact_grid(asked.projection.mesh, 2);
+    }
+  }
+  CHECK(other_cuts > 0);
+  const Asked settled("resnet50", "abci", "--grid data=2,spatial=1x4 -b 2048");
+  for (const Remedy& way : ways_of(settled)) {
+    CHECK_FALSE(says(way.change, "--grid"));
+    CHECK(exact_grid(way.projection.mesh, 2) == "data=2,spatial=1x4");
+  }
 }
 
 TEST_CASE("the way that is named first is as fast as any combination of changes") {
