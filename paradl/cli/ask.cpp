@@ -673,7 +673,7 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
     ask->machine.price = options.read("price", "", [](const std::string& text) -> Price {
       if (const auto price = parse_price(text)) return *price;
       throw UsageError(fmt::format("--price {}: cannot read it", text),
-                       fmt::format("write {}", wanted_price));
+                       "write what a GPU costs for an hour, such as --price 2.5USD/h");
     });
   ask->costs = options.has("epochs") || ask->machine.price;
   ask->topology = network_of(ask->system_spec, ask->machine);

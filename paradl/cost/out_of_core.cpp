@@ -10,12 +10,17 @@ namespace {
 using Event = OutOfCoreEvent;
 constexpr Seconds never{std::numeric_limits<double>::infinity()};
 
+// Plans are executed by the hundred: compilers make much slower code of `<` by way of <=> than of doubles.
+Seconds later(Seconds a, Seconds b) { return a.base() < b.base() ? b : a; }
+bool exceeds(Seconds a, Seconds b) { return a.base() > b.base(); }
+bool exceeds(Bytes a, Bytes b) { return a.base() > b.base(); }
+
 /// A stream does one thing after the other.
 struct Stream {
   Seconds free, waited;
   /// Something that can start at `from`; returns when it starts.
   Seconds take(Seconds from, Seconds duration) {
-    const Seconds begin = std::max(free, from);
+    const Seconds begin = later(free, from);
     waited += begin - free;
     free = begin + duration;
     return begin;
@@ -32,7 +37,7 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
   const Bytes room = chain.room[std::size_t(home)];
   const bool streamed = home == WeightHome::streamed, host_updates = home != WeightHome::device;
   const auto note = [&](Event::Kind kind, int block, Seconds begin, Seconds end) {
-    if (events && end > begin) events->push_back({kind, block, begin, end});
+    if (events && exceeds(end, begin)) events->push_back({kind, block, begin, end});
   };
   out_end_.resize(std::size_t(n));
   ready_.resize(std::size_t(n));
@@ -46,28 +51,31 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
   Stream compute, out, in, wire, host;
   Bytes held;
   std::size_t next_out = 0, next_free = 0;
-  const auto hold = [&](Bytes bytes) { time.peak = std::max(time.peak, held += bytes); };
+  const auto hold = [&](Bytes bytes) {
+    held += bytes;
+    if (exceeds(held, time.peak)) time.peak = held;
+  };
 
   for (int k = 0; k < n; ++k) {
     const auto i = std::size_t(k);
     const OutOfCoreBlock& b = blocks[i];
     const Bytes need = fate[i] == Fate::recomputed ? b.input : b.activations;
     Seconds can = compute.free;
-    while (held + need > room) {  // a copy to the host that is over gives room
+    while (exceeds(held + need, room)) {  // a copy to the host that is over gives room
       if (next_out == outs_.size()) return time;
-      can = std::max(can, outs_[next_out].when);
+      can = later(can, outs_[next_out].when);
       held -= outs_[next_out++].bytes;
     }
     hold(need);
     if (streamed) {  // into the place of the weights of the block before the last
       const Seconds begin = in.take(k >= 2 ? ended_[i - 2] : Seconds{}, b.weights / limits.in);
       note(Event::Kind::load_weights, k, begin, in.free);
-      can = std::max(can, in.free);
+      can = later(can, in.free);
     }
     const Seconds begin = compute.take(can, b.forward);
     ended_[i] = compute.free;
     note(Event::Kind::forward, k, begin, compute.free);
-    if (compute.waited > patience) return time;
+    if (exceeds(compute.waited, patience)) return time;
     if (fate[i] != Fate::swapped) continue;
     const Seconds left = out.take(compute.free, b.activations / limits.out);
     note(Event::Kind::swap_out, k, left, out.free);
@@ -76,20 +84,21 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
   }
 
   // Backward, blocks get their room in the order in which they need it, as soon as there is enough.
-  in.free = std::max(in.free, compute.free);
+  in.free = later(in.free, compute.free);
   Seconds granted = compute.free;
   int next = n - 1;
   for (int k = n - 1; k >= 0; --k) {
     const auto i = std::size_t(k);
     const auto find_room = [&](Bytes need) {
-      while (held + need > room) {
+      while (exceeds(held + need, room)) {
         const bool freed = next_free < frees_.size();
         // Copies that end after all that is known so far may yet be overtaken by a backward pass.
-        const bool copied = next_out < outs_.size() && (outs_[next_out].when <= compute.free || next == k);
+        const bool copied =
+            next_out < outs_.size() && (!exceeds(outs_[next_out].when, compute.free) || next == k);
         if (!freed && !copied) return false;
-        const bool from_copy = copied && (!freed || outs_[next_out].when < frees_[next_free].when);
+        const bool from_copy = copied && (!freed || exceeds(frees_[next_free].when, outs_[next_out].when));
         const Release& release = from_copy ? outs_[next_out++] : frees_[next_free++];
-        granted = std::max(granted, release.when);
+        granted = later(granted, release.when);
         held -= release.bytes;
       }
       return true;
@@ -106,10 +115,10 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
       if (streamed && next + 2 < n) {
         const Seconds begin = in.take(ended_[j + 2], b.weights / limits.in);
         note(Event::Kind::load_weights, next, begin, in.free);
-        ready_[j] = std::max(ready_[j], in.free);
+        ready_[j] = later(ready_[j], in.free);
       }
       if (fate[j] == Fate::swapped) {
-        const Seconds begin = in.take(std::max(granted, out_end_[j]), b.activations / limits.in);
+        const Seconds begin = in.take(later(granted, out_end_[j]), b.activations / limits.in);
         note(Event::Kind::swap_in, next, begin, in.free);
         ready_[j] = in.free;
       }
@@ -118,7 +127,7 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
 
     const OutOfCoreBlock& b = blocks[i];
     Seconds can = ready_[i];
-    if (streamed && k + 2 < n) can = std::max(can, stored_[i + 2]);  // room for its gradients
+    if (streamed && k + 2 < n) can = later(can, stored_[i + 2]);  // room for its gradients
     if (fate[i] == Fate::recomputed) {
       const Seconds begin = compute.take(can, b.again);
       note(Event::Kind::recompute, k, begin, compute.free);
@@ -128,7 +137,7 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
     note(Event::Kind::backward, k, begin, compute.free);
     ended_[i] = compute.free;
     frees_.push_back({compute.free, b.activations});
-    if (compute.waited > patience) return time;
+    if (exceeds(compute.waited, patience)) return time;
     if (!host_updates) continue;
     const Seconds sent = wire.take(compute.free, b.exchange);
     note(Event::Kind::exchange, k, sent, wire.free);
@@ -178,7 +187,46 @@ struct OutOfCorePlanner::Search {
   std::span<const OutOfCoreChain> chains;
   std::size_t chain_number;
   WeightHome home;
-  Seconds forward, work;  // of all blocks: of passes, and with what follows them
+  // No plan takes less, whatever becomes of its blocks:
+  Seconds forward{};    // of the forward passes
+  Seconds work{};       // of all passes, and of what follows the last of them
+  Seconds least{};      // of the streams beside them
+  Seconds reloading{};  // of weights for the backward passes
+
+  /// Before the first candidate: what weights that live elsewhere cost at least.
+  void measure() {
+    Seconds passes, load, backward, exchange, store, update, weights;  // of the blocks up to one
+    for (const OutOfCoreBlock& b : chain().blocks) {
+      if (home == WeightHome::streamed) load += b.weights / limits.in;
+      forward = std::max(forward, load) + b.forward;  // it waits for its weights
+      passes += b.forward + b.backward;
+      backward += b.backward;
+      exchange += b.exchange, store += b.gradients / limits.out, update += b.update;
+      if (home == WeightHome::updated_on_host) weights += b.weights / limits.in;
+    }
+    work = passes + limits.after;
+    if (home == WeightHome::device) return;
+    // From the last block to the first, gradients are summed, stored and used, and weights come back; or all
+    // weights but those of the last two blocks come once more.
+    const auto stored = [&](const OutOfCoreBlock& b) { return b.gradients / limits.out; };
+    const OutOfCoreBlock& first = block(0);
+    const Seconds back = home == WeightHome::updated_on_host ? first.weights / limits.in : Seconds{};
+    work = passes + first.exchange + stored(first) + first.update + back;
+    Seconds done = forward;  // the block's backward pass
+    for (int k = blocks() - 1; k >= 0; --k) {
+      const OutOfCoreBlock& b = block(k);
+      if (home == WeightHome::streamed && k + 2 < blocks()) reloading += b.weights / limits.in;
+      least = std::max(least, forward + reloading + backward);
+      done += b.backward;
+      least = std::max({least, done + exchange + stored(first) + first.update + back,
+                        done + b.exchange + store + first.update + back,
+                        done + b.exchange + stored(b) + update + back,
+                        done + b.exchange + stored(b) + b.update + weights});
+      backward -= b.backward;
+      exchange -= b.exchange, store -= stored(b), update -= b.update;
+      if (home == WeightHome::updated_on_host) weights -= b.weights / limits.in;
+    }
+  }
 
   const OutOfCoreChain& chain() const { return chains[chain_number]; }
   int blocks() const { return int(chain().blocks.size()); }
@@ -189,47 +237,80 @@ struct OutOfCorePlanner::Search {
   /// Whether k of n blocks are a step.
   static bool is_step(int k, int n) { return k == n || n <= steps || k * steps / n > (k - 1) * steps / n; }
 
-  /// No plan is faster: all copies out are over before the first comes back, and all come back after the
-  /// forward pass.
-  Seconds bound(Seconds again, Bytes swapped) const {
-    return std::max(
-        {limits.in_core, work + again, std::max(forward, swapped / limits.out) + swapped / limits.in});
+  /// What is known of a candidate before it is executed.
+  struct Outline {
+    Seconds again{};  // of blocks that are recomputed
+    Bytes swapped{};  // which leave and come back
+    Bytes held{};     // which do not: what is kept, and inputs
+    int through = 0;  // the first block that is swapped, and those ahead of it:
+    Seconds head{};   // their forward passes
+    Seconds tail{};   // their backward passes
+  };
+  /// Block k is the first that is swapped.
+  void swap_from(int k, Outline& plan) const {
+    for (; plan.through <= k; ++plan.through) {
+      plan.head += block(plan.through).forward;
+      plan.tail += block(plan.through).backward;
+    }
   }
 
-  void judge(Seconds again, Bytes swapped) const {
-    const Bytes on_host = swapped + limits.host_weights[std::size_t(home)];
-    if (on_host > limits.host) return;
+  /// No plan of this outline is faster. Copies leave after the first block that is swapped; when the last
+  /// block starts, all that has no room besides has left. Copies come back after the forward passes, those of
+  /// the first block last.
+  Seconds bound(const Outline& plan) const {
+    Seconds out = later(later(limits.in_core, least), work + plan.again);
+    if (!exceeds(plan.swapped, {})) return out;
+    const Bytes leaves = plan.held + plan.swapped - room();
+    Seconds stalled;
+    if (exceeds(leaves, {}))
+      stalled = later(stalled, plan.head + leaves / limits.out - (forward - block(blocks() - 1).forward));
+    if (home != WeightHome::streamed) out = later(out, work + plan.again + stalled);
+    return later(out, later(forward + stalled, plan.swapped / limits.out) + reloading +
+                          plan.swapped / limits.in + plan.tail);
+  }
+  Bytes room() const { return chain().room[std::size_t(home)]; }
+
+  void judge(const Outline& outline) const {
+    const Bytes on_host = outline.swapped + limits.host_weights[std::size_t(home)];
+    if (exceeds(outline.held, room()) || exceeds(on_host, limits.host)) return;
+    if (!exceeds(best(), bound(outline))) return;
     const auto time =
-        planner.clock_.run(chain(), planner.fate_, home, limits, nullptr, best() - work - again);
+        planner.clock_.run(chain(), planner.fate_, home, limits, nullptr, best() - work - outline.again);
     if (!time.possible || time.end >= best()) return;
     OutOfCorePlan& plan = planner.best_;
     plan.chain = chain_number;
     plan.home = home;
     plan.fate.assign(planner.fate_.begin(), planner.fate_.end());
     plan.time = time;
-    plan.recompute = again;
+    plan.recompute = outline.again;
     plan.host = on_host;
   }
 
   /// For what is marked as recomputed: first all others are kept, then they go to the host, the foremost
   /// first; one by one if nothing is recomputed, so that no plan that only swaps is missed.
   void vary_kept(Seconds again) const {
-    Bytes held, swapped;
+    Outline plan{.again = again};
     for (int k = 0; k < blocks(); ++k) {
       if (fate(k) != Fate::recomputed) fate(k) = Fate::kept;
-      held += fate(k) == Fate::kept ? block(k).activations : block(k).input;
+      plan.held += fate(k) == Fate::kept ? block(k).activations : block(k).input;
     }
     for (int k = 0;; ++k) {
-      if (!(again > Seconds{}) || is_step(k, blocks())) {
-        if (bound(again, swapped) >= best()) return;
-        if (held <= chain().room[std::size_t(home)]) judge(again, swapped);
+      if (!exceeds(again, {}) || is_step(k, blocks())) {
+        if (!exceeds(best(), more_swapped(plan))) return;
+        judge(plan);
       }
       if (k == blocks()) return;
       if (fate(k) == Fate::recomputed) continue;
+      if (plan.through == 0) swap_from(k, plan);
       fate(k) = Fate::swapped;
-      held -= block(k).activations;
-      swapped += block(k).activations;
+      plan.held -= block(k).activations;
+      plan.swapped += block(k).activations;
     }
+  }
+  /// Nor is any that swaps more, and recomputes as much.
+  Seconds more_swapped(const Outline& plan) const {
+    return later(later(limits.in_core, later(least, work + plan.again)),
+                 later(forward, plan.swapped / limits.out) + reloading + plan.swapped / limits.in);
   }
 
   /// The first c of the order are recomputed, wherever they are.
@@ -251,35 +332,41 @@ struct OutOfCorePlanner::Search {
     Bytes kept;
     for (int from = blocks(); from > 0; --from) {
       if (from < blocks()) kept += block(from).activations;
-      if (kept > chain().room[std::size_t(home)]) return;
+      if (exceeds(kept, room())) return;
       if (!is_step(from, blocks())) continue;
-      Bytes swapped;
+      Outline plan{.held = kept};
       for (int k = 0; k < blocks(); ++k) {
         fate(k) = k < from ? Fate::swapped : Fate::kept;
-        if (k < from) swapped += block(k).activations;
+        if (k < from) plan.swapped += block(k).activations;
       }
-      Seconds again;
-      int c = 0;
+      int first = 0, c = 0;
       for (const int k : planner.order_) {
         if (k >= from) continue;
         fate(k) = Fate::recomputed;
-        again += block(k).again;
-        swapped -= block(k).activations;
-        if (work + again >= best()) break;
-        if (is_step(++c, from) && bound(again, swapped) < best()) judge(again, swapped);
+        plan.again += block(k).again;
+        plan.swapped -= block(k).activations;
+        plan.held += block(k).input;
+        if (exceeds(plan.held, room()) || !exceeds(best(), work + plan.again)) break;
+        while (first + 1 < from && fate(first) == Fate::recomputed) ++first;
+        swap_from(first, plan);
+        if (is_step(++c, from)) judge(plan);
       }
     }
   }
 
   /// What others do.
   void treat_all_alike() const {
-    Seconds again;
-    Bytes swapped;
-    for (int k = 0; k < blocks(); ++k) again += block(k).again, swapped += block(k).activations;
+    Outline recomputed, swapped;
+    for (int k = 0; k < blocks(); ++k) {
+      recomputed.again += block(k).again;
+      recomputed.held += block(k).input;
+      swapped.swapped += block(k).activations;
+    }
     std::ranges::fill(planner.fate_, Fate::recomputed);
-    if (bound(again, {}) < best()) judge(again, {});
+    judge(recomputed);
     std::ranges::fill(planner.fate_, Fate::swapped);
-    if (bound({}, swapped) < best()) judge({}, swapped);
+    swap_from(0, swapped);
+    judge(swapped);
   }
 
   void run() const {
@@ -310,12 +397,9 @@ const OutOfCorePlan& OutOfCorePlanner::find(std::span<const OutOfCoreChain> chai
     if (!limits.allowed[home]) continue;
     for (std::size_t c = 0; c < chains.size(); ++c) {
       if (chains[c].room[home] < Bytes{}) continue;
-      Search search{*this, limits, chains, c, WeightHome(home), {}, {}};
-      for (const OutOfCoreBlock& block : chains[c].blocks) {
-        search.forward += block.forward;
-        search.work += block.forward + block.backward;
-      }
-      if (WeightHome(home) == WeightHome::device) search.work += limits.after;
+      Search search{*this, limits, chains, c, WeightHome(home)};
+      search.measure();
+      if (search.bound({}) >= search.best()) continue;
       fate_.resize(chains[c].blocks.size());
       search.run();
     }

@@ -4,6 +4,7 @@
 #include <random>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "paradl/core/error.hpp"
 #include "paradl/cost/modelled_times.hpp"
@@ -12,6 +13,7 @@
 #include "tests/support/out_of_core_replay.hpp"
 #include "tests/support/pencil.hpp"
 #include "tests/support/source_dir.hpp"
+#include "tests/support/spec_text.hpp"
 
 namespace paradl::test {
 namespace {
@@ -207,6 +209,9 @@ TEST_CASE("out of core: the mean gain over swapping is of the published size") {
   CAPTURE(mean);
   CHECK(mean > 1.52 / 1.25);
   CHECK(mean < 1.52 * 1.25);
+  // `paradl help strategies` has our figure beside theirs.
+  CHECK(says(read_source(source_dir() + "/paradl/help/strategies.md").text,
+             fmt::format("Ours is {:.2f} times as fast", mean)));
 }
 
 TEST_CASE("out of core: exchanges run again with their block") {

@@ -6,6 +6,7 @@
 #include "paradl/network/algorithm/multitree.hpp"
 
 #include <array>
+#include <cstdint>
 #include <numeric>
 #include <ranges>
 #include <utility>
@@ -27,6 +28,24 @@ struct Exits {
   std::vector<Exit> to_hosts, to_switches;
 };
 
+/// Hosts by their numbers.
+class Hosts {
+ public:
+  explicit Hosts(int hosts) : words_((std::size_t(hosts) + 63) / 64) {}
+  void add(int host) { words_[std::size_t(host) / 64] |= bit(host); }
+  bool has(int host) const { return words_[std::size_t(host) / 64] & bit(host); }
+  bool within(const Hosts& others) const {
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      if (words_[i] & ~others.words_[i]) return false;
+    return true;
+  }
+  void clear() { std::ranges::fill(words_, 0); }
+
+ private:
+  static std::uint64_t bit(int host) { return std::uint64_t{1} << (host % 64); }
+  std::vector<std::uint64_t> words_;
+};
+
 class Forest {
  public:
   explicit Forest(const Topology& topology);
@@ -34,22 +53,30 @@ class Forest {
 
  private:
   struct Tree {
-    std::vector<bool> has;     // by host
+    Hosts has;
     std::vector<int> members;  // who may still get children, in the order in which they joined
     std::size_t parents = 0;   // of these, who had joined before this step
     std::size_t parent = 0;    // those before this one reach nobody more in this step
   };
   static constexpr int spent = -1;  // a member that has only members about it
 
+  /// Whom a parent could reach when it was last asked in vain. Wires are only taken within a step: a tree
+  /// that has all of these need not ask again.
+  struct Outlook {
+    int step = -1;
+    Hosts free, near;      // by wires that were free, and by any
+    bool blocked = false;  // by wires between switches that were taken
+  };
+
   bool add_branch(int root, int step);
-  int find_child(int parent, const Tree& tree);
+  int find_child(int parent, const Tree& tree, Outlook& outlook);
   bool passes(int vertex, int parent) const;
-  bool is_free(int wire);
 
   const Topology& topology_;
   std::vector<Exits> exits_;
   std::vector<int> free_;  // cables of each wire, in this step
   std::vector<Tree> trees_;
+  std::vector<Outlook> outlooks_;  // by host
   std::vector<Branch> branches_;
   struct Visit {
     int vertex, wire;
@@ -58,7 +85,6 @@ class Forest {
   std::vector<Visit> visits_;
   std::vector<int> seen_;  // number of the search that came by last
   int search_ = 0;
-  bool blocked_ = false;  // the search met a wire that was taken, and may succeed in another step
 };
 
 Forest::Forest(const Topology& topology) : topology_(topology) {
@@ -75,11 +101,10 @@ Forest::Forest(const Topology& topology) : topology_(topology) {
     add(wire.from, wire.to, w);
     if (topology.half_duplex()) add(wire.to, wire.from, w);
   }
-  trees_.resize(std::size_t(hosts));
   for (int root = 0; root < hosts; ++root) {
-    trees_[std::size_t(root)].members = {root};
-    trees_[std::size_t(root)].has.resize(std::size_t(hosts));
-    trees_[std::size_t(root)].has[std::size_t(root)] = true;
+    trees_.push_back({.has = Hosts(hosts), .members = {root}});
+    trees_.back().has.add(root);
+    outlooks_.push_back({.free = Hosts(hosts), .near = Hosts(hosts)});
   }
 }
 
@@ -93,16 +118,13 @@ bool Forest::passes(int vertex, int parent) const {
   return false;
 }
 
-bool Forest::is_free(int wire) {
-  const bool free = free_[std::size_t(wire)] > 0;
-  blocked_ |= !free;
-  return free;
-}
-
-/// The nearest host that the tree lacks, by wires that are free; these are taken. -1: there is none.
-int Forest::find_child(int parent, const Tree& tree) {
+/// The nearest host that the tree lacks, by wires that are free; these are taken. -1: there is none, and the
+/// outlook tells who was met instead.
+int Forest::find_child(int parent, const Tree& tree, Outlook& outlook) {
   visits_ = {{parent, -1, -1}};
-  blocked_ = false;
+  outlook.free.clear();
+  outlook.near.clear();
+  outlook.blocked = false;
   seen_[std::size_t(parent)] = ++search_;
   for (std::size_t v = 0; v < visits_.size(); ++v) {
     const int vertex = visits_[v].vertex;
@@ -112,7 +134,10 @@ int Forest::find_child(int parent, const Tree& tree) {
     while (vertex >= topology_.hosts() && begin < hosts.size() && hosts[begin].to < parent) ++begin;
     for (std::size_t h = 0; h < hosts.size(); ++h) {
       const auto [wire, host] = hosts[(begin + h) % hosts.size()];
-      if (tree.has[std::size_t(host)] || !is_free(wire)) continue;
+      outlook.near.add(host);
+      if (free_[std::size_t(wire)] == 0) continue;
+      outlook.free.add(host);
+      if (tree.has.has(host)) continue;
       --free_[std::size_t(wire)];
       for (int i = int(v); i > 0; i = visits_[std::size_t(i)].from)
         --free_[std::size_t(visits_[std::size_t(i)].wire)];
@@ -120,7 +145,11 @@ int Forest::find_child(int parent, const Tree& tree) {
     }
     if (!passes(vertex, parent)) continue;
     for (const auto& [wire, next] : exits_[std::size_t(vertex)].to_switches) {
-      if (seen_[std::size_t(next)] == search_ || !is_free(wire)) continue;
+      if (seen_[std::size_t(next)] == search_) continue;
+      if (free_[std::size_t(wire)] == 0) {
+        outlook.blocked = true;
+        continue;
+      }
       seen_[std::size_t(next)] = search_;
       visits_.push_back({next, wire, int(v)});
     }
@@ -128,18 +157,22 @@ int Forest::find_child(int parent, const Tree& tree) {
   return -1;
 }
 
-/// One more member for the tree of `root`, if some parent can reach one. Wires are only taken within a step,
-/// so that a parent that fails once need not be asked again.
+/// One more member for the tree of `root`, if some parent can reach one. A parent that fails once need not be
+/// asked again in this step; if even free wires would not help it, never.
 bool Forest::add_branch(int root, int step) {
   Tree& tree = trees_[std::size_t(root)];
   for (; tree.parent < tree.parents; ++tree.parent) {
-    const int parent = tree.members[tree.parent], child = find_child(parent, tree);
+    const int parent = tree.members[tree.parent];
+    Outlook& outlook = outlooks_[std::size_t(parent)];
+    const bool in_vain = outlook.step == step && outlook.free.within(tree.has);
+    const int child = in_vain ? -1 : find_child(parent, tree, outlook);
+    outlook.step = child < 0 ? step : -1;
     if (child < 0) {
-      if (!blocked_) tree.members[tree.parent] = spent;
+      if (!outlook.blocked && outlook.near.within(tree.has)) tree.members[tree.parent] = spent;
       continue;
     }
     tree.members.push_back(child);
-    tree.has[std::size_t(child)] = true;
+    tree.has.add(child);
     branches_.push_back({root, parent, child, step});
     return true;
   }
