@@ -17,6 +17,7 @@
 #include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/profiled_times.hpp"
 #include "paradl/feasibility/advice.hpp"
+#include "paradl/machine/kernel_error.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/spec/measured_under.hpp"
@@ -571,6 +572,12 @@ ParameterLevel Ask::level() const {
                       : work.convolutional                      ? "convolutional"
                                                                 : "other",
           .changed = changed};
+}
+
+std::optional<double> Ask::layer_error() const {
+  if (times.level == "ideal") return 0;  // a bound
+  const auto kernels = kernel_error_range(machine.device, training.precision);
+  return kernels ? std::optional{kernels->most} : std::nullopt;
 }
 
 std::string links_text(const Machine& machine) {

@@ -49,4 +49,11 @@ RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fres
 const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
                                    const std::string& strategy, double gpus);
 
+/// All that is on record for a level or, where that is nothing, for the nearest one: in another precision, on
+/// another device, then both; a framework of which nothing is on record is taken for `ideal`. Layer times,
+/// links and the kind of network stay as they are, and what was changed is near to nothing. Elsewhere layer
+/// times err in their own way: by `layer_error` (0.2: a fifth), which is added as independent errors add.
+std::vector<RecordedError> nearest_recorded(const std::vector<RecordedError>& errors,
+                                            const ParameterLevel& level, double layer_error);
+
 }  // namespace paradl
