@@ -614,11 +614,14 @@ std::string changed_by(const Options& options, const Ask& ask) {
   if (ask.profile_spec && ask.profile_spec->device != ask.machine.device.name)
     return "a profile of another device";
   const FrameworkSpec& framework = ask.framework_spec;
+  // Measured transformers were trained with Adam, which a framework without a choice of its own has to be
+  // told.
+  const bool adam = options.get("optimizer") == "adam" && ask.level().networks == "transformer";
   const std::pair<const char*, std::string> usual[] = {
       {"overlap", framework.overlap.value_or("on")},
       {"reduction", framework.reduction.value_or("allreduce")},
       {"convolutions", framework.convolutions.value_or("best")},
-      {"optimizer", framework.optimizer.value_or("momentum")},
+      {"optimizer", framework.optimizer.value_or(adam ? "adam" : "momentum")},
       {"batch-norm", "local"},
       {"allreduce", ""}};
   for (const auto& [key, value] : usual)

@@ -113,8 +113,9 @@ RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fres
   const auto replaced = [&](const RecordedError& e) {
     return std::ranges::any_of(fresh, [&](const RecordedError& f) { return f.level == e.level; });
   };
+  const auto place = std::ranges::find_if(old.errors, replaced) - old.errors.begin();
   std::erase_if(old.errors, replaced);
-  old.errors.insert(old.errors.end(), fresh.begin(), fresh.end());
+  old.errors.insert(old.errors.begin() + place, fresh.begin(), fresh.end());
   if (old.source.find(origin) == old.source.npos)
     old.source += (old.source.empty() || old.source.ends_with('\n') ? "" : "\n") + origin;
   return old;
@@ -123,7 +124,8 @@ RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fres
 const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
                                    const std::string& strategy, double gpus) {
   if (strategy.find('/') != strategy.npos) return nullptr;
-  for (const std::string& name : {strategy, std::string(any_strategy)}) {
+  const std::string own = strategy == "serial" ? "data" : strategy;  // of one part
+  for (const std::string& name : {own, std::string(any_strategy)}) {
     const auto found = std::ranges::find_if(errors, [&](const RecordedError& e) {
       return e.level == level && e.strategy == name && e.from <= gpus && gpus < e.below;
     });

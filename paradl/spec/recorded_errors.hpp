@@ -41,11 +41,11 @@ struct RecordedErrors {
 RecordedErrors read_recorded_errors(const SourceText& source);
 std::string recorded_text(const RecordedErrors& recorded);
 
-/// What is new takes the place of what was recorded of the same levels; the rest stays.
+/// What is new takes the place of what was recorded of the same levels; the rest stays, and where it was.
 RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fresh, const std::string& origin);
 
-/// The record that a projection's interval comes from: its strategy's, or that of all together; nullptr if
-/// there is none, as of whatever runs out of core.
+/// The record that a projection's interval comes from: its strategy's (of `serial`: that of `data`), or that
+/// of all together; nullptr if there is none, as of whatever runs out of core.
 const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
                                    const std::string& strategy, double gpus);
 

@@ -78,6 +78,9 @@ TEST_CASE(
   CHECK(on_record("resnet50", "abci", "-p 8 -s data"));
   CHECK(on_record("resnet50", "abci", "-p 8 -s data --layer-times profile"));
   CHECK(on_record("gpt2", "selene", "-p 8 -s data -b 8 --precision fp16"));
+  CHECK(on_record("gpt2", "selene", "-p 8 -s data -b 8 --precision fp16 --optimizer adam"));
+  CHECK_FALSE(on_record("gpt2", "selene", "-p 8 -s data -b 8 --precision fp16 --optimizer sgd"));
+  CHECK_FALSE(on_record("resnet50", "abci", "-p 8 -s data --optimizer adam"));
 }
 
 TEST_CASE("layer times may be off by the worst kind of kernel, and peak rates not at all") {

@@ -85,6 +85,7 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   CHECK(errors[2].low <= 1);
   CHECK(errors[2].high > 2);
   CHECK(find_recorded(errors, level, "data", 64) == &errors[0]);
+  CHECK(find_recorded(errors, level, "serial", 1) == &errors[0]);  // data parallelism of one part
   CHECK(find_recorded(errors, level, "data", 256) == &errors[1]);
   CHECK(find_recorded(errors, level, "data", 1024) == &errors[2]);
   CHECK(find_recorded(errors, level, "filter", 64) == &errors[3]);  // all strategies together
@@ -257,7 +258,8 @@ TEST_CASE("intervals rest on projections that the run took no part in, where the
   other.level.framework = "ddp";
   const RecordedErrors both = merged({"old", {errors[0], other}}, errors, "new");
   CHECK(both.errors.size() == 1 + errors.size());
-  CHECK(both.errors[0].level.framework == "ddp");
+  CHECK(both.errors.front().level == errors[0].level);  // where it was
+  CHECK(both.errors.back().level.framework == "ddp");
   CHECK(both.source == "old\nnew");
 }
 
