@@ -17,6 +17,7 @@
 #include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/profiled_times.hpp"
 #include "paradl/feasibility/advice.hpp"
+#include "paradl/machine/kernel_error.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/spec/measured_under.hpp"
@@ -577,6 +578,12 @@ ParameterLevel Ask::level() const {
           .changed = changed};
 }
 
+std::optional<double> Ask::layer_error() const {
+  if (times.level == "ideal") return 0;  // a bound
+  const auto kernels = kernel_error_range(machine.device, training.precision);
+  return kernels ? std::optional{kernels->most} : std::nullopt;
+}
+
 std::string links_text(const Machine& machine) {
   std::vector<std::string_view> measured, messages, specified;
   for (const Level& level : machine.levels)
@@ -611,11 +618,14 @@ std::string changed_by(const Options& options, const Ask& ask) {
   if (ask.profile_spec && ask.profile_spec->device != ask.machine.device.name)
     return "a profile of another device";
   const FrameworkSpec& framework = ask.framework_spec;
+  // Measured transformers were trained with Adam, which a framework without a choice of its own has to be
+  // told.
+  const bool adam = options.get("optimizer") == "adam" && ask.level().networks == "transformer";
   const std::pair<const char*, std::string> usual[] = {
       {"overlap", framework.overlap.value_or("on")},
       {"reduction", framework.reduction.value_or("allreduce")},
       {"convolutions", framework.convolutions.value_or("best")},
-      {"optimizer", framework.optimizer.value_or("momentum")},
+      {"optimizer", framework.optimizer.value_or(adam ? "adam" : "momentum")},
       {"batch-norm", "local"},
       {"allreduce", ""}};
   for (const auto& [key, value] : usual)

@@ -131,9 +131,10 @@ struct Ask {
   /// where the system file does not say enough of its hosts.
   std::optional<Projection> best_out_of_core();
   void add_band(Projection& projection) const;
-  std::string links_text() const;      // where link times come from, for footnotes
-  std::string framework_text() const;  // " Framework: ddp." unless it is the ideal
-  ParameterLevel level() const;        // on what its projections rest
+  std::string links_text() const;             // where link times come from, for footnotes
+  std::string framework_text() const;         // " Framework: ddp." unless it is the ideal
+  ParameterLevel level() const;               // on what its projections rest
+  std::optional<double> layer_error() const;  // how far its layer times may be off: 0.2, a fifth
 };
 
 /// The network that a system names, if it names one. SpecError at its place if it cannot be.

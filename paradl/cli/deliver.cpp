@@ -16,6 +16,7 @@
 #include "paradl/cli/ranges.hpp"
 #include "paradl/report/json.hpp"
 #include "paradl/report/projection_table.hpp"
+#include "paradl/spec/kernel_errors.hpp"
 
 namespace paradl {
 namespace {
@@ -154,6 +155,8 @@ Answer start_answer(const Session& session, const Ask& ask) {
   answer.costs = ask.costs;
   answer.level = ask.level();
   answer.recorded = recorded_errors(session.catalog);
+  answer.nearest =
+      nearest_recorded(answer.recorded, answer.level, ask.layer_error().value_or(data_sheet_errors.most));
   return answer;
 }
 

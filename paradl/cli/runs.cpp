@@ -274,7 +274,8 @@ Judged judge(const RunAsked& asked) {
              .left_out = asked.as_written ? run.left_out : std::nullopt,
              .compute = {},
              .communication = {},
-             .memory = {}};
+             .memory = {},
+             .layer_error = asked.ask->layer_error()};
   const Breakdown& cost = *p.cost;
   if (run.compute) out.compute = {run.compute->base(), cost.compute().base()};
   if (run.communication) out.communication = {run.communication->base(), cost.exposed_communication().base()};

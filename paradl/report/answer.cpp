@@ -8,7 +8,7 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/price.hpp"
-#include "paradl/spec/kernel_errors.hpp"
+#include "paradl/machine/kernel_error.hpp"
 
 namespace paradl {
 
@@ -17,8 +17,13 @@ Expense expense_of(const Answer& answer, const Projection& projection) {
 }
 
 const RecordedError* recorded_error(const Answer& answer, const Projection& projection) {
-  if (!projection.cost || answer.fidelity == "paper") return nullptr;
-  return find_recorded(answer.recorded, answer.level, projection.strategy->text, projection.gpus);
+  if (!projection.cost || answer.fidelity == "paper" || answer.nearest.empty()) return nullptr;
+  return find_recorded(answer.nearest, answer.nearest.front().level, projection.strategy->text,
+                       projection.gpus);
+}
+
+bool from_ideal(const Answer& answer) {
+  return !answer.nearest.empty() && answer.nearest.front().level.framework == "ideal";
 }
 
 namespace {
@@ -53,10 +58,6 @@ std::string nothing_text(const std::vector<RecordedError>& recorded, const Param
     return "no measured runs on record for " + level_text(level);
   if (!keep([&](const ParameterLevel& l) { return l.networks == level.networks; }))
     return fmt::format("no runs on record for {} networks under {}", level.networks, level.framework);
-  if (!keep([&](const ParameterLevel& l) { return l.device == level.device; }))
-    return fmt::format("no runs on record on {} under {}", level.device, level.framework);
-  if (!keep([&](const ParameterLevel& l) { return l.precision == level.precision; }))
-    return fmt::format("no runs on record in {} under {}", level.precision, level.framework);
   return fmt::format("no runs on record like this on {:.0f} GPU{} under {}", gpus, gpus == 1 ? "" : "s",
                      level.framework);
 }
@@ -65,15 +66,12 @@ std::string nothing_text(const std::vector<RecordedError>& recorded, const Param
 /// one projection also what that would mean for its computation.
 std::string kernels_text(const Setting& setting, const Projection* p = nullptr) {
   if (!setting.times.kernels || setting.times.level != "modelled") return "";
-  const auto& kernels = setting.machine.device.kernels;
-  const auto fitted = fitted_precision(setting.machine.device, setting.training.precision);
-  const auto errors = fitted ? cross_validated(*kernels, *fitted) : std::nullopt;
-  if (!errors && fitted) return "; nothing is known of how far off its kernels are";
-  const double least = errors ? errors->least() : data_sheet_errors.least,
-               most = errors ? errors->most() : data_sheet_errors.most;
+  const auto errors = kernel_error_range(setting.machine.device, setting.training.precision);
+  if (!errors) return "; nothing is known of how far off its kernels are";
+  const double most = errors->most;
   std::string out = fmt::format("; {}single kernels are {:.0f} to {:.0f} % off (median by kind{})",
-                                errors ? "" : "from a data sheet alone, ", 100 * least, 100 * most,
-                                errors ? ", cross-validated" : "");
+                                errors->data_sheet ? "from a data sheet alone, " : "", 100 * errors->least,
+                                100 * most, errors->data_sheet ? "" : ", cross-validated");
   if (!p) return out;
   const Seconds compute = p->iterations * p->cost->compute();
   return out + fmt::format(": were all {:.0f} % off the same way, computation would take {} to {}",
@@ -85,6 +83,66 @@ std::string gpus_text(const RecordedError& error) {
                                     : fmt::format("{:.0f} GPUs and more", error.from);
 }
 
+/// "0.80 to 8.4": between how many times as long as projected nine runs in ten take.
+std::string times_text(const RecordedError& error) {
+  const auto two_digits = [](double times) {
+    return fmt::format("{:.{}f}", times, times < 1 ? 2 : times < 10 ? 1 : 0);
+  };
+  return fmt::format("{} to {}", two_digits(error.low), two_digits(error.high));
+}
+
+/// "; none on H100 SXM5 80GB: of runs on V100 SXM2 16GB, widened ...": where the runs are of another level.
+std::string elsewhere_text(const Answer& answer) {
+  const ParameterLevel &asked = answer.level, &there = answer.nearest.front().level;
+  std::vector<std::string> none, of;
+  if (asked.framework != there.framework) none.push_back("under " + asked.framework);
+  const auto differ = [&](const std::string& word, const std::string& here, const std::string& other) {
+    if (here == other) return;
+    none.push_back(word + here);
+    of.push_back(word + other);
+  };
+  differ("on ", asked.device, there.device);
+  differ("in ", asked.precision, there.precision);
+  if (none.empty()) return "";
+  return fmt::format(
+      "; none {}: {}", fmt::join(none, " "),
+      of.empty() ? "taken for " + there.framework
+                 : fmt::format("of runs {}{}", fmt::join(of, " "),
+                               asked.layers == "ideal" ? "" : ", widened by what its kernels may be off"));
+}
+
+/// Whether it is the interval that tells, and not how accurate projections like this were.
+bool tells_times(const Answer& answer) {
+  return from_ideal(answer) || answer.nearest.front().level != answer.level;
+}
+
+/// "data 0.80 to 8.4, others 0.80 to 17 on 1 to 64 GPUs": of all strategies of an answer, scale by scale.
+std::string all_times_text(const Answer& answer) {
+  struct Scale {
+    std::string gpus, others;
+    std::vector<std::string> strategies;
+  };
+  std::vector<Scale> scales;
+  for (const Projection& p : answer.results) {
+    const RecordedError* error = recorded_error(answer, p);
+    if (!error) continue;
+    auto scale = std::ranges::find(scales, gpus_text(*error), &Scale::gpus);
+    if (scale == scales.end()) scale = scales.insert(scale, {gpus_text(*error), "", {}});
+    if (error->strategy == any_strategy)
+      scale->others = fmt::format("others {}", times_text(*error));
+    else if (std::string text = fmt::format("{} {}", error->strategy, times_text(*error));
+             std::ranges::find(scale->strategies, text) == scale->strategies.end())
+      scale->strategies.push_back(std::move(text));
+  }
+  std::vector<std::string> texts;
+  for (Scale& scale : scales) {
+    if (!scale.others.empty()) scale.strategies.push_back(scale.others);
+    texts.push_back(fmt::format("{} on {}", fmt::join(scale.strategies, ", "), scale.gpus));
+  }
+  return fmt::format("nine runs in ten took this many times as long: {} ({}){}", fmt::join(texts, "; "),
+                     level_text(answer.nearest.front().level), elsewhere_text(answer));
+}
+
 }  // namespace
 
 std::string record_text(const Answer& answer, const Projection& projection) {
@@ -93,18 +151,27 @@ std::string record_text(const Answer& answer, const Projection& projection) {
   if (!error)
     return nothing_text(answer.recorded, answer.level, projection.gpus) +
            kernels_text(*answer.setting, &projection);
-  const bool any = error->strategy == any_strategy;
-  return fmt::format(
-      "{} on record, the mean of {} of {} on {}{} ({})", percent(error->mean_accuracy), runs_text(*error),
-      any ? fmt::format("all strategies, none of them {},", projection.strategy->text) : error->strategy,
-      gpus_text(*error), unseen_text(*error), level_text(answer.level));
+  const std::string of =
+      fmt::format("{} of {} on {}", runs_text(*error),
+                  error->strategy == any_strategy
+                      ? fmt::format("all strategies, none of them {},", projection.strategy->text)
+                      : error->strategy,
+                  gpus_text(*error));
+  if (tells_times(answer))
+    return fmt::format("runs took {} times as long, by {} ({}){}", times_text(*error), of,
+                       level_text(error->level), elsewhere_text(answer));
+  return fmt::format("{} on record, the mean of {}{} ({})", percent(error->mean_accuracy), of,
+                     unseen_text(*error), level_text(answer.level));
 }
 
 std::string records_text(const Answer& answer) {
+  if (answer.fidelity == "paper") return "nothing is on record for --fidelity paper";
   std::vector<std::string> told, without;
+  bool any = false;
   for (const Projection& p : answer.results) {
     if (!p.cost) continue;
     const RecordedError* error = recorded_error(answer, p);
+    any = any || error;
     const bool own = error && error->strategy != any_strategy;
     std::string text = own ? fmt::format("{} {} ({})", error->strategy, percent(error->mean_accuracy),
                                          gpus_text(*error) + ", " + runs_text(*error) + unseen_text(*error))
@@ -113,6 +180,7 @@ std::string records_text(const Answer& answer) {
     if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
   }
   if (told.empty() && without.empty()) return "";
+  if (any && tells_times(answer)) return all_times_text(answer);
   if (told.empty()) {
     for (const Projection& p : answer.results)
       if (p.cost && recorded_error(answer, p)) return record_text(answer, p);

@@ -24,7 +24,8 @@ struct Answer {
   std::string model, system, fidelity;
   const Setting* setting = nullptr;
   ParameterLevel level;                 // on what the projections rest
-  std::vector<RecordedError> recorded;  // how far off such projections were
+  std::vector<RecordedError> recorded;  // how far off projections were, at all levels,
+  std::vector<RecordedError> nearest;   // and at this one, or the nearest: `nearest_recorded`
   double epochs = 0;                    // 0: not asked
   bool costs = false;                   // what they cost is shown
   bool ranked = false;                  // results stand in the order of choice
@@ -40,8 +41,13 @@ Expense expense_of(const Answer& answer, const Projection& projection);
 /// nullptr if nothing was recorded.
 const RecordedError* recorded_error(const Answer& answer, const Projection& projection);
 
+/// Whether intervals tell how far runs are from what frameworks cost nothing for, and not how right
+/// projections are: a line says it better than columns do.
+bool from_ideal(const Answer& answer);
+
 /// What a projection's level is worth, in a sentence: "94 % mean accuracy over 10 runs of data (profile layer
-/// times, measured links, chainermn)", or that nothing is on record, and what is known of the kernels.
+/// times, measured links, chainermn)"; of the ideal framework and of runs elsewhere, between how many times
+/// as long runs took; or that nothing is on record, and what is known of the kernels.
 std::string record_text(const Answer& answer, const Projection& projection);
 /// The same for all strategies of an answer: "data 94 % (10 runs), filter 90 % (10 runs)".
 std::string records_text(const Answer& answer);

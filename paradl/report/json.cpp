@@ -112,13 +112,18 @@ Json result(const Answer& answer, std::size_t index) {
                             {"host_bytes", plan.host.base()}};
     }
     if (p.cost->worst_stage > 0) out["worst_stage"] = p.cost->worst_stage;
-    if (const RecordedError* error = recorded_error(answer, p))
+    if (const RecordedError* error = recorded_error(answer, p)) {
       out["interval_s"] = {{"share", 0.9},
                            {"iteration_low", error->low * p.iteration().base()},
                            {"iteration_high", error->high * p.iteration().base()},
                            {"epoch_low", error->low * p.epoch().base()},
                            {"epoch_high", error->high * p.epoch().base()},
                            {"runs", error->runs}};
+      if (error->level != answer.level)
+        out["interval_s"]["runs_of"] = {{"framework", error->level.framework},
+                                        {"device", error->level.device},
+                                        {"precision", error->level.precision}};
+    }
     if (p.congested) {
       const auto& [low, typical, high] = *p.congested;
       out["congested_time_s"] = {{"epoch_low", (p.iterations * low).base()},

@@ -46,9 +46,12 @@ std::string coverage_text(const Validation& v) {
   const bool unseen =
       std::ranges::all_of(v.judged, [](const Judged& run) { return run.left_out.has_value(); });
   std::string out;
+  const bool own = std::ranges::all_of(v.levels, [&](const ParameterLevel& level) {
+    return std::ranges::find(v.recorded, level, &RecordedError::level) != v.recorded.end();
+  });
   if (known.n > 0)
-    out += fmt::format("Intervals on record, meant to hold 90 %, hold {} of {} runs ({}).\n", known.inside,
-                       known.n, percent(known.share()));
+    out += fmt::format("Intervals on record{}, meant to hold 90 %, hold {} of {} runs ({}).\n",
+                       own ? "" : " for what is nearest", known.inside, known.n, percent(known.share()));
   if (left_out.n > 0)
     out += fmt::format("Intervals recorded without a curve hold {} of {} of its runs ({}){}.\n",
                        left_out.inside, left_out.n, percent(left_out.share()),
@@ -122,8 +125,7 @@ Json row_json(const Validation& validation, std::size_t i) {
   if (judged.unexplained()) parts["unexplained_s"] = judged.unexplained()->base();
   if (!parts.empty()) out["parts"] = parts;
   if (run.left_out) out["left_out_s"] = run.left_out->base();
-  const RecordedError* error =
-      find_recorded(validation.recorded, validation.levels[i], judged.strategy, judged.gpus);
+  const auto error = expected_error(validation.recorded, validation.levels[i], judged);
   if (error && !judged.partial) {
     const double low = error->low * judged.projected.base(), high = error->high * judged.projected.base();
     out["interval_s"] = {{"share", 0.9},

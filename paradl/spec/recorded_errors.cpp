@@ -24,7 +24,29 @@ std::string one_of(Reader& map, const std::string& key, const std::vector<std::s
 }
 
 bool same_runs(const RecordedError& a, const RecordedError& b) {
-  return a.level == b.level && a.strategy == b.strategy && a.from < b.below && b.from < a.below;
+  return a.strategy == b.strategy && a.from < b.below && b.from < a.below && a.level == b.level;
+}
+
+ParameterLevel read_level(Reader& map) {
+  return {.layers = one_of(map, "layers", {"ideal", "modelled", "profile"}),
+          .links = one_of(map, "links", {"ideal", "measured"}),
+          .framework = map.text("framework"),
+          .device = map.text("device"),
+          .precision = one_of(map, "precision", {precision_names.begin(), precision_names.end()}),
+          .networks = one_of(map, "networks", {"convolutional", "transformer", "other"})};
+}
+
+RecordedError read_error(Reader& map, const ParameterLevel& level) {
+  RecordedError error{.level = level, .strategy = map.text("strategy"), .spot = map.spot("strategy")};
+  error.from = map.number("from", 1, 1e9, 1.0);
+  if (map.has("below")) error.below = map.number("below", 1, 1e9);
+  error.runs = int(map.number("runs", 1, 1e9));
+  error.mean_accuracy = map.number("mean-accuracy", 0, 1);
+  if (map.has("left-out-accuracy")) error.left_out_accuracy = map.number("left-out-accuracy", 0, 1);
+  error.low = map.number("low", 0, 1);
+  error.high = map.number("high", 1, 1e6);
+  map.finish();
+  return error;
 }
 
 }  // namespace
@@ -34,30 +56,19 @@ RecordedErrors read_recorded_errors(const SourceText& source) {
   Problems problems(source);
   Reader map(root, problems, "a record of errors");
   RecordedErrors out{.source = map.text("source", ""), .errors = {}};
-  const std::vector<std::string> precisions(precision_names.begin(), precision_names.end());
-  if (map.require("errors"))
-    for (const YAML::Node& item : map.items("errors")) {
-      Reader entry(item, problems, "an error");
-      RecordedError error;
-      error.level = {.layers = one_of(entry, "layers", {"ideal", "modelled", "profile"}),
-                     .links = one_of(entry, "links", {"ideal", "measured"}),
-                     .framework = entry.text("framework"),
-                     .device = entry.text("device"),
-                     .precision = one_of(entry, "precision", precisions),
-                     .networks = one_of(entry, "networks", {"convolutional", "transformer", "other"})};
-      error.strategy = entry.text("strategy");
-      error.spot = entry.spot("strategy");
-      error.from = entry.number("from", 1, 1e9, 1.0);
-      if (entry.has("below")) error.below = entry.number("below", 1, 1e9);
-      error.runs = int(entry.number("runs", 1, 1e9));
-      error.mean_accuracy = entry.number("mean-accuracy", 0, 1);
-      if (entry.has("left-out-accuracy")) error.left_out_accuracy = entry.number("left-out-accuracy", 0, 1);
-      error.low = entry.number("low", 0, 1);
-      error.high = entry.number("high", 1, 1e6);
-      entry.finish();
-      if (std::ranges::any_of(out.errors, [&](const RecordedError& e) { return same_runs(e, error); }))
-        problems.add(entry.spot(), "the same runs are on record above", "remove one of them");
-      out.errors.push_back(std::move(error));
+  if (map.require("records"))
+    for (const YAML::Node& item : map.items("records")) {
+      Reader of(item, problems, "a level");
+      const ParameterLevel level = read_level(of);
+      if (of.require("errors"))
+        for (const YAML::Node& one : of.items("errors")) {
+          Reader entry(one, problems, "an error");
+          RecordedError error = read_error(entry, level);
+          if (std::ranges::any_of(out.errors, [&](const RecordedError& e) { return same_runs(e, error); }))
+            problems.add(entry.spot(), "the same runs are on record above", "remove one of them");
+          out.errors.push_back(std::move(error));
+        }
+      of.finish();
     }
   map.finish();
   problems.raise();
@@ -75,16 +86,25 @@ std::string recorded_text(const RecordedErrors& recorded) {
       "source: |\n";
   for (const std::string_view line : split(recorded.source, '\n'))
     if (!line.empty()) out += fmt::format("  {}\n", line);
-  out += "errors:\n";
-  for (const RecordedError& e : recorded.errors)
+  out += "records:\n";
+  const ParameterLevel* level = nullptr;
+  for (const RecordedError& e : recorded.errors) {
+    if (!level || *level != e.level)
+      out += fmt::format(
+          "  - layers: {}\n    links: {}\n    framework: {}\n    device: {}\n    precision: {}\n    "
+          "networks: {}\n"
+          "    errors:\n",
+          e.level.layers, e.level.links, e.level.framework, foreign::scalar(e.level.device),
+          e.level.precision, e.level.networks);
+    level = &e.level;
     out += fmt::format(
-        "  - {{layers: {}, links: {}, framework: {}, device: {}, precision: {}, networks: {}, strategy: {}, "
-        "from: {:.0f}{}, runs: {}, mean-accuracy: {:.3f}{}, low: {:.3f}, high: {:.3f}}}\n",
-        e.level.layers, e.level.links, e.level.framework, foreign::scalar(e.level.device), e.level.precision,
-        e.level.networks, e.strategy, e.from,
-        std::isfinite(e.below) ? fmt::format(", below: {:.0f}", e.below) : "", e.runs, e.mean_accuracy,
+        "      - {{strategy: {}, from: {:.0f}{}, runs: {}, mean-accuracy: {:.3f}{}, low: {:.3f}, high: "
+        "{:.3f}}}\n",
+        e.strategy, e.from, std::isfinite(e.below) ? fmt::format(", below: {:.0f}", e.below) : "", e.runs,
+        e.mean_accuracy,
         e.left_out_accuracy ? fmt::format(", left-out-accuracy: {:.3f}", *e.left_out_accuracy) : "", e.low,
         e.high);
+  }
   return out;
 }
 
@@ -93,8 +113,9 @@ RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fres
   const auto replaced = [&](const RecordedError& e) {
     return std::ranges::any_of(fresh, [&](const RecordedError& f) { return f.level == e.level; });
   };
+  const auto place = std::ranges::find_if(old.errors, replaced) - old.errors.begin();
   std::erase_if(old.errors, replaced);
-  old.errors.insert(old.errors.end(), fresh.begin(), fresh.end());
+  old.errors.insert(old.errors.begin() + place, fresh.begin(), fresh.end());
   if (old.source.find(origin) == old.source.npos)
     old.source += (old.source.empty() || old.source.ends_with('\n') ? "" : "\n") + origin;
   return old;
@@ -103,13 +124,40 @@ RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fres
 const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
                                    const std::string& strategy, double gpus) {
   if (strategy.find('/') != strategy.npos) return nullptr;
-  for (const std::string& name : {strategy, std::string(any_strategy)}) {
+  const std::string own = strategy == "serial" ? "data" : strategy;  // of one part
+  for (const std::string& name : {own, std::string(any_strategy)}) {
     const auto found = std::ranges::find_if(errors, [&](const RecordedError& e) {
       return e.level == level && e.strategy == name && e.from <= gpus && gpus < e.below;
     });
     if (found != errors.end()) return &*found;
   }
   return nullptr;
+}
+
+std::vector<RecordedError> nearest_recorded(const std::vector<RecordedError>& errors,
+                                            const ParameterLevel& level, double layer_error) {
+  std::vector<RecordedError> out;
+  ParameterLevel wanted = level;
+  if (std::ranges::none_of(errors,
+                           [&](const RecordedError& e) { return e.level.framework == level.framework; }))
+    wanted.framework = "ideal";
+  const auto take = [&](bool precision, bool device) {
+    for (const RecordedError& e : errors) {
+      if (!out.empty() && e.level != out.front().level) continue;  // of one level alone
+      ParameterLevel near = wanted;
+      if (precision) near.precision = e.level.precision;
+      if (device) near.device = e.level.device;
+      if (e.level == near) out.push_back(e);
+    }
+    return !out.empty();
+  };
+  if (take(false, false)) return out;
+  if (take(true, false) || take(false, true) || take(true, true))
+    for (RecordedError& e : out) {
+      e.low = std::exp(-std::hypot(std::log(e.low), std::log(1 - layer_error)));
+      e.high = std::exp(std::hypot(std::log(e.high), std::log(1 + layer_error)));
+    }
+  return out;
 }
 
 }  // namespace paradl

@@ -41,12 +41,19 @@ struct RecordedErrors {
 RecordedErrors read_recorded_errors(const SourceText& source);
 std::string recorded_text(const RecordedErrors& recorded);
 
-/// What is new takes the place of what was recorded of the same levels; the rest stays.
+/// What is new takes the place of what was recorded of the same levels; the rest stays, and where it was.
 RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fresh, const std::string& origin);
 
-/// The record that a projection's interval comes from: its strategy's, or that of all together; nullptr if
-/// there is none, as of whatever runs out of core.
+/// The record that a projection's interval comes from: its strategy's (of `serial`: that of `data`), or that
+/// of all together; nullptr if there is none, as of whatever runs out of core.
 const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
                                    const std::string& strategy, double gpus);
+
+/// All that is on record for a level or, where that is nothing, for the nearest one: in another precision, on
+/// another device, then both; a framework of which nothing is on record is taken for `ideal`. Layer times,
+/// links and the kind of network stay as they are, and what was changed is near to nothing. Elsewhere layer
+/// times err in their own way: by `layer_error` (0.2: a fifth), which is added as independent errors add.
+std::vector<RecordedError> nearest_recorded(const std::vector<RecordedError>& errors,
+                                            const ParameterLevel& level, double layer_error);
 
 }  // namespace paradl

@@ -47,7 +47,8 @@ TEST_CASE("a profile from elsewhere says from where") {
   const auto source = [](const std::string& words) {
     return Asked("resnet50", "abci", "-p 4 -s data " + words).ask->times.source;
   };
-  CHECK(source("--framework chainermn") == "profile v100-resnet50 (a measured total, spread by the kernel-time model)");
+  CHECK(source("--framework chainermn") ==
+        "profile v100-resnet50 (a measured total, spread by the kernel-time model)");
   CHECK(source("--layer-times profile").ends_with(", measured under chainermn"));
   CHECK(Asked("resnet50", "dgx1-v100", "-p 4 -s data --profile v100-resnet50")
             .ask->times.source.find(", measured on V100 SXM2 16GB") != std::string::npos);
@@ -73,6 +74,24 @@ TEST_CASE(
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --set levels.rack.bandwidth=x10"));
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --input node"));
   CHECK(on_record("gpt2", "selene", "-p 8 -s data -b 8 --framework megatron"));
+  // Without a framework's name.
+  CHECK(on_record("resnet50", "abci", "-p 8 -s data"));
+  CHECK(on_record("resnet50", "abci", "-p 8 -s data --layer-times profile"));
+  CHECK(on_record("gpt2", "selene", "-p 8 -s data -b 8 --precision fp16"));
+  CHECK(on_record("gpt2", "selene", "-p 8 -s data -b 8 --precision fp16 --optimizer adam"));
+  CHECK_FALSE(on_record("gpt2", "selene", "-p 8 -s data -b 8 --precision fp16 --optimizer sgd"));
+  CHECK_FALSE(on_record("resnet50", "abci", "-p 8 -s data --optimizer adam"));
+}
+
+TEST_CASE("layer times may be off by the worst kind of kernel, and peak rates not at all") {
+  const auto error = [](const char* system, const std::string& words) {
+    return Asked("resnet50", system, "-p 8 -s data " + words).ask->layer_error();
+  };
+  CHECK(error("abci", "") == 0.205);                           // kernels/v100-cuda10.yaml, in fp32
+  CHECK(error("abci", "--precision fp16") == 0.206);           // and in fp16
+  CHECK(error("dgx-h100", "") == 0.39);                        // a data sheet
+  CHECK(error("selene", "--precision fp16") == std::nullopt);  // fitted on runs alone
+  CHECK(error("abci", "--layer-times ideal --links ideal") == 0);
 }
 
 TEST_CASE("--set framework changes one value of the framework for one question") {

@@ -1,6 +1,8 @@
 // Accuracy and ranking by hand.
 #include "paradl/cost/accuracy.hpp"
 
+#include <cmath>
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -83,6 +85,7 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   CHECK(errors[2].low <= 1);
   CHECK(errors[2].high > 2);
   CHECK(find_recorded(errors, level, "data", 64) == &errors[0]);
+  CHECK(find_recorded(errors, level, "serial", 1) == &errors[0]);  // data parallelism of one part
   CHECK(find_recorded(errors, level, "data", 256) == &errors[1]);
   CHECK(find_recorded(errors, level, "data", 1024) == &errors[2]);
   CHECK(find_recorded(errors, level, "filter", 64) == &errors[3]);  // all strategies together
@@ -104,44 +107,102 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   CHECK(again.errors[0].level == level);
 }
 
-TEST_CASE("intervals of the ideal level begin at the bound and reach as far as runs did") {
+TEST_CASE("intervals of an ideal framework lie around a strategy's own bias, and end where layer times may") {
   ParameterLevel ideal = level;
-  ideal.layers = ideal.links = ideal.framework = "ideal";
-  std::vector<Judged> runs;
-  for (int i = 1; i <= 10; ++i) runs.push_back(run("data", 64, i, 1.0));  // 1 to 10 times the bound
-  for (const double times : {2.0, 3.0}) runs.push_back(run("filter", 64, times, 1.0));
-  const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), ideal));
-  const RecordedError* data = find_recorded(errors, ideal, "data", 64);
-  const RecordedError* filter = find_recorded(errors, ideal, "filter", 64);
-  REQUIRE(data);
-  CHECK(data->low == 1);
-  CHECK(data->high == approx(10));  // the tenth of ten: ceil(0.9 x 11)
-  REQUIRE(filter);
-  CHECK(filter->low == 1);
-  CHECK(filter->high == approx(10));  // two runs say little: those of all strategies, the twelfth of twelve
+  ideal.framework = "ideal";
+  const auto errors_of = [&](std::vector<Judged> runs) {
+    return record_errors(runs, std::vector<ParameterLevel>(runs.size(), ideal));
+  };
+  const auto of = [](const char* strategy, const char* model, double log_ratio) {
+    Judged out = run(strategy, 64, std::exp(log_ratio), 1.0);
+    out.model = model;
+    return out;
+  };
+  std::vector<Judged> runs{of("data", "a", 0.2), of("data", "b", 0.4), of("filter", "a", 1.0),
+                           of("filter", "b", 1.4)};
+  const auto errors = errors_of(runs);
+  REQUIRE(errors.size() == 3);
+  // Each curve is as far from the other one of its strategy as they differ, 0.2 and 0.4: their root mean
+  // square is 0.316, and four curves less two biases have Student's t for two degrees of freedom, 2.92.
+  const double reach = 2.92 * std::sqrt(0.1);
+  CHECK(errors[0].high == approx(std::exp(0.3 + reach)));
+  CHECK(errors[0].low == approx(std::exp(0.3 - reach)));
+  CHECK(errors[1].high == approx(std::exp(1.2 + reach)));
+  CHECK(errors[1].low == 1);  // an interval holds the projection itself
+  // A third strategy may differ from these two as they differ from each other.
+  CHECK(errors[2].strategy == any_strategy);
+  CHECK(errors[2].high == approx(std::exp(0.75 + 6.31 * std::sqrt((1 + 0.64 + 0.49 + 1.21) / 4))));
+  // No run is faster than by what layer times are too long, ...
+  for (Judged& one : runs) one.layer_error = 0.2;
+  CHECK(errors_of(runs)[0].low == approx(0.8));
+  for (Judged& one : runs) one.layer_error = 0;  // peak rates
+  CHECK(errors_of(runs)[0].low == 1);
+  // ... unless one was.
+  runs[0].measured = Seconds{0.9};
+  CHECK(errors_of(runs)[0].low == approx(0.9));
+  // Of an only curve its runs foretell each other.
+  std::vector<Judged> one_curve{of("data", "a", 0.1), of("data", "a", 0.3)};
+  CHECK(errors_of(one_curve)[0].high == approx(std::exp(0.2 + 6.31 * 0.2)));
+}
+
+TEST_CASE("what has no record takes the nearest, wider: another precision, another device, then both") {
+  const auto error = [](const char* framework, const char* device, const char* precision) {
+    RecordedError out{.level = level, .strategy = "data", .runs = 3, .low = 0.8, .high = 1.5};
+    out.level.framework = framework, out.level.device = device, out.level.precision = precision;
+    return out;
+  };
+  const std::vector<RecordedError> errors{error("ideal", "V100", "fp32"), error("ideal", "A100", "fp16"),
+                                          error("chainermn", "V100", "fp32")};
+  const auto nearest = [&](const char* framework, const char* device, const char* precision) {
+    return nearest_recorded(errors, error(framework, device, precision).level, 0.25);
+  };
+  const auto from = [&](const char* framework, const char* device, const char* precision) {
+    const auto found = nearest(framework, device, precision);
+    return found.empty() ? "" : found.front().level.framework + " " + found.front().level.device;
+  };
+  CHECK(from("ideal", "A100", "fp16") == "ideal A100");
+  CHECK(nearest("ideal", "A100", "fp16").front().low == 0.8);
+  CHECK(from("ideal", "A100", "fp32") == "ideal A100");  // the same device before the same precision
+  CHECK(from("ideal", "H100", "fp16") == "ideal A100");
+  CHECK(from("ideal", "H100", "fp8") == "ideal V100");  // the first
+  CHECK(nearest("ideal", "H100", "fp8").size() == 1);   // and no other
+  CHECK(from("chainermn", "H100", "fp16") == "chainermn V100");
+  CHECK(from("ddp", "V100", "fp32") == "ideal V100");  // nothing is on record of ddp
+  CHECK(nearest("ddp", "V100", "fp32").front().high == 1.5);
+  // Independent errors add as squares do, in logarithms.
+  const RecordedError wide = nearest("ideal", "H100", "fp32").front();
+  CHECK(std::log(wide.high) == approx(std::hypot(std::log(1.5), std::log(1.25))));
+  CHECK(std::log(wide.low) == approx(-std::hypot(std::log(0.8), std::log(0.75))));
+  // Layer times, links, the kind of network and what was changed have no neighbours.
+  for (std::string ParameterLevel::*const part : {&ParameterLevel::layers, &ParameterLevel::links,
+                                                  &ParameterLevel::networks, &ParameterLevel::changed}) {
+    ParameterLevel other = errors[0].level;
+    other.*part = "another";
+    CHECK(nearest_recorded(errors, other, 0.25).empty());
+  }
 }
 
 TEST_CASE("a record with words that mean nothing is refused, and so are runs that stand there twice") {
   const std::string entry =
-      "{layers: profile, links: measured, framework: f, device: d, precision: fp32, networks: convolutional, "
-      "strategy: data, from: 1, below: 65, runs: 3, mean-accuracy: 0.9, low: 0.9, high: 1.1}";
+      "  - {layers: profile, links: measured, framework: f, device: d, precision: fp32, networks: "
+      "convolutional, errors: [{strategy: data, from: 1, below: 65, runs: 3, mean-accuracy: 0.9, low: 0.9, "
+      "high: 1.1}]}\n";
   const auto read = [](const std::string& entries) {
-    return complaint([&] { read_recorded_errors({"r.yaml", "errors:\n" + entries}); });
+    return complaint([&] { read_recorded_errors({"r.yaml", "records:\n" + entries}); });
   };
   const auto changed = [&](const std::string& from, const std::string& to) {
-    std::string out = "  - " + entry + "\n";
+    std::string out = entry;
     return out.replace(out.find(from), from.size(), to);
   };
-  CHECK(read("  - " + entry + "\n").empty());
+  CHECK(read(entry).empty());
   CHECK(read(changed("layers: profile", "layers: magic")).find("`magic` is none of ideal, modelled") !=
         std::string::npos);
   CHECK(read(changed("convolutional", "convolutionla")).find("did you mean") != std::string::npos);
-  CHECK(read("  - " + entry + "\n  - " + entry + "\n").find("the same runs are on record above") !=
-        std::string::npos);
+  CHECK(read(entry + entry).find("the same runs are on record above") != std::string::npos);
   CHECK(read(changed("from: 1", "from: 1.5") + changed("below: 65", "below: 2")).find("above") !=
         std::string::npos);
   CHECK(complaint([] {
-          read_recorded_errors({"r.yaml", "errors: 5\n"});
+          read_recorded_errors({"r.yaml", "records: 5\n"});
         }).find("must be a list") != std::string::npos);
 }
 
@@ -197,7 +258,8 @@ TEST_CASE("intervals rest on projections that the run took no part in, where the
   other.level.framework = "ddp";
   const RecordedErrors both = merged({"old", {errors[0], other}}, errors, "new");
   CHECK(both.errors.size() == 1 + errors.size());
-  CHECK(both.errors[0].level.framework == "ddp");
+  CHECK(both.errors.front().level == errors[0].level);  // where it was
+  CHECK(both.errors.back().level.framework == "ddp");
   CHECK(both.source == "old\nnew");
 }
 

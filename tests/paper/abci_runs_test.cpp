@@ -136,6 +136,46 @@ TEST_CASE("intervals on record hold the runs that they were recorded on, and tel
   }
 }
 
+TEST_CASE("intervals of projections that name no framework hold nine runs in ten, and lie above them") {
+  MeasuredRuns file = Abci{}.file;
+  for (MeasuredRun& run : file.runs) {
+    run.options["framework"] = "ideal";
+    run.left_out.reset();  // is of chainermn
+  }
+  const Catalog catalog{{source_dir()}};
+  const auto recorded = read_recorded_errors(catalog.find("accuracy", "recorded")).errors;
+  for (const char* times : {"modelled", "profile"}) {
+    CAPTURE(times);
+    Options options;
+    options.set("layer-times", times);
+    std::vector<Judged> runs;
+    std::vector<ParameterLevel> levels;
+    std::vector<double> widths;
+    for (const RunAsked& run : ask_runs(catalog, options, file)) {
+      runs.push_back(judge(run));
+      levels.push_back(run.ask->level());
+      const RecordedError* error =
+          find_recorded(recorded, levels.back(), runs.back().strategy, runs.back().gpus);
+      REQUIRE(error);
+      CHECK(error->high > 1.5 / error->low);  // too fast, all of them
+      widths.push_back(error->high / error->low);
+    }
+    CHECK(coverage(runs, levels, recorded).share() >= 0.9);
+    CHECK(left_out_coverage(runs, levels).share() >= 0.9);
+    // Far from the 57 times and more that one pool of all strategies would give them.
+    std::ranges::sort(widths);
+    CHECK(widths[widths.size() / 2] < 20);
+    CHECK(find_recorded(recorded, levels.front(), "data", 64)->high < 9);
+    // What the file has is what these runs say today.
+    for (const RecordedError& fresh : record_errors(runs, levels)) {
+      const RecordedError* filed = find_recorded(recorded, fresh.level, fresh.strategy, fresh.from);
+      REQUIRE(filed);
+      CHECK(filed->low == doctest::Approx(fresh.low).epsilon(0.02));
+      CHECK(filed->high == doctest::Approx(fresh.high).epsilon(0.02));
+    }
+  }
+}
+
 TEST_CASE("the numbers in the files are those that the fit finds") {
   Abci abci;
   const auto filed = abci.judged(up_to(64));

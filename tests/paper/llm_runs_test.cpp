@@ -8,8 +8,10 @@
 
 #include "calibrate/fit/runs.hpp"
 #include "paradl/cli/runs.hpp"
+#include "paradl/core/text.hpp"
 #include "tests/support/simgrid.hpp"
 #include "tests/support/source_dir.hpp"
+#include "tests/support/spec_text.hpp"
 
 namespace paradl::test {
 namespace {
@@ -43,6 +45,18 @@ std::string as_runs(const std::vector<std::map<std::string, std::string>>& rows)
         source == zero3 ? "zero3" : fmt::format("{}", int(source)));
   }
   return out;
+}
+
+/// Axes of one part are no part of a strategy's name.
+void without_single_parts(MeasuredRun& run) {
+  std::string strategy, grid;
+  for (const std::string_view axis : split(run.grid, ',')) {
+    if (axis.ends_with("=1")) continue;
+    strategy += fmt::format("{}{}", strategy.empty() ? "" : "+", axis.substr(0, axis.find('=')));
+    grid += fmt::format("{}{}", grid.empty() ? "" : ",", axis);
+  }
+  run.strategy = strategy;
+  run.grid = grid;
 }
 
 const std::string folder = PARADL_REFERENCE_DATA;
@@ -155,6 +169,64 @@ TEST_CASE("intervals on record hold about nine in ten of the GPT runs, also beyo
   CHECK(coverage(beyond, levels, recorded).share() >= 0.85);
   // The runs of 8192 hidden units scatter more than those of all other sizes tell.
   CHECK(left_out_coverage(beyond, levels).share() >= 0.7);
+}
+
+TEST_CASE("intervals of GPT projections that name no framework hold nine runs in ten") {
+  if (folder.empty()) return;
+  const Gpt gpt;
+  MeasuredRuns file = gpt.file;
+  std::erase_if(file.runs, [](const MeasuredRun& run) { return run.source == "zero3"; });
+  for (MeasuredRun& run : file.runs) {
+    run.options["framework"] = "ideal";
+    run.options["precision"] = "fp16";
+    without_single_parts(run);
+  }
+  std::vector<Judged> runs;
+  std::vector<ParameterLevel> levels;
+  for (const RunAsked& run : ask_runs(gpt.catalog, Options{}, file)) {
+    runs.push_back(judge(run));
+    levels.push_back(run.ask->level());
+  }
+  const auto recorded = read_recorded_errors(gpt.catalog.find("accuracy", "recorded")).errors;
+  const Coverage on_record = coverage(runs, levels, recorded), left_out = left_out_coverage(runs, levels);
+  INFO("on record " << on_record.inside << ", without their curve " << left_out.inside << " of "
+                    << left_out.n);
+  CHECK(on_record.n == 245);
+  CHECK(on_record.share() >= 0.9);
+  CHECK(left_out.share() >= 0.88);
+  const RecordedError* data = find_recorded(recorded, levels.front(), "data", 8);
+  REQUIRE(data);
+  CHECK(data->high < 3);
+}
+
+TEST_CASE("runs elsewhere lie in intervals that are borrowed from what is nearest") {
+  // ResNet-50 and BERT (large, 384 tokens) on a DGX-1, by NVIDIA's examples for PyTorch and TensorFlow, in 32
+  // bits and mixed precision: no fit and no record has seen any of them.
+  if (folder.empty()) return;
+  std::string text = "model,system,strategy,gpus,batch,iteration_s,precision,framework\n";
+  for (const auto& row : read_table(folder + "/throughput_measured.csv")) {
+    const std::string& model = row.at("model");
+    if (row.at("nodes") != "1" || !says(row.at("system"), "DGX-1") || says(model, "biobert")) continue;
+    text += fmt::format(
+        "{},dgx1-v100,data,{},{}/gpu,{},{},{}\n",
+        says(model, "resnet50") ? "resnet50" : "\"bert:layers=24,hidden=1024,heads=16,seq=384\"",
+        row.at("gpus"), row.at("per_gpu_batch"), row.at("sec_per_iteration"),
+        row.at("precision") == "AMP" ? "fp16" : "fp32", row.at("framework") == "PyTorch" ? "ddp" : "ideal");
+  }
+  const Catalog catalog{{source_dir()}};
+  const auto recorded = read_recorded_errors(catalog.find("accuracy", "recorded")).errors;
+  std::vector<Judged> runs;
+  std::vector<ParameterLevel> levels;
+  const MeasuredRuns file = read_measured_runs({"elsewhere.csv", text});
+  for (const RunAsked& run : ask_runs(catalog, Options{}, file)) {
+    runs.push_back(judge(run));
+    levels.push_back(run.ask->level());
+    CHECK(find_recorded(recorded, levels.back(), "data", run.run->gpus) == nullptr);
+  }
+  const Coverage found = coverage(runs, levels, recorded);
+  INFO("inside: " << found.inside);
+  CHECK(found.n == 40);
+  CHECK(found.share() >= 0.9);
 }
 
 TEST_SUITE_END();
