@@ -11,6 +11,7 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/planner.hpp"
+#include "paradl/feasibility/alternative.hpp"
 #include "paradl/strategy/recomputed.hpp"
 
 namespace paradl {
@@ -18,7 +19,7 @@ namespace {
 
 /// One thing that can be done otherwise: to the training, or to the mesh.
 struct Change {
-  std::string words;
+  std::string words;  // as they are typed; a mesh besides
   std::function<void(Training&)> training = [](Training&) {};
   std::optional<Mesh> mesh = {};
 };
@@ -48,9 +49,7 @@ Levels recomputation(const Setting& setting) {
 }
 
 Levels sequence_parallelism(const Projection& p, const Setting& setting) {
-  const bool attends =
-      std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.kv_share > 0; });
-  if (!attends || parts(p.mesh, "tensor") == 1 || setting.training.sequence_parallel) return {};
+  if (!can_split_sequence(setting, p.mesh)) return {};
   return {{"--sequence-parallel on", [](Training& t) { t.sequence_parallel = true; }}};
 }
 
@@ -114,7 +113,8 @@ Levels more_gpus(const Projection& p, const Setting& setting) {
     Parts& parts = mesh.axis[std::size_t(a)].parts;
     parts.total *= 2;
     if (mesh.axis[std::size_t(a)].strategy->input == Placement::split_space) parts.cut[0] *= 2;
-    out.push_back({.words = "twice the GPUs, --grid " + grid_text(mesh, false), .mesh = mesh});
+    // Whoever asks for samples a GPU would get more of them.
+    out.push_back({.words = fmt::format("-p {} -b {:.0f}", 2 * p.gpus, p.batch), .mesh = mesh});
   }
   return out;
 }
@@ -125,16 +125,27 @@ bool only_memory_fails(const Projection& p) {
          });
 }
 
-/// The oracle's answer with some changes.
-Projection changed(const Changes& changes, const Projection& p, const Setting& setting) {
-  Setting other = setting;
-  Mesh mesh = p.mesh;
-  for (const Change& change : changes) {
-    change.training(other.training);
-    if (change.mesh) mesh = *change.mesh;
+/// Gives the oracle's answer with some changes. What they leave as it is, is found once.
+class Oracle {
+ public:
+  explicit Oracle(const Setting& setting)
+      : setting_(setting), layouts_(std::make_shared<Layouts>(setting.work)) {}
+  const Setting& setting() const { return setting_; }
+
+  Projection changed(const Changes& changes, const Projection& p) const {
+    Setting other = setting_;
+    Mesh mesh = p.mesh;
+    for (const Change& change : changes) {
+      change.training(other.training);
+      if (change.mesh) mesh = *change.mesh;
+    }
+    return Planner(other, layouts_).project(*p.strategy, mesh, p.batch);
   }
-  return Planner(other).project(*p.strategy, mesh, p.batch);
-}
+
+ private:
+  const Setting& setting_;
+  std::shared_ptr<Layouts> layouts_;
+};
 
 /// Changes that make a projection fit.
 struct Way {
@@ -143,10 +154,22 @@ struct Way {
   Projection found;
 };
 
-Remedy remedy_of(const Way& way) {
-  std::string words;
-  for (const Change& change : way.changes) words += (words.empty() ? "" : " ") + change.words;
-  return {words, fmt::format("{} {}", way.of->strategy->text, grid_text(way.of->mesh, true)), way.found};
+Remedy remedy_of(const Way& way, const Workload& work) {
+  const bool moved = std::ranges::any_of(way.changes, [](const Change& c) { return c.mesh.has_value(); });
+  const Mesh& mesh = way.found.mesh;
+  const std::string grid =
+      mesh.axes > 0 ? fmt::format("--grid {}", exact_grid(mesh, std::max(1, work.input.dims))) : "";
+  std::string words = moved ? grid : "", option = fmt::format("-s {}", way.of->strategy->text);
+  if (!grid.empty()) option += " " + grid;
+  for (const Change& change : way.changes) {
+    words += (words.empty() ? "" : " ") + change.words;
+    option += " " + change.words;
+  }
+  return {.change = words,
+          .option = option,
+          .note = moved ? "twice the GPUs" : "",
+          .of = fmt::format("{} {}", way.of->strategy->text, grid_text(way.of->mesh, true)),
+          .projection = way.found};
 }
 
 /// What a projection takes, in the parts that changes act on.
@@ -174,7 +197,8 @@ Need together(const Need& now, const std::vector<Need>& alone) {
 }
 
 /// The same with as few recomputed blocks as are enough, where all of them are more than that.
-std::optional<Way> fewest_blocks(const Way& way, const Setting& setting) {
+std::optional<Way> fewest_blocks(const Way& way, const Oracle& oracle) {
+  const Setting& setting = oracle.setting();
   int enough = int(recomputable_blocks(setting.work).size());
   int too_few = setting.training.recompute == Recompute::full ? setting.training.recomputed_blocks : 0;
   std::optional<Way> best;
@@ -185,7 +209,7 @@ std::optional<Way> fewest_blocks(const Way& way, const Setting& setting) {
       if (change.words == "--recompute full")
         change = {fmt::format("--recompute full:{}", blocks),
                   [blocks](Training& t) { t.recompute = Recompute::full, t.recomputed_blocks = blocks; }};
-    if (const Projection found = changed(fewer, *way.of, setting); found.feasible())
+    if (const Projection found = oracle.changed(fewer, *way.of); found.feasible())
       best = {way.of, fewer, found}, enough = blocks;
     else
       too_few = blocks;
@@ -207,14 +231,14 @@ bool includes(const Changes& changes, const Changes& fewer) {
 /// Prices the combinations that promise to fit, those that promise to be fastest first, until it has some.
 class Search {
  public:
-  Search(const Projection& p, const Setting& setting)
-      : p_(p), setting_(setting), options_(options_of(p, setting)) {}
+  Search(const Projection& p, const Oracle& oracle)
+      : p_(p), oracle_(oracle), options_(options_of(p, oracle.setting())) {}
 
   /// All that can be saved, together: where that does not fit, nothing does.
   bool can_fit() const {
     Changes all;
     for (const Levels& levels : options_) all.push_back(levels.back());
-    return !all.empty() && changed(all, p_, setting_).feasible();
+    return !all.empty() && oracle_.changed(all, p_).feasible();
   }
 
   /// So many ways, if there are.
@@ -227,7 +251,7 @@ class Search {
       const Changes& changes = promising_[i].changes;
       if (std::ranges::any_of(out, [&](const Way& fewer) { return includes(changes, fewer.changes); }))
         continue;
-      if (const Projection found = changed(changes, p_, setting_); found.feasible())
+      if (const Projection found = oracle_.changed(changes, p_); found.feasible())
         out.push_back({&p_, changes, found});
     }
     return out;
@@ -241,7 +265,7 @@ class Search {
     for (Levels& levels : options_) {
       alone_.emplace_back();
       std::erase_if(levels, [&](const Change& change) {
-        const Projection found = changed({change}, p_, setting_);
+        const Projection found = oracle_.changed({change}, p_);
         if (!only_memory_fails(found)) return true;
         alone_.back().push_back(need_of(found));
         return false;
@@ -262,7 +286,7 @@ class Search {
       return;
     }
     const Need need = together(need_of(p_), alone);
-    if (!changes.empty() && need.states + need.activations <= setting_.machine.device.memory.base())
+    if (!changes.empty() && need.states + need.activations <= oracle_.setting().machine.device.memory.base())
       promising_.push_back({changes, need.time});
   }
 
@@ -271,7 +295,7 @@ class Search {
     double time;
   };
   const Projection& p_;
-  const Setting& setting_;
+  const Oracle& oracle_;
   std::vector<Levels> options_;
   std::vector<std::vector<Need>> alone_;  // by option and level
   std::vector<Promise> promising_;
@@ -282,13 +306,13 @@ void sort(std::vector<Way>& ways) {
 }
 
 /// Those that recompute all blocks, a few of the fastest, with no more of them than they need.
-void count_blocks(std::vector<Way>& ways, const Setting& setting) {
+void count_blocks(std::vector<Way>& ways, const Oracle& oracle) {
   constexpr int few = 3;
-  if (setting.training.recompute == Recompute::selective) return;
+  if (oracle.setting().training.recompute == Recompute::selective) return;
   std::vector<Way> more;
   for (const Way& way : ways)
     if (recomputes_all(way.changes) && int(more.size()) < few)
-      if (auto fewer = fewest_blocks(way, setting)) more.push_back(*std::move(fewer));
+      if (auto fewer = fewest_blocks(way, oracle)) more.push_back(*std::move(fewer));
   for (Way& way : more) ways.push_back(std::move(way));
 }
 
@@ -308,27 +332,28 @@ std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const S
     if (only_memory_fails(p) && !p.feasible() && !setting.training.gamma) candidates.push_back(&p);
   std::ranges::stable_sort(candidates, {}, [](const Projection* p) { return least_time(*p); });
   const std::size_t enough = candidates.size() == 1 ? 6 : 4;
+  const Oracle oracle(setting);
   std::vector<Way> ways;
   std::size_t searched = 0;
   for (std::size_t i = 0; i < candidates.size() && i < most_asked && searched < most_searched; ++i) {
     if (!ways.empty() && least_time(*candidates[i]) >= ways.front().found.iteration().base()) break;
-    Search search(*candidates[i], setting);
+    Search search(*candidates[i], oracle);
     if (candidates.size() > 1 && !search.can_fit()) continue;
     for (Way& way : search.run(enough)) ways.push_back(std::move(way));
     sort(ways);
     ++searched;
   }
-  count_blocks(ways, setting);
+  count_blocks(ways, oracle);
   if (ways.empty()) {  // the nearest, on more GPUs
     std::ranges::stable_sort(candidates, {}, [](const Projection* p) { return p->cost->memory.total(); });
     for (std::size_t i = 0; i < candidates.size() && i < most_searched; ++i)
       for (const Change& change : more_gpus(*candidates[i], setting))
-        if (const Projection found = changed({change}, *candidates[i], setting); found.feasible())
+        if (const Projection found = oracle.changed({change}, *candidates[i]); found.feasible())
           ways.push_back({candidates[i], {change}, found});
   }
   sort(ways);
   std::vector<Remedy> out;
-  for (const Way& way : ways) out.push_back(remedy_of(way));
+  for (const Way& way : ways) out.push_back(remedy_of(way, setting.work));
   return out;
 }
 
@@ -341,13 +366,21 @@ std::string nothing_fits_text(const Projection& p, const Setting& setting) {
                        : fmt::format("nothing that was tried fits, up to {}", fmt::join(tried, ", "));
 }
 
+namespace {
+
+std::string change_text(const Remedy& remedy) {
+  return remedy.note + (remedy.note.empty() ? "" : ", ") + remedy.change;
+}
+
+}  // namespace
+
 std::string text(const Remedy& remedy) {
-  return fmt::format("{} fits with {}: {}, {} per iteration", remedy.of, remedy.change,
+  return fmt::format("{} fits with {}: {}, {} per iteration", remedy.of, change_text(remedy),
                      text(remedy.projection.cost->memory.total()), text(remedy.projection.iteration()));
 }
 
 std::string text(const Remedy& remedy, const Projection& instead_of) {
-  return fmt::format("{}: {}, {:.2f} times as long", remedy.change,
+  return fmt::format("{}: {}, {:.2f} times as long", change_text(remedy),
                      text(remedy.projection.cost->memory.total()),
                      remedy.projection.iteration() / instead_of.iteration());
 }

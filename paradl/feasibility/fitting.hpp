@@ -9,7 +9,9 @@ namespace paradl {
 
 /// A change that makes something fit, found by asking the oracle again.
 struct Remedy {
-  std::string change;     // as it is typed: "--recompute selective", "--grid data=2,tensor=8"
+  std::string change;     // as it is typed: "--recompute selective", "-p 16 --grid data=2,tensor=8 -b 32"
+  std::string option;     // the same with strategy and grid: "-s data+tensor --grid data=1,tensor=8 --zero 1"
+  std::string note;       // what is more than a change of options: "twice the GPUs"
   std::string of;         // the strategy and grid that it is for
   Projection projection;  // with the change
 };
