@@ -32,14 +32,30 @@ std::string batch_text(const BatchRule& rule, double batch) {
   return fmt::format("{}", batch);
 }
 
+/// A change in core that is faster than the best answer to what was asked, which is out of core. Nothing
+/// where there is none; what needs more GPUs is no answer to the question.
+const Remedy* faster_in_core(const Answer& answer) {
+  const Projection& best = answer.results.front();
+  if (!best.feasible() || answer.fitting.empty()) return nullptr;
+  const Remedy& first = answer.fitting.front();
+  constexpr double worth_a_change = 0.995;  // of the epoch
+  return first.note.empty() && first.projection.epoch() < worth_a_change * best.epoch() ? &first : nullptr;
+}
+
 std::string headline(const Ask& ask, const Answer& answer) {
   const Bytes device = ask.machine.device.memory;
   const Projection& best = answer.results.front();
-  std::string margin = margin_text(best);
-  if (!margin.empty()) margin = "; " + margin;
-  if (best.feasible())
-    return fmt::format("Use {}: {} per epoch, {} of {}{}.\n", best.strategy->text, text(best.epoch()),
-                       text(best.cost->memory.total()), text(device), margin);
+  const auto use = [&](const std::string& what, const Projection& p) {
+    const std::string margin = margin_text(p);
+    return fmt::format("Use {}: {} per epoch, {} of {}{}{}.\n", what, text(p.epoch()),
+                       text(p.cost->memory.total()), text(device), margin.empty() ? "" : "; ", margin);
+  };
+  if (const Remedy* remedy = faster_in_core(answer))
+    return use(fmt::format("{} with {}", remedy->of, remedy->change), remedy->projection) +
+           fmt::format("With nothing changed, {} {} fits: {} per epoch, {:.2f} times as long.\n",
+                       best.strategy->text, grid_text(best.mesh, true), text(best.epoch()),
+                       best.epoch() / remedy->projection.epoch());
+  if (best.feasible()) return use(best.strategy->text, best);
   const Projection* smallest = nullptr;
   for (const Projection& p : answer.results)
     if (p.cost && (!smallest || p.cost->memory.total() < smallest->cost->memory.total())) smallest = &p;
@@ -78,8 +94,9 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
   if (!behind.empty())
     out += fmt::format("Hidden exchanges run behind {}: epoch = compute + comm - hidden{}.\n", behind,
                        std::ranges::any_of(answer.results, exposes_input) ? " + io" : "");
-  const Projection& best = answer.results.front();
-  if (best.feasible()) {
+  const Remedy* instead = faster_in_core(answer);
+  const Projection& best = instead ? instead->projection : answer.results.front();
+  if (best.feasible() && !instead) {
     out += bottlenecks_of(ask, best);
     if (ask.fidelity == Fidelity::detailed) {
       const Mesh split = without_ones(best.mesh);
@@ -87,13 +104,18 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
       if (!whole.empty()) out += fmt::format("Run whole on every GPU of an axis: {}.\n", whole);
     }
   }
-  for (const std::string& note : tensor_notes(ask.setting(), best.mesh))
+  for (const std::string& note : plan_notes(ask.setting(), best.mesh))
     if (best.feasible()) out += fmt::format("{}: {}.\n", best.strategy->text, note);
   if (best.input) out += input_sentence(ask.setting(), best) + "\n";
   if (answer.costs && best.cost)
     out += fmt::format("Cost: {}.\n", expense_text(expense_of(answer, best), ask.machine));
-  if (best.feasible() && best.out_of_core && best.out_of_core->plans())
-    out += out_of_core_text(best, ask.machine) + "\n";
+  if (const Projection& first = answer.results.front();
+      first.feasible() && first.out_of_core && first.out_of_core->plans()) {
+    out += out_of_core_text(first, ask.machine) + "\n";
+    if (!instead && !answer.fitting.empty())
+      out += fmt::format("In core, {} fits with {}.\n", answer.fitting.front().of,
+                         text(answer.fitting.front(), first));
+  }
   if (best.congested) out += fmt::format("Beside other jobs: {}.\n", band_text(best));
   out += fmt::format(
       "Layer times: {}. Links: {}{}.{}\n", ask.times.source, ask.links_text(),
@@ -106,7 +128,10 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
     out += fmt::format("Accuracy: {}.{}\n", record_text(answer, best),
                        range.empty() ? "" : fmt::format(" Nine times in ten: {} per epoch.", range));
   }
-  if (best.feasible())
+  if (instead)
+    out += fmt::format("Next: paradl explain {} --on {}{} {}\n", shell_word(model), shell_word(system), again,
+                       instead->option);
+  else if (best.feasible())
     out += fmt::format(
         "Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text, shell_word(model),
         shell_word(system),
@@ -142,7 +167,8 @@ int run(const Session& session, Options& options, const std::string& model, cons
   const bool fits = answer.results.front().feasible();
   if (fits && view == View::framework) return tell_framework(session, options, *ask, answer), answered;
   if (fits && view == View::system) return tell_system(session, options, model, *ask, answer), answered;
-  if (!fits && ask->fidelity != Fidelity::paper)
+  const bool leaves_core = answer.results.front().out_of_core && !ask->question.named;
+  if ((!fits || leaves_core) && ask->fidelity != Fidelity::paper)
     answer.fitting = ways_to_fit(every_grid(*ask), setting, &ask->question);
   answer.ranked = !options.has("sort");
   if (options.has("sort")) sort_results(answer, options.get("sort"));

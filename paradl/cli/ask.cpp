@@ -155,7 +155,7 @@ void check_knobs(const Ask& ask, const Options& options) {
                      fmt::format("write a number up to {}", blocks));
   if (t.sequence_parallel && !has([](const Layer& l) { return l.op == Op::attention; }))
     refuse_knob(fmt::format("samples of {} are no sequences", name), "leave --sequence-parallel out");
-  if (t.sequence_parallel && options.typed("reduction") && t.reduction == Reduction::allreduce)
+  if (t.sequence_parallel && t.whole_sums)
     refuse_knob(
         "sequence parallelism scatters sums over the sequence, and --reduction allreduce makes them whole",
         "leave one of them out");
@@ -447,6 +447,7 @@ Training training_under(const FrameworkSpec& framework, const Options& options) 
   t.overlap = choose<int>(options, "overlap", framework.overlap.value_or("on"), on_off) == 1;
   t.reduction =
       choose<Reduction>(options, "reduction", framework.reduction.value_or("allreduce"), reduction_names);
+  t.whole_sums = options.typed("reduction") && t.reduction == Reduction::allreduce;
   t.synchronised_batch_norm = choose<int>(options, "batch-norm", "local", batch_norms) == 1;
   t.ceil_iterations = choose<int>(options, "iterations", "exact", iteration_rules) == 1;
   if (options.has("allreduce"))

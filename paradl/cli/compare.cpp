@@ -97,7 +97,7 @@ int run(const Session& session, Options& options, std::vector<std::string> words
     const Table table = comparison_table(sides);
     if (format != "text") return render_table(format, table);
     std::string notes;
-    for (const Answer& answer : answers) notes += tensor_notes_text(*answer.setting, answer.results);
+    for (const Answer& answer : answers) notes += plan_notes_text(*answer.setting, answer.results);
     return to_text(table, style).text + "\n" + verdict(sides) + notes + basis(sides);
   });
   return std::ranges::any_of(sides, &Contestant::feasible) ? answered : answered_no;

@@ -39,9 +39,6 @@ std::string summary_of(const StrategyName& strategy) {
 
 constexpr std::size_t few_ways = 4;
 
-/// Out of core, the times of a plan that does not fit would be those in core.
-bool has_times(const Projection& p) { return p.cost && (!p.out_of_core || p.feasible()); }
-
 /// Every limit and bottleneck, also those that are not there, and what would mend those that are.
 std::string tell_bottlenecks(const Session& session, const Style& style, const std::vector<Finding>& findings,
                              const std::vector<Bottleneck>& found) {
@@ -63,9 +60,8 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
     for (const Bottleneck& b : found) out += bottleneck_text(b, 3);
     return out;
   }
-  const bool timed = has_times(p);
-  if (timed) out += to_text(with_bars(term_table(ask, p)), style).text + "\n";
-  if (timed && p.cost->hidden > Seconds{})
+  if (p.timed()) out += to_text(with_bars(term_table(ask, p)), style).text + "\n";
+  if (p.timed() && p.cost->hidden > Seconds{})
     out += fmt::format(" besides, {} of the exchanges are hidden behind {}\n\n",
                        text(p.iterations * p.cost->hidden), hides_behind(ask.setting(), {&p, 1}));
   out += symbols_text(ask.setting(), p, ask.fidelity == Fidelity::paper) + "\n";
@@ -76,16 +72,16 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
   if (answer.fitting.empty() && ask.fidelity != Fidelity::paper)
     if (const std::string nothing = nothing_fits_text(p, ask.setting()); !nothing.empty())
       out += fmt::format(" {}\n", nothing);
-  for (const std::string& note : tensor_notes(ask.setting(), p.mesh)) out += fmt::format(" {}\n", note);
+  for (const std::string& note : plan_notes(ask.setting(), p.mesh)) out += fmt::format(" {}\n", note);
   out += limits_text(p, ask.work);
   if (p.congested) out += fmt::format(" beside other jobs  {}\n", band_text(p));
   if (const auto energy = network_joules(p, ask.machine))
     out += fmt::format(" network energy  {} per epoch\n", joules(p.iterations * *energy));
-  if (timed)
+  if (p.timed())
     out +=
         fmt::format(" cost  {}\n",
                     expense_text(expense_of(p, ask.machine, ask.epochs > 0 ? ask.epochs : 1), ask.machine));
-  if (timed && ask.fidelity == Fidelity::detailed) {
+  if (p.timed() && ask.fidelity == Fidelity::detailed) {
     Projection shown = ask.planner->project(*p.strategy, p.mesh, p.batch);
     shown.mesh = without_ones(p.mesh);
     const Layout& layout = ask.planner->layout(shown.mesh);
@@ -151,14 +147,31 @@ void write_timeline(const std::string& file, const Ask& ask, const Projection& p
   write_file(file, file.ends_with(".svg") ? timeline_svg(timeline, name) : timeline_json(timeline, name));
 }
 
-int run(const Session& session, Options& options, const std::string& strategy, const std::string& model,
-        bool layers, bool all_bottlenecks, const std::vector<std::string>& timelines) {
+/// The strategy goes first; with -s or --grid, a word alone is the model.
+void sort_words(const Options& options, std::string& strategy, std::string& model) {
+  if (!model.empty()) return;
+  if (options.typed("strategy") || options.typed("grid")) {
+    std::swap(strategy, model);
+    return;
+  }
+  const std::string first_axis = strategy.substr(0, strategy.find_first_of("+/"));
+  if (first_axis == "serial" || find_strategy(first_axis))
+    throw UsageError(
+        fmt::format("explain `{}` of which model?", strategy),
+        fmt::format("write the model behind the strategy: paradl explain {} resnet50", strategy));
+  throw UsageError(fmt::format("explain which strategy of `{}`?", strategy),
+                   fmt::format("the strategy goes first: paradl explain data {}", strategy));
+}
+
+int run(const Session& session, Options& options, std::string strategy, std::string model, bool layers,
+        bool all_bottlenecks, const std::vector<std::string>& timelines) {
+  sort_words(options, strategy, model);
   options.complete();
   for (const std::string& file : timelines)
     if (!file.ends_with(".svg") && !file.ends_with(".json"))
       throw UsageError(fmt::format("--timeline {}: a picture is .svg, a trace .json", file),
                        fmt::format("write --timeline {}.svg", file));
-  if (!options.typed("strategy")) options.set("strategy", strategy);
+  if (!options.typed("strategy") && !strategy.empty()) options.set("strategy", strategy);
   const auto ask = read_ask(session.catalog, options, model, options.get("on"));
   if (ask->question.gpus.size() != 1) throw UsageError("explain answers for one number of GPUs", "use -p 64");
   if (ask->question.strategies.size() != 1)
@@ -193,7 +206,7 @@ int run(const Session& session, Options& options, const std::string& strategy, c
     if (format == "json") return json();
     if (format == "jsonl") return result_lines(json());
     if (all_bottlenecks) return render_table(format, findings_table(findings, reader_of(format)));
-    if (!has_times(p)) return render_table(format, limits_table(p, ask->work));
+    if (!p.timed()) return render_table(format, limits_table(p, ask->work));
     if (!layers) return render_table(format, term_table(*ask, p));
     Projection shown = ask->planner->project(*p.strategy, p.mesh, p.batch);
     shown.mesh = without_ones(p.mesh);
@@ -202,7 +215,7 @@ int run(const Session& session, Options& options, const std::string& strategy, c
   });
   const std::string format = options.get("format", "text");
   if (!p.feasible() && format != "text" && !format.starts_with("json"))  // those say so themselves
-    hint(session, fmt::format("`{}` does not fit: {}", strategy, reasons(p, ask->work)));
+    hint(session, fmt::format("`{}` does not fit: {}", p.strategy->text, reasons(p, ask->work)));
   return p.feasible() ? answered : answered_no;
 }
 
@@ -218,9 +231,8 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
   const Arguments command = root.add_command("explain", "each term: formula, symbols, values, share");
   command.text("STRATEGY", words->strategy,
-               {.help = "data, data+filter ...; -s replaces it", .required = true});
-  command.text("MODEL", words->model,
-               {.help = "name in models/, a path, or gpt:layers=24,hidden=...", .required = true});
+               {.help = "data, data+filter ...; -s or --grid may name it instead", .required = true});
+  command.text("MODEL", words->model, {.help = "name in models/, a path, or gpt:layers=24,hidden=..."});
   command.flag("--layers", words->layers, {.help = "the same for every layer, largest first"});
   command.flag("--bottlenecks", words->bottlenecks,
                {.help = "every limit and bottleneck with its value and trigger, and what would mend it"});

@@ -69,7 +69,7 @@ int run(const Session& session, Options& options, const std::string& model) {
                        allreduce.empty() ? "" : " ", allreduce, ask->framework_text(),
                        judged ? " Intervals: where nine runs in ten lay (accuracy/recorded.yaml)." : "") +
            (on_record.empty() ? "" : fmt::format("Accuracy: {}.\n", on_record)) +
-           tensor_notes_text(setting, answer.results) + input_text(*ask, answer.results);
+           plan_notes_text(setting, answer.results) + input_text(*ask, answer.results);
   });
   return answered;
 }

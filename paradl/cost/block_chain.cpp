@@ -9,11 +9,14 @@ namespace {
 
 class Cutter {
  public:
-  Cutter(const Workload& work, const Layout& layout)
+  Cutter(const Workload& work, const Layout& layout, std::span<const Piece> pieces)
       : work_(work), layout_(layout), readers_(work.layers.size()) {
+    const auto in_piece = [&](int i) {
+      return std::ranges::any_of(pieces, [i](const Piece& p) { return p.first <= i && i < p.end; });
+    };
     for (std::size_t i = 0; i < work.layers.size(); ++i)
       for (const int from : work.layers[i].inputs)
-        if (from >= 0) readers_[std::size_t(from)].push_back(int(i));
+        if (in_piece(from)) readers_[std::size_t(from)].push_back(int(i));
   }
 
   /// The layers of a piece that may begin a block, and behind them its end.
@@ -118,7 +121,7 @@ class Cutter {
 
   const Workload& work_;
   const Layout& layout_;
-  std::vector<std::vector<int>> readers_;  // by layer, ascending
+  std::vector<std::vector<int>> readers_;  // of the layers of all pieces, ascending
 };
 
 }  // namespace
@@ -128,7 +131,7 @@ std::vector<BlockChain> find_chains(const Workload& work, const Layout& layout, 
   constexpr std::size_t fewest = 4;  // blocks: with less there is nothing to choose
   constexpr std::size_t most = 256;  // for which plans are sought, if there is a choice
   const auto copies = std::size_t(micro_batches);
-  const Cutter cutter(work, layout);
+  const Cutter cutter(work, layout, pieces);
   std::vector<std::vector<int>> borders;
   for (const Piece& piece : pieces) borders.push_back(cutter.borders(piece));
   std::vector<BlockChain> out;

@@ -64,7 +64,8 @@ std::optional<Limit> allreduce_limit(const Layout& layout, const Mesh& mesh, con
 
 }  // namespace
 
-Planner::Planner(const Setting& setting) : setting_(setting), pricer_(setting), out_of_core_(setting) {}
+Planner::Planner(const Setting& setting, std::shared_ptr<Layouts> layouts)
+    : setting_(setting), pricer_(setting), out_of_core_(setting), layouts_(std::move(layouts)) {}
 
 Seconds Planner::serial(double batch, double replicas) {
   const double samples = batch / replicas;
@@ -82,24 +83,15 @@ Seconds Planner::serial(double batch, double replicas) {
   return full * replicas * known->second.passes + known->second.update;
 }
 
-const Planner::AxisFacts& Planner::facts(const Axis& axis) {
-  const auto& [total, cut] = axis.parts;
-  const std::pair key{axis.strategy, std::array{total, cut[0], cut[1], cut[2]}};
-  if (const auto known = facts_.find(key); known != facts_.end()) return known->second;
-  const auto roles = std::pair{axis.strategy, roles_of(setting_.work, *axis.strategy, axis.parts)};
-  const int signature = signatures_.emplace(roles, int(signatures_.size())).first->second;
-  // Bounds on samples are asked anew for each mini-batch; the others are those of the network.
-  const Limit limit = axis.strategy->limit(setting_.work, axis.parts, 0);
-  return facts_.emplace(key, AxisFacts{signature, limit}).first->second;
-}
-
-const Layout& Planner::layout(const Mesh& mesh) {
-  std::array<int, most_axes> key;
-  key.fill(-1);
-  for (int a = 0; a < mesh.axes; ++a) key[std::size_t(a)] = facts(mesh.axis[std::size_t(a)]).signature;
-  auto& entry = layouts_[key];
-  if (!entry) entry = std::make_unique<Layout>(place(setting_.work, mesh, setting_.training.placing()));
-  return *entry;
+StagePlan Planner::fastest(std::vector<StagePlan> plans, const Layout& layout, double batch) {
+  std::size_t best = 0;
+  std::pair<bool, Seconds> least;  // whether it is too large, and its time
+  for (std::size_t i = 0; i < plans.size() && plans.size() > 1; ++i) {
+    const Breakdown cost = pricer_.price_plan(layout, plans[i], batch);
+    const std::pair price{cost.memory.total() > setting_.machine.device.memory, cost.iteration()};
+    if (i == 0 || price < least) best = i, least = price;
+  }
+  return std::move(plans[best]);
 }
 
 const StagePlan& Planner::stages(const Layout& layout, const Mesh& mesh) {
@@ -117,8 +109,16 @@ const StagePlan& Planner::stages(const Layout& layout, const Mesh& mesh) {
     key.costs = pricer_.fingerprint(), key.per_byte = per_byte.base();
   auto& entry = stages_[key];
   if (entry) return *entry;
-  StageBorders borders{
-      .pipeline = training.pipeline(stages), .cut = training.stage_cut, .layer = {}, .border = {}};
+  StageBorders borders{.pipeline = training.pipeline(stages),
+                       .cut = training.stage_cut,
+                       .layer = {},
+                       .border = {},
+                       .blocks = {}};
+  if (stages == 1) {
+    entry = std::make_unique<StagePlan>(plan_stages(layout, setting_.work, borders));
+    return *entry;
+  }
+  borders.blocks = layouts_->blocks();
   const double samples = pricer_.samples();
   for (std::size_t l = 0; l < layout.order.size(); ++l) {
     if (training.stage_cut == StageCut::balanced_layers) {
@@ -126,21 +126,16 @@ const StagePlan& Planner::stages(const Layout& layout, const Mesh& mesh) {
       borders.layer.push_back({.forward = time.FW.base(), .backward = time.BW.base()});
       continue;
     }
-    borders.layer.push_back(pricer_.load_of(pricer_.cells()[std::size_t(layout.order[l])]));
+    borders.layer.push_back(Pricer::load_of(pricer_.cells()[std::size_t(layout.order[l])]));
     double items = 0;
     for (const Kept& tensor : layout.crossing[l])
       items += tensor.items * samples / pricer_.parts(tensor.divided);
     borders.border.push_back((items * item_bytes(training.precision).activation * per_byte).base());
   }
-  entry = std::make_unique<StagePlan>(plan_stages(layout, setting_.work, borders));
-  // Passes alone were balanced: what stages have to do at the end may count for more.
-  if (stages > 1 && training.stage_cut == StageCut::balanced)
-    if (auto equal = equal_stages(layout, setting_.work, borders.pipeline)) {
-      const auto time = [&](const StagePlan& plan) {
-        return pricer_.price_plan(layout, plan, samples * training.micro_batches).iteration();
-      };
-      if (time(*equal) < time(*entry)) *entry = std::move(*equal);
-    }
+  entry = std::make_unique<StagePlan>(training.stage_cut == StageCut::balanced
+                                          ? fastest(stage_candidates(layout, setting_.work, borders), layout,
+                                                    samples * training.micro_batches)
+                                          : plan_stages(layout, setting_.work, borders));
   return *entry;
 }
 
@@ -178,7 +173,7 @@ Projection Planner::project(const StrategyName& strategy, const Mesh& mesh, doub
   for (int a = 0; a < mesh.axes; ++a) {
     const Axis& axis = mesh.axis[std::size_t(a)];
     out.limits.add(shares_samples(axis) ? axis.strategy->limit(setting_.work, axis.parts, samples)
-                                        : facts(axis).limit);
+                                        : layouts_->limit(axis));
     if (shares_samples(axis)) samples /= axis.parts.total;
   }
   const double S = setting_.training.micro_batches;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "paradl/cost/layouts.hpp"
 #include "paradl/cost/price.hpp"
 #include "paradl/cost/price_out_of_core.hpp"
 #include "paradl/cost/projection.hpp"
@@ -15,13 +16,15 @@ namespace paradl {
 /// costs microseconds. One per thread.
 class Planner {
  public:
-  explicit Planner(const Setting& setting);
+  explicit Planner(const Setting& setting) : Planner(setting, std::make_shared<Layouts>(setting.work)) {}
+  /// `layouts`: of the same network, perhaps of another planner.
+  Planner(const Setting& setting, std::shared_ptr<Layouts> layouts);
 
   /// One strategy on one grid.
   Projection project(const StrategyName& strategy, const Mesh& mesh, double batch);
 
   /// The layout of a mesh without axes of one PE (see without_ones).
-  const Layout& layout(const Mesh& mesh);
+  const Layout& layout(const Mesh& mesh) { return layouts_->of(mesh, setting_.training.placing()); }
   /// How its layers are cut into stages, by what they cost in the last projection: that of this mesh.
   const StagePlan& stages(const Layout& layout, const Mesh& mesh);
   /// How the network is cut into blocks out of core.
@@ -39,14 +42,11 @@ class Planner {
   const Setting& setting() const { return setting_; }
 
  private:
-  struct AxisFacts {
-    int signature;  // equal numbers mean equal roles
-    Limit limit;
-  };
-  const AxisFacts& facts(const Axis& axis);
   /// Computation of a mini-batch on one GPU that has all the memory it needs, as many samples at a time as
   /// one replica of the network has.
   Seconds serial(double batch, double replicas);
+  /// Of several ways to cut a network into stages, the fastest of those that fit the device; or of all.
+  StagePlan fastest(std::vector<StagePlan> plans, const Layout& layout, double batch);
   void leave_core(Projection& projection, const Layout& layout, const Mesh& split);
 
   Setting setting_;
@@ -56,9 +56,7 @@ class Planner {
     Seconds passes, update;
   };
   std::map<double, Alone> alone_;  // by samples
-  std::map<std::pair<const Strategy*, std::array<int, 4>>, AxisFacts> facts_;
-  std::map<std::pair<const Strategy*, std::vector<Role>>, int> signatures_;
-  std::map<std::array<int, most_axes>, std::unique_ptr<Layout>> layouts_;
+  std::shared_ptr<Layouts> layouts_;
   /// What stages depend on: what layers cost on them, and a byte from stage to stage.
   struct StageKey {
     const Layout* layout = nullptr;

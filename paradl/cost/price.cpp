@@ -371,8 +371,7 @@ std::size_t Pricer::fingerprint() const {
   };
   for (const CellCost& cell : cells_) {
     const LayerLoad load = load_of(cell);
-    for (const double value :
-         {load.forward, load.backward, load.forward_host, load.backward_host, load.again})
+    for (const double value : {load.forward, load.backward, load.forward_host, load.backward_host})
       mix(value);
   }
   for (const GradientGroup& group : gradient_groups())

@@ -77,7 +77,7 @@ class Pricer {
   void price_cells(const Layout& layout, const Mesh& mesh, double batch);
   Breakdown price_plan(const Layout& layout, const StagePlan& plan, double batch);
   /// What a layer adds to the passes of its stage.
-  LayerLoad load_of(const CellCost& cost) const;
+  static LayerLoad load_of(const CellCost& cost);
   /// Of one micro-batch, before any axis cuts it.
   double samples() const { return samples_; }
   /// Equal numbers mean that all cells cost the same, and have the same samples.
@@ -175,10 +175,8 @@ class Pricer {
     Seconds total() const { return forward + backward + exchange + halo; }
   };
   StagePasses stage_passes(const StagePlan& plan, int stage, double samples);
-  bool keeps_all(const StagePlan& plan, int stage, std::size_t chunk) const;
   /// What is computed again of a block, while its backward pass runs.
   Bytes rebuilt(const Layout& layout, double samples) const;
-  Bytes kept_besides(const Layout& layout, const StageKind& kind, double samples) const;
   /// What a stage has to do after its last backward pass.
   struct StageEnd {
     Seconds exposed, whole;  // sums of gradients: after that pass, and in all

@@ -129,24 +129,6 @@ void Pricer::add_framework(const Layout& layout, const Cell& cell, CellCost& cos
     cost.backward += weights_of(layout, cell) * framework.accumulation / stream_;
 }
 
-/// The last piece of a pipeline: each of its backward passes follows at once, so that what it would compute
-/// again is still there.
-bool Pricer::keeps_all(const StagePlan& plan, int stage, std::size_t chunk) const {
-  return setting_.training.framework.last_stage_keeps && plan.stages > 1 && stage == plan.stages - 1 &&
-         chunk + 1 == std::size_t(plan.chunks);
-}
-
-/// What such a piece keeps beyond the block that is at its backward pass, in any case.
-Bytes Pricer::kept_besides(const Layout& layout, const StageKind& kind, double samples) const {
-  double all = 0, here = 0;  // layers that are computed again elsewhere
-  for (const Cell& cell : layout.cells)
-    if (cell.recomputed) all += cell.count;
-  for (const auto& [id, count] : kind.chunks.back().cells)
-    if (layout.cells[std::size_t(id)].recomputed) here += count;
-  if (!(all > 0)) return {};
-  return std::max(0.0, here / all * layout.rebuilt_blocks - 1) * rebuilt(layout, samples);
-}
-
 bool Pricer::scatters(const StageKind::Chunk& chunk) const {
   if (!setting_.training.framework.scatters_transfers || !std::has_single_bit(unsigned(tensor_axis_)))
     return false;

@@ -66,10 +66,7 @@ Memory Pricer::memory_of(const Layout& layout, std::span<const StageKind::Share>
 
 Memory Pricer::stage_memory(const Layout& layout, const StagePlan& plan, const StageKind& kind,
                             double samples) const {
-  Memory memory = memory_of(layout, kind.cells, samples, in_flight(layout, plan, kind, samples));
-  if (keeps_all(plan, kind.first, std::size_t(plan.chunks - 1)))
-    memory.activations += kept_besides(layout, kind, samples);
-  return memory;
+  return memory_of(layout, kind.cells, samples, in_flight(layout, plan, kind, samples));
 }
 
 }  // namespace paradl

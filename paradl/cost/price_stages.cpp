@@ -95,14 +95,6 @@ Pricer::StagePasses Pricer::stage_passes(const StagePlan& plan, int stage, doubl
       out.halo += count * (cost.forward_halo + cost.backward_halo);
       forward_host += count * cost.forward_host;
       backward_host += count * cost.backward_host;
-      if (cost.recompute > Seconds{} && keeps_all(plan, stage, c)) {
-        const Seconds exchange = cost.forward_exchange, halo = cost.forward_halo;
-        piece.backward = piece.backward - count * (cost.recompute + exchange + halo);
-        out.backward = out.backward - count * cost.recompute;
-        out.exchange = out.exchange - count * exchange;
-        out.halo = out.halo - count * halo;
-        backward_host = backward_host - count * cost.forward_host;
-      }
     }
     const Seconds forward_wait = waiting(forward_host, piece.forward);
     const Seconds backward_wait = waiting(backward_host, piece.backward);
@@ -130,16 +122,11 @@ Pricer::StageEnd Pricer::stage_end(const Layout& layout, const StageKind& kind, 
   return out;
 }
 
-LayerLoad Pricer::load_of(const CellCost& cost) const {
-  LayerLoad out{.forward = cost.forward_pass().base(),
-                .backward = cost.backward_pass().base(),
-                .forward_host = cost.forward_host.base(),
-                .backward_host = cost.backward_host.base()};
-  if (cost.recompute > Seconds{} && setting_.training.framework.last_stage_keeps) {
-    out.again = (cost.recompute + cost.forward_exchange + cost.forward_halo).base();
-    out.again_host = cost.forward_host.base();
-  }
-  return out;
+LayerLoad Pricer::load_of(const CellCost& cost) {
+  return {.forward = cost.forward_pass().base(),
+          .backward = cost.backward_pass().base(),
+          .forward_host = cost.forward_host.base(),
+          .backward_host = cost.backward_host.base()};
 }
 
 SecondsPerByte Pricer::stage_pace(const Mesh& mesh, int axis) {

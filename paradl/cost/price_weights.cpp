@@ -204,12 +204,11 @@ void Pricer::show_recomputation(const StagePlan& plan, Breakdown& out) const {
   Seconds most, again;
   for (const StageKind& kind : plan.kinds) {
     Seconds backward, recompute;
-    for (std::size_t c = 0; c < kind.chunks.size(); ++c)
-      for (const auto& [id, count] : kind.chunks[c].cells) {
+    for (const StageKind::Chunk& chunk : kind.chunks)
+      for (const auto& [id, count] : chunk.cells) {
         const CellCost& cost = cells_[std::size_t(id)];
-        const Seconds once_more = keeps_all(plan, kind.first, c) ? Seconds{} : count * cost.recompute;
-        backward += count * (cost.backward - cost.recompute) + once_more;
-        recompute += once_more;
+        backward += count * cost.backward;
+        recompute += count * cost.recompute;
       }
     if (backward > most) most = backward, again = recompute;
   }

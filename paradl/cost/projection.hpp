@@ -74,6 +74,8 @@ struct Projection {
   std::optional<OutOfCore> out_of_core = {};
 
   bool feasible() const { return cost && limits.hold(); }
+  /// Whether `cost` has times: of a plan out of core that is not there, they would be those in core.
+  bool timed() const { return cost && (!out_of_core || feasible()); }
   Seconds iteration() const { return cost->iteration(); }
   Seconds epoch() const { return iterations * iteration(); }
   double samples_per_s() const { return samples / epoch().base(); }

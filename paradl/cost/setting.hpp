@@ -53,7 +53,8 @@ struct Training {
   StageCut stage_cut = StageCut::balanced;
   bool overlap = true;                         // gradient exchange behind the backward pass
   Reduction reduction = Reduction::allreduce;  // what ends a sum over filters or channels
-  bool sequence_parallel = false;              // between the pairs of `tensor`
+  bool whole_sums = false;  // allreduce was asked for by name: nothing may scatter sums over a sequence
+  bool sequence_parallel = false;  // between the pairs of `tensor`
   Recompute recompute = Recompute::none;
   int recomputed_blocks = -1;  // so many, evenly spread; -1: all
   /// Optimizer state (1), gradients (2) and weights (3) are dealt out over the PEs that have the same weights

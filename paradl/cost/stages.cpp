@@ -22,33 +22,9 @@ bool same(const StageKind& a, const StageKind& b) {
          });
 }
 
-/// Where the blocks begin that a network repeats: the longest run of layers of the same shapes. Where the
-/// last one ends is the last number.
-std::vector<int> block_borders(const Workload& work) {
-  constexpr int longest_block = 128;
-  std::vector<int> shape;
-  for (const Layer& layer : work.layers) shape.push_back(layer.shape_class);
-  const int n = int(shape.size());
-  std::vector<int> best;
-  int covered = 0;
-  for (int period = 2; period <= longest_block; ++period)
-    for (int from = 0, i = period; i <= n; ++i) {
-      if (i < n && shape[std::size_t(i)] == shape[std::size_t(i - period)]) continue;
-      const int repeats = (i - from) / period;
-      if (repeats > 1 && repeats * period > covered) {
-        covered = repeats * period;
-        best.clear();
-        for (int r = 0; r <= repeats; ++r) best.push_back(from + r * period);
-      }
-      from = i - period + 1;
-    }
-  return best;
-}
-
 /// As many blocks in each piece; what comes before and after them is part of the first and the last. Empty
 /// where blocks cannot be dealt out.
-std::vector<int> equal_blocks(const Workload& work, int pieces) {
-  const std::vector<int> border = block_borders(work);
+std::vector<int> equal_blocks(std::span<const int> border, int pieces) {
   const int blocks = int(border.size()) - 1;
   if (blocks < pieces || blocks % pieces != 0) return {};
   std::vector<int> first{0};
@@ -56,11 +32,11 @@ std::vector<int> equal_blocks(const Workload& work, int pieces) {
   return first;
 }
 
-std::vector<int> find_borders(const Workload& work, const StageBorders& borders) {
+std::vector<int> find_borders(const StageBorders& borders) {
   const int pieces = borders.pipeline.pieces();
   if (pieces == 1) return {0};
   if (borders.cut == StageCut::equal_blocks)
-    if (std::vector<int> first = equal_blocks(work, pieces); !first.empty()) return first;
+    if (std::vector<int> first = equal_blocks(borders.blocks, pieces); !first.empty()) return first;
   const auto& [stages, S, chunks, schedule] = borders.pipeline;
   return chunks > 1 ? interleaved_partition(borders.layer, stages, chunks, borders.border)
                     : balanced_partition(borders.layer, pieces, borders.border);
@@ -113,21 +89,67 @@ StagePlan cut_at(std::vector<int> first_layer, const Layout& layout, const Workl
 
 }  // namespace
 
-StagePlan plan_stages(const Layout& layout, const Workload& work, const StageBorders& borders) {
-  return cut_at(find_borders(work, borders), layout, work, borders.pipeline);
+std::vector<int> repeated_blocks(const Workload& work) {
+  constexpr int longest_block = 128;
+  std::vector<int> shape;
+  for (const Layer& layer : work.layers) shape.push_back(layer.shape_class);
+  const int n = int(shape.size());
+  std::vector<int> best;
+  int covered = 0;
+  for (int period = 2; period <= longest_block; ++period)
+    for (int from = 0, i = period; i <= n; ++i) {
+      if (i < n && shape[std::size_t(i)] == shape[std::size_t(i - period)]) continue;
+      const int repeats = (i - from) / period;
+      if (repeats > 1 && repeats * period > covered) {
+        covered = repeats * period;
+        best.clear();
+        for (int r = 0; r <= repeats; ++r) best.push_back(from + r * period);
+      }
+      from = i - period + 1;
+    }
+  return best;
 }
 
-std::optional<StagePlan> equal_stages(const Layout& layout, const Workload& work, const Pipeline& pipeline) {
-  std::vector<int> first = equal_blocks(work, pipeline.pieces());
-  if (first.empty()) return {};
-  return cut_at(std::move(first), layout, work, pipeline);
+StagePlan plan_stages(const Layout& layout, const Workload& work, const StageBorders& borders) {
+  return cut_at(find_borders(borders), layout, work, borders.pipeline);
 }
 
 StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTimes& times, int stages) {
-  StageBorders borders{.pipeline = {.stages = stages}, .layer = {}, .border = {}};
+  StageBorders borders{.pipeline = {.stages = stages}, .layer = {}, .border = {}, .blocks = {}};
   for (const LayerTime& time : times.layer)
     borders.layer.push_back({.forward = time.FW.base(), .backward = time.BW.base()});
   return plan_stages(layout, work, borders);
+}
+
+namespace {
+
+constexpr double worth_saving = 0.01;  // of a micro-batch's work
+
+/// What a cut makes stages pass on, over what a micro-batch takes in all of them.
+double passed_on(std::span<const int> first_layer, const StageBorders& borders) {
+  double sent = 0, work = 0;
+  for (const int first : first_layer.subspan(1)) sent += 2 * borders.border[std::size_t(first) - 1];
+  for (const LayerLoad& load : borders.layer) work += load.forward + load.backward;
+  return sent / work;
+}
+
+}  // namespace
+
+std::vector<StagePlan> stage_candidates(const Layout& layout, const Workload& work,
+                                        const StageBorders& borders) {
+  const auto& [stages, S, chunks, schedule] = borders.pipeline;
+  std::vector<StagePlan> out{plan_stages(layout, work, borders)};
+  const auto add = [&](std::vector<int> first) {
+    if (!first.empty() && first != out.front().first_layer)
+      out.push_back(cut_at(std::move(first), layout, work, borders.pipeline));
+  };
+  add(equal_blocks(borders.blocks, borders.pipeline.pieces()));
+  // A pipeline that is filled more than it is full: its longest stage counts for less than what all pass on.
+  if (S < stages && chunks == 1 && passed_on(out.front().first_layer, borders) > worth_saving) {
+    add(cheapest_partition(borders.layer, stages, borders.border));
+    add(balanced_partition(borders.layer, stages));
+  }
+  return out;
 }
 
 }  // namespace paradl

@@ -1,5 +1,5 @@
 #pragma once
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "paradl/cost/setting.hpp"
@@ -45,15 +45,22 @@ struct StageBorders {
   StageCut cut = StageCut::balanced;
   std::vector<LayerLoad> layer;  // what each layer adds to its stage
   std::vector<double> border;    // what a border behind each of them costs; empty: nothing
+  std::span<const int> blocks;   // see repeated_blocks
 };
+
+/// Where the blocks begin that a network repeats: the longest run of layers of the same shapes. Where the
+/// last one ends is the last number. Empty: it repeats none.
+std::vector<int> repeated_blocks(const Workload& work);
 
 /// Cuts a network into stages. Needs pieces <= layers.
 StagePlan plan_stages(const Layout& layout, const Workload& work, const StageBorders& borders);
 
-/// The same with as many of the network's blocks in each piece. Nothing where they cannot be dealt out.
-std::optional<StagePlan> equal_stages(const Layout& layout, const Workload& work, const Pipeline& pipeline);
-
 /// The same by the times of whole layers alone.
 StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTimes& times, int stages);
+
+/// All that may be the best way to cut a network into stages: balanced; with as many of the network's blocks
+/// in each piece, where these can be dealt out; with the least to pass on; by work alone. Prices tell which.
+std::vector<StagePlan> stage_candidates(const Layout& layout, const Workload& work,
+                                        const StageBorders& borders);
 
 }  // namespace paradl

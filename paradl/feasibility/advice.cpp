@@ -10,6 +10,7 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/sweep.hpp"
+#include "paradl/feasibility/alternative.hpp"
 #include "paradl/strategy/recomputed.hpp"
 
 namespace paradl {
@@ -58,14 +59,11 @@ Words less_activation(const Projection& p, const Setting& setting) {
   const bool staged = splits(p.mesh, "layer");
   Words out;
   const bool scores = std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.scores > 0; });
-  const bool attends =
-      std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.kv_share > 0; });
   const bool blocks = !recomputable_blocks(setting.work).empty();
   if (training.recompute == Recompute::none && (scores || blocks))
     out.emplace_back(scores ? "--recompute selective" : "--recompute full");
   if (training.recompute == Recompute::selective && blocks) out.emplace_back("--recompute full");
-  if (splits(p.mesh, "tensor") && attends && !training.sequence_parallel)
-    out.emplace_back("--sequence-parallel on");
+  if (can_split_sequence(setting, p.mesh)) out.emplace_back("--sequence-parallel on");
   if (training.micro_batches < samples) {
     // A pipeline that keeps all micro-batches gains nothing from smaller ones.
     const bool keeps_all = staged && training.schedule == PipelineSchedule::gpipe;
@@ -85,7 +83,7 @@ Words less_weight(const Projection& p, const Setting& setting) {
   Words out;
   const bool replicated = !splits(p.mesh, "layer") && !splits(p.mesh, "tensor") &&
                           !splits(p.mesh, "filter") && !splits(p.mesh, "channel");
-  if (splits(p.mesh, "data") && setting.training.zero < 3)
+  if (splits(p.mesh, "data") && setting.training.zero < 3 && !setting.training.allreduce)
     out.push_back(fmt::format("--zero {}", setting.training.zero + 1));
   if (replicated && p.gpus > 1) out.emplace_back("a strategy that splits the weights (`layer`, `tensor`)");
   if (optimizer_slots(setting.training.optimizer) > 0) out.emplace_back("--optimizer sgd");
@@ -94,10 +92,17 @@ Words less_weight(const Projection& p, const Setting& setting) {
 
 /// What to change when no grid has a meaning at all.
 Words wider_bounds(std::span<const Projection> projections) {
-  Words out;
-  for (const Projection& p : projections)
-    for (const Limit& limit : p.limits.all())
-      if (!limit.holds() && limit.rule == "p <= B") return {"a larger --batch", "fewer GPUs"};
+  const auto breaks = [](std::string_view rule) {
+    return [rule](const Projection& p) {
+      return std::ranges::any_of(p.limits.all(),
+                                 [&](const Limit& limit) { return !limit.holds() && limit.rule == rule; });
+    };
+  };
+  if (std::ranges::all_of(projections, breaks(micro_batch_rule)))
+    return {"other --micro-batches", "a --batch that they divide"};
+  if (std::ranges::all_of(projections, breaks(interleaving_rule)))
+    return {"--micro-batches that the stages divide", "--schedule 1f1b"};
+  if (std::ranges::any_of(projections, breaks("p <= B"))) return {"a larger --batch", "fewer GPUs"};
   return {"fewer GPUs", "a hybrid with `data`"};
 }
 
@@ -184,7 +189,7 @@ std::string reason(std::string_view rule, double value, double bound, std::strin
   if (rule.find(" divide") != rule.npos)
     return fmt::format("{}: {}{}", rule, indivisible(value, bound),
                        layer.empty() ? "" : fmt::format(" (layer {})", layer));
-  return fmt::format("{} = {} breaks {} = {}{}", rule.substr(0, rule.find(' ')), value, rule, bound,
+  return fmt::format("{} = {} breaks {} = {}{}", rule.substr(0, rule.find(" <=")), value, rule, bound,
                      layer.empty() ? "" : fmt::format(" (layer {})", layer));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -9,29 +10,40 @@
 
 namespace paradl {
 
+namespace {
+
+/// `layouts`: of other changes.
 Projection ask_again(const Setting& setting, const MachineWith& machine_with, const Projection& p,
-                     const Alternative& change) {
+                     const Alternative& change, const std::shared_ptr<Layouts>& layouts) {
   Training training = setting.training;
   if (change.training) change.training(training);
   const StrategyName& strategy = change.strategy ? *change.strategy : *p.strategy;
   const Mesh mesh = change.mesh.value_or(p.mesh);
   const double batch = change.batch > 0 ? change.batch : p.batch;
   if (change.system.empty())
-    return Planner({setting.work, setting.machine, setting.times, training, setting.topology})
+    return Planner({setting.work, setting.machine, setting.times, training, setting.topology}, layouts)
         .project(strategy, mesh, batch);
   const Machine machine = machine_with(change.system);
   const auto topology = topology_of(machine);
-  return Planner({setting.work, machine, setting.times, training, topology.get()})
+  return Planner({setting.work, machine, setting.times, training, topology.get()}, layouts)
       .project(strategy, mesh, batch);
+}
+
+}  // namespace
+
+Projection ask_again(const Setting& setting, const MachineWith& machine_with, const Projection& p,
+                     const Alternative& change) {
+  return ask_again(setting, machine_with, p, change, std::make_shared<Layouts>(setting.work));
 }
 
 std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, const Setting& setting,
                                      const MachineWith& machine_with, const Projection& projection) {
   std::vector<PricedAlternative> out;
+  const auto layouts = std::make_shared<Layouts>(setting.work);
   for (const Alternative& change : changes) {
     if (!change.system.empty() && !machine_with) continue;
     try {
-      const Projection then = ask_again(setting, machine_with, projection, change);
+      const Projection then = ask_again(setting, machine_with, projection, change, layouts);
       if (!then.feasible()) continue;
       const double gain = projection.cost ? 1 - then.epoch() / projection.epoch() : 0;
       out.push_back({change, gain, then.epoch(), then.cost->memory.total()});
@@ -40,6 +52,15 @@ std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, co
   }
   std::ranges::stable_sort(out, std::greater{}, &PricedAlternative::gain);
   return out;
+}
+
+bool can_split_sequence(const Setting& setting, const Mesh& mesh) {
+  const Training& now = setting.training;
+  const auto attends = [](const Layer& l) { return l.op == Op::attention; };
+  const auto pairs = [](const Axis& axis) { return axis.strategy->pairs && axis.parts.total > 1; };
+  return !now.sequence_parallel && !now.whole_sums &&
+         std::ranges::any_of(std::span(mesh.axis).first(std::size_t(mesh.axes)), pairs) &&
+         std::ranges::any_of(setting.work.layers, attends);
 }
 
 std::string gain_text(double gain) {

@@ -46,6 +46,9 @@ struct PricedAlternative {
 std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, const Setting& setting,
                                      const MachineWith& machine_with, const Projection& projection);
 
+/// Whether sequence parallelism can be asked for, and is not there yet.
+bool can_split_sequence(const Setting& setting, const Mesh& mesh);
+
 /// "-18 %", "+3 %".
 std::string gain_text(double gain);
 

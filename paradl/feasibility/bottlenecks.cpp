@@ -6,6 +6,7 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/evidence.hpp"
+#include "paradl/paper/row.hpp"
 
 namespace paradl {
 namespace {
@@ -175,15 +176,33 @@ std::vector<Finding> Examiner::judge(const Evidence& e) const {
 
 std::vector<Finding> Examiner::findings(const Projection& projection) { return judge(evidence(projection)); }
 
+namespace {
+
+/// Whether the paper's closed forms refuse to be asked with a change.
+bool beyond_paper(const Alternative& change, Training training) {
+  if (change.strategy && !paper::find_row(change.strategy->text)) return true;
+  if (change.training) change.training(training);
+  return training.zero > 0 || training.sequence_parallel || training.recompute != Recompute::none ||
+         training.allreduce || training.chunks > 1 || training.input.from != InputFrom::none;
+}
+
+}  // namespace
+
 std::vector<Bottleneck> Examiner::bottlenecks(const Projection& projection) {
   const Evidence e = evidence(projection);
+  const auto changes = [&](Hindrance kind) {
+    std::vector<Alternative> list = remedies(kind, e, system_);
+    if (!planner_)
+      std::erase_if(list, [&](const Alternative& c) { return beyond_paper(c, setting_.training); });
+    return list;
+  };
   std::vector<Bottleneck> out;
   for (Finding& found : judge(e)) {
     if (!found.fires) continue;
     const Hindrance kind = found.measure->of;
     const auto same = std::ranges::find(out, kind, &Bottleneck::kind);
     if (same == out.end())
-      out.push_back({kind, std::move(found), remedies(kind, e, system_), {}});
+      out.push_back({kind, std::move(found), changes(kind), {}});
     else if (excess(found) > excess(same->finding))
       same->finding = std::move(found);
   }

@@ -17,17 +17,9 @@
 namespace paradl {
 namespace {
 
-/// What is to be mended: the oracle, and what was asked of it.
-struct Case {
-  const Setting& setting;
-  const Question* asked;  // nullptr: just this strategy on this grid
-
-  int dims() const { return std::max(1, setting.work.input.dims); }
-};
-
 /// One thing that can be done otherwise: to the training, or to the mesh.
 struct Change {
-  std::string words;
+  std::string words;  // as they are typed; a mesh besides
   std::function<void(Training&)> training = [](Training&) {};
   std::optional<Mesh> mesh = {};
 };
@@ -57,9 +49,7 @@ Levels recomputation(const Setting& setting) {
 }
 
 Levels sequence_parallelism(const Projection& p, const Setting& setting) {
-  const bool attends =
-      std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.kv_share > 0; });
-  if (!attends || parts(p.mesh, "tensor") == 1 || setting.training.sequence_parallel) return {};
+  if (!can_split_sequence(setting, p.mesh)) return {};
   return {{"--sequence-parallel on", [](Training& t) { t.sequence_parallel = true; }}};
 }
 
@@ -114,30 +104,17 @@ std::vector<Levels> options_of(const Projection& p, const Setting& setting) {
   return out;
 }
 
-/// Whether it was left open how space is cut.
-bool cut_is_open(const Case& c) {
-  const auto settled = [](const Parts& parts) { return parts.cut != std::array{1, 1, 1}; };
-  return c.asked && !(c.asked->grid && std::ranges::any_of(*c.asked->grid, settled));
-}
-
-/// This mesh, with every cut of space that it can have if that is open.
-std::vector<Mesh> every_cut(const Mesh& mesh, const StrategyName& strategy, const Case& c) {
-  if (!cut_is_open(c)) return {mesh};
-  std::vector<Parts> sizes;
-  for (int a = 0; a < mesh.axes; ++a) sizes.push_back({.total = mesh.axis[std::size_t(a)].parts.total});
-  return meshes(strategy, sizes, std::clamp(c.dims(), 1, c.asked->most_extents));
-}
-
 /// Twice the GPUs, on one axis or another; the mini-batch stays.
-Levels more_gpus(const Projection& p, const Case& c) {
+Levels more_gpus(const Projection& p, const Setting& setting) {
   Levels out;
-  if (2 * p.gpus > c.setting.machine.gpus()) return out;
+  if (2 * p.gpus > setting.machine.gpus()) return out;
   for (int a = 0; a < p.mesh.axes; ++a) {
     Mesh mesh = p.mesh;
     Parts& parts = mesh.axis[std::size_t(a)].parts;
     parts.total *= 2;
     if (mesh.axis[std::size_t(a)].strategy->input == Placement::split_space) parts.cut[0] *= 2;
-    out.push_back({.words = "twice the GPUs,", .mesh = mesh});
+    // Whoever asks for samples a GPU would get more of them.
+    out.push_back({.words = fmt::format("-p {} -b {:.0f}", 2 * p.gpus, p.batch), .mesh = mesh});
   }
   return out;
 }
@@ -148,21 +125,50 @@ bool only_memory_fails(const Projection& p) {
          });
 }
 
-/// The oracle's answer with some changes, on the best cut of space.
-Projection changed(const Changes& changes, const Projection& p, const Case& c) {
-  Setting other = c.setting;
-  Mesh mesh = p.mesh;
-  for (const Change& change : changes) {
-    change.training(other.training);
-    if (change.mesh) mesh = *change.mesh;
+/// Gives the oracle's answer with some changes. What they leave as it is, is found once.
+class Oracle {
+ public:
+  /// Without a question it is about just this strategy on this grid.
+  Oracle(const Setting& setting, const Question* asked)
+      : setting_(setting), asked_(asked), layouts_(std::make_shared<Layouts>(setting.work)) {}
+  const Setting& setting() const { return setting_; }
+  const Question* asked() const { return asked_; }
+  int dims() const { return std::max(1, setting_.work.input.dims); }
+
+  /// Whether it was left open how space is cut.
+  bool cut_is_open() const {
+    const auto settled = [](const Parts& parts) { return parts.cut != std::array{1, 1, 1}; };
+    return asked_ && !(asked_->grid && std::ranges::any_of(*asked_->grid, settled));
   }
-  Planner planner(other);
-  std::optional<Projection> best;
-  for (const Mesh& one : every_cut(mesh, *p.strategy, c))
-    if (const Projection found = planner.project(*p.strategy, one, p.batch); !best || better(found, *best))
-      best = found;
-  return *best;
-}
+
+  /// On the best cut of space, if that is open.
+  Projection changed(const Changes& changes, const Projection& p) const {
+    Setting other = setting_;
+    Mesh mesh = p.mesh;
+    for (const Change& change : changes) {
+      change.training(other.training);
+      if (change.mesh) mesh = *change.mesh;
+    }
+    Planner planner(other, layouts_);
+    std::optional<Projection> best;
+    for (const Mesh& one : every_cut(mesh, *p.strategy))
+      if (const Projection found = planner.project(*p.strategy, one, p.batch); !best || better(found, *best))
+        best = found;
+    return *best;
+  }
+
+ private:
+  std::vector<Mesh> every_cut(const Mesh& mesh, const StrategyName& strategy) const {
+    if (!cut_is_open()) return {mesh};
+    std::vector<Parts> sizes;
+    for (int a = 0; a < mesh.axes; ++a) sizes.push_back({.total = mesh.axis[std::size_t(a)].parts.total});
+    return meshes(strategy, sizes, std::clamp(dims(), 1, asked_->most_extents));
+  }
+
+  const Setting& setting_;
+  const Question* asked_;
+  std::shared_ptr<Layouts> layouts_;
+};
 
 /// Changes that make a projection fit.
 struct Way {
@@ -172,21 +178,29 @@ struct Way {
 };
 
 /// What is typed besides, so that it is this plan.
-std::string same_plan(const Way& way, const Case& c) {
+std::string same_plan(const Way& way, const Oracle& oracle) {
   const Projection& found = way.found;
+  const Question* asked = oracle.asked();
   if (found.gpus == way.of->gpus)
-    return c.asked ? paradl::same_plan(*c.asked, *found.strategy, found.mesh, c.dims()) : "";
-  std::string out = fmt::format(" -p {}", found.gpus);
-  if (c.asked && c.asked->batch.per != BatchRule::Per::whole) out += fmt::format(" -b {:.0f}", found.batch);
-  if (c.asked && c.asked->strategies.size() > 1) out += " -s " + found.strategy->text;
-  return out + " --grid " + exact_grid(found.mesh, c.dims());
+    return asked ? paradl::same_plan(*asked, *found.strategy, found.mesh, oracle.dims()) : "";
+  const bool one_of_many = asked && asked->strategies.size() > 1;
+  return (one_of_many ? " -s " + found.strategy->text : "") + " --grid " +
+         exact_grid(found.mesh, oracle.dims());
 }
 
-Remedy remedy_of(const Way& way, const Case& c) {
-  std::string words;
-  for (const Change& change : way.changes) words += (words.empty() ? "" : " ") + change.words;
-  words += same_plan(way, c);
-  return {words, fmt::format("{} {}", way.of->strategy->text, grid_text(way.of->mesh, true)), way.found};
+Remedy remedy_of(const Way& way, const Oracle& oracle) {
+  const Mesh& mesh = way.found.mesh;
+  std::string words, option = "-s " + way.of->strategy->text;
+  if (mesh.axes > 0) option += " --grid " + exact_grid(mesh, oracle.dims());
+  for (const Change& change : way.changes) {
+    words += (words.empty() ? "" : " ") + change.words;
+    option += " " + change.words;
+  }
+  return {.change = words + same_plan(way, oracle),
+          .option = option,
+          .note = way.found.gpus > way.of->gpus ? "twice the GPUs" : "",
+          .of = fmt::format("{} {}", way.of->strategy->text, grid_text(way.of->mesh, true)),
+          .projection = way.found};
 }
 
 /// What a projection takes, in the parts that changes act on.
@@ -214,8 +228,8 @@ Need together(const Need& now, const std::vector<Need>& alone) {
 }
 
 /// The same with as few recomputed blocks as are enough, where all of them are more than that.
-std::optional<Way> fewest_blocks(const Way& way, const Case& c) {
-  const Setting& setting = c.setting;
+std::optional<Way> fewest_blocks(const Way& way, const Oracle& oracle) {
+  const Setting& setting = oracle.setting();
   int enough = int(recomputable_blocks(setting.work).size());
   int too_few = setting.training.recompute == Recompute::full ? setting.training.recomputed_blocks : 0;
   std::optional<Way> best;
@@ -226,7 +240,7 @@ std::optional<Way> fewest_blocks(const Way& way, const Case& c) {
       if (change.words == "--recompute full")
         change = {fmt::format("--recompute full:{}", blocks),
                   [blocks](Training& t) { t.recompute = Recompute::full, t.recomputed_blocks = blocks; }};
-    if (const Projection found = changed(fewer, *way.of, c); found.feasible())
+    if (const Projection found = oracle.changed(fewer, *way.of); found.feasible())
       best = {way.of, fewer, found}, enough = blocks;
     else
       too_few = blocks;
@@ -248,13 +262,14 @@ bool includes(const Changes& changes, const Changes& fewer) {
 /// Prices the combinations that promise to fit, those that promise to be fastest first, until it has some.
 class Search {
  public:
-  Search(const Projection& p, const Case& c) : p_(p), case_(c), options_(options_of(p, c.setting)) {}
+  Search(const Projection& p, const Oracle& oracle)
+      : p_(p), oracle_(oracle), options_(options_of(p, oracle.setting())) {}
 
   /// All that can be saved, together: where that does not fit, nothing does.
   bool can_fit() const {
     Changes all;
     for (const Levels& levels : options_) all.push_back(levels.back());
-    return !all.empty() && changed(all, p_, case_).feasible();
+    return !all.empty() && oracle_.changed(all, p_).feasible();
   }
 
   /// So many ways, if there are.
@@ -267,7 +282,7 @@ class Search {
       const Changes& changes = promising_[i].changes;
       if (std::ranges::any_of(out, [&](const Way& fewer) { return includes(changes, fewer.changes); }))
         continue;
-      if (const Projection found = changed(changes, p_, case_); found.feasible())
+      if (const Projection found = oracle_.changed(changes, p_); found.feasible())
         out.push_back({&p_, changes, found});
     }
     return out;
@@ -281,7 +296,7 @@ class Search {
     for (Levels& levels : options_) {
       alone_.emplace_back();
       std::erase_if(levels, [&](const Change& change) {
-        const Projection found = changed({change}, p_, case_);
+        const Projection found = oracle_.changed({change}, p_);
         if (!only_memory_fails(found)) return true;
         alone_.back().push_back(need_of(found));
         return false;
@@ -302,7 +317,7 @@ class Search {
       return;
     }
     const Need need = together(need_of(p_), alone);
-    if (!changes.empty() && need.states + need.activations <= case_.setting.machine.device.memory.base())
+    if (!changes.empty() && need.states + need.activations <= oracle_.setting().machine.device.memory.base())
       promising_.push_back({changes, need.time});
   }
 
@@ -311,7 +326,7 @@ class Search {
     double time;
   };
   const Projection& p_;
-  const Case& case_;
+  const Oracle& oracle_;
   std::vector<Levels> options_;
   std::vector<std::vector<Need>> alone_;  // by option and level
   std::vector<Promise> promising_;
@@ -322,13 +337,13 @@ void sort(std::vector<Way>& ways) {
 }
 
 /// Those that recompute all blocks, a few of the fastest, with no more of them than they need.
-void count_blocks(std::vector<Way>& ways, const Case& c) {
+void count_blocks(std::vector<Way>& ways, const Oracle& oracle) {
   constexpr int few = 3;
-  if (c.setting.training.recompute == Recompute::selective) return;
+  if (oracle.setting().training.recompute == Recompute::selective) return;
   std::vector<Way> more;
   for (const Way& way : ways)
     if (recomputes_all(way.changes) && int(more.size()) < few)
-      if (auto fewer = fewest_blocks(way, c)) more.push_back(*std::move(fewer));
+      if (auto fewer = fewest_blocks(way, oracle)) more.push_back(*std::move(fewer));
   for (Way& way : more) ways.push_back(std::move(way));
 }
 
@@ -348,13 +363,13 @@ std::vector<Remedy> ways_to_fit(const Projection& p, const Setting& setting, con
 
 std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const Setting& setting,
                                 const Question* asked) {
-  const Case c{setting, asked};
+  const Oracle oracle(setting, asked);
   constexpr std::size_t most_asked = 12, most_searched = 3;
   std::vector<const Projection*> candidates;
   for (const Projection& p : projections)
     if (only_memory_fails(p) && !p.feasible() && !setting.training.gamma) candidates.push_back(&p);
   std::ranges::stable_sort(candidates, {}, [](const Projection* p) { return least_time(*p); });
-  if (cut_is_open(c)) {  // of several cuts the fastest stands for all
+  if (oracle.cut_is_open()) {  // of several cuts the fastest stands for all
     std::vector<const Projection*> one_each;
     for (const Projection* p : candidates)
       if (std::ranges::none_of(one_each, [&](const Projection* other) { return same_sizes(*p, *other); }))
@@ -366,23 +381,23 @@ std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const S
   std::size_t searched = 0;
   for (std::size_t i = 0; i < candidates.size() && i < most_asked && searched < most_searched; ++i) {
     if (!ways.empty() && least_time(*candidates[i]) >= ways.front().found.iteration().base()) break;
-    Search search(*candidates[i], c);
+    Search search(*candidates[i], oracle);
     if (candidates.size() > 1 && !search.can_fit()) continue;
     for (Way& way : search.run(enough)) ways.push_back(std::move(way));
     sort(ways);
     ++searched;
   }
-  count_blocks(ways, c);
+  count_blocks(ways, oracle);
   if (ways.empty()) {  // the nearest, on more GPUs
     std::ranges::stable_sort(candidates, {}, [](const Projection* p) { return p->cost->memory.total(); });
     for (std::size_t i = 0; i < candidates.size() && i < most_searched; ++i)
-      for (const Change& change : more_gpus(*candidates[i], c))
-        if (const Projection found = changed({change}, *candidates[i], c); found.feasible())
+      for (const Change& change : more_gpus(*candidates[i], setting))
+        if (const Projection found = oracle.changed({change}, *candidates[i]); found.feasible())
           ways.push_back({candidates[i], {change}, found});
   }
   sort(ways);
   std::vector<Remedy> out;
-  for (const Way& way : ways) out.push_back(remedy_of(way, c));
+  for (const Way& way : ways) out.push_back(remedy_of(way, oracle));
   return out;
 }
 
@@ -390,18 +405,26 @@ std::string nothing_fits_text(const Projection& p, const Setting& setting) {
   if (p.feasible() || !only_memory_fails(p) || setting.training.gamma) return {};
   std::vector<std::string> tried;
   for (const Levels& levels : options_of(p, setting)) tried.push_back(levels.back().words);
-  if (!more_gpus(p, {setting, nullptr}).empty()) tried.emplace_back("twice the GPUs");
+  if (!more_gpus(p, setting).empty()) tried.emplace_back("twice the GPUs");
   return tried.empty() ? "no change is left to try"
                        : fmt::format("nothing that was tried fits, up to {}", fmt::join(tried, ", "));
 }
 
+namespace {
+
+std::string change_text(const Remedy& remedy) {
+  return remedy.note + (remedy.note.empty() ? "" : ", ") + remedy.change;
+}
+
+}  // namespace
+
 std::string text(const Remedy& remedy) {
-  return fmt::format("{} fits with {}: {}, {} per iteration", remedy.of, remedy.change,
+  return fmt::format("{} fits with {}: {}, {} per iteration", remedy.of, change_text(remedy),
                      text(remedy.projection.cost->memory.total()), text(remedy.projection.iteration()));
 }
 
 std::string text(const Remedy& remedy, const Projection& instead_of) {
-  return fmt::format("{}: {}, {:.2f} times as long", remedy.change,
+  return fmt::format("{}: {}, {:.2f} times as long", change_text(remedy),
                      text(remedy.projection.cost->memory.total()),
                      remedy.projection.iteration() / instead_of.iteration());
 }

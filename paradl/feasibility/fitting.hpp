@@ -10,6 +10,8 @@ namespace paradl {
 /// A change that makes something fit, found by asking the oracle again.
 struct Remedy {
   std::string change;     // as it is typed: "--recompute selective", "--zero 1 -s data+layer --grid ..."
+  std::string option;     // the same with strategy and grid: "-s data+tensor --grid data=1,tensor=8 --zero 1"
+  std::string note;       // what is more than a change of options: "twice the GPUs"
   std::string of;         // the strategy and grid that it is for
   Projection projection;  // with the change
 };

@@ -137,9 +137,7 @@ void recompute(Changes& out) {
 }
 
 void split_sequence(Changes& out) {
-  const auto attends = [](const Layer& l) { return l.op == Op::attention; };
-  if (parts_of("tensor", out.e.mesh) > 1 && !out.now().sequence_parallel &&
-      std::ranges::any_of(out.e.setting.work.layers, attends))
+  if (can_split_sequence(out.e.setting, out.e.mesh))
     out.add(Hands::framework, "sequence split between the pairs of products", "--sequence-parallel on",
             [](Training& t) { t.sequence_parallel = true; });
 }

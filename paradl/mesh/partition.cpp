@@ -23,13 +23,11 @@ class Chain {
   }
   int layers() const { return int(before_.size()) - 1; }
   double total() const { return work(0, layers()); }
-  /// Never more than that of its parts together, and never less than that of a part of it that ends there.
+  /// Never more than that of its parts together, and never less than that of one of them.
   double work(int from, int to) const {
     const LayerLoad &a = before_[std::size_t(from)], &b = before_[std::size_t(to)];
-    const double spared = to == layers() ? 1 : 0;
     return paced(b.forward - a.forward, b.forward_host - a.forward_host) +
-           paced(b.backward - a.backward - spared * (b.again - a.again),
-                 b.backward_host - a.backward_host - spared * (b.again_host - a.again_host));
+           paced(b.backward - a.backward, b.backward_host - a.backward_host);
   }
   double border(int at) const { return border_[std::size_t(at)]; }  // before layer `at`
   double part(int from, int to) const { return work(from, to) + border(from) + border(to); }
@@ -160,9 +158,6 @@ double least_possible(const Chain& chain) {
     for (int from = i; from >= 0 && chain.work(from, i + 1) < least; --from)
       for (int to = i + 1; to <= chain.layers() && chain.work(from, to) + chain.border(from) < least; ++to)
         least = std::min(least, chain.part(from, to));
-    // The last part is spared some work.
-    for (int from = i; from >= 0 && chain.work(from, chain.layers()) < least; --from)
-      least = std::min(least, chain.part(from, chain.layers()));
     bound = std::max(bound, least);
   }
   return bound;
@@ -377,8 +372,8 @@ std::vector<LayerLoad> loads(std::span<const double> weight) {
 }  // namespace
 
 LayerLoad& LayerLoad::operator+=(const LayerLoad& other) {
-  for (const auto part : {&LayerLoad::forward, &LayerLoad::backward, &LayerLoad::forward_host,
-                          &LayerLoad::backward_host, &LayerLoad::again, &LayerLoad::again_host})
+  for (const auto part :
+       {&LayerLoad::forward, &LayerLoad::backward, &LayerLoad::forward_host, &LayerLoad::backward_host})
     this->*part += other.*part;
   return *this;
 }
@@ -398,6 +393,13 @@ std::vector<int> balanced_partition(std::span<const LayerLoad> layer, int stages
   // No better answer has to be looked for beyond a plain cut.
   const double longest = shortest(chain, stages, longest_part(chain, plain_cut(chain, stages)) * rounding);
   return cheapest_borders(chain, stages, longest * rounding);
+}
+
+std::vector<int> cheapest_partition(std::span<const LayerLoad> layer, int stages,
+                                    std::span<const double> border) {
+  assert(stages >= 1 && stages <= int(layer.size()));
+  const Chain chain(layer, border);
+  return cheapest_borders(chain, stages, longest_part(chain, plain_cut(chain, stages)) * rounding);
 }
 
 std::vector<int> interleaved_partition(std::span<const LayerLoad> layer, int stages, int chunks,

@@ -8,7 +8,6 @@ namespace paradl {
 /// paced() says of both.
 struct LayerLoad {
   double forward = 0, backward = 0, forward_host = 0, backward_host = 0;
-  double again = 0, again_host = 0;  // of backward: what the last part need not do
   LayerLoad& operator+=(const LayerLoad& other);
 };
 
@@ -29,6 +28,11 @@ std::vector<int> balanced_partition(std::span<const LayerLoad> layer, int stages
 /// The same for layers that are one number each.
 std::vector<int> balanced_partition(std::span<const double> weight, int stages,
                                     std::span<const double> border = {});
+
+/// The same so that borders cost least, with no part longer than the longest of a plain cut into equal
+/// shares: what a micro-batch that goes through all parts alone waits for is their borders.
+std::vector<int> cheapest_partition(std::span<const LayerLoad> layer, int stages,
+                                    std::span<const double> border);
 
 /// Cuts a chain into stages * chunks pieces, of which stage s has those numbered s, s + stages, ...: so that
 /// the busiest stage has as little to do as can be and, of such cuts, the longest piece is short. Found by

@@ -31,7 +31,8 @@ struct Answer {
   bool ranked = false;                  // results stand in the order of choice
   std::vector<Projection> results;
   std::vector<std::vector<Bottleneck>> bottlenecks;  // of each result; empty: nobody looked
-  std::vector<Remedy> fitting;  // what would make it fit, the cheapest first; only where nothing does
+  /// What would make it fit in core, the cheapest first: where nothing does as it is asked.
+  std::vector<Remedy> fitting;
 };
 
 /// What the epochs that were asked for use up, or one.

@@ -168,9 +168,11 @@ struct LayerLine {
   Seconds total() const { return forward + backward + update + exchange + halo; }
 };
 
-LayerLine layer_line(const CellCost& cost, double S) {
-  return {.forward = S * cost.forward,
-          .backward = S * cost.backward,
+/// Where iterations are rounded up, the last mini-batch is smaller: its samples are not more work.
+LayerLine layer_line(const CellCost& cost, double S, const Projection& p) {
+  const double full = p.samples / p.batch / p.iterations;
+  return {.forward = full * S * cost.forward,
+          .backward = full * S * cost.backward,
           .update = cost.update,
           .exchange = S * (cost.forward_exchange + cost.backward_exchange),
           .halo = S * (cost.forward_halo + cost.backward_halo),
@@ -193,7 +195,7 @@ Table layer_table(const Setting& setting, const Projection& p, const Layout& lay
   std::vector<std::pair<double, Row>> rows;
   for (std::size_t l = 0; l < layout.order.size(); ++l) {
     const LayerLine line =
-        layer_line(pricer.cells()[std::size_t(layout.order[l])], setting.training.micro_batches);
+        layer_line(pricer.cells()[std::size_t(layout.order[l])], setting.training.micro_batches, p);
     std::string role;
     for (int a = 0; a < p.mesh.axes; ++a)
       role += fmt::format("{}{}", a ? "," : "", role_names[std::size_t(layout.role[std::size_t(a)][l])]);
@@ -254,7 +256,7 @@ Json layers_json(const Setting& setting, const Projection& p, const Layout& layo
   for (std::size_t l = 0; l < layout.order.size(); ++l) {
     const auto id = std::size_t(layout.order[l]);
     const Layer& layer = setting.work.layers[l];
-    const LayerLine line = layer_line(pricer.cells()[id], setting.training.micro_batches);
+    const LayerLine line = layer_line(pricer.cells()[id], setting.training.micro_batches, p);
     Json roles = Json::object();
     for (int a = 0; a < p.mesh.axes; ++a)
       roles[std::string(p.mesh.axis[std::size_t(a)].strategy->name)] =

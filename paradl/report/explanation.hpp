@@ -30,12 +30,12 @@ std::string memory_text(const Setting& setting, const Projection& projection, bo
 /// Behind what exchanges hide: "the backward pass"; keys and values on their way around a ring, and weights
 /// that are gathered when they are needed (ZeRO 3), hide behind both passes. Empty where nothing hides.
 std::string_view hides_behind(const Setting& setting, std::span<const Projection> projections);
-/// What a framework and `tensor` do to make things come out even: "vocabulary padded to 51200 words, ...",
-/// "... each head is on 2 of them".
-std::vector<std::string> tensor_notes(const Setting& setting, const Mesh& mesh);
+/// What does not come out even, and what is done about it: "vocabulary padded to 51200 words, ...", "... each
+/// head is on 2 of them", "stages cannot have as many blocks each ...".
+std::vector<std::string> plan_notes(const Setting& setting, const Mesh& mesh);
 /// The same of several projections, a line each with those that it is true of: "data+tensor 8x8: vocabulary
 /// padded to ...".
-std::string tensor_notes_text(const Setting& setting, std::span<const Projection> projections);
+std::string plan_notes_text(const Setting& setting, std::span<const Projection> projections);
 /// "80.1 s to 120 s per epoch, typically 95.0 s": beside other jobs. Only where `p.congested` is.
 std::string band_text(const Projection& p);
 std::string limits_text(const Projection& projection, const Workload& work);

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "paradl/core/format.hpp"
+#include "paradl/cost/stages.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
@@ -134,8 +135,30 @@ std::string_view hides_behind(const Setting& setting, std::span<const Projection
   return behind;
 }
 
-std::vector<std::string> tensor_notes(const Setting& setting, const Mesh& mesh) {
+namespace {
+
+/// Where stages were to have as many blocks each, and cannot.
+std::string uneven_blocks(const Setting& setting, const Mesh& mesh) {
+  int stages = 1;
+  for (int a = 0; a < mesh.axes; ++a)
+    if (mesh.axis[std::size_t(a)].strategy->name == "layer") stages = mesh.axis[std::size_t(a)].parts.total;
+  if (stages == 1 || setting.training.stage_cut != StageCut::equal_blocks) return {};
+  const int chunks = setting.training.chunks;
+  const int blocks = std::max(0, int(repeated_blocks(setting.work).size()) - 1);
+  if (blocks > 0 && blocks % (stages * chunks) == 0) return {};
+  const std::string why = blocks == 0 ? "the network repeats none"
+                          : blocks % chunks != 0
+                              ? reason("chunks divide blocks", chunks, blocks, "")
+                              : reason(chunks > 1 ? "stages divide blocks/chunks" : "stages divide blocks",
+                                       stages, blocks / chunks, "");
+  return fmt::format("stages cannot have as many blocks each ({}): they are cut by their times", why);
+}
+
+}  // namespace
+
+std::vector<std::string> plan_notes(const Setting& setting, const Mesh& mesh) {
   std::vector<std::string> out;
+  if (std::string uneven = uneven_blocks(setting, mesh); !uneven.empty()) out.push_back(std::move(uneven));
   const FrameworkTerms& framework = setting.training.framework;
   if (const double padded = padded_words(setting.work, framework, mesh); padded > 0)
     out.push_back(fmt::format("vocabulary padded to {} words, a multiple of {} for each tensor-parallel GPU",
@@ -146,11 +169,11 @@ std::vector<std::string> tensor_notes(const Setting& setting, const Mesh& mesh) 
   return out;
 }
 
-std::string tensor_notes_text(const Setting& setting, std::span<const Projection> projections) {
+std::string plan_notes_text(const Setting& setting, std::span<const Projection> projections) {
   std::vector<std::pair<std::string, std::string>> notes;  // and of what
   for (const Projection& p : projections) {
     if (!p.cost) continue;
-    for (std::string& note : tensor_notes(setting, p.mesh)) {
+    for (std::string& note : plan_notes(setting, p.mesh)) {
       const std::string of = fmt::format("{} {}", p.strategy->text, grid_text(p.mesh, true));
       const auto same = std::ranges::find(notes, note, &std::pair<std::string, std::string>::first);
       if (same == notes.end())

@@ -91,9 +91,8 @@ Json result(const Answer& answer, std::size_t index) {
     out["micro_batches"] = setting.training.micro_batches;
     out["schedule"] = schedule_text(setting.training);
   }
-  const bool timed = !p.out_of_core || p.feasible();  // else the times of its cost would be in core
-  if (p.cost && !timed) out["memory_bytes"] = memory(p.cost->memory);
-  if (p.cost && timed) {
+  if (p.cost && !p.timed()) out["memory_bytes"] = memory(p.cost->memory);
+  if (p.timed()) {
     out["time_s"] = times(p);
     out["samples_per_s"] = p.samples_per_s();
     if (const double tokens = tokens_per_sample(work); tokens > 0)
@@ -153,7 +152,7 @@ Json result(const Answer& answer, std::size_t index) {
                        {"fidelity", answer.fidelity},
                        {"precision", precision_names[std::size_t(setting.training.precision)]},
                        {"optimizer", optimizer_names[std::size_t(setting.training.optimizer)]}};
-  if (p.cost && timed) {
+  if (p.timed()) {
     Json record{{"text", record_text(answer, p)}};
     if (const RecordedError* error = recorded_error(answer, p)) {
       record["mean"] = error->mean_accuracy;
@@ -224,6 +223,8 @@ std::string to_json(const Answer& answer) {
     out["fitting"].push_back({{"strategy", remedy.projection.strategy->text},
                               {"grid", grid(remedy.projection.mesh)},
                               {"change", remedy.change},
+                              {"option", remedy.option},
+                              {"text", text(remedy)},
                               {"gpus", remedy.projection.gpus},
                               {"iteration_s", remedy.projection.iteration().base()},
                               {"memory_bytes", remedy.projection.cost->memory.total().base()}});

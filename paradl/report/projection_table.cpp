@@ -180,9 +180,9 @@ std::size_t find_field(const std::string& id) {
 
 /// Out of core, a plan that does not fit has needs, but no times: those of its cost would be in core.
 Value value_of(std::size_t field, const Projection& p, const Answer& answer) {
-  const bool timeless = p.out_of_core && !p.feasible() && fields()[field].column.holds != Holds::bytes;
+  const Column& column = fields()[field].column;
   const bool has_value =
-      (p.cost && !timeless) || field < always || fields()[field].column.id == "bottlenecks";
+      p.timed() || (p.cost && column.holds == Holds::bytes) || field < always || column.id == "bottlenecks";
   return has_value ? fields()[field].get(p, answer) : Value{};
 }
 

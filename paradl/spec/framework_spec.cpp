@@ -73,8 +73,6 @@ const std::vector<ChoiceTerm>& choice_terms() {
                                         "of several axes: by every GPU, or by one leader a node"),
       choice_term<&T::halos>("halos", list(transport_names), "what a spatial axis exchanges passes the host"),
       choice_term<&T::staging>("staging", list(transport_names), "of samples that one GPU reads for others"),
-      choice_term<&T::last_stage_keeps>("last-stage", {"recomputes", "keeps"},
-                                        "of a pipeline, where activations are computed again"),
       choice_term<&T::scatters_transfers>("stage-transfers", {"whole", "scattered"},
                                           "tensor-parallel GPUs send a part each to the next stage"),
       choice_term<&T::gathers_by_tensor>("weight-gathers", {"rings", "by-tensor"},

@@ -45,7 +45,6 @@ struct FrameworkTerms {
   bool gathers_reduce = false;      // the backward pass of an allgather is a reduce-scatter
   bool one_extent = false;          // spatial cuts along the first extent only
   bool flat_rings = false;          // one ring through all GPUs of a group, in place of one on every level
-  bool last_stage_keeps = false;    // what other stages of a pipeline compute again
   bool fused_kernels = false;       // norms in one kernel, dropout in that of the addition behind it
   bool gathers_by_tensor = false;   // ZeRO-3: one ring through one port for each weight tensor, ahead of its use
   bool scatters_transfers = false;  // PEs that all have what a stage passes on send a part each

@@ -270,7 +270,6 @@ class Placer {
     for (const auto& [block, rebuilt] : rebuilt_)
       if (!largest || rebuilt.items() > largest->items()) largest = &rebuilt;
     if (!largest) return;
-    out.rebuilt_blocks = double(rebuilt_.size());
     for (const auto& [lies, items] : largest->kept) out.rebuilt.push_back({items, lies.first, lies.second});
     for (const auto& [lies, items] : largest->masks)
       out.rebuilt_masks.push_back({items, lies.first, lies.second});

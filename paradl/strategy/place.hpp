@@ -89,7 +89,6 @@ struct Layout {
   std::vector<Crowd> crowds;
   /// What the largest block that is recomputed keeps while its backward pass runs.
   std::vector<Kept> rebuilt, rebuilt_masks;
-  double rebuilt_blocks = 0;  // that are recomputed, in all
 };
 
 /// Places every layer on every axis. `axes` are outermost first; a stage axis changes nothing here.

@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <compare>
 #include <string_view>
 
 #include "paradl/core/names.hpp"
@@ -27,6 +28,7 @@ struct PlacingRules {
   /// The backward pass of gathering space is an exchange, too: a reduce-scatter, even of gradients that are
   /// the same everywhere.
   bool gathers_reduce = false;
+  friend auto operator<=>(const PlacingRules&, const PlacingRules&) = default;
 };
 
 }  // namespace paradl

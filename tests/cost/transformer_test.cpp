@@ -1,10 +1,6 @@
 // Transformers: what one GPU keeps and sends, against the formulas of Korthikanti et al., Reducing activation
 // recomputation in large transformer models (arXiv:2205.05198), and Rajbhandari et al., ZeRO
 // (arXiv:1910.02054).
-#include <fstream>
-#include <map>
-#include <sstream>
-
 #include <doctest/doctest.h>
 
 #include "paradl/feasibility/advice.hpp"
@@ -399,56 +395,6 @@ TEST_CASE("what does not divide is refused, with what would") {
   CHECK_FALSE(pieces.engine("data", "2", 16).feasible());
   CHECK(pieces.engine("data", "2", 12).limits.hold());
 }
-
-TEST_SUITE_BEGIN("reference");
-
-TEST_CASE("no run that took place is said not to fit") {
-  const std::string folder = PARADL_REFERENCE_DATA;
-  if (folder.empty()) return;
-  std::ifstream in(folder + "/llm_measured.csv");
-  std::string line;
-  REQUIRE(std::getline(in, line));
-  const auto cells_of = [](const std::string& text) {
-    std::vector<std::string> cells;
-    std::istringstream words(text);
-    for (std::string cell; std::getline(words, cell, ',');) cells.push_back(cell);
-    return cells;
-  };
-  const std::vector<std::string> columns = cells_of(line);
-  const Machine selene = build_machine(shipped().system("selene")),
-                vtrain = build_machine(shipped().system("vtrain-a100"));
-  int rows = 0;
-  while (std::getline(in, line)) {
-    std::map<std::string, std::string> row;
-    const std::vector<std::string> cells = cells_of(line);
-    for (std::size_t i = 0; i < columns.size() && i < cells.size(); ++i) row[columns[i]] = cells[i];
-    CAPTURE(line);
-    const double batch = std::stod(row["global_batch"]), micro = std::stod(row["micro_batch"]);
-    Training t = mixed();
-    t.micro_batches = int(batch / std::stod(row["dp"]) / micro);
-    t.chunks = row["interleave"].empty() ? 1 : std::stoi(row["interleave"]);
-    t.schedule = t.chunks > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_forward_one_backward;
-    t.stage_cut = StageCut::equal_blocks;  // Megatron's: balanced stages may keep half a block more
-    // The single-node rows ran without recomputation, whatever their label says; see the reference.
-    const bool single = row["source"].find("ground_truth_single") != std::string::npos;
-    t.recompute = single ? Recompute::none : Recompute::full;
-    if (row["source"].find("zero3") != std::string::npos) t.zero = 3;
-    Bench bench(network_of(fmt::format("gpt:layers={},hidden={},heads={},seq={},vocab={}", row["layers"],
-                                       row["hidden"], row["heads"], row["seq"], row["vocab"])),
-                row["source"].starts_with("vTrain") ? vtrain : selene, t);
-    const Projection p =
-        bench.engine("data+layer+tensor", fmt::format("{}x{}x{}", row["dp"], row["pp"], row["tp"]), batch);
-    CHECK(p.limits.hold());
-    REQUIRE(p.cost);
-    const double GiB = p.cost->memory.total().base() / (1 << 30);
-    CAPTURE(GiB);
-    CHECK(p.feasible());
-    ++rows;
-  }
-  CHECK(rows == 248);
-}
-
-TEST_SUITE_END();
 
 TEST_CASE("biases of a product that sums over tensor parts are whole on each of them") {
   // By hand, fp16: 16 = 4 x 4 weights of fc1 and fc2 each, 4 biases each. Two parts: half of fc1 and its

@@ -68,6 +68,29 @@ TEST_CASE("the balanced partition is as good as trying every border") {
   }
 }
 
+TEST_CASE("where borders must cost least, a stage may be as long as that of a plain cut") {
+  // Halves are 6 and 6, with a border of 4: 10. Balanced: 5 + 2 and 7 + 2. The border of 1/2 makes 9.5 and
+  // 3.5: longer than 9, not longer than 10.
+  const std::vector<LayerLoad> layer{{.forward = 3}, {.forward = 1}, {.forward = 1},
+                                     {.forward = 1}, {.forward = 3}, {.forward = 3}};
+  CHECK(balanced_partition(layer, 2, std::vector<double>{9, 9, 2, 4, 0.5, 0}) == std::vector{0, 3});
+  CHECK(cheapest_partition(layer, 2, std::vector<double>{9, 9, 2, 4, 0.5, 0}) == std::vector{0, 5});
+  CHECK(cheapest_partition(layer, 2, std::vector<double>{9, 9, 2, 3, 0.5, 0}) == std::vector{0, 3});
+  std::mt19937 random(8);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<double> weight(2 + random() % 12), border(weight.size());
+    std::vector<LayerLoad> load;
+    for (double& w : weight) w = double(1 + random() % 100), load.push_back({.forward = w});
+    for (double& b : border) b = double(random() % 100);
+    const int stages = 1 + int(random() % weight.size());
+    const Worth cheapest = worth(weight, border, cheapest_partition(load, stages, border)),
+                balanced = worth(weight, border, balanced_partition(weight, stages, border));
+    CAPTURE(round);
+    CHECK(cheapest.second <= balanced.second);
+    CHECK(cheapest.first >= balanced.first * (1 - 1e-9));
+  }
+}
+
 TEST_CASE("a cheap border is worth a longer way, but not a longer stage") {
   const std::vector<double> weight{4, 1, 3, 4};
   CHECK(balanced_partition(weight, 2) == std::vector{0, 2});

@@ -43,6 +43,19 @@ TEST_CASE("advice: what might fit follows from what fills the memory") {
   CHECK_FALSE(contains(hint(alone, "serial", "1", 32), "GPUs"));
 }
 
+TEST_CASE("advice: where bounds are broken, what is told widens the one that is") {
+  Training t;
+  t.micro_batches = 3;
+  Bench thirds(chain(4), flat_machine(), t);
+  CHECK(hint(thirds, "data", "4", 32) == "try other --micro-batches or a --batch that they divide");
+  t.schedule = PipelineSchedule::interleaved, t.chunks = 2;
+  Bench rounds(chain(4), flat_machine(), t);
+  CHECK(hint(rounds, "layer", "2", 12) == "try --micro-batches that the stages divide or --schedule 1f1b");
+  Bench few(chain(4), flat_machine());
+  CHECK(hint(few, "data", "4", 2) == "try a larger --batch or fewer GPUs");
+  CHECK(hint(few, "layer", "8", 8) == "try fewer GPUs or a hybrid with `data`");
+}
+
 TEST_CASE("advice: heavy weights ask for another split or a lighter optimizer") {
   // One product of 4096 x 4096: 16.8 M weights, 4096 items a sample.
   Bench bench(work_of("  - {name: fc, op: fc, filters: 4096}\n", "4096x1x1"), flat_machine());

@@ -1,5 +1,7 @@
 #include "paradl/report/explanation.hpp"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -231,6 +233,54 @@ TEST_CASE("explain: the paper's letters are those of its formulas") {
   bench.times.update_known = false;
   CHECK(contains(explained("data", "16"), "no update times are known"));
   CHECK_FALSE(contains(explained("data", "16"), "Σ WU"));
+}
+
+TEST_CASE("explain: layers sum to their terms, also where iterations are rounded up") {
+  for (const bool rounded : {false, true}) {
+    Training t = without_overlap();
+    t.ceil_iterations = rounded;
+    t.micro_batches = 2;
+    Explained e(chain(3), two_level_machine(), "data", "4", 48, t);  // 20.8 iterations, or 21
+    const Table table = layer_table(e.bench.setting(), e.projection, e.layout(), e.bench.planner->pricer());
+    for (const Term term : {Term::forward, Term::backward, Term::update}) {
+      const auto name = term_names[std::size_t(term)].json;
+      const auto column = std::ranges::find(table.columns, name, &Column::id) - table.columns.begin();
+      REQUIRE(column < std::ssize(table.columns));
+      double sum = 0;
+      for (const Row& row : table.rows) sum += std::get<double>(row.values[std::size_t(column)]);
+      CAPTURE(name);
+      CAPTURE(rounded);
+      CHECK(sum == approx((*e.projection.cost)[term].base()));
+    }
+  }
+}
+
+TEST_CASE("explain: blocks that cannot be dealt out evenly to stages are told, with the nearest numbers") {
+  const Workload work = build_workload(shipped().model("gpt:layers=8,hidden=64,heads=4,seq=32,vocab=512"));
+  const auto notes = [&](const char* grid, int chunks, StageCut cut) {
+    Training t = without_overlap();
+    t.stage_cut = cut;
+    t.chunks = chunks;
+    if (chunks > 1) t.schedule = PipelineSchedule::interleaved, t.micro_batches = 12;
+    Explained e(work, flat_machine(), "layer", grid, 24, t);
+    return plan_notes(e.bench.setting(), e.projection.mesh);
+  };
+  CHECK(notes("3", 1, StageCut::equal_blocks) ==
+        std::vector<std::string>{"stages cannot have as many blocks each (stages divide blocks: 3 does not "
+                                 "divide 8; nearest: 2 or 4): they are cut by their times"});
+  CHECK(
+      notes("3", 2, StageCut::equal_blocks) ==
+      std::vector<std::string>{"stages cannot have as many blocks each (stages divide blocks/chunks: 3 does "
+                               "not divide 4; nearest: 2 or 4): they are cut by their times"});
+  CHECK(notes("4", 1, StageCut::equal_blocks).empty());
+  CHECK(notes("3", 1, StageCut::balanced).empty());
+  Training equal = without_overlap();
+  equal.stage_cut = StageCut::equal_blocks;
+  Explained none(work_of("  - {name: a, op: conv, filters: 8, kernel: 3}\n"
+                         "  - {name: b, op: conv, filters: 4, kernel: 1}\n"),
+                 flat_machine(), "layer", "2", 8, equal);
+  CHECK(plan_notes(none.bench.setting(), none.projection.mesh).front().find("the network repeats none") !=
+        std::string::npos);
 }
 
 TEST_CASE("explain: every role is called by its own name") {

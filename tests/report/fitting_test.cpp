@@ -97,7 +97,10 @@ TEST_CASE("where no setting helps, twice the GPUs may") {
   const auto ways = ways_to_fit(p, bench.setting());
   REQUIRE_FALSE(ways.empty());
   const Remedy* remedy = &ways.front();
-  CHECK(says(remedy->change, "twice the GPUs, -p 4 --grid tensor=4"));
+  CHECK(remedy->note == "twice the GPUs");
+  CHECK(remedy->change == "-p 4 -b 1 --grid tensor=4");
+  CHECK(remedy->option == "-s tensor --grid tensor=4 -p 4 -b 1");
+  CHECK(says(text(*remedy), "tensor 2 fits with twice the GPUs, -p 4 -b 1 --grid tensor=4: "));
 }
 
 TEST_CASE("every way to fit is priced by the oracle, the cheapest first, and asked again gives the same") {
@@ -166,19 +169,6 @@ RandomQuestion random_question(std::mt19937& random) {
   return {model, words};
 }
 
-/// What was typed, with a remedy's words in place of those that they replace.
-std::string with_words(const std::string& typed_words, std::string change) {
-  constexpr std::string_view more_gpus = "twice the GPUs, ";
-  if (change.starts_with(more_gpus)) change.erase(0, more_gpus.size());
-  std::string out;
-  const Typed changed = typed(change);
-  for (const auto& [key, value] : typed(typed_words))
-    if (std::ranges::find(changed, key, &Typed::value_type::first) == changed.end())
-      out += (out.empty() ? "--" : " --") + key + " " + value;
-  for (const auto& [key, value] : changed) out += " --" + key + " " + value;
-  return out;
-}
-
 }  // namespace
 
 TEST_CASE("whatever is said to fit gives just that when it is asked for") {
@@ -195,7 +185,7 @@ TEST_CASE("whatever is said to fit gives just that when it is asked for") {
     if (ways.empty()) CHECK_FALSE(nothing_fits_text(asked.projection, asked.ask->setting()).empty());
     for (const Remedy& way : ways) {
       CAPTURE(way.change);
-      const Asked again(question.model, "selene", with_words(question.words, way.change) + memory);
+      const Asked again(question.model, "selene", question.words + memory + " " + way.change);
       CHECK(again.projection.feasible());
       CHECK(again.projection.cost->memory.total() == way.projection.cost->memory.total());
       CHECK(again.projection.iteration() == way.projection.iteration());
