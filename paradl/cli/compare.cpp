@@ -9,6 +9,7 @@
 #include "paradl/report/comparison.hpp"
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/json.hpp"
+#include "paradl/report/out_of_core_plan.hpp"
 
 namespace paradl {
 namespace {
@@ -30,6 +31,14 @@ Contestant ask_one(const Session& session, const Options& options, const std::st
   examine(answer, examiner);
   answers.push_back(answer);
   return contestant(name, answers.back(), 0);
+}
+
+/// What a plan out of core gains over swapping or recomputing everything.
+std::string plan_of(const Ask& ask, const Projection& p) {
+  if (!p.feasible() || !p.out_of_core || !p.out_of_core->plans()) return {};
+  ask.planner->project(*p.strategy, p.mesh, p.batch);
+  return fmt::format("{} on {}:\n{}", p.strategy->text, ask.machine.name,
+                     plan_text(ask.planner->out_of_core()));
 }
 
 bool is_result_file(const std::string& word) { return word.ends_with(".json") || word.ends_with(".html"); }
@@ -98,6 +107,7 @@ int run(const Session& session, Options& options, std::vector<std::string> words
     if (format != "text") return render_table(format, table);
     std::string notes;
     for (const Answer& answer : answers) notes += plan_notes_text(*answer.setting, answer.results);
+    for (std::size_t i = 0; i < answers.size(); ++i) notes += plan_of(*asks[i], answers[i].results.front());
     return to_text(table, style).text + "\n" + verdict(sides) + notes + basis(sides);
   });
   return std::ranges::any_of(sides, &Contestant::feasible) ? answered : answered_no;

@@ -265,8 +265,10 @@ struct OutOfCorePlanner::Search {
     if (exceeds(leaves, {}))
       stalled = later(stalled, plan.head + leaves / limits.out - (forward - block(blocks() - 1).forward));
     if (home != WeightHome::streamed) out = later(out, work + plan.again + stalled);
+    // Weights of blocks ahead of it come after them.
+    const Seconds rest = home == WeightHome::streamed ? block(0).backward : plan.tail;
     return later(out, later(forward + stalled, plan.swapped / limits.out) + reloading +
-                          plan.swapped / limits.in + plan.tail);
+                          plan.swapped / limits.in + rest);
   }
   Bytes room() const { return chain().room[std::size_t(home)]; }
 

@@ -65,6 +65,14 @@ bool splits_channels(const Mesh& mesh) {
   return parts_of("filter", mesh) * parts_of("channel", mesh) * parts_of("tensor", mesh) > 1;
 }
 
+/// The other axes of a strategy: one GPU on an axis is none.
+StrategyName without_axis(const StrategyName& strategy, std::size_t axis) {
+  std::string name;
+  for (std::size_t i = 0; i < strategy.axes.size(); ++i)
+    if (i != axis) name += fmt::format("{}{}", name.empty() ? "" : "+", strategy.axes[i]->name);
+  return read_strategy(name + (strategy.out_of_core ? "/ooc" : ""));
+}
+
 /// Half of the parts of every other axis go to `data`.
 void move_to_data(Changes& out) {
   const StrategyName& strategy = *out.e.projection.strategy;
@@ -77,7 +85,12 @@ void move_to_data(Changes& out) {
     for (int i = 0; i < mesh.axes; ++i) sizes.push_back(mesh.axis[std::size_t(i)].parts.total);
     sizes[std::size_t(a)] /= 2;
     sizes[std::size_t(data)] *= 2;
-    out.use_sizes(strategy, sizes, false);
+    if (sizes[std::size_t(a)] > 1) {
+      out.use_sizes(strategy, sizes, false);
+      continue;
+    }
+    sizes.erase(sizes.begin() + a);
+    out.use_sizes(without_axis(strategy, std::size_t(a)), sizes, true);
   }
 }
 

@@ -156,6 +156,52 @@ TEST_CASE("out of core: weights on the host, by hand") {
         17);
 }
 
+TEST_CASE("out of core: no candidate is faster than the plan, wherever weights live") {
+  std::mt19937 dice(7);
+  const auto between = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(dice);
+  };
+  OutOfCorePlanner planner;
+  OutOfCoreClock clock;
+  for (int trial = 0; trial < 3000; ++trial) {
+    CAPTURE(trial);
+    const int blocks = 2 + trial / 3 % 13;
+    const auto home = std::size_t(trial % 3);
+    OutOfCoreChain chain = random_chain(dice, blocks, between(0, 1));
+    const double heavy = between(0, 6);
+    for (OutOfCoreBlock& block : chain.blocks) {
+      block.weights *= heavy;
+      block.again *= 0.5;  // so that the first blocks, too, are recomputed rather than swapped
+      block.input *= 0.1;
+    }
+    for (std::size_t other = 0; other < weight_homes; ++other)
+      if (other != home) chain.room[other] = Bytes{-1};
+    OutOfCoreLimits limits = link(std::exp(between(-2, 2)));
+    limits.in *= between(0.3, 3);
+    limits.after = Seconds{0.3};
+    limits.allowed.fill(true);
+    const Seconds chosen = planner.find({{chain}}, limits).time.end;
+
+    // The last blocks are kept; of the others so many are recomputed, evenly spread, and the rest is swapped.
+    std::vector<int> order;
+    for (int k = 0; k < 16; ++k)
+      if (const int j = (k & 1) << 3 | (k & 2) << 1 | (k & 4) >> 1 | (k & 8) >> 3;
+          j < blocks && chain.blocks[std::size_t(j)].activations > chain.blocks[std::size_t(j)].input)
+        order.push_back(j);
+    for (int from = 0; from <= blocks; ++from) {
+      std::vector<Fate> fate(std::size_t(blocks), kept);
+      std::fill_n(fate.begin(), from, swapped);
+      const auto check = [&] {
+        const auto time = clock.run(chain, fate, WeightHome(home), limits);
+        if (time.possible) CHECK(chosen.base() <= time.end.base() * (1 + 1e-9));
+      };
+      check();
+      for (const int k : order)
+        if (k < from) fate[std::size_t(k)] = recomputed, check();
+    }
+  }
+}
+
 TEST_CASE("out of core: laws on many chains") {
   std::mt19937 dice(20201117);
   OutOfCorePlanner planner;

@@ -215,6 +215,7 @@ TEST_CASE("where a question leaves the plan open, a remedy is typed with the pla
                            {"vgg16", "abci", "-p 64 --framework chainermn"},
                            {"resnet50", "abci", "-s data+spatial,data+filter -p 16 -b 256"},
                            {"resnet50", "abci", "-s data+filter -p 64 -b 1024 --framework chainermn"},
+                           {"resnet50", "abci", "-s data+spatial -p 16 -b 64 --transport host"},
                            {"resnet50", "abci", "--grid data=4,spatial=4 -b 64 --transport host"}}) {
     CAPTURE(q.words);
     const Asked asked(q.model, q.system, q.words);
@@ -228,6 +229,7 @@ TEST_CASE("where a question leaves the plan open, a remedy is typed with the pla
         const std::string& option = remedy.change.option;
         CAPTURE(option);
         CHECK(Asked(q.model, q.system, q.words + " " + option).projection.epoch() == remedy.epoch);
+        CHECK_FALSE(says(option, "=1x1"));  // one GPU on an axis is none
         if (option.ends_with(pin)) {
           const std::string alone = option.substr(0, option.size() - pin.size());
           would_differ += Asked(q.model, q.system, q.words + " " + alone).projection.epoch() != remedy.epoch;
