@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "paradl/cost/accuracy.hpp"
+#include "paradl/cost/error_record.hpp"
 #include "paradl/report/answer.hpp"
 #include "paradl/report/table.hpp"
 #include "paradl/spec/measured_runs.hpp"

@@ -7,6 +7,7 @@
 
 #include "calibrate/fit/runs.hpp"
 #include "paradl/cli/runs.hpp"
+#include "paradl/cost/error_record.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace paradl::test {

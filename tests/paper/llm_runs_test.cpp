@@ -9,6 +9,7 @@
 #include "calibrate/fit/runs.hpp"
 #include "paradl/cli/runs.hpp"
 #include "paradl/core/text.hpp"
+#include "paradl/cost/error_record.hpp"
 #include "tests/support/simgrid.hpp"
 #include "tests/support/source_dir.hpp"
 #include "tests/support/spec_text.hpp"

@@ -1,0 +1,232 @@
+// Intervals by hand: recorded, found, and whether they hold.
+#include "paradl/cost/error_record.hpp"
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "tests/support/approx.hpp"
+#include "tests/support/spec_text.hpp"
+
+namespace paradl::test {
+namespace {
+
+Judged run(const char* strategy, int gpus, double measured, double projected, double batch = 64) {
+  return {.model = "m",
+          .system = "s",
+          .strategy = strategy,
+          .gpus = gpus,
+          .batch = batch,
+          .measured = Seconds{measured},
+          .projected = Seconds{projected}};
+}
+
+const ParameterLevel level{.layers = "profile",
+                           .links = "measured",
+                           .framework = "chainermn",
+                           .device = "V100, 16 GB",
+                           .precision = "fp32",
+                           .networks = "convolutional"};
+
+}  // namespace
+
+TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale") {
+  std::vector<Judged> runs;
+  for (const double off : {0.9, 1.0, 1.1, 0.95, 1.05}) runs.push_back(run("data", 64, off, 1.0));
+  runs.push_back(run("data", 128, 1.3, 1.0));
+  runs.push_back(run("data", 512, 2.0, 1.0));
+  const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), level));
+  REQUIRE(errors.size() == 6);  // data and `any` at three scales
+  CHECK(errors[0].runs == 5);
+  // All of one curve, which says little: their root mean square is 7.1 %, Student's t for one degree of
+  // freedom 6.31.
+  CHECK(errors[0].high == doctest::Approx(1.565).epsilon(0.01));
+  CHECK(errors[0].low == doctest::Approx(1 / errors[0].high));
+  CHECK(errors[1].high > 1.3);  // beyond what was fitted: its own runs tell
+  CHECK(errors[2].from == large_scale);
+  CHECK(errors[2].low <= 1);
+  CHECK(errors[2].high > 2);
+  CHECK(find_recorded(errors, level, "data", 64) == &errors[0]);
+  CHECK(find_recorded(errors, level, "serial", 1) == &errors[0]);  // data parallelism of one part
+  CHECK(find_recorded(errors, level, "data", 256) == &errors[1]);
+  CHECK(find_recorded(errors, level, "data", 1024) == &errors[2]);
+  CHECK(find_recorded(errors, level, "filter", 64) == &errors[3]);  // all strategies together
+  // What is on record is of its level, device, precision and kind of network alone, and in core.
+  for (std::string ParameterLevel::*const part :
+       {&ParameterLevel::layers, &ParameterLevel::links, &ParameterLevel::framework, &ParameterLevel::device,
+        &ParameterLevel::precision, &ParameterLevel::networks, &ParameterLevel::changed}) {
+    ParameterLevel other = level;
+    other.*part = "another";
+    CHECK(find_recorded(errors, other, "data", 64) == nullptr);
+  }
+  CHECK(find_recorded(errors, level, "data/ooc", 64) == nullptr);
+  // A file says the same.
+  const auto again = read_recorded_errors({"r.yaml", recorded_text({"here", errors})});
+  CHECK(again.source == "here\n");
+  REQUIRE(again.errors.size() == 6);
+  CHECK(again.errors[0].high == doctest::Approx(errors[0].high).epsilon(1e-3));
+  CHECK(again.errors[2].from == large_scale);
+  CHECK(again.errors[0].level == level);
+}
+
+TEST_CASE("intervals of an ideal framework lie around a strategy's own bias, and end where layer times may") {
+  ParameterLevel ideal = level;
+  ideal.framework = "ideal";
+  const auto errors_of = [&](std::vector<Judged> runs) {
+    return record_errors(runs, std::vector<ParameterLevel>(runs.size(), ideal));
+  };
+  const auto of = [](const char* strategy, const char* model, double log_ratio) {
+    Judged out = run(strategy, 64, std::exp(log_ratio), 1.0);
+    out.model = model;
+    return out;
+  };
+  std::vector<Judged> runs{of("data", "a", 0.2), of("data", "b", 0.4), of("filter", "a", 1.0),
+                           of("filter", "b", 1.4)};
+  const auto errors = errors_of(runs);
+  REQUIRE(errors.size() == 3);
+  // Each curve is as far from the other one of its strategy as they differ, 0.2 and 0.4: their root mean
+  // square is 0.316, and four curves less two biases have Student's t for two degrees of freedom, 2.92.
+  const double reach = 2.92 * std::sqrt(0.1);
+  CHECK(errors[0].high == approx(std::exp(0.3 + reach)));
+  CHECK(errors[0].low == approx(std::exp(0.3 - reach)));
+  CHECK(errors[1].high == approx(std::exp(1.2 + reach)));
+  CHECK(errors[1].low == 1);  // an interval holds the projection itself
+  // A third strategy may differ from these two as they differ from each other.
+  CHECK(errors[2].strategy == any_strategy);
+  CHECK(errors[2].high == approx(std::exp(0.75 + 6.31 * std::sqrt((1 + 0.64 + 0.49 + 1.21) / 4))));
+  // No run is faster than by what layer times are too long, ...
+  for (Judged& one : runs) one.layer_error = 0.2;
+  CHECK(errors_of(runs)[0].low == approx(0.8));
+  for (Judged& one : runs) one.layer_error = 0;  // peak rates
+  CHECK(errors_of(runs)[0].low == 1);
+  // ... unless one was.
+  runs[0].measured = Seconds{0.9};
+  CHECK(errors_of(runs)[0].low == approx(0.9));
+  // Of an only curve its runs foretell each other.
+  std::vector<Judged> one_curve{of("data", "a", 0.1), of("data", "a", 0.3)};
+  CHECK(errors_of(one_curve)[0].high == approx(std::exp(0.2 + 6.31 * 0.2)));
+}
+
+TEST_CASE("what has no record takes the nearest, wider: another precision, another device, then both") {
+  const auto error = [](const char* framework, const char* device, const char* precision) {
+    RecordedError out{.level = level, .strategy = "data", .runs = 3, .low = 0.8, .high = 1.5};
+    out.level.framework = framework, out.level.device = device, out.level.precision = precision;
+    return out;
+  };
+  const std::vector<RecordedError> errors{error("ideal", "V100", "fp32"), error("ideal", "A100", "fp16"),
+                                          error("chainermn", "V100", "fp32")};
+  const auto nearest = [&](const char* framework, const char* device, const char* precision) {
+    return nearest_recorded(errors, error(framework, device, precision).level, 0.25);
+  };
+  const auto from = [&](const char* framework, const char* device, const char* precision) {
+    const auto found = nearest(framework, device, precision);
+    return found.empty() ? "" : found.front().level.framework + " " + found.front().level.device;
+  };
+  CHECK(from("ideal", "A100", "fp16") == "ideal A100");
+  CHECK(nearest("ideal", "A100", "fp16").front().low == 0.8);
+  CHECK(from("ideal", "A100", "fp32") == "ideal A100");  // the same device before the same precision
+  CHECK(from("ideal", "H100", "fp16") == "ideal A100");
+  CHECK(from("ideal", "H100", "fp8") == "ideal V100");  // the first
+  CHECK(nearest("ideal", "H100", "fp8").size() == 1);   // and no other
+  CHECK(from("chainermn", "H100", "fp16") == "chainermn V100");
+  CHECK(from("ddp", "V100", "fp32") == "ideal V100");  // nothing is on record of ddp
+  CHECK(nearest("ddp", "V100", "fp32").front().high == 1.5);
+  // Independent errors add as squares do, in logarithms.
+  const RecordedError wide = nearest("ideal", "H100", "fp32").front();
+  CHECK(std::log(wide.high) == approx(std::hypot(std::log(1.5), std::log(1.25))));
+  CHECK(std::log(wide.low) == approx(-std::hypot(std::log(0.8), std::log(0.75))));
+  // Layer times, links, the kind of network and what was changed have no neighbours.
+  for (std::string ParameterLevel::*const part : {&ParameterLevel::layers, &ParameterLevel::links,
+                                                  &ParameterLevel::networks, &ParameterLevel::changed}) {
+    ParameterLevel other = errors[0].level;
+    other.*part = "another";
+    CHECK(nearest_recorded(errors, other, 0.25).empty());
+  }
+}
+
+TEST_CASE("a record with words that mean nothing is refused, and so are runs that stand there twice") {
+  const std::string entry =
+      "  - {layers: profile, links: measured, framework: f, device: d, precision: fp32, networks: "
+      "convolutional, errors: [{strategy: data, from: 1, below: 65, runs: 3, mean-accuracy: 0.9, low: 0.9, "
+      "high: 1.1}]}\n";
+  const auto read = [](const std::string& entries) {
+    return complaint([&] { read_recorded_errors({"r.yaml", "records:\n" + entries}); });
+  };
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string out = entry;
+    return out.replace(out.find(from), from.size(), to);
+  };
+  CHECK(read(entry).empty());
+  CHECK(read(changed("layers: profile", "layers: magic")).find("`magic` is none of ideal, modelled") !=
+        std::string::npos);
+  CHECK(read(changed("convolutional", "convolutionla")).find("did you mean") != std::string::npos);
+  CHECK(read(entry + entry).find("the same runs are on record above") != std::string::npos);
+  CHECK(read(changed("from: 1", "from: 1.5") + changed("below: 65", "below: 2")).find("above") !=
+        std::string::npos);
+  CHECK(complaint([] {
+          read_recorded_errors({"r.yaml", "records: 5\n"});
+        }).find("must be a list") != std::string::npos);
+}
+
+TEST_CASE("of nine curves or more an interval reaches to the error of rank 0.9 (K + 1)") {
+  const ParameterLevel level{"profile", "measured", "chainermn"};
+  std::vector<Judged> runs;
+  for (int i = 1; i <= 19; ++i) {
+    runs.push_back(run("data", 64, 1.0 + 0.01 * (i % 2 ? i : -i), 1.0));
+    runs.back().model = fmt::format("m{}", i);
+  }
+  runs.push_back(run("filter", 64, 3.0, 1.0));  // alone: what all together say counts for it
+  Judged part = run("data", 64, 9.0, 1.0);
+  part.partial = true;  // of which the iteration was not measured
+  runs.push_back(part);
+  const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), level));
+  REQUIRE(errors.size() == 3);
+  // 0.9 x 20 = 18: the second largest of 19. Those are |ln 0.82|, |ln 0.84|, and ln 1.19 only then.
+  CHECK(errors[0].runs == 19);
+  CHECK(errors[0].high == approx(1 / 0.84));
+  CHECK(errors[0].low == approx(0.84));
+  // 0.9 x 21 = 18.9: the second largest of 20.
+  CHECK(errors[1].runs == 1);
+  CHECK(errors[1].high == approx(1 / 0.82));
+  CHECK(errors[1].high == errors[2].high);
+  // A second run of a curve takes half of its part: the best one twice moves nothing.
+  runs.push_back(runs.front());
+  CHECK(record_errors(runs, std::vector<ParameterLevel>(runs.size(), level))[0].high == approx(1 / 0.84));
+}
+
+TEST_CASE("intervals rest on projections that the run took no part in, where these are known") {
+  std::vector<Judged> runs;
+  for (int i = 0; i < 6; ++i) runs.push_back(run("data", 64, 1.0, 1.0));  // fitted to perfection
+  for (Judged& one : runs) one.left_out = Seconds{0.8};                   // and off by a fifth without them
+  const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), level));
+  CHECK(errors[0].mean_accuracy == approx(1));
+  CHECK(*errors[0].left_out_accuracy == approx(0.8));
+  CHECK(errors[0].high > 1.25);
+  // What is recorded anew takes the place of its level, and leaves others.
+  RecordedError other = errors[0];
+  other.level.framework = "ddp";
+  const RecordedErrors both = merged({"old", {errors[0], other}}, errors, "new");
+  CHECK(both.errors.size() == 1 + errors.size());
+  CHECK(both.errors.front().level == errors[0].level);  // where it was
+  CHECK(both.errors.back().level.framework == "ddp");
+  CHECK(both.source == "old\nnew");
+}
+
+TEST_CASE("coverage counts runs inside of intervals, and leaves out the curve in question") {
+  std::vector<Judged> runs;
+  for (const double off : {0.95, 1.0, 1.05}) runs.push_back(run("data", 64, off, 1.0));
+  Judged odd = run("data", 64, 2.0, 1.0);
+  odd.model = "other";
+  runs.push_back(odd);
+  const std::vector<ParameterLevel> levels(runs.size(), level);
+  const RecordedError narrow{.level = level, .strategy = "data", .runs = 3, .low = 0.97, .high = 1.06};
+  CHECK(coverage(runs, levels, {narrow}).n == 4);
+  CHECK(coverage(runs, levels, {narrow}).inside == 2);  // 1.0 and 1.05
+  // `other` is judged by the three close ones, and they by `other`, whose wide interval holds them all.
+  const Coverage left_out = left_out_coverage(runs, levels);
+  CHECK(left_out.n == 4);
+  CHECK(left_out.inside == 3);
+}
+
+}  // namespace paradl::test
