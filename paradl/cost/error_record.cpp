@@ -163,6 +163,9 @@ RecordedError recorded(const std::vector<Judged>& runs, const std::vector<Judged
   const auto n = double(runs.size());
   about.runs = int(runs.size());
   about.mean_accuracy = tally(runs, "").mean;
+  const auto ratio = [](const Judged& run) { return run.measured / run.projected; };
+  about.least = ratio(*std::ranges::min_element(runs, {}, ratio));
+  about.most = ratio(*std::ranges::max_element(runs, {}, ratio));
   if (std::ranges::all_of(runs, [](const Judged& run) { return run.left_out.has_value(); })) {
     about.left_out_accuracy = 0;
     for (const Judged& run : runs)

@@ -83,12 +83,12 @@ std::string gpus_text(const RecordedError& error) {
                                     : fmt::format("{:.0f} GPUs and more", error.from);
 }
 
-/// "0.80 to 8.4": between how many times as long as projected nine runs in ten take.
+/// "1.3 to 3.4": how many times as long as projected these runs took.
 std::string times_text(const RecordedError& error) {
   const auto two_digits = [](double times) {
     return fmt::format("{:.{}f}", times, times < 1 ? 2 : times < 10 ? 1 : 0);
   };
-  return fmt::format("{} to {}", two_digits(error.low), two_digits(error.high));
+  return fmt::format("{} to {}", two_digits(error.least), two_digits(error.most));
 }
 
 /// "; none on H100 SXM5 80GB: of runs on V100 SXM2 16GB, widened ...": where the runs are of another level.
@@ -139,7 +139,7 @@ std::string all_times_text(const Answer& answer) {
     if (!scale.others.empty()) scale.strategies.push_back(scale.others);
     texts.push_back(fmt::format("{} on {}", fmt::join(scale.strategies, ", "), scale.gpus));
   }
-  return fmt::format("nine runs in ten took this many times as long: {} ({}){}", fmt::join(texts, "; "),
+  return fmt::format("measured runs took this many times as long: {} ({}){}", fmt::join(texts, "; "),
                      level_text(answer.nearest.front().level), elsewhere_text(answer));
 }
 
@@ -158,8 +158,8 @@ std::string record_text(const Answer& answer, const Projection& projection) {
                       : error->strategy,
                   gpus_text(*error));
   if (tells_times(answer))
-    return fmt::format("runs took {} times as long, by {} ({}){}", times_text(*error), of,
-                       level_text(error->level), elsewhere_text(answer));
+    return fmt::format("{} took {} times as long ({}){}", of, times_text(*error), level_text(error->level),
+                       elsewhere_text(answer));
   return fmt::format("{} on record, the mean of {}{} ({})", percent(error->mean_accuracy), of,
                      unseen_text(*error), level_text(answer.level));
 }

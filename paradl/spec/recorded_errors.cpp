@@ -45,6 +45,8 @@ RecordedError read_error(Reader& map, const ParameterLevel& level) {
   if (map.has("left-out-accuracy")) error.left_out_accuracy = map.number("left-out-accuracy", 0, 1);
   error.low = map.number("low", 0, 1);
   error.high = map.number("high", 1, 1e6);
+  error.least = map.number("least", 0, 1e6, error.low);
+  error.most = map.number("most", 0, 1e6, error.high);
   map.finish();
   return error;
 }
@@ -77,9 +79,9 @@ RecordedErrors read_recorded_errors(const SourceText& source) {
 
 std::string recorded_text(const RecordedErrors& recorded) {
   std::string out =
-      "# How far projections were from measured runs, by what they rest on: nine times in ten, measured / "
-      "projected lay\n"
-      "# within `low` and `high`. Where there is a `left-out-accuracy`, these rest on projections whose "
+      "# How far projections were from measured runs, by what they rest on: measured / projected lay from "
+      "`least`\n"
+      "# to `most`, and is expected within `low` and `high` nine times in ten. Where there is a `left-out-accuracy`, these rest on projections whose "
       "parameters were\n"
       "# fitted without runs like the one in question. Written by `paradl validate --record` "
       "(scripts/record).\n"
@@ -98,12 +100,12 @@ std::string recorded_text(const RecordedErrors& recorded) {
           e.level.precision, e.level.networks);
     level = &e.level;
     out += fmt::format(
-        "      - {{strategy: {}, from: {:.0f}{}, runs: {}, mean-accuracy: {:.3f}{}, low: {:.3f}, high: "
-        "{:.3f}}}\n",
+        "      - {{strategy: {}, from: {:.0f}{}, runs: {}, mean-accuracy: {:.3f}{}, least: {:.3f}, most: {:.3f}, low: "
+        "{:.3f}, high: {:.3f}}}\n",
         e.strategy, e.from, std::isfinite(e.below) ? fmt::format(", below: {:.0f}", e.below) : "", e.runs,
         e.mean_accuracy,
-        e.left_out_accuracy ? fmt::format(", left-out-accuracy: {:.3f}", *e.left_out_accuracy) : "", e.low,
-        e.high);
+        e.left_out_accuracy ? fmt::format(", left-out-accuracy: {:.3f}", *e.left_out_accuracy) : "", e.least,
+        e.most, e.low, e.high);
   }
   return out;
 }

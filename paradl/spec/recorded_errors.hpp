@@ -29,6 +29,7 @@ struct RecordedError {
   int runs = 0;
   double mean_accuracy = 0;                 // of projections,
   std::optional<double> left_out_accuracy;  // and of those that were made without runs like these
+  double least = 1, most = 1;  // measured / projected of these runs themselves
   double low = 1, high = 1;
   Spot spot = {};  // of its strategy in the file it was read from
 };
