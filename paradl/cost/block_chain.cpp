@@ -136,10 +136,11 @@ std::vector<BlockChain> find_chains(const Workload& work, const Layout& layout, 
   for (const Piece& piece : pieces) borders.push_back(cutter.borders(piece));
   std::vector<BlockChain> out;
   for (;;) {
-    BlockChain chain = cutter.chain(borders);
-    const std::size_t blocks = chain.blocks.size();
+    std::size_t blocks = 0;
+    for (const std::vector<int>& border : borders) blocks += border.size() - 1;
     const bool last = blocks < 2 * fewest || blocks <= pieces.size();
     if (copies == 1 || copies * blocks <= most || last) {
+      BlockChain chain = cutter.chain(borders);
       for (std::size_t i = blocks; i < copies * blocks; ++i) chain.blocks.push_back(chain.blocks[i - blocks]);
       out.push_back(std::move(chain));
     }

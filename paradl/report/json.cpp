@@ -10,6 +10,7 @@
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"
+#include "paradl/report/explanation.hpp"
 #include "paradl/report/input_lines.hpp"
 
 namespace paradl {
@@ -143,6 +144,7 @@ Json result(const Answer& answer, std::size_t index) {
   if (const double words = padded_words(work, setting.training.framework, p.mesh); words > 0)
     out["padded_vocabulary"] = words;
   if (const double copies = kv_copies(work, p.mesh); copies > 1) out["kv_copies"] = copies;
+  if (const auto notes = plan_notes(setting, p.mesh); p.cost && !notes.empty()) out["notes"] = notes;
   out["feasible"] = p.feasible();
   out["limits"] = limits(p, work);
   out["bottlenecks"] = found_bottlenecks(answer, index);
