@@ -51,7 +51,7 @@ std::string headline(const Ask& ask, const Answer& answer) {
                        text(p.cost->memory.total()), text(device), margin.empty() ? "" : "; ", margin);
   };
   if (const Remedy* remedy = faster_in_core(answer))
-    return use(fmt::format("{} with {}", remedy->of, remedy->change), remedy->projection) +
+    return use(fmt::format("{} with {}", remedy->of, remedy->words), remedy->projection) +
            fmt::format("With nothing changed, {} {} fits: {} per epoch, {:.2f} times as long.\n",
                        best.strategy->text, grid_text(best.mesh, true), text(best.epoch()),
                        best.epoch() / remedy->projection.epoch());
@@ -113,8 +113,7 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
       first.feasible() && first.out_of_core && first.out_of_core->plans()) {
     out += out_of_core_text(first, ask.machine) + "\n";
     if (!instead && !answer.fitting.empty())
-      out += fmt::format("In core, {} fits with {}.\n", answer.fitting.front().of,
-                         text(answer.fitting.front(), first));
+      out += fmt::format("In core, {}.\n", whole_text(answer.fitting.front(), first));
   }
   if (best.congested) out += fmt::format("Beside other jobs: {}.\n", band_text(best));
   out += fmt::format(

@@ -29,8 +29,8 @@ class Quantity {
   friend constexpr Quantity operator*(double k, Quantity q) { return Quantity{k * q.base_}; }
   friend constexpr Quantity operator*(Quantity q, double k) { return k * q; }
   friend constexpr Quantity operator/(Quantity q, double k) { return Quantity{q.base_ / k}; }
-  friend constexpr bool operator==(Quantity, Quantity) = default;
-  // Each by itself: an order that may be partial is compared by far more instructions than two numbers.
+  friend constexpr auto operator<=>(Quantity, Quantity) = default;
+  // And each by itself: by way of an order that may be partial, they take far more instructions.
   friend constexpr bool operator<(Quantity a, Quantity b) { return a.base_ < b.base_; }
   friend constexpr bool operator>(Quantity a, Quantity b) { return a.base_ > b.base_; }
   friend constexpr bool operator<=(Quantity a, Quantity b) { return a.base_ <= b.base_; }

@@ -10,17 +10,12 @@ namespace {
 using Event = OutOfCoreEvent;
 constexpr Seconds never{std::numeric_limits<double>::infinity()};
 
-// Plans are executed by the hundred: compilers make much slower code of `<` by way of <=> than of doubles.
-Seconds later(Seconds a, Seconds b) { return a.base() < b.base() ? b : a; }
-bool exceeds(Seconds a, Seconds b) { return a.base() > b.base(); }
-bool exceeds(Bytes a, Bytes b) { return a.base() > b.base(); }
-
 /// A stream does one thing after the other.
 struct Stream {
   Seconds free, waited;
   /// Something that can start at `from`; returns when it starts.
   Seconds take(Seconds from, Seconds duration) {
-    const Seconds begin = later(free, from);
+    const Seconds begin = std::max(free, from);
     waited += begin - free;
     free = begin + duration;
     return begin;
@@ -37,7 +32,7 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
   const Bytes room = chain.room[std::size_t(home)];
   const bool streamed = home == WeightHome::streamed, host_updates = home != WeightHome::device;
   const auto note = [&](Event::Kind kind, int block, Seconds begin, Seconds end) {
-    if (events && exceeds(end, begin)) events->push_back({kind, block, begin, end});
+    if (events && end > begin) events->push_back({kind, block, begin, end});
   };
   out_end_.resize(std::size_t(n));
   ready_.resize(std::size_t(n));
@@ -53,7 +48,7 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
   std::size_t next_out = 0, next_free = 0;
   const auto hold = [&](Bytes bytes) {
     held += bytes;
-    if (exceeds(held, time.peak)) time.peak = held;
+    if (held > time.peak) time.peak = held;
   };
 
   for (int k = 0; k < n; ++k) {
@@ -61,21 +56,21 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
     const OutOfCoreBlock& b = blocks[i];
     const Bytes need = fate[i] == Fate::recomputed ? b.input : b.activations;
     Seconds can = compute.free;
-    while (exceeds(held + need, room)) {  // a copy to the host that is over gives room
+    while (held + need > room) {  // a copy to the host that is over gives room
       if (next_out == outs_.size()) return time;
-      can = later(can, outs_[next_out].when);
+      can = std::max(can, outs_[next_out].when);
       held -= outs_[next_out++].bytes;
     }
     hold(need);
     if (streamed) {  // into the place of the weights of the block before the last
       const Seconds begin = in.take(k >= 2 ? ended_[i - 2] : Seconds{}, b.weights / limits.in);
       note(Event::Kind::load_weights, k, begin, in.free);
-      can = later(can, in.free);
+      can = std::max(can, in.free);
     }
     const Seconds begin = compute.take(can, b.forward);
     ended_[i] = compute.free;
     note(Event::Kind::forward, k, begin, compute.free);
-    if (exceeds(compute.waited, patience)) return time;
+    if (compute.waited > patience) return time;
     if (fate[i] != Fate::swapped) continue;
     const Seconds left = out.take(compute.free, b.activations / limits.out);
     note(Event::Kind::swap_out, k, left, out.free);
@@ -84,21 +79,20 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
   }
 
   // Backward, blocks get their room in the order in which they need it, as soon as there is enough.
-  in.free = later(in.free, compute.free);
+  in.free = std::max(in.free, compute.free);
   Seconds granted = compute.free;
   int next = n - 1;
   for (int k = n - 1; k >= 0; --k) {
     const auto i = std::size_t(k);
     const auto find_room = [&](Bytes need) {
-      while (exceeds(held + need, room)) {
+      while (held + need > room) {
         const bool freed = next_free < frees_.size();
         // Copies that end after all that is known so far may yet be overtaken by a backward pass.
-        const bool copied =
-            next_out < outs_.size() && (!exceeds(outs_[next_out].when, compute.free) || next == k);
+        const bool copied = next_out < outs_.size() && (outs_[next_out].when <= compute.free || next == k);
         if (!freed && !copied) return false;
-        const bool from_copy = copied && (!freed || exceeds(frees_[next_free].when, outs_[next_out].when));
+        const bool from_copy = copied && (!freed || frees_[next_free].when > outs_[next_out].when);
         const Release& release = from_copy ? outs_[next_out++] : frees_[next_free++];
-        granted = later(granted, release.when);
+        granted = std::max(granted, release.when);
         held -= release.bytes;
       }
       return true;
@@ -115,10 +109,10 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
       if (streamed && next + 2 < n) {
         const Seconds begin = in.take(ended_[j + 2], b.weights / limits.in);
         note(Event::Kind::load_weights, next, begin, in.free);
-        ready_[j] = later(ready_[j], in.free);
+        ready_[j] = std::max(ready_[j], in.free);
       }
       if (fate[j] == Fate::swapped) {
-        const Seconds begin = in.take(later(granted, out_end_[j]), b.activations / limits.in);
+        const Seconds begin = in.take(std::max(granted, out_end_[j]), b.activations / limits.in);
         note(Event::Kind::swap_in, next, begin, in.free);
         ready_[j] = in.free;
       }
@@ -127,7 +121,7 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
 
     const OutOfCoreBlock& b = blocks[i];
     Seconds can = ready_[i];
-    if (streamed && k + 2 < n) can = later(can, stored_[i + 2]);  // room for its gradients
+    if (streamed && k + 2 < n) can = std::max(can, stored_[i + 2]);  // room for its gradients
     if (fate[i] == Fate::recomputed) {
       const Seconds begin = compute.take(can, b.again);
       note(Event::Kind::recompute, k, begin, compute.free);
@@ -137,7 +131,7 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
     note(Event::Kind::backward, k, begin, compute.free);
     ended_[i] = compute.free;
     frees_.push_back({compute.free, b.activations});
-    if (exceeds(compute.waited, patience)) return time;
+    if (compute.waited > patience) return time;
     if (!host_updates) continue;
     const Seconds sent = wire.take(compute.free, b.exchange);
     note(Event::Kind::exchange, k, sent, wire.free);
@@ -258,24 +252,24 @@ struct OutOfCorePlanner::Search {
   /// block starts, all that has no room besides has left. Copies come back after the forward passes, those of
   /// the first block last.
   Seconds bound(const Outline& plan) const {
-    Seconds out = later(later(limits.in_core, least), work + plan.again);
-    if (!exceeds(plan.swapped, {})) return out;
+    Seconds out = std::max(std::max(limits.in_core, least), work + plan.again);
+    if (plan.swapped <= Bytes{}) return out;
     const Bytes leaves = plan.held + plan.swapped - room();
     Seconds stalled;
-    if (exceeds(leaves, {}))
-      stalled = later(stalled, plan.head + leaves / limits.out - (forward - block(blocks() - 1).forward));
-    if (home != WeightHome::streamed) out = later(out, work + plan.again + stalled);
+    if (leaves > Bytes{})
+      stalled = std::max(stalled, plan.head + leaves / limits.out - (forward - block(blocks() - 1).forward));
+    if (home != WeightHome::streamed) out = std::max(out, work + plan.again + stalled);
     // Weights of blocks ahead of it come after them.
     const Seconds rest = home == WeightHome::streamed ? block(0).backward : plan.tail;
-    return later(out, later(forward + stalled, plan.swapped / limits.out) + reloading +
-                          plan.swapped / limits.in + rest);
+    return std::max(out, std::max(forward + stalled, plan.swapped / limits.out) + reloading +
+                             plan.swapped / limits.in + rest);
   }
   Bytes room() const { return chain().room[std::size_t(home)]; }
 
   void judge(const Outline& outline) const {
     const Bytes on_host = outline.swapped + limits.host_weights[std::size_t(home)];
-    if (exceeds(outline.held, room()) || exceeds(on_host, limits.host)) return;
-    if (!exceeds(best(), bound(outline))) return;
+    if (outline.held > room() || on_host > limits.host) return;
+    if (best() <= bound(outline)) return;
     const auto time =
         planner.clock_.run(chain(), planner.fate_, home, limits, nullptr, best() - work - outline.again);
     if (!time.possible || time.end >= best()) return;
@@ -297,8 +291,8 @@ struct OutOfCorePlanner::Search {
       plan.held += fate(k) == Fate::kept ? block(k).activations : block(k).input;
     }
     for (int k = 0;; ++k) {
-      if (!exceeds(again, {}) || is_step(k, blocks())) {
-        if (!exceeds(best(), more_swapped(plan))) return;
+      if (again <= Seconds{} || is_step(k, blocks())) {
+        if (best() <= more_swapped(plan)) return;
         judge(plan);
       }
       if (k == blocks()) return;
@@ -311,8 +305,8 @@ struct OutOfCorePlanner::Search {
   }
   /// Nor is any that swaps more, and recomputes as much.
   Seconds more_swapped(const Outline& plan) const {
-    return later(later(limits.in_core, later(least, work + plan.again)),
-                 later(forward, plan.swapped / limits.out) + reloading + plan.swapped / limits.in);
+    return std::max(std::max(limits.in_core, std::max(least, work + plan.again)),
+                    std::max(forward, plan.swapped / limits.out) + reloading + plan.swapped / limits.in);
   }
 
   /// The first c of the order are recomputed, wherever they are.
@@ -334,7 +328,7 @@ struct OutOfCorePlanner::Search {
     Bytes kept;
     for (int from = blocks(); from > 0; --from) {
       if (from < blocks()) kept += block(from).activations;
-      if (exceeds(kept, room())) return;
+      if (kept > room()) return;
       if (!is_step(from, blocks())) continue;
       Outline plan{.held = kept};
       for (int k = 0; k < blocks(); ++k) {
@@ -348,7 +342,7 @@ struct OutOfCorePlanner::Search {
         plan.again += block(k).again;
         plan.swapped -= block(k).activations;
         plan.held += block(k).input;
-        if (exceeds(plan.held, room()) || !exceeds(best(), work + plan.again)) break;
+        if (plan.held > room() || best() <= work + plan.again) break;
         while (first + 1 < from && fate(first) == Fate::recomputed) ++first;
         swap_from(first, plan);
         if (is_step(++c, from)) judge(plan);

@@ -196,7 +196,10 @@ Remedy remedy_of(const Way& way, const Oracle& oracle) {
     words += (words.empty() ? "" : " ") + change.words;
     option += " " + change.words;
   }
-  return {.change = words + same_plan(way, oracle),
+  const std::string change = words + same_plan(way, oracle);
+  const bool same_grid = grid_text(mesh, true) == grid_text(way.of->mesh, true);
+  return {.words = same_grid ? words : change,
+          .change = change,
           .option = option,
           .note = way.found.gpus > way.of->gpus ? "twice the GPUs" : "",
           .of = fmt::format("{} {}", way.of->strategy->text, grid_text(way.of->mesh, true)),
@@ -412,21 +415,29 @@ std::string nothing_fits_text(const Projection& p, const Setting& setting) {
 
 namespace {
 
-std::string change_text(const Remedy& remedy) {
-  return remedy.note + (remedy.note.empty() ? "" : ", ") + remedy.change;
+std::string noted(const Remedy& remedy, const std::string& words) {
+  return remedy.note + (remedy.note.empty() ? "" : ", ") + words;
+}
+
+std::string compared(const Remedy& remedy, const Projection& other) {
+  return fmt::format("{}, {:.2f} times as long", text(remedy.projection.cost->memory.total()),
+                     remedy.projection.iteration() / other.iteration());
 }
 
 }  // namespace
 
 std::string text(const Remedy& remedy) {
-  return fmt::format("{} fits with {}: {}, {} per iteration", remedy.of, change_text(remedy),
+  return fmt::format("{} fits with {}: {}, {} per iteration", remedy.of, noted(remedy, remedy.words),
                      text(remedy.projection.cost->memory.total()), text(remedy.projection.iteration()));
 }
 
 std::string text(const Remedy& remedy, const Projection& instead_of) {
-  return fmt::format("{}: {}, {:.2f} times as long", change_text(remedy),
-                     text(remedy.projection.cost->memory.total()),
-                     remedy.projection.iteration() / instead_of.iteration());
+  return fmt::format("{}: {}", noted(remedy, remedy.change), compared(remedy, instead_of));
+}
+
+std::string whole_text(const Remedy& remedy, const Projection& instead_of) {
+  return fmt::format("{} fits with {}: {}", remedy.of, noted(remedy, remedy.words),
+                     compared(remedy, instead_of));
 }
 
 }  // namespace paradl

@@ -9,6 +9,7 @@ namespace paradl {
 
 /// A change that makes something fit, found by asking the oracle again.
 struct Remedy {
+  std::string words;      // what changes: "--zero 1"; the grid, too, where it is another one
   std::string change;     // as it is typed: "--recompute selective", "--zero 1 -s data+layer --grid ..."
   std::string option;     // the same with strategy and grid: "-s data+tensor --grid data=1,tensor=8 --zero 1"
   std::string note;       // what is more than a change of options: "twice the GPUs"
@@ -33,7 +34,9 @@ std::string nothing_fits_text(const Projection& projection, const Setting& setti
 
 /// "data+tensor 4x8 fits with --zero 1: 61.2 GiB, 12.1 s per iteration".
 std::string text(const Remedy& remedy);
-/// "--zero 1: 61.2 GiB, 1.03 times as long".
+/// "--zero 1: 61.2 GiB, 1.03 times as long", as it is typed.
 std::string text(const Remedy& remedy, const Projection& instead_of);
+/// "data+tensor 4x8 fits with --zero 1: 61.2 GiB, 1.03 times as long".
+std::string whole_text(const Remedy& remedy, const Projection& instead_of);
 
 }  // namespace paradl

@@ -91,7 +91,7 @@ std::string times_text(const RecordedError& error) {
   return fmt::format("{} to {}", two_digits(error.least), two_digits(error.most));
 }
 
-/// "; none on H100 SXM5 80GB: of runs on V100 SXM2 16GB, widened ...": where the runs are of another level.
+/// "; none on H100 SXM5 80GB: of runs on V100 SXM2 16GB; intervals ...": where the runs are of another level.
 std::string elsewhere_text(const Answer& answer) {
   const ParameterLevel &asked = answer.level, &there = answer.nearest.front().level;
   std::vector<std::string> none, of;
@@ -104,11 +104,12 @@ std::string elsewhere_text(const Answer& answer) {
   differ("on ", asked.device, there.device);
   differ("in ", asked.precision, there.precision);
   if (none.empty()) return "";
-  return fmt::format(
-      "; none {}: {}", fmt::join(none, " "),
-      of.empty() ? "taken for " + there.framework
-                 : fmt::format("of runs {}{}", fmt::join(of, " "),
-                               asked.layers == "ideal" ? "" : ", widened by what its kernels may be off"));
+  return fmt::format("; none {}: {}", fmt::join(none, " "),
+                     of.empty() ? "taken for " + there.framework
+                                : fmt::format("of runs {}{}", fmt::join(of, " "),
+                                              asked.layers == "ideal"
+                                                  ? ""
+                                                  : "; intervals are wider by what its kernels may be off"));
 }
 
 /// Whether it is the interval that tells, and not how accurate projections like this were.

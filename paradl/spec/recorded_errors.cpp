@@ -81,7 +81,8 @@ std::string recorded_text(const RecordedErrors& recorded) {
   std::string out =
       "# How far projections were from measured runs, by what they rest on: measured / projected lay from "
       "`least`\n"
-      "# to `most`, and is expected within `low` and `high` nine times in ten. Where there is a `left-out-accuracy`, these rest on projections whose "
+      "# to `most`, and is expected within `low` and `high` nine times in ten. Where there is a "
+      "`left-out-accuracy`, these rest on projections whose "
       "parameters were\n"
       "# fitted without runs like the one in question. Written by `paradl validate --record` "
       "(scripts/record).\n"
@@ -100,7 +101,8 @@ std::string recorded_text(const RecordedErrors& recorded) {
           e.level.precision, e.level.networks);
     level = &e.level;
     out += fmt::format(
-        "      - {{strategy: {}, from: {:.0f}{}, runs: {}, mean-accuracy: {:.3f}{}, least: {:.3f}, most: {:.3f}, low: "
+        "      - {{strategy: {}, from: {:.0f}{}, runs: {}, mean-accuracy: {:.3f}{}, least: {:.3f}, most: "
+        "{:.3f}, low: "
         "{:.3f}, high: {:.3f}}}\n",
         e.strategy, e.from, std::isfinite(e.below) ? fmt::format(", below: {:.0f}", e.below) : "", e.runs,
         e.mean_accuracy,

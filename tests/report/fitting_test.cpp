@@ -211,8 +211,8 @@ TEST_CASE(
       CAPTURE(way.change);
       const std::size_t grid = way.change.find(" --grid ");
       REQUIRE(grid != way.change.npos);
-      const Asked again("resnet50", "abci", with_words(words, way.change));
-      const Asked open("resnet50", "abci", with_words(words, way.change.substr(0, grid)));
+      const Asked again("resnet50", "abci", words + " " + way.change);
+      const Asked open("resnet50", "abci", words + " " + way.change.substr(0, grid));
       CHECK(again.projection.iteration() == way.projection.iteration());
       CHECK(open.projection.iteration() == way.projection.iteration());
       other_cuts += exact_grid(way.projection.mesh, 2) != exact_grid(asked.projection.mesh, 2);
