@@ -4,21 +4,9 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/approx.hpp"
+#include "tests/support/judged_run.hpp"
 
 namespace paradl::test {
-namespace {
-
-Judged run(const char* strategy, int gpus, double measured, double projected, double batch = 64) {
-  return {.model = "m",
-          .system = "s",
-          .strategy = strategy,
-          .gpus = gpus,
-          .batch = batch,
-          .measured = Seconds{measured},
-          .projected = Seconds{projected}};
-}
-
-}  // namespace
 
 TEST_CASE("accuracy is one less the relative error, and never below zero") {
   CHECK(run("data", 4, 2.0, 1.5).accuracy() == approx(0.75));

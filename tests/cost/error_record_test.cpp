@@ -7,20 +7,11 @@
 #include <fmt/format.h>
 
 #include "tests/support/approx.hpp"
+#include "tests/support/judged_run.hpp"
 #include "tests/support/spec_text.hpp"
 
 namespace paradl::test {
 namespace {
-
-Judged run(const char* strategy, int gpus, double measured, double projected, double batch = 64) {
-  return {.model = "m",
-          .system = "s",
-          .strategy = strategy,
-          .gpus = gpus,
-          .batch = batch,
-          .measured = Seconds{measured},
-          .projected = Seconds{projected}};
-}
 
 const ParameterLevel level{.layers = "profile",
                            .links = "measured",
@@ -39,6 +30,8 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), level));
   REQUIRE(errors.size() == 6);  // data and `any` at three scales
   CHECK(errors[0].runs == 5);
+  CHECK(errors[0].least == approx(0.9));
+  CHECK(errors[0].most == approx(1.1));
   // All of one curve, which says little: their root mean square is 7.1 %, Student's t for one degree of
   // freedom 6.31.
   CHECK(errors[0].high == doctest::Approx(1.565).epsilon(0.01));
@@ -68,6 +61,9 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   CHECK(again.errors[0].high == doctest::Approx(errors[0].high).epsilon(1e-3));
   CHECK(again.errors[2].from == large_scale);
   CHECK(again.errors[0].level == level);
+  // And where these runs themselves lay.
+  CHECK(again.errors[0].least == approx(0.9));
+  CHECK(again.errors[0].most == approx(1.1));
 }
 
 TEST_CASE("intervals of an ideal framework lie around a strategy's own bias, and end where layer times may") {
