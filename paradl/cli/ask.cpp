@@ -178,25 +178,6 @@ void check_knobs(const Ask& ask, const Options& options) {
                 "leave --fidelity paper out");
 }
 
-/// So is one that needs an axis which none of the strategies has that were asked for.
-void check_axes(const Ask& ask) {
-  const auto any_axis = [&](auto holds) {
-    return std::ranges::any_of(ask.question.strategies, [&](const StrategyName& strategy) {
-      return std::ranges::any_of(strategy.axes, holds);
-    });
-  };
-  if (!ask.question.named) return;
-  if (ask.training.zero > 0 && !any_axis([](const Strategy* axis) { return is_split(axis->input); }))
-    throw UsageError("--zero: no axis has GPUs with the same weights and other samples",
-                     "add `data` to the strategy, or leave --zero out");
-  if (ask.training.chunks > 1 && !any_axis([](const Strategy* axis) { return axis->name == "layer"; }))
-    throw UsageError("--schedule interleaved: no strategy has stages that could have several pieces",
-                     "add `layer` to the strategy, or leave --schedule out");
-  if (ask.training.sequence_parallel && !any_axis([](const Strategy* axis) { return axis->pairs; }))
-    throw UsageError("--sequence-parallel: it is between the products that `tensor` pairs",
-                     "add `tensor` to the strategy, or leave --sequence-parallel out");
-}
-
 /// An algorithm that sums gradients, with the share of them that is not zero.
 std::pair<const Algorithm*, double> read_allreduce(const std::string& text) {
   const auto [algorithm, density] = read_algorithm("allreduce", text, Operation::allreduce);
@@ -397,11 +378,13 @@ void check_profile(const ProfileSpec& profile, const Training& training) {
          optimizer_names[std::size_t(training.optimizer)]);
 }
 
-std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine& machine) {
+std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine& machine, bool as_in_file) {
   try {
     return topology_of(machine);
   } catch (const UsageError& error) {
-    if (spec.topology_spot.line == 0) throw;  // --set gave it
+    if (!as_in_file)
+      throw UsageError(fmt::format("with --set, {}", error.what()),
+                       "leave --set out, or another value of it");
     throw SpecError(spec.source.file, spec.source.text, {{spec.topology_spot, error.what(), error.help()}});
   }
 }
@@ -619,10 +602,19 @@ std::string changed_by(const Options& options, const Ask& ask) {
   if (ask.profile_spec && ask.profile_spec->device != ask.machine.device.name)
     return "a profile of another device";
   const FrameworkSpec& framework = ask.framework_spec;
+  const bool transformer = ask.level().networks == "transformer";
   // Measured transformers were trained with Adam, which a framework without a choice of its own has to be
   // told.
-  const bool adam = options.get("optimizer") == "adam" && ask.level().networks == "transformer";
+  const bool adam = options.get("optimizer") == "adam" && transformer;
+  const bool experts = std::ranges::any_of(ask.work.layers, [](const Layer& l) { return l.experts > 0; });
+  if (experts) return "experts";
+  if (const Recompute kind = ask.training.recompute;
+      kind == Recompute::selective || (kind == Recompute::full && !transformer))
+    return fmt::format("--recompute {}", options.get("recompute"));
   const std::pair<const char*, std::string> usual[] = {
+      {"zero", "0"},
+      {"sequence-parallel", "off"},
+      {"flash", "off"},
       {"overlap", framework.overlap.value_or("on")},
       {"reduction", framework.reduction.value_or("allreduce")},
       {"convolutions", framework.convolutions.value_or("best")},
@@ -652,7 +644,6 @@ void ask_anew(const Options& options, Ask& ask, bool needs_gpus) {
   if (ask.training.gamma && std::ranges::any_of(ask.question.strategies, &StrategyName::out_of_core))
     throw UsageError("--gamma counts memory as the paper does, which says nothing of single layers",
                      "leave --gamma or /ooc out");
-  check_axes(ask);
 }
 
 std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model,
@@ -687,7 +678,7 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
                        "write what a GPU costs for an hour, such as --price 2.5USD/h");
     });
   ask->costs = options.has("epochs") || ask->machine.price;
-  ask->topology = network_of(ask->system_spec, ask->machine);
+  ask->topology = network_of(ask->system_spec, ask->machine, ask->overrides.empty());
   if (ask->training.chunks > 1 && ask->fidelity == Fidelity::paper)
     throw UsageError("the paper's closed form of a pipeline is GPipe's",
                      "leave --schedule out, or --fidelity paper");

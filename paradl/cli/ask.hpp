@@ -138,7 +138,8 @@ struct Ask {
 };
 
 /// The network that a system names, if it names one. SpecError at its place if it cannot be.
-std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine& machine);
+std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine& machine,
+                                           bool as_in_file = true);
 
 /// What --set says of the system, and of the framework (`framework.halos=gpu`).
 struct Overrides {

@@ -176,6 +176,13 @@ RecordedError recorded(const std::vector<Judged>& runs, const std::vector<Judged
   return about;
 }
 
+/// Of the same strategy at a smaller scale.
+void widen_to(const RecordedError& smaller, RecordedError& error) {
+  if (smaller.level != error.level || smaller.strategy != error.strategy) return;
+  error.low = std::min(error.low, smaller.low);
+  error.high = std::max(error.high, smaller.high);
+}
+
 bool holds(const RecordedError& error, double ratio) { return ratio >= error.low && ratio <= error.high; }
 
 }  // namespace
@@ -203,6 +210,8 @@ std::vector<RecordedError> record_errors(const std::vector<Judged>& runs,
         }
         if (members.empty()) continue;
         out.push_back(recorded(members, all, about));
+        // Beyond what was fitted, runs that happen to lie close are no reason to expect others closer.
+        if (out.size() > 1) widen_to(out[out.size() - 2], out.back());
       }
   return out;
 }

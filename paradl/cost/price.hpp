@@ -93,7 +93,14 @@ class Pricer {
   }
   Seconds time_of(const Exchange& exchange, double samples) const {
     const Seconds time = cost_[exchange.axis][std::size_t(exchange.operation)](bytes_of(exchange, samples));
-    return time + skew_[exchange.axis];
+    return time + skew_of(exchange);
+  }
+  /// What waiting for the latest rank adds to it. Where an allreduce is parted into its halves, as by
+  /// sequence parallelism, so is that: nobody is late again behind the first.
+  Seconds skew_of(const Exchange& exchange) const {
+    using enum Collective;
+    const bool half = exchange.operation == allgather || exchange.operation == reduce_scatter;
+    return (half ? 0.5 : 1.0) * skew_[exchange.axis];
   }
   /// PEs that sum their gradients together, and what that costs. PEs with the same gradient take part where
   /// that is faster: each then moves only its share (frameworks that average over all ranks do just that).

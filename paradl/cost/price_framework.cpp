@@ -145,7 +145,7 @@ void Pricer::hide_sums(const Cell& cell, double samples, CellCost& cost) const {
   if (!(training.framework.hidden_sums > 0) || !adds_in_products(training)) return;
   for (const Exchange& e : cell.backward) {
     if (!(axis_bit(e.axis) & tensor_axis_)) continue;
-    const Seconds behind = training.framework.hidden_sums * (time_of(e, samples) - skew_[e.axis]);
+    const Seconds behind = training.framework.hidden_sums * (time_of(e, samples) - skew_of(e));
     cost.backward_exchange = cost.backward_exchange - behind;
     cost.hidden += behind;
   }

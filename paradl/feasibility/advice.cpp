@@ -67,14 +67,21 @@ Words less_activation(const Projection& p, const Setting& setting) {
   if (training.micro_batches < samples) {
     // A pipeline that keeps all micro-batches gains nothing from smaller ones.
     const bool keeps_all = staged && training.schedule == PipelineSchedule::gpipe;
+    constexpr double most = 1e6;  // that can be typed
+    const double each_its_own = std::min(std::floor(samples), most);
     out.push_back(fmt::format("{}--micro-batches{}{}", training.micro_batches > 1 ? "more " : "",
-                              training.micro_batches > 1 ? "" : fmt::format(" {:.0f}", std::floor(samples)),
+                              training.micro_batches > 1 ? "" : fmt::format(" {:.0f}", each_its_own),
                               keeps_all ? " with --schedule 1f1b" : ""));
   } else if (staged && training.schedule == PipelineSchedule::gpipe && training.micro_batches > 1) {
     out.emplace_back("--schedule 1f1b");
   }
   if (samples > training.micro_batches) out.emplace_back("a smaller --batch");
-  if (item_bytes(training.precision).activation > Bytes{2}) out.emplace_back("--precision bf16");
+  if (item_bytes(training.precision).activation > Bytes{2})
+    for (const Precision half : {Precision::bf16, Precision::fp16})
+      if (setting.machine.device.peak[std::size_t(half)]) {
+        out.push_back(fmt::format("--precision {}", precision_names[std::size_t(half)]));
+        break;
+      }
   return out;
 }
 
@@ -147,8 +154,10 @@ namespace {
 /// "3 does not divide 16; nearest: 2 or 4".
 std::string indivisible(double value, double bound) {
   if (bound != std::floor(bound))
-    return fmt::format("{} does not divide {:g}, which is no whole number; choose another --batch", value,
-                       bound);
+    return fmt::format(
+        "{0} does not divide {1:g}, which is no whole number; choose a --batch that makes it {2}{3}", value,
+        bound, bound > value ? fmt::format("{} or ", value * std::floor(bound / value)) : "",
+        value * std::ceil(bound / value));
   double below = value, above = value;
   while (below > 1 && std::fmod(bound, below) != 0) --below;
   while (above < bound && std::fmod(bound, above) != 0) ++above;

@@ -99,8 +99,10 @@ std::string elsewhere_text(const Answer& answer) {
   const auto differ = [&](const std::string& word, const std::string& here, const std::string& other) {
     if (here == other) return;
     none.push_back(word + here);
-    of.push_back(word + other);
+    of.push_back(other.empty() ? "without" : word + other);
   };
+  if (!asked.changed.empty()) differ("with ", asked.changed, "");
+  if (asked.links != there.links) differ("with ", asked.links + " links", there.links + " ones");
   differ("on ", asked.device, there.device);
   differ("in ", asked.precision, there.precision);
   if (none.empty()) return "";

@@ -156,8 +156,29 @@ std::string uneven_blocks(const Setting& setting, const Mesh& mesh) {
 
 }  // namespace
 
+namespace {
+
+/// Options that need an axis which this mesh has not.
+void add_idle(const Training& training, const Mesh& mesh, std::vector<std::string>& out) {
+  const auto any_axis = [&](auto holds) {
+    return std::any_of(mesh.axis.begin(), mesh.axis.begin() + mesh.axes,
+                       [&](const Axis& axis) { return holds(*axis.strategy); });
+  };
+  if (training.zero > 0 && !any_axis([](const Strategy& s) { return is_split(s.input); }))
+    out.push_back(
+        fmt::format("--zero {} changes nothing: no axis has GPUs with the same weights and other samples",
+                    training.zero));
+  if (training.chunks > 1 && !any_axis([](const Strategy& s) { return s.name == "layer"; }))
+    out.emplace_back("--schedule interleaved changes nothing: there are no stages");
+  if (training.sequence_parallel && !any_axis([](const Strategy& s) { return s.pairs; }))
+    out.emplace_back("--sequence-parallel on changes nothing: it is between products that `tensor` pairs");
+}
+
+}  // namespace
+
 std::vector<std::string> plan_notes(const Setting& setting, const Mesh& mesh) {
   std::vector<std::string> out;
+  add_idle(setting.training, mesh, out);
   if (std::string uneven = uneven_blocks(setting, mesh); !uneven.empty()) out.push_back(std::move(uneven));
   const FrameworkTerms& framework = setting.training.framework;
   if (const double padded = padded_words(setting.work, framework, mesh); padded > 0)

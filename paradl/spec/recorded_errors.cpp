@@ -40,6 +40,9 @@ RecordedError read_error(Reader& map, const ParameterLevel& level) {
   RecordedError error{.level = level, .strategy = map.text("strategy"), .spot = map.spot("strategy")};
   error.from = map.number("from", 1, 1e9, 1.0);
   if (map.has("below")) error.below = map.number("below", 1, 1e9);
+  if (error.below <= error.from)
+    map.wrong("below", fmt::format("`below` is {}, and `from` is {}", error.below, error.from),
+              "write a number above `from`");
   error.runs = int(map.number("runs", 1, 1e9));
   error.mean_accuracy = map.number("mean-accuracy", 0, 1);
   if (map.has("left-out-accuracy")) error.left_out_accuracy = map.number("left-out-accuracy", 0, 1);
@@ -142,6 +145,8 @@ std::vector<RecordedError> nearest_recorded(const std::vector<RecordedError>& er
                                             const ParameterLevel& level, double layer_error) {
   std::vector<RecordedError> out;
   ParameterLevel wanted = level;
+  bool elsewhere = !level.changed.empty();
+  wanted.changed.clear();
   if (std::ranges::none_of(errors,
                            [&](const RecordedError& e) { return e.level.framework == level.framework; }))
     wanted.framework = "ideal";
@@ -155,8 +160,13 @@ std::vector<RecordedError> nearest_recorded(const std::vector<RecordedError>& er
     }
     return !out.empty();
   };
-  if (take(false, false)) return out;
-  if (take(true, false) || take(false, true) || take(true, true))
+  const auto nearest = [&] {
+    if (take(false, false)) return true;
+    elsewhere = true;
+    return take(true, false) || take(false, true) || take(true, true);
+  };
+  if (!nearest() && level.layers == "ideal") wanted.links = "ideal", nearest();
+  if (elsewhere)
     for (RecordedError& e : out) {
       e.low = std::exp(-std::hypot(std::log(e.low), std::log(1 - layer_error)));
       e.high = std::exp(std::hypot(std::log(e.high), std::log(1 + layer_error)));

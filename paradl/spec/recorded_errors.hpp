@@ -29,7 +29,7 @@ struct RecordedError {
   int runs = 0;
   double mean_accuracy = 0;                 // of projections,
   std::optional<double> left_out_accuracy;  // and of those that were made without runs like these
-  double least = 1, most = 1;  // measured / projected of these runs themselves
+  double least = 1, most = 1;               // measured / projected of these runs themselves
   double low = 1, high = 1;
   Spot spot = {};  // of its strategy in the file it was read from
 };
@@ -51,9 +51,10 @@ const RecordedError* find_recorded(const std::vector<RecordedError>& errors, con
                                    const std::string& strategy, double gpus);
 
 /// All that is on record for a level or, where that is nothing, for the nearest one: in another precision, on
-/// another device, then both; a framework of which nothing is on record is taken for `ideal`. Layer times,
-/// links and the kind of network stay as they are, and what was changed is near to nothing. Elsewhere layer
-/// times err in their own way: by `layer_error` (0.2: a fifth), which is added as independent errors add.
+/// another device, then both; a framework of which nothing is on record is taken for `ideal`, and runs with
+/// what was changed for runs without. Layer times, links and the kind of network stay as they are, but for
+/// peak rates beside measured links, which are taken for specified ones. Elsewhere layer times err in their
+/// own way: by `layer_error` (0.2: a fifth), which is added as independent errors add.
 std::vector<RecordedError> nearest_recorded(const std::vector<RecordedError>& errors,
                                             const ParameterLevel& level, double layer_error);
 

@@ -126,7 +126,6 @@ TEST_CASE("options that would turn nothing, or contradict each other, are refuse
   CHECK(refused("data", {}).empty());
   CHECK(refused("data", {{"recompute", "none:3"}}) ==
         "usage: --recompute none:3: none has no blocks to count\nhelp: write none, or full:3\n");
-  CHECK(says(refused("data", {{"schedule", "interleaved:2"}}), "no strategy has stages"));
   CHECK(refused("data+layer", {{"schedule", "interleaved:2"}, {"micro-batches", "4"}}).empty());
   CHECK(says(refused("tensor", {{"sequence-parallel", "on"}, {"reduction", "allreduce"}}),
              "--reduction allreduce makes them whole"));

@@ -36,7 +36,9 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   // freedom 6.31.
   CHECK(errors[0].high == doctest::Approx(1.565).epsilon(0.01));
   CHECK(errors[0].low == doctest::Approx(1 / errors[0].high));
-  CHECK(errors[1].high > 1.3);  // beyond what was fitted: its own runs tell
+  CHECK(errors[1].high > 1.3);  // beyond what was fitted: its own runs tell, but never of less
+  CHECK(errors[1].low <= errors[0].low);
+  CHECK(errors[1].high >= errors[0].high);
   CHECK(errors[2].from == large_scale);
   CHECK(errors[2].low <= 1);
   CHECK(errors[2].high > 2);
@@ -132,9 +134,15 @@ TEST_CASE("what has no record takes the nearest, wider: another precision, anoth
   const RecordedError wide = nearest("ideal", "H100", "fp32").front();
   CHECK(std::log(wide.high) == approx(std::hypot(std::log(1.5), std::log(1.25))));
   CHECK(std::log(wide.low) == approx(-std::hypot(std::log(0.8), std::log(0.75))));
-  // Layer times, links, the kind of network and what was changed have no neighbours.
-  for (std::string ParameterLevel::*const part : {&ParameterLevel::layers, &ParameterLevel::links,
-                                                  &ParameterLevel::networks, &ParameterLevel::changed}) {
+  // What no run had is taken for the same without, and wider.
+  ParameterLevel sharded = errors[0].level;
+  sharded.changed = "--zero 1";
+  const auto without = nearest_recorded(errors, sharded, 0.25);
+  REQUIRE(without.size() == 1);
+  CHECK(without.front().high == wide.high);
+  // Layer times, links and the kind of network have no neighbours.
+  for (std::string ParameterLevel::*const part :
+       {&ParameterLevel::layers, &ParameterLevel::links, &ParameterLevel::networks}) {
     ParameterLevel other = errors[0].level;
     other.*part = "another";
     CHECK(nearest_recorded(errors, other, 0.25).empty());

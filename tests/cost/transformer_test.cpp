@@ -121,8 +121,10 @@ TEST_CASE("recomputation runs the forward pass of a block once more, with its ex
   CHECK(less[Term::activation_exchange] == was[Term::activation_exchange]);
 }
 
-TEST_CASE("sequence parallelism moves as much as tensor parallelism alone") {
+TEST_CASE(
+    "sequence parallelism moves as much as tensor parallelism alone, and waits as long for the latest") {
   Training t = mixed();
+  t.framework.sync = Seconds{1e-3};
   Machine machine = flat_machine();
   machine.levels[0].link.alpha = Seconds{};
   const auto exchange = [&](int layers) {
