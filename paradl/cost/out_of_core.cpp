@@ -403,6 +403,19 @@ const OutOfCorePlan& OutOfCorePlanner::find(std::span<const OutOfCoreChain> chai
   return best_;
 }
 
+namespace {
+
+/// Whether the host has room for what is swapped, beside weights that live there.
+bool host_holds(const OutOfCoreChain& chain, std::span<const Fate> fate, std::size_t home,
+                const OutOfCoreLimits& limits) {
+  Bytes held = limits.host_weights[home];
+  for (std::size_t k = 0; k < fate.size(); ++k)
+    if (fate[k] == Fate::swapped) held += chain.blocks[k].activations;
+  return held <= limits.host;
+}
+
+}  // namespace
+
 OutOfCoreClock::Time OutOfCorePlanner::all(Fate fate, std::span<const OutOfCoreChain> chains,
                                            const OutOfCoreLimits& limits) {
   OutOfCoreClock::Time best;
@@ -410,6 +423,7 @@ OutOfCoreClock::Time OutOfCorePlanner::all(Fate fate, std::span<const OutOfCoreC
     for (const OutOfCoreChain& chain : chains) {
       if (!limits.allowed[home] || chain.room[home] < Bytes{}) continue;
       fate_.assign(chain.blocks.size(), fate);
+      if (!host_holds(chain, fate_, home, limits)) continue;
       const auto time = clock_.run(chain, fate_, WeightHome(home), limits);
       if (time.possible && (!best.possible || time.end < best.end)) best = time;
     }
@@ -425,6 +439,7 @@ OutOfCoreClock::Time OutOfCorePlanner::swap_only(std::span<const OutOfCoreChain>
       fate_.assign(chain.blocks.size(), Fate::kept);
       for (std::size_t swapped = 0; swapped <= fate_.size(); ++swapped) {
         if (swapped > 0) fate_[swapped - 1] = Fate::swapped;
+        if (!host_holds(chain, fate_, home, limits)) break;
         const auto time = clock_.run(chain, fate_, WeightHome(home), limits);
         if (time.possible && (!best.possible || time.end < best.end)) best = time;
       }

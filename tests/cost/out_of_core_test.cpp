@@ -226,6 +226,14 @@ TEST_CASE("out of core: laws on many chains") {
                               planner.swap_only(chains, limits)})
       if (other.possible) CHECK(plan.time.end.base() <= other.end.base() * (1 + 1e-9));
 
+    // Nor where the host is short of memory, for them as well.
+    OutOfCoreLimits scant = limits;
+    scant.host = 0.6 * plan.host;
+    if (const OutOfCorePlan less = planner.find(chains, scant); less.time.possible)
+      for (const auto& other : {planner.all(swapped, chains, scant), planner.all(recomputed, chains, scant),
+                                planner.swap_only(chains, scant)})
+        if (other.possible) CHECK(less.time.end.base() <= other.end.base() * (1 + 1e-9));
+
     // More memory and a faster link never make it slower.
     for (const double more : {1.01, 1.1, 1.5}) {
       std::vector<OutOfCoreChain> wider = chains;
