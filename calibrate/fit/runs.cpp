@@ -102,8 +102,6 @@ std::vector<RunParameter> link_parameters() {
        [](Ask& ask, double value) { ask.training.framework.split_layer = Seconds{value}; }},
       {"tensor", "us", 100e-6, 1, 1e-6,
        [](Ask& ask, double value) { ask.training.framework.tensor = Seconds{value}; }},
-      {"leader-tensor", "us", 200e-6, 1, 1e-6,  // it packs twice
-       [](Ask& ask, double value) { ask.training.framework.leader_tensor = Seconds{value}; }},
       {"packing", "GB/s", 10e9, 900e9, 1e9,
        [](Ask& ask, double value) { ask.training.framework.packing = SecondsPerByte{1 / value}; }},
   };

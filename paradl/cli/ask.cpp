@@ -384,7 +384,7 @@ std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine
   } catch (const UsageError& error) {
     if (!as_in_file)
       throw UsageError(fmt::format("with --set, {}", error.what()),
-                       "leave --set out, or another value of it");
+                       "leave --set out, or give it another value");
     throw SpecError(spec.source.file, spec.source.text, {{spec.topology_spot, error.what(), error.help()}});
   }
 }

@@ -137,9 +137,9 @@ struct Ask {
   std::optional<double> layer_error() const;  // how far its layer times may be off: 0.2, a fifth
 };
 
-/// The network that a system names, if it names one. SpecError at its place if it cannot be.
+/// The network that a system names, if it names one. SpecError at its place if it cannot be as the file has it.
 std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine& machine,
-                                           bool as_in_file = true);
+                                           bool as_in_file);
 
 /// What --set says of the system, and of the framework (`framework.halos=gpu`).
 struct Overrides {

@@ -127,7 +127,7 @@ void check_name(const Session& session, const SourceText& source, const std::str
 
 void check_system(const Session& session, const SourceText& source, Checked& out) {
   const SystemSpec spec = read_system(source);
-  network_of(spec, build_machine(spec));
+  network_of(spec, build_machine(spec), true);
   check_name(session, source, "frameworks", spec.framework, spot_of(parse_yaml(source)["framework"]));
   check_name(session, source, "kernels", spec.device.kernels_name, spec.device.kernels_spot);
   warn_of_name(source, "system", spec.name, out);

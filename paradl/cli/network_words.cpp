@@ -201,7 +201,7 @@ Network::Network(const Catalog& catalog, const NetworkWords& words, const Option
       const Overrides overrides = read_overrides(options.sets());
       if (!overrides.framework.empty())
         throw UsageError("--set framework... says nothing about a network", "leave it out");
-      read_system(catalog.system(system, overrides.system));
+      read_system(catalog.system(system, overrides.system), overrides.system.empty());
     } catch (const UsageError&) {
       if (is_topology(system))
         throw UsageError(fmt::format("`{}` is a topology, not a system", system),
@@ -222,10 +222,10 @@ Network::Network(const Catalog& catalog, const NetworkWords& words, const Option
   }
 }
 
-void Network::read_system(const SystemSpec& spec) {
+void Network::read_system(const SystemSpec& spec, bool as_in_file) {
   machine_ = std::make_shared<Machine>(build_machine(spec));
   refuse_wires(words_, *machine_);
-  topology_ = network_of(spec, *machine_);
+  topology_ = network_of(spec, *machine_, as_in_file);
   if (!topology_) topology_ = levels_topology(*machine_);
   inputs_.push_back({"system", spec.name, spec.source});
   if (topology_->source())

@@ -51,7 +51,7 @@ class Network {
   const std::vector<InputFile>& inputs() const { return inputs_; }
 
  private:
-  void read_system(const SystemSpec& spec);
+  void read_system(const SystemSpec& spec, bool as_in_file);
   void read_word(const NetworkWords& words);
   void read_links(const Options& options);
 

@@ -46,10 +46,7 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
   Stream compute, out, in, wire, host;
   Bytes held;
   std::size_t next_out = 0, next_free = 0;
-  const auto hold = [&](Bytes bytes) {
-    held += bytes;
-    if (held > time.peak) time.peak = held;
-  };
+  const auto hold = [&](Bytes bytes) { time.peak = std::max(time.peak, held += bytes); };
 
   for (int k = 0; k < n; ++k) {
     const auto i = std::size_t(k);
@@ -90,7 +87,7 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
         // Copies that end after all that is known so far may yet be overtaken by a backward pass.
         const bool copied = next_out < outs_.size() && (outs_[next_out].when <= compute.free || next == k);
         if (!freed && !copied) return false;
-        const bool from_copy = copied && (!freed || frees_[next_free].when > outs_[next_out].when);
+        const bool from_copy = copied && (!freed || outs_[next_out].when < frees_[next_free].when);
         const Release& release = from_copy ? outs_[next_out++] : frees_[next_free++];
         granted = std::max(granted, release.when);
         held -= release.bytes;

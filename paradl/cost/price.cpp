@@ -146,7 +146,9 @@ void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
               path,
               leaders_ ? leader_cost(kind, path, mesh) : gradient_cost(path),
               asked_sum(mesh, set, path),
-              cost_of(Collective::allgather, path)};
+              cost_of(Collective::allgather, path),
+              {},
+              leaders_ ? 1 + different_in_node(kind, mesh) : 1};
     };
     GradientGroup chosen = group_of(kind.summed, group(mesh, kind.summed));
     if (!scattered && setting_.training.wide_sums && !leaders_ && parts_[kind.alike] > 1 &&

@@ -112,6 +112,7 @@ class Pricer {
     const AskedSum* asked = nullptr;  // by the algorithm that was asked for instead
     MessageCost gather;               // of weights that ZeRO has dealt out
     MessageCost statistics;           // the allreduce of a few numbers, whatever gradients take
+    double packs = 1;                 // how many times one PE packs what each PE has of a tensor
     /// The sum of gradients: for all, or with ZeRO for the PE that updates them.
     Seconds allreduce(Bytes m) const { return asked ? asked->exchange.time(m) : sum(m); }
     bool has(const Cell& cell) const { return of.summed == cell.summed && of.alike == cell.alike; }
@@ -224,6 +225,7 @@ class Pricer {
   Seconds statistics_cost(const Cell& cell, Bytes m) const;
   // What frameworks do differently (price_framework.cpp):
   bool through_leaders(const Mesh& mesh) const;
+  double different_in_node(const Layout::Gradients& kind, const Mesh& mesh) const;
   MessageCost leader_cost(const Layout::Gradients& kind, const Path& path, const Mesh& mesh) const;
   MessageCost gradient_cost(const Path& path);
   MessageCost axis_cost(Collective operation, const Axis& axis, const Path& path);

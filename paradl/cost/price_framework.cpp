@@ -74,24 +74,42 @@ bool Pricer::through_leaders(const Mesh& mesh) const {
   return setting_.training.framework.hybrid_gradients == GradientRoute::leader && mesh.axes > 1;
 }
 
+namespace {
+
+/// PEs along one axis in a node whose inner axes have `stride` PEs.
+double parts_in_node(const Machine& machine, const Axis& axis, double stride) {
+  return std::clamp(machine.gpus_per_node() / stride, 1.0, double(axis.parts.total));
+}
+
+}  // namespace
+
+/// Parts of such a gradient that a node's PEs have between them: 4 where filters are split among four.
+double Pricer::different_in_node(const Layout::Gradients& kind, const Mesh& mesh) const {
+  double different = 1, stride = 1;
+  for (int a = mesh.axes - 1; a >= 0; --a) {
+    const Axis& axis = mesh.axis[std::size_t(a)];
+    if (!((kind.summed | kind.alike) & axis_bit(a)))
+      different *= parts_in_node(setting_.machine, axis, stride);
+    stride *= axis.parts.total;
+  }
+  return different;
+}
+
 /// Everything that a node has is reduced to its leader, summed around a ring of leaders and broadcast:
 /// 2 W/B_node + 2(n-1)(alpha + W/n beta), where W counts every different gradient in the node. One leader
-/// drives one port. The sum in the node and the one between leaders each pack and unpack.
+/// drives one port. Each PE packs its own gradients for the sum in the node, and the leader all different
+/// ones for the sum between leaders.
 MessageCost Pricer::leader_cost(const Layout::Gradients& kind, const Path& path, const Mesh& mesh) const {
   const Training& training = setting_.training;
-  const double per_node = setting_.machine.gpus_per_node();
-  double members = 1, different = 1, stride = 1;  // of the group, and of parts of the weights, in one node
+  if (path.size() <= 1) return {};
+  double members = 1, stride = 1;  // of the group, in one node
   for (int a = mesh.axes - 1; a >= 0; --a) {
-    const AxisSet bit = axis_bit(a);
-    const double here = std::clamp(per_node / stride, 1.0, double(mesh.axis[std::size_t(a)].parts.total));
-    if (kind.summed & bit)
-      members *= here;
-    else if (!(kind.alike & bit))
-      different *= here;
-    stride *= mesh.axis[std::size_t(a)].parts.total;
+    const Axis& axis = mesh.axis[std::size_t(a)];
+    if (kind.summed & axis_bit(a)) members *= parts_in_node(setting_.machine, axis, stride);
+    stride *= axis.parts.total;
   }
   const double n = std::max(1.0, path.size() / members);
-  if (path.size() <= 1) return {};
+  const double different = different_in_node(kind, mesh);
   const Path measured = measured_path(Collective::allreduce, path, setting_.machine, large);
   Link between = measured.outermost().link;
   if (training.transport == Transport::host) between = staged_message(setting_.machine, between);
@@ -100,19 +118,19 @@ MessageCost Pricer::leader_cost(const Layout::Gradients& kind, const Path& path,
   node.hop[0] = {.size = 2, .link = setting_.machine.levels.front().link};
   const Link within = measured_path(Collective::allreduce, node, setting_.machine, large).hop[0].link;
   const Linear sum{2 * (n - 1) * between.alpha, 2 * within.beta + 2 * (n - 1) / n * between.beta};
-  constexpr double sums = 2;
-  return {{sum.fixed, different * sum.per_byte}, nullptr, sums * different * training.framework.packing};
+  return {{sum.fixed, different * sum.per_byte}, nullptr, (1 + different) * training.framework.packing};
 }
 
+/// What packing costs for each tensor; what it costs for each byte is part of sending it.
 Seconds Pricer::packing_of(const Layout& layout) const {
-  const FrameworkTerms& framework = setting_.training.framework;
-  const Seconds each = leaders_ ? framework.leader_tensor : framework.tensor;
+  const Seconds each = setting_.training.framework.tensor;
   if (!(each > Seconds{})) return {};
-  double sent = 0;
+  double packed = 0;
   for (const Cell& cell : layout.cells)
-    if (cell.summed && parts_[cell.summed] > 1)
-      sent += cell.count * tensors(setting_.work.layers[std::size_t(cell.layer)]);
-  return sent * each;
+    for (std::size_t g = 0; g < gradients_; ++g)
+      if (gradient_[g].has(cell) && gradient_[g].path.size() > 1)
+        packed += cell.count * gradient_[g].packs * tensors(setting_.work.layers[std::size_t(cell.layer)]);
+  return packed * each;
 }
 
 /// One third of what a split layer costs is shown as forward, as of measured totals.

@@ -193,7 +193,7 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
                      1,
                      whole,
                      each,
-                     "W(2β_node + s) + 2(n-1)(α + W/n β)",
+                     "w s + W(2β_node + s) + 2(n-1)(α + W/n β)",
                      {{group.path.outermost().level, group.path.size(), whole, 1, each, {}}}});
       continue;
     }

@@ -119,7 +119,7 @@ bool tells_times(const Answer& answer) {
   return from_ideal(answer) || answer.nearest.front().level != answer.level;
 }
 
-/// "data 0.80 to 8.4, others 0.80 to 17 on 1 to 64 GPUs": of all strategies of an answer, scale by scale.
+/// "data 1.3 to 3.3, others 0.85 to 16 on 1 to 64 GPUs": of all strategies of an answer, scale by scale.
 std::string all_times_text(const Answer& answer) {
   struct Scale {
     std::string gpus, others;

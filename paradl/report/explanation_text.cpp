@@ -154,10 +154,6 @@ std::string uneven_blocks(const Setting& setting, const Mesh& mesh) {
   return fmt::format("stages cannot have as many blocks each ({}): they are cut by their times", why);
 }
 
-}  // namespace
-
-namespace {
-
 /// Options that need an axis which this mesh has not.
 void add_idle(const Training& training, const Mesh& mesh, std::vector<std::string>& out) {
   const auto any_axis = [&](auto holds) {

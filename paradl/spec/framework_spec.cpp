@@ -115,8 +115,6 @@ const std::vector<CostTerm>& cost_terms() {
   static const std::vector<CostTerm> table{
       time_term<&T::split_layer>("split-layer", "slices, copies and small kernels of one split layer"),
       time_term<&T::tensor>("tensor", "to pack, scale and unpack one weight tensor's gradient"),
-      time_term<&T::leader_tensor>("leader-tensor",
-                                   "the same where a leader sends, in its node and between nodes"),
       {"packing",
        [](Reader& map, const char* key, FrameworkTerms& terms) {
          terms.packing = 1.0 / map.quantity<Bandwidth>(key);
@@ -158,7 +156,6 @@ void read_costs(Reader& framework, Problems& problems, FrameworkTerms& terms) {
   Reader map(framework.node("costs"), problems, "`costs`");
   for (const CostTerm& term : cost_terms())
     if (map.has(term.key)) term.read(map, term.key, terms);
-  if (!map.has("leader-tensor")) terms.leader_tensor = 2 * terms.tensor;  // packed for each of its two sums
   map.finish();
 }
 

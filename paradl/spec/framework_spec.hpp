@@ -57,8 +57,7 @@ struct FrameworkTerms {
 
   Seconds split_layer;     // slices, copies and small kernels of one split layer, forward and backward
   Seconds tensor;          // to pack one weight tensor's gradient, scale and unpack it
-  Seconds leader_tensor;   // the same where a leader sends: for the sum in its node and the one between nodes
-  SecondsPerByte packing;  // and for each byte of gradients, in each of these sums
+  SecondsPerByte packing;  // and for each byte of gradients
   /// Of the host to start the kernels of one layer forward; backward it takes `host_backward` times as long.
   /// The GPU works behind it: a pass takes no less than the host needs for all its layers, and a little more
   /// where both need about as long.

@@ -67,17 +67,21 @@ TEST_CASE("gradients are packed tensor by tensor and byte by byte") {
   CHECK(term(Bench(chain(2), flat_machine(), t).engine("data", "4", 32), Term::gradient_exchange) ==
         approx(plain + 2 * 50e-6 + W * 1e-9));
   CHECK(term(Bench(chain(2), flat_machine(), t).engine("data", "1", 32), Term::gradient_exchange) == 0);
-  // A leader packs for the sum in its node and for the one between nodes.
-  Training through = without_overlap();
-  through.framework.hybrid_gradients = GradientRoute::leader;
-  const auto leader = [&] {
-    return term(Bench(chain(2), two_level_machine(), through).engine("data+filter", "4x4", 32),
-                Term::gradient_exchange);
+}
+
+TEST_CASE("each GPU packs its gradients for the sum in a node, a leader all of the node's for the other") {
+  Training t = without_overlap();
+  t.framework.hybrid_gradients = GradientRoute::leader;
+  const auto exchange = [&](const std::string& strategy) {
+    return term(Bench(chain(2), two_level_machine(), t).engine(strategy, "4x4", 32), Term::gradient_exchange);
   };
-  const double sent = leader();
-  through.framework.leader_tensor = Seconds{70e-6};
-  through.framework.packing = SecondsPerByte{1e-9};
-  CHECK(leader() == approx(sent + 2 * 70e-6 + 2 * W * 1e-9));
+  const double filter = exchange("data+filter"), spatial = exchange("data+spatial");
+  t.framework.tensor = Seconds{50e-6};
+  t.framework.packing = SecondsPerByte{1e-9};
+  // Two tensors. Under data+spatial all GPUs of a node have the same ones: twice W.
+  CHECK(exchange("data+spatial") == approx(spatial + 2 * 2 * 50e-6 + 2 * W * 1e-9));
+  // Under data+filter each has its quarter of either: W/4, and then the quarters of all four.
+  CHECK(exchange("data+filter") == approx(filter + (2 + 4 * 2) * 50e-6 + (W / 4 + W) * 1e-9));
 }
 
 TEST_CASE("a split layer costs its copies, a whole one does not") {
@@ -252,7 +256,6 @@ TEST_CASE("terms of a framework are read, listed and switched one by one") {
   CHECK(plain.overlap == "off");
   CHECK_FALSE(convolution_policy(*plain.convolutions)->winograd);
   CHECK(plain.terms.padding == VocabularyPadding::always);
-  CHECK(plain.terms.leader_tensor == Seconds{100e-6});  // twice `tensor`, unless it is said
   const FrameworkSpec changed =
       read_framework(source, {{"overlap", "on"}, {"costs.host", "1 ms"}, {"hybrid-gradients", "leader"}});
   CHECK(changed.overlap == "on");

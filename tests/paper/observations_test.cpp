@@ -155,8 +155,7 @@ TEST_CASE("report, section on gradient exchange: a single leader makes data+filt
 
 TEST_CASE(
     "report, section on gradient exchange: per epoch, a single leader's is far more than twice data's") {
-  // 64 samples a node in place of 64 a GPU: four times as many iterations, of which each takes 1.9 times as
-  // long.
+  // 64 samples a node in place of 64 a GPU: four times as many iterations, of which each takes twice as long.
   const auto epoch = [](const std::string& words) {
     const Asked asked("resnet50", "abci", words);
     return asked.projection.iterations * (*asked.projection.cost)[Term::gradient_exchange].base();
@@ -164,36 +163,41 @@ TEST_CASE(
   const double data = epoch("-s data -p 64 -b 64/gpu --framework chainermn");
   const double leader = epoch("--grid data=16,filter=4 -b 64/node --framework chainermn");
   CHECK(leader > 2 * data);
-  CHECK(leader == doctest::Approx(7.5 * data).epsilon(0.03));
+  CHECK(leader > 8 * data);
   // It is told where a leader sends, and what it may be compared with, and nowhere else.
   const auto message = [](const std::string& words) {
     return found("gradient-exchange", "resnet50", words + " --framework chainermn").reading->message;
   };
   CHECK(says(message("--grid data=16,filter=4 -b 64/node"),
-             "one leader a node sends, through one of 2 ports, 1.9 times as long as under data"));
+             "one leader a node sends, through one of 2 ports, 2.0 times as long as under data"));
   CHECK_FALSE(
       says(message("--grid data=16,filter=4 -b 64/node --set framework.hybrid-gradients=rings"), "leader"));
   CHECK_FALSE(says(message("-s data -p 64 -b 64/gpu"), "leader"));
 }
 
-TEST_CASE("report, Fig. 3: with ChainerMN's packing, data+filter's is about twice data's, too") {
+TEST_CASE("report, Fig. 3: with a single leader data+filter's gradient exchange is more than twice data's") {
   // ResNet-152, read off the figure: data 0.107 to 0.110 s on 8 to 64 GPUs, data+filter 0.21, 0.25, 0.27 and
-  // 0.32 s, which is 1.9 to 2.9 times as much. A leader packs twice, and sends through one port in place of
-  // two. That data+filter's grows faster with the GPUs than a port explains, and data+spatial's (0.18 to 0.21
-  // s, by the same leaders) does not, is not in the model: it has 1.8 times on 8 GPUs and 1.96 on 64.
-  const auto ratio = [](const char* model, int nodes) {
-    const double data = term(model, fmt::format("-s data -p {} -b 64/gpu --framework chainermn", 4 * nodes),
-                             Term::gradient_exchange);
-    return term(model, fmt::format("--grid data={},filter=4 -b 64/node --framework chainermn", nodes),
-                Term::gradient_exchange) /
-           data;
+  // 0.32 s, which is 1.9 to 2.9 times as much; data+spatial, by the same leaders, 0.18 to 0.21 s. A leader
+  // packs its own gradients and then all parts that its node has, and sends through one port in place of two.
+  // That data+filter's grows further with the GPUs is not in the model.
+  const auto exchange = [](const char* model, const char* strategy, int nodes) {
+    const std::string grid = fmt::format("--grid data={},{}=4 -b 64/node", nodes, strategy);
+    const std::string data = fmt::format("-s data -p {} -b 64/gpu", 4 * nodes);
+    return term(model, (strategy == std::string("data") ? data : grid) + " --framework chainermn",
+                Term::gradient_exchange);
   };
-  CHECK(term("resnet152", "-s data -p 64 -b 64/gpu --framework chainermn", Term::gradient_exchange) ==
-        doctest::Approx(0.11).epsilon(0.05));
-  CHECK(term("resnet152", "--grid data=16,spatial=4 -b 64/node --framework chainermn",
-             Term::gradient_exchange) == doctest::Approx(0.21).epsilon(0.1));
-  CHECK(ratio("resnet152", 2) > 1.75);
-  CHECK(ratio("resnet152", 16) > 1.9);
-  CHECK(ratio("resnet50", 16) > 1.85);
-  CHECK(ratio("vgg16-226", 16) > 1.95);
+  const auto ratio = [&](const char* model, int nodes) {
+    return exchange(model, "filter", nodes) / exchange(model, "data", nodes);
+  };
+  CHECK(exchange("resnet152", "data", 16) == doctest::Approx(0.11).epsilon(0.05));
+  CHECK(exchange("resnet152", "spatial", 16) == doctest::Approx(0.21).epsilon(0.1));
+  CHECK(ratio("resnet152", 2) == doctest::Approx(0.21 / 0.107).epsilon(0.1));
+  for (const int nodes : {4, 8, 16}) {
+    CAPTURE(nodes);
+    CHECK(ratio("resnet152", nodes) > 2);
+    CHECK(ratio("resnet50", nodes) > 2);
+    CHECK(exchange("resnet152", "filter", nodes) > exchange("resnet152", "spatial", nodes));
+  }
+  CHECK(ratio("vgg16-226", 16) > 2);
+  CHECK(ratio("vgg16", 16) > 2);
 }
