@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,6 +30,8 @@ bool same_runs(const RecordedError& a, const RecordedError& b) {
 }
 
 const std::vector<std::string> network_kinds{"convolutional", "transformer", "other"};
+/// Layer times that are near to each other, in this order; peak rates are near to none of them.
+const std::vector<std::string> timed_layers{"model file", "profile", "modelled"};
 
 ParameterLevel read_level(Reader& map) {
   return {.layers = one_of(map, "layers", {"ideal", "modelled", "profile"}),
@@ -161,27 +164,31 @@ namespace {
 
 /// What of a level is other than what was asked, the gravest first: levels are compared as words are.
 struct Distance {
-  bool networks, links, layers, framework, device, precision;
+  bool networks, links;
+  std::ptrdiff_t layers;
+  bool framework, device, precision;
   friend auto operator<=>(const Distance&, const Distance&) = default;
   /// A framework that is taken for `ideal` has the same layer times.
-  bool elsewhere() const { return networks || links || layers || device || precision; }
+  bool elsewhere() const { return networks || links || layers > 0 || device || precision; }
 };
 
 /// None where runs of that level tell nothing of what was asked.
 std::optional<Distance> distance(const ParameterLevel& asked, const ParameterLevel& there) {
-  const auto known = [](const std::string& kind) {
-    return std::ranges::find(network_kinds, kind) != network_kinds.end();
+  const auto known = [](const std::string& word, const std::vector<std::string>& words) {
+    return std::ranges::find(words, word) != words.end();
   };
-  const auto timed = [](const std::string& layers) { return layers == "profile" || layers == "modelled"; };
+  const auto both_known = [&](std::string ParameterLevel::*part, const std::vector<std::string>& words) {
+    return asked.*part == there.*part || (known(asked.*part, words) && known(there.*part, words));
+  };
   const Distance out{.networks = asked.networks != there.networks,
                      .links = asked.links != there.links,
-                     .layers = asked.layers != there.layers,
+                     .layers = std::abs(std::ranges::find(timed_layers, asked.layers) -
+                                        std::ranges::find(timed_layers, there.layers)),
                      .framework = asked.framework != there.framework,
                      .device = asked.device != there.device,
                      .precision = asked.precision != there.precision};
-  if (asked.fidelity != there.fidelity ||
-      (out.networks && !(known(asked.networks) && known(there.networks))) ||
-      (out.layers && !(timed(asked.layers) && timed(there.layers))) ||
+  if (asked.fidelity != there.fidelity || !both_known(&ParameterLevel::networks, network_kinds) ||
+      !both_known(&ParameterLevel::layers, timed_layers) ||
       (out.links && !(asked.links == "measured" && there.links == "ideal")) ||
       (out.framework && there.framework != "ideal"))
     return {};

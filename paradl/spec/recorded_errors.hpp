@@ -63,10 +63,10 @@ const RecordedError* find_recorded(const std::vector<RecordedError>& errors, con
 
 /// All that is on record for a level or, where that is nothing, for the nearest one, with as little as
 /// possible of what is other, the slightest first: the precision; the device; a framework, taken for `ideal`;
-/// a profile for modelled times, or these for a profile; measured links, taken for specified ones; the kind
-/// of network. What was changed is taken for the same without. Peak rates, specified links and closed forms
-/// err in a way that nothing else tells of: for them nothing is near. Elsewhere than the runs, but for the
-/// framework, layer times err in their own way, which widens intervals: `kernel_uncertainty`.
+/// a profile for modelled times or those of a model file, or the reverse; measured links, taken for specified
+/// ones; the kind of network. What was changed is taken for the same without. Peak rates, specified links and
+/// closed forms err in a way that nothing else tells of: for them nothing is near. Elsewhere than the runs,
+/// but for the framework, layer times err in their own way, which widens intervals: `kernel_uncertainty`.
 std::vector<RecordedError> nearest_recorded(const std::vector<RecordedError>& errors,
                                             const ParameterLevel& level, double layer_error);
 

@@ -181,6 +181,8 @@ TEST_CASE("every level has a nearest one: as little as possible is other, and no
   CHECK(index(error("profile", "measured", "chainermn", "transformer")) == 4);
   CHECK(index(error("ideal", "ideal", "ideal", "transformer")) == 3);  // networks of another kind, at last
   CHECK(index(error("profile", "measured", "ideal", "other")) == 1);
+  CHECK(index(error("model file", "measured", "chainermn", "convolutional")) ==
+        0);  // they were measured, too
   // Closed forms tell of closed forms alone, and these of nothing else.
   CHECK(index(error("ideal", "ideal", "ideal", "transformer", "paper")) == 5);
   CHECK(index(error("profile", "ideal", "ideal", "convolutional", "paper")) == -1);
