@@ -551,15 +551,18 @@ std::string Ask::framework_text() const {
 
 ParameterLevel Ask::level() const {
   const auto attends = [](const Layer& layer) { return layer.op == Op::attention; };
+  // Closed forms take specified links, and of a framework nothing but the layer times measured under it.
+  const bool closed = fidelity == Fidelity::paper;
   return {.layers = times.level.substr(0, times.level.find(':')),  // any profile
-          .links = has_measured_links(machine) ? "measured" : "ideal",
-          .framework = framework_spec.name,
+          .links = !closed && has_measured_links(machine) ? "measured" : "ideal",
+          .framework = closed ? "ideal" : framework_spec.name,
           .device = machine.device.name,
           .precision = std::string(precision_names[std::size_t(training.precision)]),
           .networks = std::ranges::any_of(work.layers, attends) ? "transformer"
                       : work.convolutional                      ? "convolutional"
                                                                 : "other",
-          .changed = changed};
+          .changed = changed,
+          .fidelity = std::string(fidelities[std::size_t(fidelity)])};
 }
 
 std::optional<double> Ask::layer_error() const {
@@ -588,7 +591,7 @@ std::string links_text(const Machine& machine) {
 }
 
 std::string Ask::links_text() const {
-  return fmt::format("{} {}{}", paradl::links_text(machine),
+  return fmt::format("{} {}{}", level().links == "ideal" ? "specifications in" : paradl::links_text(machine),
                      std::filesystem::path(system_spec.source.file).filename().string(),
                      overrides.empty() ? "" : " with --set");
 }

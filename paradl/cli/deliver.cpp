@@ -150,13 +150,17 @@ Answer start_answer(const Session& session, const Ask& ask) {
   answer.inputs = inputs_of(ask);
   answer.model = ask.work.name;
   answer.system = ask.machine.name;
-  answer.fidelity = ask.fidelity == Fidelity::paper ? "paper" : "detailed";
+  answer.framework = ask.framework_spec.name;
   answer.epochs = ask.epochs;
   answer.costs = ask.costs;
   answer.level = ask.level();
   answer.recorded = recorded_errors(session.catalog);
-  answer.nearest =
-      nearest_recorded(answer.recorded, answer.level, ask.layer_error().value_or(data_sheet_errors.most));
+  answer.fidelity = answer.level.fidelity;
+  const double layer_error = ask.layer_error().value_or(data_sheet_errors.most);
+  answer.nearest = nearest_recorded(answer.recorded, answer.level, layer_error);
+  ParameterLevel beyond = answer.level;
+  beyond.changed = out_of_core_suffix;
+  answer.beyond = nearest_recorded(answer.recorded, beyond, layer_error);
   return answer;
 }
 

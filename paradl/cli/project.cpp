@@ -62,7 +62,7 @@ int run(const Session& session, Options& options, const std::string& model) {
     const std::string allreduce = allreduce_basis(ask->training, answer.results);
     const std::string on_record = records_text(answer);
     const bool judged = !from_ideal(answer) && std::ranges::any_of(answer.results, [&](const Projection& p) {
-      return recorded_error(answer, p) != nullptr;
+      return recorded_error(answer, p).has_value();
     });
     return table.text +
            fmt::format("\nLayer times: {}. Links: {}.{}{}{}{}\n", ask->times.source, ask->links_text(),

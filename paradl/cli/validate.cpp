@@ -1,6 +1,7 @@
 // paradl validate: how close are projections to measured runs?
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +9,7 @@
 #include "paradl/cli/command.hpp"
 #include "paradl/cli/ranges.hpp"
 #include "paradl/cli/runs.hpp"
+#include "paradl/paper/row.hpp"
 #include "paradl/report/validation.hpp"
 #include "paradl/report/validation_picture.hpp"
 
@@ -63,7 +65,8 @@ Validation judge_all(const Session& session, const Words& words, const MeasuredR
                  .judged = {},
                  .levels = {},
                  .recorded = recorded_errors(session.catalog),
-                 .bases = {}};
+                 .bases = {},
+                 .without_row = {}};
   Bases bases;
   const auto add_input = [&](InputFile input) {
     const auto same = [&](const InputFile& i) { return i.source.file == input.source.file; };
@@ -85,6 +88,20 @@ Validation judge_all(const Session& session, const Words& words, const MeasuredR
   return out;
 }
 
+/// Runs of strategies that the paper has no row for say nothing of its closed forms: they are taken out, and
+/// counted.
+std::map<std::string, int> take_without_row(MeasuredRuns& runs) {
+  std::map<std::string, int> out;
+  std::erase_if(runs.runs, [&](const MeasuredRun& run) {
+    const bool known = paper::find_row(run.strategy) != nullptr;
+    if (!known) ++out[run.strategy];
+    return !known;
+  });
+  if (runs.runs.empty())
+    throw UsageError("the paper has a closed form for none of these runs", "leave --fidelity paper out");
+  return out;
+}
+
 /// Adds what these runs say to the file, in place of what it had of their levels.
 void record(const Words& words, const Validation& validation) {
   const auto errors = record_errors(validation.judged, validation.levels);
@@ -102,10 +119,13 @@ int run(const Session& session, Words& words) {
   words.options.complete();
   hint(session, session.verbosity > 0 ? words.options.origins() : "");
   const double require = words.require.empty() ? 0 : read_number("require", words.require, 0, 100);
-  const MeasuredRuns runs = read_measured_runs(read_source(words.file));
+  MeasuredRuns runs = read_measured_runs(read_source(words.file));
   if (!runs.ignored.empty())
     hint(session, fmt::format("note: columns that mean nothing here: {}", fmt::join(runs.ignored, ", ")));
-  const Validation validation = judge_all(session, words, runs);
+  std::map<std::string, int> without_row;
+  if (words.options.get("fidelity") == "paper") without_row = take_without_row(runs);
+  Validation validation = judge_all(session, words, runs);
+  validation.without_row = std::move(without_row);
   if (!words.record.empty())
     for (const ParameterLevel& level : validation.levels)
       if (!level.changed.empty())

@@ -147,7 +147,7 @@ Interval around_strategies(const std::vector<Judged>& all) {
 }
 
 /// How low a run can lie that was projected under an ideal framework: as far as layer times may be too long,
-/// or as the lowest run.
+/// or as the lowest run, as where closed forms take too long for exchanges.
 double lowest(const std::vector<Judged>& all) {
   double out = 1;
   for (const Judged& run : all)

@@ -18,9 +18,10 @@ inline constexpr double large_scale = recorded_scales.back();
 ///
 /// A framework whose costs were fitted errs either way: its intervals lie around the projection, as wide as a
 /// strategy's curves say, or those of all strategies where it has fewer than nine. `ideal` leaves out what
-/// frameworks cost, which is another multiple of the time for each strategy: its intervals lie around the
-/// strategy's own bias (the mean of its curves), as wide as runs lie from what the other curves of their
-/// strategy foretell. Below a projection they reach no farther than its layer times may be off, or a run was.
+/// frameworks cost, which is another multiple of the time for each strategy, and so do closed forms (whose
+/// level is that of `ideal`): their intervals lie around the strategy's own bias (the mean of its curves), as
+/// wide as runs lie from what the other curves of their strategy foretell. Below a projection they reach no
+/// farther than its layer times may be off, or a run was.
 ///
 /// How wide is told by conformal prediction, that is no assumption on how errors are distributed, from nine
 /// curves on; of fewer by Student's t. All rests on `unseen` projections: a run that took part in a fit says

@@ -102,6 +102,14 @@ class OutOfCoreClock {
   std::vector<Seconds> out_end_, ready_, stored_, ended_;  // by block
 };
 
+/// How many times as long a plan takes behind a host link that is half as fast as its system file says, and
+/// behind one that is twice as fast. Files have data sheets' rates: copies from ordinary memory reach half of
+/// these, and neighbours that `shared-by` counts may be idle.
+struct HostDoubt {
+  static constexpr double factor = 2;
+  double slow = 1, fast = 1;
+};
+
 /// A plan and what it costs.
 struct OutOfCorePlan {
   std::size_t chain = 0;

@@ -225,6 +225,18 @@ void OutOfCorePricer::show_stalls(Breakdown& out) {
   out.hidden = beyond(exchange, out[Term::gradient_exchange]);
 }
 
+HostDoubt OutOfCorePricer::doubt() {
+  if (!plan_.time.possible) return {};
+  const auto times_as_long = [&](double rate) {
+    OutOfCoreLimits limits = limits_;
+    limits.out = rate * limits.out;
+    limits.in = rate * limits.in;
+    return planner_.clock().run(chains_[plan_.chain], plan_.fate, plan_.home, limits).end / plan_.time.end;
+  };
+  return {.slow = std::max(1.0, times_as_long(1 / HostDoubt::factor)),
+          .fast = std::min(1.0, times_as_long(HostDoubt::factor))};
+}
+
 std::vector<OutOfCoreEvent> OutOfCorePricer::events() {
   std::vector<OutOfCoreEvent> out;
   planner_.clock().run(chains_[plan_.chain], plan_.fate, plan_.home, limits_, &out);

@@ -30,6 +30,8 @@ class OutOfCorePricer {
   const HostShare& host() const { return host_; }
   /// Weights would have to leave the device, but how fast its host updates them is not known.
   bool lacks_update_rate() const { return lacks_update_rate_; }
+  /// What an uncertain host link means for it.
+  HostDoubt doubt();
   /// Its streams, event by event.
   std::vector<OutOfCoreEvent> events();
   /// What others do: swap all blocks, recompute all, swap no more than must be.

@@ -69,6 +69,7 @@ struct Projection {
     int kept = 0, swapped = 0, recomputed = 0;
     WeightHome weights = WeightHome::device;
     Bytes host;  // memory that a node's host gives
+    HostDoubt doubt = {};
     bool plans() const { return swapped + recomputed > 0 || weights != WeightHome::device; }
   };
   std::optional<OutOfCore> out_of_core = {};

@@ -16,10 +16,20 @@ Expense expense_of(const Answer& answer, const Projection& projection) {
   return expense_of(projection, answer.setting->machine, answer.epochs > 0 ? answer.epochs : 1);
 }
 
-const RecordedError* recorded_error(const Answer& answer, const Projection& projection) {
-  if (!projection.cost || answer.fidelity == "paper" || answer.nearest.empty()) return nullptr;
-  return find_recorded(answer.nearest, answer.nearest.front().level, projection.strategy->text,
-                       projection.gpus);
+std::optional<RecordedError> recorded_error(const Answer& answer, const Projection& projection) {
+  const bool leaves = projection.strategy->out_of_core;
+  const std::vector<RecordedError>& near = leaves ? answer.beyond : answer.nearest;
+  if (!projection.timed() || near.empty()) return {};
+  const RecordedError* found =
+      find_recorded(near, near.front().level, in_core(*projection.strategy), projection.gpus);
+  if (!found) return {};
+  if (!leaves) return *found;
+  const HostDoubt& host = projection.out_of_core->doubt;
+  return widened(*found, {.low = host.fast, .high = host.slow});
+}
+
+bool borrowed(const Answer& answer, const Projection& projection, const RecordedError& error) {
+  return error.level != answer.level || projection.strategy->out_of_core;
 }
 
 bool from_ideal(const Answer& answer) {
@@ -29,7 +39,9 @@ bool from_ideal(const Answer& answer) {
 namespace {
 
 std::string level_text(const ParameterLevel& level) {
-  return fmt::format("{} layer times, {} links, framework {}", level.layers, level.links, level.framework);
+  return fmt::format(
+      "{} layer times, {} links, {}", level.layers, level.links,
+      level.fidelity == "paper" ? "closed forms of the paper" : "framework " + level.framework);
 }
 
 std::string runs_text(const RecordedError& error) {
@@ -53,7 +65,8 @@ std::string nothing_text(const std::vector<RecordedError>& recorded, const Param
     return !known.empty();
   };
   if (!keep([&](const ParameterLevel& l) {
-        return l.layers == level.layers && l.links == level.links && l.framework == level.framework;
+        return l.fidelity == level.fidelity && l.layers == level.layers && l.links == level.links &&
+               l.framework == level.framework;
       }))
     return "no measured runs on record for " + level_text(level);
   if (!keep([&](const ParameterLevel& l) { return l.networks == level.networks; }))
@@ -91,33 +104,39 @@ std::string times_text(const RecordedError& error) {
   return fmt::format("{} to {}", two_digits(error.least), two_digits(error.most));
 }
 
-/// "; none on H100 SXM5 80GB: of runs on V100 SXM2 16GB; intervals ...": where the runs are of another level.
-std::string elsewhere_text(const Answer& answer) {
-  const ParameterLevel &asked = answer.level, &there = answer.nearest.front().level;
+/// "; none on H100 SXM5 80GB: of runs on V100 SXM2 16GB; intervals ...": where the runs are of another level,
+/// or in core and the plans are not.
+std::string elsewhere_text(const Answer& answer, const ParameterLevel& there, bool out_of_core) {
+  const ParameterLevel& asked = answer.level;
   std::vector<std::string> none, of;
   if (asked.framework != there.framework) none.push_back("under " + asked.framework);
-  const auto differ = [&](const std::string& word, const std::string& here, const std::string& other) {
-    if (here == other) return;
-    none.push_back(word + here);
-    of.push_back(other.empty() ? "without" : word + other);
+  const auto differ = [&](const std::string& here, const std::string& other) {
+    none.push_back(here);
+    of.push_back(other);
   };
-  if (!asked.changed.empty()) differ("with ", asked.changed, "");
-  if (asked.links != there.links) differ("with ", asked.links + " links", there.links + " ones");
-  differ("on ", asked.device, there.device);
-  differ("in ", asked.precision, there.precision);
+  if (asked.networks != there.networks)
+    differ(fmt::format("of {} networks", asked.networks), fmt::format("of {} ones", there.networks));
+  if (out_of_core) differ("out of core", "in core");
+  if (!asked.changed.empty()) differ("with " + asked.changed, "without");
+  if (asked.layers != there.layers)
+    differ(fmt::format("with {} layer times", asked.layers), fmt::format("with {} ones", there.layers));
+  if (asked.links != there.links)
+    differ(fmt::format("with {} links", asked.links), fmt::format("with {} ones", there.links));
+  if (asked.device != there.device) differ("on " + asked.device, "on " + there.device);
+  if (asked.precision != there.precision) differ("in " + asked.precision, "in " + there.precision);
   if (none.empty()) return "";
-  return fmt::format("; none {}: {}", fmt::join(none, " "),
-                     of.empty() ? "taken for " + there.framework
-                                : fmt::format("of runs {}{}", fmt::join(of, " "),
-                                              asked.layers == "ideal"
-                                                  ? ""
-                                                  : "; intervals are wider by what its kernels may be off"));
+  if (of.empty()) return fmt::format("; none {}: taken for {}", fmt::join(none, " "), there.framework);
+  return fmt::format("; none {}: of runs {}; intervals are wider by what its kernels may be off{}",
+                     fmt::join(none, " "), fmt::join(of, " "),
+                     out_of_core ? ", and by a host link half or twice as fast" : "");
 }
 
 /// Whether it is the interval that tells, and not how accurate projections like this were.
 bool tells_times(const Answer& answer) {
   return from_ideal(answer) || answer.nearest.front().level != answer.level;
 }
+
+bool leaves_core(const Projection& projection) { return projection.strategy->out_of_core; }
 
 /// "data 1.3 to 3.3, others 0.85 to 16 on 1 to 64 GPUs": of all strategies of an answer, scale by scale.
 std::string all_times_text(const Answer& answer) {
@@ -127,7 +146,7 @@ std::string all_times_text(const Answer& answer) {
   };
   std::vector<Scale> scales;
   for (const Projection& p : answer.results) {
-    const RecordedError* error = recorded_error(answer, p);
+    const auto error = recorded_error(answer, p);
     if (!error) continue;
     auto scale = std::ranges::find(scales, gpus_text(*error), &Scale::gpus);
     if (scale == scales.end()) scale = scales.insert(scale, {gpus_text(*error), "", {}});
@@ -142,15 +161,16 @@ std::string all_times_text(const Answer& answer) {
     if (!scale.others.empty()) scale.strategies.push_back(scale.others);
     texts.push_back(fmt::format("{} on {}", fmt::join(scale.strategies, ", "), scale.gpus));
   }
-  return fmt::format("measured runs took this many times as long: {} ({}){}", fmt::join(texts, "; "),
-                     level_text(answer.nearest.front().level), elsewhere_text(answer));
+  return fmt::format(
+      "measured runs took this many times as long: {} ({}){}", fmt::join(texts, "; "),
+      level_text(answer.nearest.front().level),
+      elsewhere_text(answer, answer.nearest.front().level, std::ranges::any_of(answer.results, leaves_core)));
 }
 
 }  // namespace
 
 std::string record_text(const Answer& answer, const Projection& projection) {
-  if (answer.fidelity == "paper") return "nothing is on record for --fidelity paper";
-  const RecordedError* error = recorded_error(answer, projection);
+  const auto error = recorded_error(answer, projection);
   if (!error)
     return nothing_text(answer.recorded, answer.level, projection.gpus) +
            kernels_text(*answer.setting, &projection);
@@ -160,22 +180,21 @@ std::string record_text(const Answer& answer, const Projection& projection) {
                       ? fmt::format("all strategies, none of them {},", projection.strategy->text)
                       : error->strategy,
                   gpus_text(*error));
-  if (tells_times(answer))
+  if (tells_times(answer) || borrowed(answer, projection, *error))
     return fmt::format("{} took {} times as long ({}){}", of, times_text(*error), level_text(error->level),
-                       elsewhere_text(answer));
+                       elsewhere_text(answer, error->level, leaves_core(projection)));
   return fmt::format("{} on record, the mean of {}{} ({})", percent(error->mean_accuracy), of,
                      unseen_text(*error), level_text(answer.level));
 }
 
 std::string records_text(const Answer& answer) {
-  if (answer.fidelity == "paper") return "nothing is on record for --fidelity paper";
   std::vector<std::string> told, without;
   bool any = false;
   for (const Projection& p : answer.results) {
     if (!p.cost) continue;
-    const RecordedError* error = recorded_error(answer, p);
+    const auto error = recorded_error(answer, p);
     any = any || error;
-    const bool own = error && error->strategy != any_strategy;
+    const bool own = error && error->strategy != any_strategy && !leaves_core(p);
     std::string text = own ? fmt::format("{} {} ({})", error->strategy, percent(error->mean_accuracy),
                                          gpus_text(*error) + ", " + runs_text(*error) + unseen_text(*error))
                            : p.strategy->text;
@@ -195,7 +214,7 @@ std::string records_text(const Answer& answer) {
 }
 
 std::string interval_text(const Answer& answer, const Projection& projection) {
-  const RecordedError* error = recorded_error(answer, projection);
+  const auto error = recorded_error(answer, projection);
   if (!error) return "";
   return fmt::format("{} to {}", text(error->low * projection.epoch()),
                      text(error->high * projection.epoch()));

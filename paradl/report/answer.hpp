@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,12 @@ struct InputFile {
 struct Answer {
   std::vector<std::string> command;  // as typed, without the program's name
   std::vector<InputFile> inputs;
-  std::string model, system, fidelity;
+  std::string model, system, framework, fidelity;
   const Setting* setting = nullptr;
   ParameterLevel level;                 // on what the projections rest
   std::vector<RecordedError> recorded;  // how far off projections were, at all levels,
   std::vector<RecordedError> nearest;   // and at this one, or the nearest: `nearest_recorded`
+  std::vector<RecordedError> beyond;    // the same for plans out of core, which no run had
   double epochs = 0;                    // 0: not asked
   bool costs = false;                   // what they cost is shown
   bool ranked = false;                  // results stand in the order of choice
@@ -39,8 +41,12 @@ struct Answer {
 Expense expense_of(const Answer& answer, const Projection& projection);
 
 /// Where a projection's time is expected nine times in ten, by the recorded error of its level and strategy;
-/// nullptr if nothing was recorded.
-const RecordedError* recorded_error(const Answer& answer, const Projection& projection);
+/// nothing if nothing was recorded. Out of core, by that of the strategy in core, wider by what the plan
+/// takes longer, or less long, behind another host link.
+std::optional<RecordedError> recorded_error(const Answer& answer, const Projection& projection);
+
+/// Whether that is the error of other runs than those that were asked about.
+bool borrowed(const Answer& answer, const Projection& projection, const RecordedError& error);
 
 /// Whether intervals tell how far runs are from what frameworks cost nothing for, and not how right
 /// projections are: a line says it better than columns do.

@@ -112,17 +112,19 @@ Json result(const Answer& answer, std::size_t index) {
                             {"host_bytes", plan.host.base()}};
     }
     if (p.cost->worst_stage > 0) out["worst_stage"] = p.cost->worst_stage;
-    if (const RecordedError* error = recorded_error(answer, p)) {
+    if (const auto error = recorded_error(answer, p)) {
       out["interval_s"] = {{"share", 0.9},
                            {"iteration_low", error->low * p.iteration().base()},
                            {"iteration_high", error->high * p.iteration().base()},
                            {"epoch_low", error->low * p.epoch().base()},
                            {"epoch_high", error->high * p.epoch().base()},
                            {"runs", error->runs}};
-      if (error->level != answer.level)
-        out["interval_s"]["runs_of"] = {{"framework", error->level.framework},
-                                        {"device", error->level.device},
-                                        {"precision", error->level.precision}};
+      if (borrowed(answer, p, *error))
+        out["interval_s"]["runs_of"] = {
+            {"framework", error->level.framework}, {"device", error->level.device},
+            {"precision", error->level.precision}, {"networks", error->level.networks},
+            {"layers", error->level.layers},       {"links", error->level.links},
+            {"strategy", error->strategy}};
     }
     if (p.congested) {
       const auto& [low, typical, high] = *p.congested;
@@ -149,14 +151,14 @@ Json result(const Answer& answer, std::size_t index) {
   out["limits"] = limits(p, work);
   out["bottlenecks"] = found_bottlenecks(answer, index);
   out["parameters"] = {{"layers", setting.times.level},
-                       {"links", has_measured_links(setting.machine) ? "measured" : "specified"},
-                       {"framework", answer.level.framework},
+                       {"links", answer.level.links == "measured" ? "measured" : "specified"},
+                       {"framework", answer.framework},
                        {"fidelity", answer.fidelity},
                        {"precision", precision_names[std::size_t(setting.training.precision)]},
                        {"optimizer", optimizer_names[std::size_t(setting.training.optimizer)]}};
   if (p.timed()) {
     Json record{{"text", record_text(answer, p)}};
-    if (const RecordedError* error = recorded_error(answer, p)) {
+    if (const auto error = recorded_error(answer, p)) {
       record["mean"] = error->mean_accuracy;
       if (error->left_out_accuracy) record["left_out_mean"] = *error->left_out_accuracy;
       record["runs"] = error->runs;

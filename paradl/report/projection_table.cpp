@@ -107,12 +107,12 @@ const std::vector<Field>& fields() {
          [](const Projection& p, const Answer&) -> Value { return p.efficiency(); }},
         {{"interval_low", "90 %: from", Holds::seconds, 6},
          [](const Projection& p, const Answer& a) -> Value {
-           const RecordedError* error = recorded_error(a, p);
+           const auto error = recorded_error(a, p);
            return error ? Value{error->low * p.epoch().base()} : Value{};
          }},
         {{"interval_high", "to", Holds::seconds, 6},
          [](const Projection& p, const Answer& a) -> Value {
-           const RecordedError* error = recorded_error(a, p);
+           const auto error = recorded_error(a, p);
            return error ? Value{error->high * p.epoch().base()} : Value{};
          }},
         {{"congested_low", "congested from", Holds::seconds, 6},

@@ -93,6 +93,14 @@ std::string partial_text(const std::vector<Judged>& runs) {
       partial);
 }
 
+std::string without_row_text(const std::map<std::string, int>& without_row) {
+  if (without_row.empty()) return "";
+  std::vector<std::string> told;
+  for (const auto& [strategy, runs] : without_row)
+    told.push_back(fmt::format("{} of {}", counted(runs, "run"), strategy));
+  return fmt::format("Not counted, as the paper has no closed form for them: {}.\n", fmt::join(told, ", "));
+}
+
 Json number(const std::optional<Judged::Part>& part) {
   return part ? Json{{"measured", part->measured}, {"projected", part->projected}} : Json();
 }
@@ -217,6 +225,7 @@ std::string validation_text(const Validation& validation, const Style& style) {
   if (const auto measured = by_term(runs); !measured.empty())
     out += to_text(tally_table("term", measured), style).text + "\n";
   out += partial_text(runs);
+  out += without_row_text(validation.without_row);
   if (const Ranking order = ranking(runs); order.pairs > 0) {
     out += fmt::format(
         "Ranking: {} of {} pairs of strategies that differ by more than {:.0f} % are ordered as measured.\n",
@@ -250,6 +259,7 @@ std::string validation_json(const Validation& validation) {
                       {"on_record", coverage_json(coverage(runs, validation.levels, validation.recorded))},
                       {"left_out", left_out ? coverage_json(*left_out) : Json()}}},
                     {"based_on", validation.bases}};
+  if (!validation.without_row.empty()) out["summary"]["not_counted"] = validation.without_row;
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

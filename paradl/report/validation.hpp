@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Validation {
   std::vector<ParameterLevel> levels;  // with what each projection rests on
   std::vector<RecordedError> recorded;
   std::vector<std::string> bases;
+  std::map<std::string, int>
+      without_row;  // runs that do not count, by strategy: the paper has no closed form
 };
 
 /// One row a run.

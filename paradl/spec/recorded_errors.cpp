@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "paradl/core/text.hpp"
 #include "paradl/spec/foreign/text.hpp"
+#include "paradl/spec/kernel_errors.hpp"
 #include "paradl/spec/precision.hpp"
 #include "paradl/spec/reader.hpp"
 
@@ -27,13 +29,18 @@ bool same_runs(const RecordedError& a, const RecordedError& b) {
   return a.strategy == b.strategy && a.from < b.below && b.from < a.below && a.level == b.level;
 }
 
+const std::vector<std::string> network_kinds{"convolutional", "transformer", "other"};
+/// Layer times that are near to each other, in this order; peak rates are near to none of them.
+const std::vector<std::string> timed_layers{"model file", "profile", "modelled"};
+
 ParameterLevel read_level(Reader& map) {
   return {.layers = one_of(map, "layers", {"ideal", "modelled", "profile"}),
           .links = one_of(map, "links", {"ideal", "measured"}),
           .framework = map.text("framework"),
           .device = map.text("device"),
           .precision = one_of(map, "precision", {precision_names.begin(), precision_names.end()}),
-          .networks = one_of(map, "networks", {"convolutional", "transformer", "other"})};
+          .networks = one_of(map, "networks", network_kinds),
+          .fidelity = map.has("fidelity") ? one_of(map, "fidelity", {"detailed", "paper"}) : "detailed"};
 }
 
 RecordedError read_error(Reader& map, const ParameterLevel& level) {
@@ -98,10 +105,11 @@ std::string recorded_text(const RecordedErrors& recorded) {
     if (!level || *level != e.level)
       out += fmt::format(
           "  - layers: {}\n    links: {}\n    framework: {}\n    device: {}\n    precision: {}\n    "
-          "networks: {}\n"
+          "networks: {}\n{}"
           "    errors:\n",
           e.level.layers, e.level.links, e.level.framework, foreign::scalar(e.level.device),
-          e.level.precision, e.level.networks);
+          e.level.precision, e.level.networks,
+          e.level.fidelity == "detailed" ? "" : fmt::format("    fidelity: {}\n", e.level.fidelity));
     level = &e.level;
     out += fmt::format(
         "      - {{strategy: {}, from: {:.0f}{}, runs: {}, mean-accuracy: {:.3f}{}, least: {:.3f}, most: "
@@ -141,36 +149,67 @@ const RecordedError* find_recorded(const std::vector<RecordedError>& errors, con
   return nullptr;
 }
 
+RecordedError widened(RecordedError error, const Uncertainty& by) {
+  error.low = std::exp(-std::hypot(std::log(error.low), std::log(by.low)));
+  error.high = std::exp(std::hypot(std::log(error.high), std::log(by.high)));
+  return error;
+}
+
+Uncertainty kernel_uncertainty(const ParameterLevel& level, double layer_error) {
+  if (level.layers == "ideal") return {.low = 1, .high = 1 + data_sheet_errors.most};
+  return {.low = 1 - layer_error, .high = 1 + layer_error};
+}
+
+namespace {
+
+/// What of a level is other than what was asked, the gravest first: levels are compared as words are.
+struct Distance {
+  bool networks, links;
+  std::ptrdiff_t layers;
+  bool framework, device, precision;
+  friend auto operator<=>(const Distance&, const Distance&) = default;
+  /// A framework that is taken for `ideal` has the same layer times.
+  bool elsewhere() const { return networks || links || layers > 0 || device || precision; }
+};
+
+/// None where runs of that level tell nothing of what was asked.
+std::optional<Distance> distance(const ParameterLevel& asked, const ParameterLevel& there) {
+  const auto known = [](const std::string& word, const std::vector<std::string>& words) {
+    return std::ranges::find(words, word) != words.end();
+  };
+  const auto both_known = [&](std::string ParameterLevel::*part, const std::vector<std::string>& words) {
+    return asked.*part == there.*part || (known(asked.*part, words) && known(there.*part, words));
+  };
+  const Distance out{.networks = asked.networks != there.networks,
+                     .links = asked.links != there.links,
+                     .layers = std::abs(std::ranges::find(timed_layers, asked.layers) -
+                                        std::ranges::find(timed_layers, there.layers)),
+                     .framework = asked.framework != there.framework,
+                     .device = asked.device != there.device,
+                     .precision = asked.precision != there.precision};
+  if (asked.fidelity != there.fidelity || !both_known(&ParameterLevel::networks, network_kinds) ||
+      !both_known(&ParameterLevel::layers, timed_layers) ||
+      (out.links && !(asked.links == "measured" && there.links == "ideal")) ||
+      (out.framework && there.framework != "ideal"))
+    return {};
+  return out;
+}
+
+}  // namespace
+
 std::vector<RecordedError> nearest_recorded(const std::vector<RecordedError>& errors,
                                             const ParameterLevel& level, double layer_error) {
+  const ParameterLevel* nearest = nullptr;
+  Distance least{};
+  for (const RecordedError& e : errors)
+    if (const auto found = distance(level, e.level); found && (!nearest || *found < least))
+      nearest = &e.level, least = *found;
   std::vector<RecordedError> out;
-  ParameterLevel wanted = level;
-  bool elsewhere = !level.changed.empty();
-  wanted.changed.clear();
-  if (std::ranges::none_of(errors,
-                           [&](const RecordedError& e) { return e.level.framework == level.framework; }))
-    wanted.framework = "ideal";
-  const auto take = [&](bool precision, bool device) {
-    for (const RecordedError& e : errors) {
-      if (!out.empty() && e.level != out.front().level) continue;  // of one level alone
-      ParameterLevel near = wanted;
-      if (precision) near.precision = e.level.precision;
-      if (device) near.device = e.level.device;
-      if (e.level == near) out.push_back(e);
-    }
-    return !out.empty();
-  };
-  const auto nearest = [&] {
-    if (take(false, false)) return true;
-    elsewhere = true;
-    return take(true, false) || take(false, true) || take(true, true);
-  };
-  if (!nearest() && level.layers == "ideal") wanted.links = "ideal", nearest();
-  if (elsewhere)
-    for (RecordedError& e : out) {
-      e.low = std::exp(-std::hypot(std::log(e.low), std::log(1 - layer_error)));
-      e.high = std::exp(std::hypot(std::log(e.high), std::log(1 + layer_error)));
-    }
+  if (!nearest) return out;
+  std::ranges::copy_if(errors, std::back_inserter(out),
+                       [&](const RecordedError& e) { return e.level == *nearest; });
+  if (least.elsewhere() || !level.changed.empty())
+    for (RecordedError& e : out) e = widened(std::move(e), kernel_uncertainty(level, layer_error));
   return out;
 }
 

@@ -14,6 +14,7 @@ struct ParameterLevel {
   std::string device = {}, precision = {};  // "V100 SXM2 16GB", "fp32"
   std::string networks = {};                // "convolutional", "transformer", "other"
   std::string changed = {};                 // what no measured run had: "--set", "--input"; never on record
+  std::string fidelity = "detailed";        // or "paper", its closed forms
   friend bool operator==(const ParameterLevel&, const ParameterLevel&) = default;
 };
 
@@ -34,6 +35,16 @@ struct RecordedError {
   Spot spot = {};  // of its strategy in the file it was read from
 };
 
+/// How many times as long something may take as it was said to.
+struct Uncertainty {
+  double low = 1, high = 1;
+};
+/// The same with one uncertainty more: independent errors add as squares do, in logarithms.
+RecordedError widened(RecordedError error, const Uncertainty& by);
+/// Of kernels that no run had, whose times may be off by `layer_error` (0.2: a fifth). Peak rates are never
+/// exceeded; how far below them kernels stay differs from device to device, as much as data sheets are off.
+Uncertainty kernel_uncertainty(const ParameterLevel& level, double layer_error);
+
 /// The file accuracy/recorded.yaml, as `paradl validate --record` writes it.
 struct RecordedErrors {
   std::string source;
@@ -46,15 +57,16 @@ std::string recorded_text(const RecordedErrors& recorded);
 RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fresh, const std::string& origin);
 
 /// The record that a projection's interval comes from: its strategy's (of `serial`: that of `data`), or that
-/// of all together; nullptr if there is none, as of whatever runs out of core.
+/// of all together; nullptr if there is none, as of whatever runs out of core: see `Answer`.
 const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
                                    const std::string& strategy, double gpus);
 
-/// All that is on record for a level or, where that is nothing, for the nearest one: in another precision, on
-/// another device, then both; a framework of which nothing is on record is taken for `ideal`, and runs with
-/// what was changed for runs without. Layer times, links and the kind of network stay as they are, but for
-/// peak rates beside measured links, which are taken for specified ones. Elsewhere layer times err in their
-/// own way: by `layer_error` (0.2: a fifth), which is added as independent errors add.
+/// All that is on record for a level or, where that is nothing, for the nearest one, with as little as
+/// possible of what is other, the slightest first: the precision; the device; a framework, taken for `ideal`;
+/// a profile for modelled times or those of a model file, or the reverse; measured links, taken for specified
+/// ones; the kind of network. What was changed is taken for the same without. Peak rates, specified links and
+/// closed forms err in a way that nothing else tells of: for them nothing is near. Elsewhere than the runs,
+/// but for the framework, layer times err in their own way, which widens intervals: `kernel_uncertainty`.
 std::vector<RecordedError> nearest_recorded(const std::vector<RecordedError>& errors,
                                             const ParameterLevel& level, double layer_error);
 

@@ -47,6 +47,11 @@ const Strategy* find_strategy(std::string_view name) {
   return row == rows.end() ? nullptr : *row;
 }
 
+std::string in_core(const StrategyName& strategy) {
+  return strategy.text.substr(0,
+                              strategy.text.size() - (strategy.out_of_core ? out_of_core_suffix.size() : 0));
+}
+
 StrategyName out_of_core(const StrategyName& strategy) {
   if (strategy.out_of_core) return strategy;
   StrategyName out = strategy;

@@ -24,6 +24,8 @@ inline constexpr std::string_view out_of_core_suffix = "/ooc";
 
 /// The same strategy, out of core.
 StrategyName out_of_core(const StrategyName& strategy);
+/// Its name in core.
+std::string in_core(const StrategyName& strategy);
 
 /// Reads `data+filter`, `data/ooc`. UsageError for unknown or repeated axes.
 StrategyName read_strategy(std::string_view text);

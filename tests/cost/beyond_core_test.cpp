@@ -182,6 +182,23 @@ TEST_CASE("out of core: more memory and a faster link never make it slower") {
   }
 }
 
+TEST_CASE("out of core: behind another host link a plan takes no less than the best plan there") {
+  for (const std::string network : {"resnet50", "unet", "gpt2-medium"}) {
+    CAPTURE(network);
+    const double batch = std::ceil(2 * Shipped(network).largest_batch());
+    const auto behind = [&](const std::string& factor) {
+      return Shipped(network, "abci", {}, {{"host.bandwidth", factor}})("serial/ooc", "", batch);
+    };
+    const Projection p = behind("x1");
+    const HostDoubt doubt = p.out_of_core->doubt;
+    CHECK(doubt.slow >= 1);
+    CHECK(doubt.fast <= 1);
+    CHECK(behind("x0.5").iteration() <= (1 + 1e-9) * doubt.slow * p.iteration());
+    CHECK(behind("x2").iteration() <= (1 + 1e-9) * doubt.fast * p.iteration());
+    CHECK(doubt.slow <= HostDoubt::factor);  // it is no more than copies, which take twice as long
+  }
+}
+
 // KARMA (Wahib et al., SC'20, abstract): 1.52 times as fast as other out-of-core methods, on average over six
 // networks. Here: as the best plans that swap and never recompute, at one and a half, two, three and four
 // times the largest mini-batch that fits a V100 of 16 GiB with its host behind PCIe 3.0, where any plan fits.

@@ -1,6 +1,7 @@
 // Intervals by hand: recorded, found, and whether they hold.
 #include "paradl/cost/error_record.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <doctest/doctest.h>
@@ -50,7 +51,8 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   // What is on record is of its level, device, precision and kind of network alone, and in core.
   for (std::string ParameterLevel::*const part :
        {&ParameterLevel::layers, &ParameterLevel::links, &ParameterLevel::framework, &ParameterLevel::device,
-        &ParameterLevel::precision, &ParameterLevel::networks, &ParameterLevel::changed}) {
+        &ParameterLevel::precision, &ParameterLevel::networks, &ParameterLevel::changed,
+        &ParameterLevel::fidelity}) {
     ParameterLevel other = level;
     other.*part = "another";
     CHECK(find_recorded(errors, other, "data", 64) == nullptr);
@@ -140,13 +142,86 @@ TEST_CASE("what has no record takes the nearest, wider: another precision, anoth
   const auto without = nearest_recorded(errors, sharded, 0.25);
   REQUIRE(without.size() == 1);
   CHECK(without.front().high == wide.high);
-  // Layer times, links and the kind of network have no neighbours.
+  // Nothing is near to layer times, links and kinds of network that nobody knows.
   for (std::string ParameterLevel::*const part :
        {&ParameterLevel::layers, &ParameterLevel::links, &ParameterLevel::networks}) {
     ParameterLevel other = errors[0].level;
     other.*part = "another";
     CHECK(nearest_recorded(errors, other, 0.25).empty());
   }
+}
+
+TEST_CASE("every level has a nearest one: as little as possible is other, and nothing that errs less") {
+  const auto error = [](const char* layers, const char* links, const char* framework, const char* networks,
+                        const char* fidelity = "detailed") {
+    RecordedError out{.level = level, .strategy = "data", .runs = 3, .low = 0.8, .high = 1.5};
+    out.level.layers = layers, out.level.links = links, out.level.framework = framework;
+    out.level.networks = networks, out.level.fidelity = fidelity;
+    return out;
+  };
+  const std::vector<RecordedError> errors{error("profile", "measured", "chainermn", "convolutional"),
+                                          error("profile", "measured", "ideal", "convolutional"),
+                                          error("modelled", "ideal", "ideal", "convolutional"),
+                                          error("ideal", "ideal", "ideal", "convolutional"),
+                                          error("modelled", "measured", "ideal", "transformer"),
+                                          error("ideal", "ideal", "ideal", "convolutional", "paper")};
+  const auto nearest = [&](const RecordedError& asked) {
+    return nearest_recorded(errors, asked.level, 0.25);
+  };
+  const auto index = [&](const RecordedError& asked) {
+    const auto found = nearest(asked);
+    if (found.empty()) return -1;
+    const auto at = std::ranges::find(errors, found.front().level, &RecordedError::level);
+    return int(at - errors.begin());
+  };
+  CHECK(index(error("modelled", "measured", "chainermn", "convolutional")) == 0);  // a profile is as near
+  CHECK(index(error("modelled", "ideal", "chainermn", "convolutional")) == 2);     // taken for `ideal`
+  CHECK(index(error("profile", "measured", "megatron", "convolutional")) == 1);
+  CHECK(index(error("ideal", "measured", "chainermn", "convolutional")) == 3);
+  CHECK(index(error("profile", "measured", "chainermn", "transformer")) == 4);
+  CHECK(index(error("ideal", "ideal", "ideal", "transformer")) == 3);  // networks of another kind, at last
+  CHECK(index(error("profile", "measured", "ideal", "other")) == 1);
+  CHECK(index(error("model file", "measured", "chainermn", "convolutional")) ==
+        0);  // they were measured, too
+  // Closed forms tell of closed forms alone, and these of nothing else.
+  CHECK(index(error("ideal", "ideal", "ideal", "transformer", "paper")) == 5);
+  CHECK(index(error("profile", "ideal", "ideal", "convolutional", "paper")) == -1);
+  // Runs that err less tell nothing: measured links of specified ones, or other times of peak rates.
+  CHECK(
+      nearest_recorded({errors[1]}, error("profile", "ideal", "ideal", "convolutional").level, 0.25).empty());
+  CHECK(nearest_recorded({errors[2]}, error("ideal", "ideal", "ideal", "convolutional").level, 0.25).empty());
+  // What is borrowed is wider, also where peak rates are exceeded nowhere.
+  CHECK(nearest(error("ideal", "ideal", "ideal", "transformer")).front().low == approx(0.8));
+  CHECK(std::log(nearest(error("ideal", "ideal", "ideal", "transformer")).front().high) ==
+        approx(std::hypot(std::log(1.5), std::log(1.39))));
+  CHECK(nearest(errors[3]).front().high == 1.5);
+}
+
+TEST_CASE("closed forms are recorded around a strategy's own bias, at a level that the file names") {
+  ParameterLevel closed = level, ideal = level;
+  closed.framework = ideal.framework = "ideal";
+  closed.fidelity = "paper";
+  const std::vector<Judged> runs{run("data", 64, 1.4, 1.0), run("data", 64, 1.5, 1.0),
+                                 run("filter", 64, 3.0, 1.0), run("filter", 64, 0.8, 1.0)};
+  const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), closed));
+  const auto same = record_errors(runs, std::vector<ParameterLevel>(runs.size(), ideal));
+  REQUIRE(errors.size() == same.size());
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    CHECK(errors[i].low == same[i].low);
+    CHECK(errors[i].high == same[i].high);
+    CHECK(errors[i].low <= 0.8);  // where a run was faster
+  }
+  const std::string text = recorded_text({"here", errors});
+  CHECK(text.find("    fidelity: paper\n") != text.npos);
+  CHECK(read_recorded_errors({"r.yaml", text}).errors.front().level == closed);
+  // Files that were written before closed forms had a record are of detailed projections.
+  const std::string before = recorded_text({"here", same});
+  CHECK(before.find("fidelity") == before.npos);
+  CHECK(read_recorded_errors({"r.yaml", before}).errors.front().level == ideal);
+  // Both stand in one file.
+  const RecordedErrors both = merged({"here", same}, errors, "there");
+  CHECK(both.errors.size() == errors.size() + same.size());
+  CHECK(find_recorded(both.errors, closed, "data", 8)->level.fidelity == "paper");
 }
 
 TEST_CASE("a record with words that mean nothing is refused, and so are runs that stand there twice") {

@@ -1,0 +1,148 @@
+// Intervals of answers: that every projection has one, and those that no run was near to.
+#include <cmath>
+#include <memory>
+#include <tuple>
+
+#include <doctest/doctest.h>
+
+#include "paradl/cli/command.hpp"
+#include "tests/support/approx.hpp"
+#include "tests/support/asked.hpp"
+#include "tests/support/spec_text.hpp"
+
+namespace paradl::test {
+namespace {
+
+/// A question with the answer that a command would print.
+struct Answered {
+  Asked asked;
+  Setting setting = asked.ask->setting();
+  Answer answer = start_answer(Session{.catalog = shipped(), .arguments = {}}, *asked.ask);
+
+  Answered(const std::string& model, const std::string& system, const std::string& words)
+      : asked(model, system, words) {
+    answer.setting = &setting;
+    answer.results = {asked.projection};
+  }
+  std::optional<RecordedError> error() const { return recorded_error(answer, asked.projection); }
+  std::string text() const { return record_text(answer, asked.projection); }
+};
+
+}  // namespace
+
+TEST_CASE("closed forms have intervals of their own, whatever the framework, and say whose runs tell") {
+  const Answered closed("resnet50", "abci", "-p 64 -s data --fidelity paper");
+  const auto error = closed.error();
+  REQUIRE(error);
+  CHECK(error->level == closed.answer.level);
+  CHECK(error->level.fidelity == "paper");
+  CHECK(error->level.links == "ideal");  // closed forms have none that were measured
+  // Too fast, as they leave out what frameworks cost; and the projection itself is in its interval.
+  CHECK(error->low <= 1);
+  CHECK(error->high > 1 / error->low);
+  CHECK(says(closed.text(), "ideal layer times, ideal links, closed forms of the paper"));
+  CHECK_FALSE(says(closed.text(), "none"));
+  // Closed forms of the same layer times are the same under any framework.
+  const Answered under("resnet50", "abci", "-p 64 -s data --fidelity paper --framework ddp");
+  REQUIRE(under.error());
+  CHECK(under.error()->high == error->high);
+  CHECK(under.answer.framework == "ddp");
+  // What no run had says so, and is wider.
+  for (const auto& [system, words, said] :
+       {std::tuple{"dgx-a100", "-p 64 -s data --precision fp32", "none on A100 SXM4 80GB: of runs on V100"},
+        std::tuple{"abci", "-p 64 -s data --precision fp16", "none in fp16: of runs in fp32"},
+        std::tuple{"abci", "-p 64 -s data --set levels.rack.ports=4", "none with --set: of runs without"}}) {
+    const Answered other("resnet50", system, words + std::string(" --fidelity paper"));
+    REQUIRE(other.error());
+    CHECK(other.error()->high > error->high);
+    CHECK(other.error()->low <= error->low);
+    INFO(other.text());
+    CHECK(says(other.text(), said));
+  }
+  CHECK(says(Answered("gpt2", "abci", "-p 8 -b 8 -s data --fidelity paper").text(),
+             "none of transformer networks: of runs of convolutional ones"));
+  CHECK(says(Answered("resnet50", "abci", "-p 8 -s layer --fidelity paper").text(),
+             "all strategies, none of them layer,"));
+}
+
+TEST_CASE("out of core, the interval is that of the strategy in core, wider by what the host link may do") {
+  for (const char* framework : {"chainermn", "ideal", "ddp"})
+    for (const char* strategy : {"-b 2048 -s data", "-b 256 -s filter", "-b 512 -s layer"}) {
+      CAPTURE(framework);
+      CAPTURE(strategy);
+      const std::string words = std::string("-p 4 --framework ") + framework + " " + strategy;
+      const Answered within("resnet50", "abci", words), beyond("resnet50", "abci", words + "/ooc");
+      REQUIRE(beyond.asked.projection.out_of_core);
+      REQUIRE(beyond.error());
+      const HostDoubt& host = beyond.asked.projection.out_of_core->doubt;
+      CHECK(host.slow >= 1);
+      CHECK(host.fast <= 1);
+      // Three independent errors: the record, kernels (a fifth: kernels/v100-cuda10.yaml), the host link.
+      const auto together = [](double record, double kernels, double link) {
+        return std::hypot(std::log(record), std::log(kernels), std::log(link));
+      };
+      CHECK(std::log(beyond.error()->high) == approx(together(within.error()->high, 1.205, host.slow)));
+      CHECK(-std::log(beyond.error()->low) == approx(together(within.error()->low, 0.795, host.fast)));
+      CHECK(beyond.error()->strategy == within.error()->strategy);
+      CHECK(says(beyond.text(), "none"));
+      CHECK(says(beyond.text(), "out of core"));
+      CHECK(says(beyond.text(), "of runs in core"));
+      CHECK(says(beyond.text(), "a host link half or twice as fast"));
+      CHECK_FALSE(says(within.text(), "out of core"));
+    }
+  // A plan that waits for its copies depends on the link; where nothing leaves the device, none is.
+  const Answered waits("resnet50", "abci", "-p 1 -b 800 -s serial/ooc");
+  CHECK(waits.asked.projection.out_of_core->doubt.slow > 1.1);
+  const Answered stays("resnet50", "abci", "-p 4 -b 32 -s data/ooc");
+  CHECK(stays.asked.projection.out_of_core->doubt.slow == 1);
+  CHECK(stays.asked.projection.out_of_core->doubt.fast == 1);
+}
+
+TEST_CASE("every projection that has a time has an interval, and it holds the projection") {
+  const auto check = [](const std::string& model, const std::string& system, const std::string& words) {
+    Options options;
+    for (const auto& [key, value] : typed(words)) options.set(key, value);
+    std::unique_ptr<Ask> ask;
+    try {
+      ask = read_ask(shipped(), options, model, system);
+    } catch (const UsageError&) {
+      return;  // no such profile, or no measured links
+    }
+    const Setting setting = ask->setting();
+    Answer answer = start_answer(Session{.catalog = shipped(), .arguments = {}}, *ask);
+    answer.setting = &setting;
+    answer.results = ask->sweep();
+    for (const Projection& p : answer.results) {
+      if (!p.timed()) continue;
+      CAPTURE(words);
+      CAPTURE(p.strategy->text);
+      const auto error = recorded_error(answer, p);
+      REQUIRE(error);
+      CHECK(error->low > 0);
+      CHECK(error->low <= 1);
+      CHECK(error->high > 1);
+      CHECK_FALSE(interval_text(answer, p).empty());
+      CHECK_FALSE(says(record_text(answer, p), "no runs on record"));
+    }
+  };
+  const std::string rows = " -s data,spatial,layer,filter,channel,data+filter,data+channel,data+spatial";
+  for (const char* model : {"resnet50", "cosmoflow-512", "gpt2", "megatron-2.5b", "vit-b-16"})
+    for (const char* system : {"abci", "abci-paper", "dgx-h100", "laptop", "summit"}) {
+      CAPTURE(model);
+      CAPTURE(system);
+      const bool alone = std::string(system) == "laptop";
+      for (const char* times :
+           {"", " --layer-times ideal", " --layer-times modelled", " --layer-times profile"})
+        check(model, system,
+              (alone ? std::string("-p 1 -s serial") : "-p 8" + rows) + times + " --fidelity paper");
+      for (const char* words :
+           {"", " --links ideal", " --layer-times ideal --links measured", " --layer-times profile",
+            " --framework chainermn", " --framework chainermn --links ideal", " --framework megatron"})
+        check(model, system,
+              (alone ? "-p 1 -s serial,serial/ooc" : "-p 8 -s data,tensor") + std::string(words));
+    }
+  for (const char* gpus : {"-p 128", "-p 1024"})  // at every scale
+    check("resnet50", "abci", gpus + rows + " --fidelity paper");
+}
+
+}  // namespace paradl::test
