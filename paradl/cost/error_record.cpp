@@ -176,10 +176,11 @@ RecordedError recorded(const std::vector<Judged>& runs, const std::vector<Judged
   return about;
 }
 
-/// Of the same strategy at a smaller scale.
-void widen_to(const RecordedError& smaller, RecordedError& error) {
+/// Beyond a smaller scale of the same strategy: runs that happen to lie close are no reason to expect others
+/// closer, and what comes with scale adds to the time. So an interval begins where it did, and ends no earlier.
+void widen_from(const RecordedError& smaller, RecordedError& error) {
   if (smaller.level != error.level || smaller.strategy != error.strategy) return;
-  error.low = std::min(error.low, smaller.low);
+  error.low = smaller.low;
   error.high = std::max(error.high, smaller.high);
 }
 
@@ -210,8 +211,7 @@ std::vector<RecordedError> record_errors(const std::vector<Judged>& runs,
         }
         if (members.empty()) continue;
         out.push_back(recorded(members, all, about));
-        // Beyond what was fitted, runs that happen to lie close are no reason to expect others closer.
-        if (out.size() > 1) widen_to(out[out.size() - 2], out.back());
+        if (out.size() > 1) widen_from(out[out.size() - 2], out.back());
       }
   return out;
 }

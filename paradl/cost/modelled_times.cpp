@@ -17,6 +17,20 @@ PassTimes corrected(PassTimes time, double correction) {
   return time;
 }
 
+std::optional<LayerTimes> with_update(const LayerTimes& times, const Workload& work, const UpdateWork& now,
+                                      const UpdateWork& then) {
+  if (times.profile) return {};
+  LayerTimes out = times;
+  for (LayerTime& time : out.layer) time.WU *= then.moved / now.moved;
+  if (!times.kernels) return out;
+  auto kernels = std::make_shared<KernelDevice>(*times.kernels);
+  kernels->update = then;
+  for (std::size_t i = 0; i < work.layers.size(); ++i)
+    out.layer[i].WU = modelled_passes(*kernels, local_layer(work.layers[i], {}, 1)).update;
+  out.kernels = std::move(kernels);
+  return out;
+}
+
 LayerTimes modelled_times(LayerTimes times, const Workload& work, std::shared_ptr<const KernelDevice> kernels,
                           const std::string& name, double samples) {
   for (std::size_t i = 0; i < work.layers.size(); ++i) {

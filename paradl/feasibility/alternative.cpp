@@ -20,12 +20,13 @@ Projection ask_again(const Setting& setting, const MachineWith& machine_with, co
   const StrategyName& strategy = change.strategy ? *change.strategy : *p.strategy;
   const Mesh mesh = change.mesh.value_or(p.mesh);
   const double batch = change.batch > 0 ? change.batch : p.batch;
+  const LayerTimes& times = change.times ? *change.times : setting.times;
   if (change.system.empty())
-    return Planner({setting.work, setting.machine, setting.times, training, setting.topology}, layouts)
+    return Planner({setting.work, setting.machine, times, training, setting.topology}, layouts)
         .project(strategy, mesh, batch);
   const Machine machine = machine_with(change.system);
   const auto topology = topology_of(machine);
-  return Planner({setting.work, machine, setting.times, training, topology.get()}, layouts)
+  return Planner({setting.work, machine, times, training, topology.get()}, layouts)
       .project(strategy, mesh, batch);
 }
 

@@ -21,6 +21,7 @@ struct Alternative {
   std::string option;  // "--zero 1", "--set levels.rack.ports=4"
   Hands hands = Hands::user;
   std::function<void(Training&)> training = {};
+  std::shared_ptr<const LayerTimes> times = {};  // none: the same
   std::vector<Override> system = {};
   std::shared_ptr<const StrategyName> strategy = {};  // none: the same
   std::optional<Mesh> mesh = {};                      // none: the same

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "paradl/core/format.hpp"
+#include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/sweep.hpp"
 #include "paradl/feasibility/evidence.hpp"
 #include "paradl/network/measured_cost.hpp"
@@ -176,6 +177,12 @@ void mend_gradients(Changes& out) {
   if (now.framework.flat_rings)
     out.add(Hands::framework, "a ring on every level in place of one through all GPUs",
             "--set framework.rings=levels", [](Training& t) { t.framework.flat_rings = false; });
+  if (now.framework.packing > SecondsPerByte{})
+    out.add(Hands::framework, "gradients packed twice as fast", "--set framework.costs.packing=x2",
+            [](Training& t) { t.framework.packing = 0.5 * t.framework.packing; });
+  if (now.framework.tensor > Seconds{})
+    out.add(Hands::framework, "half of what packing costs for each tensor",
+            "--set framework.costs.tensor=x0.5", [](Training& t) { t.framework.tensor *= 0.5; });
   // Algorithms by name are priced by the links' specifications: beside a measured ring they would seem to
   // gain.
   if (!now.allreduce && now.zero == 0 && !has_measured_links(out.e.setting.machine))
@@ -367,6 +374,22 @@ void mend_bounds(Changes& out) {
   move_to_data(out);
 }
 
+void mend_update(Changes& out) {
+  shard(out, 1, "sharded weight update");
+  const Training& now = out.now();
+  if (now.framework.update_kernels == UpdateKernels::fused) return;
+  const auto work_in = [&](UpdateKernels kernels) {
+    return update_work(now.optimizer, now.precision, kernels);
+  };
+  const auto times = with_update(out.e.setting.times, out.e.setting.work, work_in(UpdateKernels::separate),
+                                 work_in(UpdateKernels::fused));
+  if (!times) return;
+  out.add(Hands::framework, "weights updated by one kernel for each array, not one for each operation",
+          "--set framework.optimizer-kernels=fused",
+          [](Training& t) { t.framework.update_kernels = UpdateKernels::fused; });
+  out.list.back().times = std::make_shared<const LayerTimes>(*times);
+}
+
 void mend_statistics(Changes& out) {
   if (!out.now().synchronised_batch_norm)
     out.add(Hands::user, "statistics over all GPUs", "--batch-norm sync",
@@ -409,7 +432,7 @@ std::vector<Alternative> remedies(Hindrance hindrance, const Evidence& e, const 
       mend_fragments(out);
       break;
     case Hindrance::weight_update:
-      shard(out, 1, "sharded weight update");
+      mend_update(out);
       break;
     case Hindrance::workload_balance:
       mend_balance(out);
