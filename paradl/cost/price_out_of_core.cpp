@@ -122,6 +122,13 @@ void OutOfCorePricer::keep_all() {
   plan_.time = planner_.clock().run(chains_.front(), plan_.fate, plan_.home, limits_);
 }
 
+void OutOfCorePricer::find_plan() {
+  plan_ = planner_.find(chains(), limits_);
+  if (plan_.time.possible) return;
+  limits_.host = planner_.least_host(chains(), limits_);
+  plan_ = planner_.find(chains(), limits_);
+}
+
 /// What it takes at least: one block at a time; with weights anywhere, or where they may be.
 Memory OutOfCorePricer::least_memory(const Memory& in_core, bool anywhere) const {
   Memory least;
@@ -160,11 +167,7 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
     return in_core;
   }
 
-  plan_ = planner_.find(chains(), limits_);
-  if (!plan_.time.possible) {
-    limits_.host = endless;  // the verdict is then about the host
-    plan_ = planner_.find(chains(), limits_);
-  }
+  find_plan();
   Breakdown out = in_core;
   if (!plan_.time.possible) {
     out.memory = least_memory(in_core.memory, false);

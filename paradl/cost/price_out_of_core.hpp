@@ -48,6 +48,9 @@ class OutOfCorePricer {
   StageDelay plan_stage(const Pricer& pricer, const Layout& layout, const StagePlan& plan,
                         const StageKind& kind, double samples);
   void keep_all();
+  /// The fastest plan; if the host is too small for any, the fastest with the least host that has one: the
+  /// verdict is then about the host. Not possible: about the device.
+  void find_plan();
   void fill(const Pricer& pricer, const Layout& layout, const BlockChain& from, double samples,
             std::size_t chain);
   void set_rooms(const Memory& in_core, std::size_t chain);
