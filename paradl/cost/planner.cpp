@@ -156,7 +156,8 @@ void Planner::leave_core(Projection& out, const Layout& placed, const Mesh& spli
                      .swapped = plan.count(Fate::swapped),
                      .recomputed = plan.count(Fate::recomputed),
                      .weights = plan.home,
-                     .host = gpus * plan.host};
+                     .host = gpus * plan.host,
+                     .again = out_of_core_.again()};
   if (plan.time.possible)
     out.limits.add({.rule = host_rule,
                     .value = out.out_of_core->host.base(),

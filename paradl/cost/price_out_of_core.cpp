@@ -150,6 +150,7 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
   const Training& training = setting_.training;
   const double samples = batch / training.micro_batches;
   host_ = host_share(setting_.machine, mesh.gpus());
+  again_.clear();
   count_ = chains_of.size();
   if (chains_.size() < count_) chains_.resize(count_), aside_.resize(count_);
   measure_kept(pricer, layout, samples);
@@ -184,12 +185,15 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
 
 /// Blocks that run again repeat their exchanges, too.
 void OutOfCorePricer::show_recomputed(const Pricer& pricer, const Layout& layout, const BlockChain& chain,
-                                      Breakdown& out) const {
+                                      Breakdown& out) {
   const double S = setting_.training.micro_batches;
   for (std::size_t b = 0; b < chain.blocks.size(); ++b) {
     if (plan_.fate[b] != Fate::recomputed) continue;
     for (int l = chain.blocks[b].first; l < chain.blocks[b].again; ++l) {
-      const CellCost& cost = pricer.cells()[std::size_t(layout.order[std::size_t(l)])];
+      const auto id = std::size_t(layout.order[std::size_t(l)]);
+      const CellCost& cost = pricer.cells()[id];
+      again_.resize(layout.cells.size());
+      ++again_[id];
       out[Term::recompute] += S * cost.forward;
       out[Term::activation_exchange] += S * cost.forward_exchange;
       out[Term::halo_exchange] += S * cost.forward_halo;

@@ -28,6 +28,8 @@ class OutOfCorePricer {
   std::span<const OutOfCoreBlock> blocks() const { return chains_[plan_.chain].blocks; }
   double gpus_per_host() const { return host_.gpus; }
   const HostShare& host() const { return host_; }
+  /// By cell: layers that run forward once more in their micro-batch. Empty if none do, or in stages.
+  const std::vector<double>& again() const { return again_; }
   /// Weights would have to leave the device, but how fast its host updates them is not known.
   bool lacks_update_rate() const { return lacks_update_rate_; }
   /// Its streams, event by event.
@@ -57,8 +59,7 @@ class OutOfCorePricer {
   void set_limits(const Breakdown& in_core, Seconds exchange);
   Memory resident(const Memory& in_core, std::size_t chain, WeightHome home) const;
   Memory least_memory(const Memory& in_core, bool anywhere) const;
-  void show_recomputed(const Pricer& pricer, const Layout& layout, const BlockChain& chain,
-                       Breakdown& out) const;
+  void show_recomputed(const Pricer& pricer, const Layout& layout, const BlockChain& chain, Breakdown& out);
   void show_stalls(Breakdown& out);
   std::span<const OutOfCoreChain> chains() const { return {chains_.data(), count_}; }
 
@@ -72,6 +73,7 @@ class OutOfCorePricer {
   std::size_t count_ = 0;
   std::vector<Bytes> aside_;  // by chain: tensors that skip blocks, or that several blocks need
   std::vector<Bytes> kept_;   // by cell: of one layer
+  std::vector<double> again_;
   OutOfCoreChain silent_;
 };
 

@@ -76,6 +76,7 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
                                  const StagePlan& plan, const Mesh& mesh, double batch) {
   const double samples = batch / setting_.training.micro_batches;
   host_ = host_share(setting_.machine, mesh.gpus());
+  again_.clear();
   measure_kept(pricer, layout, samples);
   Breakdown out = in_core;
   std::vector<StageDelay> delays;
