@@ -126,6 +126,19 @@ void hint(const Session& session, const std::string& text) {
 
 void write_file(const std::string& path, const std::string& text) { NewFile(path, text).keep(); }
 
+void refuse_twice(const std::vector<std::string>& files) {
+  std::vector<std::filesystem::path> seen;
+  for (const std::string& path : files) {
+    std::error_code failed;
+    std::filesystem::path real = std::filesystem::weakly_canonical(behind_links(path), failed);
+    if (failed) real = path;
+    if (std::ranges::find(seen, real) != seen.end())
+      throw UsageError(fmt::format("`{}` would be written twice", path),
+                       "name each file once; the extension chooses the format");
+    seen.push_back(std::move(real));
+  }
+}
+
 void demand_svg(const std::string& path) {
   if (path.empty() || path.ends_with(".svg")) return;
   throw UsageError(
