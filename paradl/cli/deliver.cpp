@@ -259,11 +259,14 @@ void deliver(const Session& session, const Options& options, const Answer& answe
                                        : wanted == "all" ? projection_columns()
                                                          : split_list(wanted, ',');
   if (ids.empty())
-    throw UsageError(fmt::format("--columns {} names none", wanted), "`--columns help` lists them");
+    options.blame("columns",
+                  UsageError(fmt::format("--columns {} names none", wanted), "`--columns help` lists them"));
   deliver(session, options, [&](const std::string& format, Style style) -> std::string {
     if (format == "json") return to_json(answer);
     if (format == "jsonl") return to_jsonl(answer);
-    Table table = projection_table(answer, format == "csv" && !chosen ? projection_columns() : ids);
+    Table table = options.read("columns", "", [&](const std::string&) {
+      return projection_table(answer, format == "csv" && !chosen ? projection_columns() : ids);
+    });
     if (format == "csv") return to_csv(table);
     if (!chosen) table = without_empty_columns(table, {"strategy", "epoch"});
     if (format != "text") return render_table(format, table);

@@ -129,9 +129,10 @@ void Options::read_configuration(const SourceText& source) {
   if (root.IsNull()) return;
   Problems problems(source);
   Reader map(root, problems, "a configuration file");
+  const auto file = std::make_shared<const SourceText>(source);
   const auto take = [&](const std::string& key, const std::string& as) {
     if (!map.has(key)) return;
-    Entry entry{map.text(key), source.file, source, map.spot(key)};
+    Entry entry{map.text(key), source.file, file, map.spot(key)};
     if (key != as && map.has(as))
       map.wrong(key, fmt::format("`{}` and `{}` are the same", key, as), "keep one");
     if (values_[as].text.empty()) values_[as] = std::move(entry);
@@ -151,12 +152,15 @@ void Options::read_configuration(const SourceText& source) {
   problems.raise();
 }
 
-void Options::blame(const std::string& key, const UsageError& error) const {
-  const auto found = values_.find(key);
-  if (found == values_.end() || found->second.origin == typed_here) throw error;
-  const auto& [text, origin, file, spot] = found->second;
-  if (file) throw SpecError(file->file, file->text, {{spot, error.what(), error.help()}});
-  throw UsageError(fmt::format("{}={}: {}", origin, text, error.what()), error.help());
+void Options::blame(std::initializer_list<std::string_view> keys, const UsageError& error) const {
+  for (const std::string_view key : keys) {
+    const auto found = values_.find(std::string(key));
+    if (found == values_.end() || found->second.text.empty() || found->second.origin == typed_here) continue;
+    const auto& [text, origin, file, spot] = found->second;
+    if (file) throw SpecError(file->file, file->text, {{spot, error.what(), error.help()}});
+    throw UsageError(fmt::format("{}={}: {}", origin, text, error.what()), error.help());
+  }
+  throw error;
 }
 
 void Options::refuse_typed(const std::vector<std::string_view>& but, const std::string& what) const {
