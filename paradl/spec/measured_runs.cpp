@@ -171,7 +171,8 @@ MeasuredRun read_run(const Cells& cells, int line) {
                   .batch = plain(cells.needed("batch"), "batch")};
   cells.needed("gpus");
   const double gpus = cells.positive("gpus").value_or(1);
-  if (gpus != std::floor(gpus) || gpus > 1e7) cells.wrong("gpus", "`gpus` must be a whole number", "");
+  if (gpus != std::floor(gpus) || gpus > 1e7)
+    cells.wrong("gpus", "`gpus` must be a whole number", "write digits alone, such as 64");
   run.gpus = int(std::min(gpus, 1e7));
   if (const auto time = cells.positive("iteration_s")) run.iteration = Seconds{*time};
   if (const auto time = cells.positive("compute_s", true)) run.compute = Seconds{*time};
