@@ -50,7 +50,8 @@ class Row {
     const double value = positive(column);
     if (value == std::floor(value) && value >= least && value <= 1 << 24) return int(value);
     problems_.add({.line = line_, .column = 1},
-                  fmt::format("`{}` must be a whole number from {} on", column, least));
+                  fmt::format("`{}` must be a whole number from {} on", column, least),
+                  fmt::format("write {} or more, up to {}", least, 1 << 24));
     return least;
   }
 

@@ -30,22 +30,27 @@ Fault read_fault(const std::string& word) {
   throw UsageError(fmt::format("--break {}: not known", word), "use halo or gradient");
 }
 
+std::vector<StrategyName> read_strategies(const std::string& text) {
+  std::vector<StrategyName> out;
+  for (const std::string& name : split_list(text, ',')) {
+    out.push_back(read_strategy(name));
+    if (out.back().out_of_core)
+      throw UsageError(fmt::format("-s {}: what lies on the host cannot be rehearsed", name),
+                       "leave /ooc out");
+  }
+  if (out.empty()) throw UsageError(fmt::format("-s {} names none", text), "write -s data, or --all");
+  return out;
+}
+
 std::vector<Candidate> read_candidates(const Words& words, const Workload& work, int ranks, double samples) {
   const Options& options = words.options;
   if (!words.all && !options.has("strategy"))
     throw UsageError("which strategy?", "add -s data, or --all for every one that fits");
-  std::vector<StrategyName> strategies;
-  for (const std::string& name : split_list(options.get("strategy"), ',')) {
-    strategies.push_back(read_strategy(name));
-    if (strategies.back().out_of_core)
-      throw UsageError(fmt::format("-s {}: what lies on the host cannot be rehearsed", name),
-                       "leave /ooc out");
-  }
-  if (strategies.empty() && options.has("strategy"))
-    throw UsageError(fmt::format("-s {} names none", options.get("strategy")), "write -s data, or --all");
-  if (strategies.empty()) strategies = all_strategies();
-  return find_candidates(strategies, options.get("grid"), words.all ? Ones::refused : Ones::allowed, work,
-                         ranks, samples);
+  const auto strategies =
+      options.has("strategy") ? options.read("strategy", "", read_strategies) : all_strategies();
+  return options.read("grid", "", [&](const std::string& grid) {
+    return find_candidates(strategies, grid, words.all ? Ones::refused : Ones::allowed, work, ranks, samples);
+  });
 }
 
 int run(const Session& session, Words& words) {
@@ -75,7 +80,10 @@ int run(const Session& session, Words& words) {
   how.fault = fault;
   std::optional<Machine> machine;
   if (options.has("on"))
-    machine = build_machine(session.catalog.system(options.get("on"), read_overrides(options.sets()).system));
+    machine = build_machine(session.catalog.system(
+        options.read("on", "",
+                     [&](const std::string& name) { return session.catalog.find("systems", name); }),
+        read_overrides(options.sets()).system));
   else if (!options.sets().empty())
     throw UsageError("--set changes a system, and none is named", "add --on SYSTEM");
   if (machine && machine->gpus() < ranks.size())
@@ -84,9 +92,11 @@ int run(const Session& session, Words& words) {
         "name a larger system with --on, or start fewer ranks");
   if (machine) how.machine = &*machine;
   if (options.has("profile")) {
-    ProfileSpec profile = read_profile(session.catalog.find("profiles", options.get("profile")));
-    check_profile(profile, training);
-    how.profile = std::make_shared<Profile>(std::move(profile));
+    how.profile = options.read("profile", "", [&](const std::string& name) {
+      ProfileSpec profile = read_profile(session.catalog.find("profiles", name));
+      check_profile(profile, training);
+      return std::make_shared<Profile>(std::move(profile));
+    });
   }
   const auto candidates = read_candidates(words, work, ranks.size(), double(how.batch));
   if (words.dry_run) {

@@ -187,7 +187,7 @@ class Cuts {
 
 LineFit fit_line(const std::vector<Observation>& observations) {
   const auto n = Index(observations.size());
-  if (n == 0) throw UsageError("there is nothing to fit");
+  if (n == 0) throw UsageError("there is nothing to fit", "give at least one timing");
   Eigen::MatrixXd rows(n, 2);
   Eigen::VectorXd y(n);
   for (Index i = 0; i < n; ++i) {
@@ -208,7 +208,7 @@ LineFit fit_line(const std::vector<Observation>& observations) {
 }
 
 std::vector<RangeFit> fit_ranges(std::vector<Observation> observations, const RangeOptions& options) {
-  if (observations.empty()) throw UsageError("there is nothing to fit");
+  if (observations.empty()) throw UsageError("there is nothing to fit", "give at least one timing");
   const std::vector<Observation> all = sorted(std::move(observations));
   const Bins data = binned(typical(all), options.least_sizes);
   const Cuts cuts(data, options);

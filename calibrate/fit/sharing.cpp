@@ -33,7 +33,8 @@ Estimate ratio(const Solution& fit, Index k) {
 SharingFit fit_sharing(const std::vector<SharedObservation>& observations) {
   std::set<int> counts;
   for (const SharedObservation& o : observations) counts.insert(o.flows);
-  if (!counts.contains(1)) throw UsageError("contention needs timings of one flow alone");
+  if (!counts.contains(1))
+    throw UsageError("contention needs timings of one flow alone", "time one flow, too");
 
   // seconds = alpha + bytes gamma_k: columns are alpha, gamma_1, gamma_2, ...
   const std::vector<int> flows(counts.begin(), counts.end());

@@ -170,7 +170,11 @@ int run(const Session& session, Options& options, const std::string& model, cons
   if ((!fits || leaves_core) && ask->fidelity != Fidelity::paper)
     answer.fitting = ways_to_fit(every_grid(*ask), setting, &ask->question);
   answer.ranked = !options.has("sort");
-  if (options.has("sort")) sort_results(answer, options.get("sort"));
+  if (options.has("sort"))
+    options.read("sort", "", [&](const std::string& column) {
+      sort_results(answer, column);
+      return 0;
+    });
   if (options.wants_bottlenecks()) {
     Examiner examiner = ask->examiner();
     examine(answer, examiner);

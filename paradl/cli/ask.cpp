@@ -140,41 +140,53 @@ Bytes read_bytes(const std::string& option, const std::string& text) {
 /// A knob that would turn nothing is a mistake.
 void check_knobs(const Ask& ask, const Options& options) {
   const Training& t = ask.training;
-  const auto refuse_knob = [](const std::string& what, const char* help) { throw UsageError(what, help); };
+  using Keys = std::initializer_list<std::string_view>;
+  const auto refuse_knob = [&](Keys keys, const std::string& what, const std::string& help) {
+    options.blame(keys, UsageError(what, help));
+  };
   const std::string& name = ask.work.name;
   const auto has = [&](auto holds) { return std::ranges::any_of(ask.work.layers, holds); };
   if (options.typed("flash") && !has([](const Layer& l) { return l.op == Op::attention; }))
-    refuse_knob(fmt::format("{} has no attention", name), "leave --flash out");
+    refuse_knob({"flash"}, fmt::format("{} has no attention", name), "leave --flash out");
   if (t.recompute == Recompute::selective && !has([](const Layer& l) { return l.scores > 0; }))
-    refuse_knob(fmt::format("{} keeps no scores of attention that could be recomputed", name),
+    refuse_knob({"recompute"}, fmt::format("{} keeps no scores of attention that could be recomputed", name),
                 "use --recompute full, or leave it out");
   if (t.recompute == Recompute::full && recomputable_blocks(ask.work).empty())
-    refuse_knob(fmt::format("{} has no blocks that could be recomputed", name), "leave --recompute out");
+    refuse_knob({"recompute"}, fmt::format("{} has no blocks that could be recomputed", name),
+                "leave --recompute out");
   if (const auto blocks = int(recomputable_blocks(ask.work).size()); t.recomputed_blocks > blocks)
-    throw UsageError(fmt::format("--recompute: {} has {} blocks, not {}", name, blocks, t.recomputed_blocks),
-                     fmt::format("write a number up to {}", blocks));
+    refuse_knob({"recompute"},
+                fmt::format("--recompute: {} has {} blocks, not {}", name, blocks, t.recomputed_blocks),
+                fmt::format("write a number up to {}", blocks));
   if (t.sequence_parallel && !has([](const Layer& l) { return l.op == Op::attention; }))
-    refuse_knob(fmt::format("samples of {} are no sequences", name), "leave --sequence-parallel out");
+    refuse_knob({"sequence-parallel"}, fmt::format("samples of {} are no sequences", name),
+                "leave --sequence-parallel out");
   if (t.sequence_parallel && t.whole_sums)
     refuse_knob(
+        {"sequence-parallel", "reduction"},
         "sequence parallelism scatters sums over the sequence, and --reduction allreduce makes them whole",
         "leave one of them out");
   if (t.reserve >= ask.machine.device.memory)
-    throw UsageError(fmt::format("--reserve {} leaves nothing of the device's {}", options.get("reserve"),
-                                 text(ask.machine.device.memory)),
-                     "write less, such as 1GiB");
+    refuse_knob({"reserve"},
+                fmt::format("--reserve {} leaves nothing of the device's {}", options.get("reserve"),
+                            text(ask.machine.device.memory)),
+                "write less, such as 1GiB");
   if (t.zero > 0 && t.allreduce)
-    refuse_knob("ZeRO scatters sums of gradients, and --allreduce says how they are made for all",
+    refuse_knob({"zero", "allreduce"},
+                "ZeRO scatters sums of gradients, and --allreduce says how they are made for all",
                 "leave --allreduce out, or use --zero 0");
   if (t.short_gradients && !(item_bytes(t.precision).master > Bytes{}))
-    refuse_knob(fmt::format("--gradients fp16 is for mixed precision, not {}",
+    refuse_knob({"gradients", "precision"},
+                fmt::format("--gradients fp16 is for mixed precision, not {}",
                             precision_names[std::size_t(t.precision)]),
                 "add --precision fp16 or bf16");
   if (ask.fidelity == Fidelity::paper && t.input.from != InputFrom::none)
-    refuse_knob("the paper's closed forms leave input out", "leave --input out, or --fidelity paper");
+    refuse_knob({"input", "fidelity"}, "the paper's closed forms leave input out",
+                "leave --input out, or --fidelity paper");
   if (ask.fidelity == Fidelity::paper &&
       (t.zero > 0 || t.sequence_parallel || t.recompute != Recompute::none))
-    refuse_knob("the paper's closed forms know neither ZeRO nor sequence parallelism nor recomputation",
+    refuse_knob({"zero", "sequence-parallel", "recompute", "fidelity"},
+                "the paper's closed forms know neither ZeRO nor sequence parallelism nor recomputation",
                 "leave --fidelity paper out");
 }
 
@@ -212,58 +224,80 @@ void check_batch(const BatchRule& rule, const std::vector<int>& gpus, const Mach
           "choose one that gives whole samples, or write the whole mini-batch: -b 32");
 }
 
+std::vector<StrategyName> read_strategies(const std::string& text) {
+  std::vector<StrategyName> out;
+  for (const std::string& name : split_list(text, ',')) out.push_back(read_strategy(name));
+  if (out.empty()) throw UsageError("--strategy names none", "write -s data,data+filter");
+  return out;
+}
+
+/// The strategies that were named, that of a grid, or all that there are.
+std::vector<StrategyName> strategies_asked_for(const Options& options, Fidelity fidelity) {
+  if (options.has("strategy")) return options.read("strategy", "", read_strategies);
+  if (options.has("grid")) return {options.read("grid", "", strategy_of_grid)};
+  std::vector<StrategyName> out = default_strategies();
+  if (fidelity == Fidelity::paper)
+    std::erase_if(out, [](const StrategyName& s) { return !paper::find_row(s.text); });
+  return out;
+}
+
+double size_of(const std::vector<Parts>& grid) {
+  double size = 1;
+  for (const Parts& parts : grid) size *= parts.total;
+  return size;
+}
+
+/// A grid that cuts what samples have, on GPUs that there are.
+std::vector<Parts> read_grid_of(const std::string& text, const StrategyName& strategy, const Ask& ask) {
+  const std::vector<Parts> grid = read_grid(text, strategy);
+  const int extents = ask.work.input.dims;
+  for (const Parts& parts : grid)
+    for (std::size_t d = std::size_t(extents); d < 3; ++d)
+      if (parts.cut[d] > 1)
+        throw UsageError(fmt::format("--grid {}: samples of {} have {} extent{} to cut", text, ask.work.name,
+                                     extents, extents == 1 ? "" : "s"),
+                         extents == 1 ? "write spatial=4" : "write spatial=2x2");
+  if (const double size = size_of(grid); size > ask.machine.gpus())
+    throw UsageError(fmt::format("{} has {} GPUs, and the grid {} wants {}", ask.machine.name,
+                                 ask.machine.gpus(), text, size),
+                     "choose smaller sizes, or a larger system");
+  return grid;
+}
+
 Question read_question(const Options& options, const Ask& ask, bool needs_gpus) {
   Question q;
   q.named = options.has("strategy") || options.has("grid");
-  if (options.has("strategy")) {
-    for (const std::string& name : split_list(options.get("strategy"), ','))
-      q.strategies.push_back(read_strategy(name));
-    if (q.strategies.empty()) throw UsageError("--strategy names none", "write -s data,data+filter");
-  } else if (options.has("grid")) {
-    q.strategies = {strategy_of_grid(options.get("grid"))};
-  } else {
-    q.strategies = default_strategies();
-    if (ask.fidelity == Fidelity::paper)
-      std::erase_if(q.strategies, [](const StrategyName& s) { return !paper::find_row(s.text); });
-  }
+  q.strategies = strategies_asked_for(options, ask.fidelity);
+  if (options.has("gpus"))
+    q.gpus = options.read("gpus", "", [&](const std::string& text) { return read_gpus(text, ask.machine); });
   if (options.has("grid")) {
     if (q.strategies.size() != 1)
-      throw UsageError(fmt::format("--grid {} is for one strategy, and -s names {}", options.get("grid"),
-                                   q.strategies.size()),
-                       "leave one of them out");
-    q.grid = read_grid(options.get("grid"), q.strategies.front());
-    for (const Parts& parts : *q.grid)
-      for (std::size_t d = std::size_t(ask.work.input.dims); d < 3; ++d)
-        if (parts.cut[d] > 1)
-          throw UsageError(
-              fmt::format("--grid {}: samples of {} have {} extent{} to cut", options.get("grid"),
-                          ask.work.name, ask.work.input.dims, ask.work.input.dims == 1 ? "" : "s"),
-              ask.work.input.dims == 1 ? "write spatial=4" : "write spatial=2x2");
-    double size = 1;
-    for (const Parts& parts : *q.grid) size *= parts.total;
-    if (size > ask.machine.gpus())
-      throw UsageError(fmt::format("{} has {} GPUs, and the grid {} wants {}", ask.machine.name,
-                                   ask.machine.gpus(), options.get("grid"), size),
-                       "choose smaller sizes, or a larger system");
-    q.gpus =
-        options.has("gpus")
-            ? options.read("gpus", "", [&](const std::string& text) { return read_gpus(text, ask.machine); })
-            : std::vector{int(size)};
+      options.blame({"grid", "strategy"},
+                    UsageError(fmt::format("--grid {} is for one strategy, and -s names {}",
+                                           options.get("grid"), q.strategies.size()),
+                               "leave one of them out"));
+    q.grid = options.read(
+        "grid", "", [&](const std::string& text) { return read_grid_of(text, q.strategies.front(), ask); });
+    const double size = size_of(*q.grid);
+    if (!options.has("gpus")) q.gpus = {int(size)};
     if (q.gpus != std::vector{int(size)})
-      throw UsageError(fmt::format("the grid {} has {} GPUs, but -p says {}", options.get("grid"), size,
-                                   options.get("gpus")),
-                       fmt::format("leave -p out, or write -p {}", size));
-  } else if (options.has("gpus")) {
-    q.gpus = options.read("gpus", "", [&](const std::string& text) { return read_gpus(text, ask.machine); });
-  } else if (needs_gpus) {
+      options.blame({"grid", "gpus"}, UsageError(fmt::format("the grid {} has {} GPUs, but -p says {}",
+                                                             options.get("grid"), size, options.get("gpus")),
+                                                 fmt::format("leave -p out, or write -p {}", size)));
+  } else if (!options.has("gpus") && needs_gpus) {
     throw UsageError("how many GPUs?", "add -p 64, or a range such as -p 16..1024");
   }
   for (const StrategyName& s : q.strategies)
     if (q.named && s.axes.empty() && std::ranges::any_of(q.gpus, [](int p) { return p > 1; }))
-      throw UsageError("`serial` runs on one GPU", "use -p 1, or leave serial out");
+      options.blame({"strategy", "gpus"},
+                    UsageError("`serial` runs on one GPU", "use -p 1, or leave serial out"));
   q.batch = options.has("batch") ? options.read("batch", "", read_batch)
                                  : BatchRule{.per = BatchRule::Per::gpu, .value = ask.work.batch};
-  if (options.has("batch")) check_batch(q.batch, q.gpus, ask.machine, options.get("batch"));
+  if (options.has("batch"))
+    options.read("batch", "", [&](const std::string& text) {
+      check_batch(q.batch, q.gpus, ask.machine, text);
+      return 0;
+    });
   if (ask.training.framework.one_extent) q.most_extents = 1;
   q.grids = choose<Grids>(options, "grids", "best", grid_choices);
   return q;
@@ -316,9 +350,10 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
   const bool best = level == Level::best;
   const double samples = std::ceil(ask.work.batch);
   if (options.has("profile") && !best && level != Level::profile)
-    throw UsageError(
-        fmt::format("--profile and --layer-times {} contradict each other", options.get("layer-times")),
-        "leave one of them out");
+    options.blame({"profile", "layer-times"},
+                  UsageError(fmt::format("--profile and --layer-times {} contradict each other",
+                                         options.get("layer-times")),
+                             "leave one of them out"));
   ask.times = layer_times(ask.work, ask.machine, training.precision, training.optimizer,
                           best || level == Level::profile, training.framework.update_kernels);
   const KernelPolicy policy{training.convolutions, training.framework.fused_kernels,
@@ -328,9 +363,10 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
     const DeviceSpec& device = ask.machine.device;
     const auto kernels = kernel_device(device, training.precision, training.optimizer, policy);
     if (!kernels && level == Level::modelled)
-      throw UsageError(
-          fmt::format("{} does not say how many multiprocessors {} has", ask.machine.name, device.name),
-          "add `multiprocessors: N` to its `device`, or use --layer-times ideal");
+      options.blame("layer-times",
+                    UsageError(fmt::format("{} does not say how many multiprocessors {} has",
+                                           ask.machine.name, device.name),
+                               "add `multiprocessors: N` to its `device`, or use --layer-times ideal"));
     const auto fitted = fitted_precision(device, training.precision);
     std::string name = fitted ? device.kernels->name : "";
     if (fitted && *fitted != training.precision)
@@ -339,13 +375,17 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
       ask.times = modelled_times(std::move(ask.times), ask.work, kernels, name, samples_alone(options, ask));
   }
   if (options.has("profile")) {
-    ask.profile_spec = read_profile(catalog.find("profiles", options.get("profile")));
-    check_profile(*ask.profile_spec, training);
+    ask.profile_spec = options.read("profile", "", [&](const std::string& name) {
+      ProfileSpec profile = read_profile(catalog.find("profiles", name));
+      check_profile(profile, training);
+      return profile;
+    });
   } else if (level == Level::profile || (best && !ask.work.has_times())) {
     ask.profile_spec = fitting_profile(catalog, ask, level == Level::profile);
     if (!ask.profile_spec && level == Level::profile)
-      throw UsageError(fmt::format("no profile fits {} on {}", ask.work.name, ask.machine.device.name),
-                       "name one with --profile; `paradl profiles` lists them");
+      options.blame("layer-times", UsageError(fmt::format("no profile fits {} on {}", ask.work.name,
+                                                          ask.machine.device.name),
+                                              "name one with --profile; `paradl profiles` lists them"));
   }
   if (ask.profile_spec && ask.profile_spec->total) {
     ask.times = total_times(ask.work, ask.machine, *ask.profile_spec,
@@ -635,8 +675,8 @@ void read_links(const Options& options, Ask& ask) {
   if (!measured)
     ask.machine = without_measured_links(std::move(ask.machine));
   else if (!has_measured_links(ask.machine))
-    throw UsageError(fmt::format("no links were measured on {}", ask.machine.name),
-                     "use --links ideal; `paradl-calibrate links` measures them");
+    options.blame("links", UsageError(fmt::format("no links were measured on {}", ask.machine.name),
+                                      "use --links ideal; `paradl-calibrate links` measures them"));
 }
 
 }  // namespace
@@ -645,8 +685,9 @@ void ask_anew(const Options& options, Ask& ask, bool needs_gpus) {
   ask.default_batch = !options.has("batch");
   ask.question = read_question(options, ask, needs_gpus);
   if (ask.training.gamma && std::ranges::any_of(ask.question.strategies, &StrategyName::out_of_core))
-    throw UsageError("--gamma counts memory as the paper does, which says nothing of single layers",
-                     "leave --gamma or /ooc out");
+    options.blame({"gamma", "strategy"},
+                  UsageError("--gamma counts memory as the paper does, which says nothing of single layers",
+                             "leave --gamma or /ooc out"));
 }
 
 std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, const std::string& model,
@@ -660,7 +701,9 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
   Overrides changes = read_overrides(options.sets());
   ask->overrides = std::move(changes.system);
   ask->changed_terms = !changes.framework.empty();
-  ask->system_spec = catalog.system(system, ask->overrides);
+  const auto find_system = [&](const std::string& name) { return catalog.find("systems", name); };
+  SourceText file = system == options.get("on") ? options.read("on", "", find_system) : find_system(system);
+  ask->system_spec = catalog.system(std::move(file), ask->overrides);
   ask->triggers = options.triggers();
   ask->machine = build_machine(ask->system_spec);
   ask->fidelity = choose<Fidelity>(options, "fidelity", "detailed", fidelities);
@@ -683,13 +726,16 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
   ask->costs = options.has("epochs") || ask->machine.price;
   ask->topology = network_of(ask->system_spec, ask->machine, ask->overrides.empty());
   if (ask->training.chunks > 1 && ask->fidelity == Fidelity::paper)
-    throw UsageError("the paper's closed form of a pipeline is GPipe's",
-                     "leave --schedule out, or --fidelity paper");
+    options.blame({"schedule", "fidelity"}, UsageError("the paper's closed form of a pipeline is GPipe's",
+                                                       "leave --schedule out, or --fidelity paper"));
   if (ask->training.allreduce && ask->fidelity == Fidelity::paper)
-    throw UsageError("the paper's closed forms have their own allreduce, a ring",
-                     "leave --allreduce out, or --fidelity paper");
+    options.blame({"allreduce", "fidelity"},
+                  UsageError("the paper's closed forms have their own allreduce, a ring",
+                             "leave --allreduce out, or --fidelity paper"));
   if (ask->training.allreduce && ask->training.allreduce->name == "multitree" && !ask->topology)
-    refuse("multitree: " + refusal(*ask->training.allreduce, {.ranks = 2}));
+    options.read("allreduce", "", [&](const std::string&) -> int {
+      refuse("multitree: " + refusal(*ask->training.allreduce, {.ranks = 2}));
+    });
   read_layer_times(catalog, options, *ask);
   ask->changed = changed_by(options, *ask);
   ask_anew(options, *ask, needs_gpus);

@@ -1,8 +1,10 @@
 #pragma once
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "paradl/cli/arguments.hpp"
@@ -43,6 +45,10 @@ class Options {
       blame(key, error);
     }
   }
+  /// Throws what is wrong with a value, or with several together, as of where the first of them that was not
+  /// typed came from: a variable, or the place in a file.
+  [[noreturn]] void blame(std::initializer_list<std::string_view> keys, const UsageError& error) const;
+  [[noreturn]] void blame(std::string_view key, const UsageError& error) const { blame({key}, error); }
   /// UsageError if anything else was typed: it would not be heeded.
   void refuse_typed(const std::vector<std::string_view>& but, const std::string& what) const;
   bool typed(const std::string& key) const { return has(key) && values_.at(key).origin == typed_here; }
@@ -52,6 +58,12 @@ class Options {
     return has(key) ? values_.at(key).text : fallback;
   }
   void set(const std::string& key, const std::string& text) { values_[key] = {text, typed_here, {}, {}}; }
+  /// The same, as of a place in a file.
+  void set(const std::string& key, const std::string& text, std::shared_ptr<const SourceText> file,
+           Spot spot) {
+    const std::string origin = file->file;
+    values_[key] = {text, origin, std::move(file), spot};
+  }
   const std::vector<std::string>& sets() const { return sets_; }
   void add_set(const std::string& change) { sets_.push_back(change); }
   const std::vector<std::string>& outputs() const { return outputs_; }
@@ -72,10 +84,9 @@ class Options {
   static constexpr const char* typed_here = "command line";
   struct Entry {
     std::string text, origin = typed_here;
-    std::optional<SourceText> file = {};  // the configuration that has it ...
-    Spot spot = {};                       // ... and where
+    std::shared_ptr<const SourceText> file = {};  // the one that has it ...
+    Spot spot = {};                               // ... and where
   };
-  [[noreturn]] void blame(const std::string& key, const UsageError& error) const;
   std::map<std::string, Entry> values_;
   std::vector<std::string> sets_, outputs_;
   std::map<std::string, double> triggers_;  // of limits and bottlenecks, by key

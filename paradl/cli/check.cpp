@@ -1,6 +1,7 @@
 // paradl check: are these spec files right?
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -70,7 +71,8 @@ std::string kind_of(const SourceText& source) {
   if (has_any(source, {"costs", "hybrid-gradients", "backward-of-allgather"})) return "framework";
   const std::string kind = kind_by_path(source.file);
   const bool configures = has_any(source, Options::configuration_keys()) || has_any(source, {"bottlenecks"});
-  return kind == "unknown" && configures ? "configuration" : kind;
+  if (kind != "unknown" || !configures) return kind;
+  return has_any(source, {"name"}) ? "framework" : "configuration";  // a framework chooses, too
 }
 
 /// Names are looked up by file, so a file that calls itself something else is found under one name and
@@ -179,8 +181,9 @@ void check_configuration(const Session& session, const SourceText& source) {
   throw SpecError(
       source.file, source.text,
       {{{1, 1, 1},
-        "this is neither a model nor a system nor a profile nor a configuration",
-        "a model has `layers` or `base`, a system `device` and `levels`, a profile `device` and `layers`"}});
+        "this is neither a model nor a system nor a profile nor a framework nor a configuration",
+        "a model has `layers` or `base`, a system `device` and `levels`, a profile `device` and `layers`, a "
+        "framework `name` and `costs`"}});
 }
 
 Checked check(const Session& session, const SourceText& source) {
@@ -269,10 +272,31 @@ std::string to_text(const std::vector<Checked>& files, std::size_t good) {
   return out + fmt::format("{} checked, {} good.\n", counted(files.size(), "file"), good);
 }
 
-int run(const Session& session, const std::vector<std::string>& paths, bool json) {
+/// A file, or all that a name stands for: a model and a system may be called alike.
+std::vector<SourceText> sources_of(const Catalog& catalog, const std::string& word) {
+  std::error_code failed;
+  if (Catalog::is_path(word) || std::filesystem::exists(word, failed)) return {read_source(word)};
+  std::vector<SourceText> out;
+  std::vector<std::string> known;
+  std::string name = word;
+  std::ranges::replace(name, '_', '-');
+  for (const char* folder : {"models", "systems", "profiles", "frameworks", "kernels", "accuracy"})
+    for (const std::string& one : catalog.names(folder)) {
+      if (one == word || one == name) out.push_back(catalog.find(folder, one));
+      known.push_back(one);
+    }
+  if (!out.empty()) return out;
+  const std::string near = did_you_mean(word, known);
+  throw UsageError(fmt::format("there is no file `{}`, nor anything that is called so", word),
+                   near.empty() ? "name a file, or what `paradl models`, `systems`, `profiles` or "
+                                  "`frameworks` list"
+                                : near);
+}
+
+int run(const Session& session, const std::vector<std::string>& words, bool json) {
   std::vector<SourceText> sources;  // all are read first: a name that is no file is a mistake in the command
-  sources.reserve(paths.size());
-  for (const std::string& path : paths) sources.push_back(read_source(path));
+  for (const std::string& word : words)
+    std::ranges::move(sources_of(session.catalog, word), std::back_inserter(sources));
   std::vector<Checked> files;
   files.reserve(sources.size());
   for (const SourceText& source : sources) files.push_back(check(session, source));
@@ -290,15 +314,17 @@ void define_check(const Arguments& root, Session& session, Action& action) {
   };
   auto words = std::make_shared<Words>();
   const Arguments command = root.add_command("check", "are these spec files right?");
-  command.texts("FILE", words->files,
-                {.help = "models, systems, profiles, frameworks, kernels, records and configurations; what a "
-                         "file is its content tells",
-                 .required = true});
+  command.texts(
+      "FILE", words->files,
+      {.help = "models, systems, profiles, frameworks, kernels, records and configurations, each by "
+               "path or by name; what a file is its content tells",
+       .required = true});
   command.flag("--json", words->json, {.help = "the findings as JSON"});
   command.footer(R"(Exit code: 0 if all files are good, 1 if not, 2 if there is no such file.
 
 Examples:
   paradl check models/*.yaml systems/*.yaml
+  paradl check resnet50 abci ddp
   paradl check paradl.yaml
   paradl check my-cluster.yaml --json)");
   command.when_chosen([&session, &action, words] {

@@ -51,6 +51,8 @@ void hint(const Session& session, const std::string& text);
 void write_file(const std::string& path, const std::string& text);
 /// Refuses a drawing of another kind; an empty path is none.
 void demand_svg(const std::string& path);
+/// UsageError if two of these are one file: the later would replace the earlier.
+void refuse_twice(const std::vector<std::string>& files);
 
 /// The files that a question rests on.
 std::vector<InputFile> inputs_of(const Ask& ask);

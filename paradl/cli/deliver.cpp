@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -54,20 +54,13 @@ class NewFile {
     if (fs::is_fifo(path_, failed)) demand_reader();
     if (fs::exists(path_, failed) &&
         !fs::is_regular_file(path_, failed)) {  // devices are written as they are
-      std::ofstream out(path_, std::ios::binary);
-      if (!(out << text << std::flush)) refuse(errno);
+      fill(::open(path_.c_str(), O_WRONLY | O_CLOEXEC), text);
       return;
     }
-    beside_ = path_ + ".XXXXXX";
-    const int file = ::mkstemp(beside_.data());
-    if (file < 0) {
-      beside_.clear();
-      refuse(errno);
-    }
-    ::fchmod(file, 0644);
-    const bool written = ::write(file, text.data(), text.size()) == ssize_t(text.size());
-    const int reason = errno;
-    if (::close(file) != 0 || !written) refuse(reason);
+    std::string beside = path_ + ".XXXXXX";
+    const int file = ::mkostemp(beside.data(), O_CLOEXEC);
+    if (file >= 0) beside_ = beside, ::fchmod(file, 0644);
+    fill(file, text);
   }
   NewFile(NewFile&& other) noexcept
       : path_(std::move(other.path_)), beside_(std::exchange(other.beside_, {})) {}
@@ -84,6 +77,21 @@ class NewFile {
   }
 
  private:
+  /// Writes all of it and closes the file; a negative one could not be opened. A disk may be full after some
+  /// of it: only what is written next says so.
+  void fill(int file, std::string_view text) {
+    if (file < 0) refuse(errno);
+    int failed = 0;
+    while (!text.empty() && failed == 0) {
+      const ssize_t written = ::write(file, text.data(), text.size());
+      if (written >= 0)
+        text.remove_prefix(std::size_t(written));
+      else if (errno != EINTR)
+        failed = errno;
+    }
+    if (::close(file) != 0 && failed == 0) failed = errno;
+    if (failed != 0) refuse(failed);
+  }
   /// Opening a pipe that nobody reads would wait for ever.
   void demand_reader() const {
     const int pipe = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
@@ -100,8 +108,10 @@ class NewFile {
   }
   [[noreturn]] void refuse(int reason) {
     forget();
-    throw EnvironmentError(fmt::format("cannot write `{}`: {}", path_, std::strerror(reason)),
-                           "check the folder and its permissions");
+    const bool full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+    throw EnvironmentError(
+        fmt::format("cannot write `{}`: {}", path_, std::strerror(reason)),
+        full ? "make room, or name a file elsewhere" : "check the folder and its permissions");
   }
 
   std::string path_, beside_;
@@ -115,8 +125,12 @@ Style Session::style() const {
 }
 
 void print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
-  throw EnvironmentError(fmt::format("cannot write the answer: {}", std::strerror(errno)),
+  errno = 0;
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  const int reason = errno;
+  if (written) return;
+  throw EnvironmentError(fmt::format("cannot write the answer: {}", std::strerror(reason)),
                          "is the disk full, or the reader gone?");
 }
 
@@ -125,6 +139,19 @@ void hint(const Session& session, const std::string& text) {
 }
 
 void write_file(const std::string& path, const std::string& text) { NewFile(path, text).keep(); }
+
+void refuse_twice(const std::vector<std::string>& files) {
+  std::vector<std::filesystem::path> seen;
+  for (const std::string& path : files) {
+    std::error_code failed;
+    std::filesystem::path real = std::filesystem::weakly_canonical(behind_links(path), failed);
+    if (failed) real = path;
+    if (std::ranges::find(seen, real) != seen.end())
+      throw UsageError(fmt::format("`{}` would be written twice", path),
+                       "name each file once; the extension chooses the format");
+    seen.push_back(std::move(real));
+  }
+}
 
 void demand_svg(const std::string& path) {
   if (path.empty() || path.ends_with(".svg")) return;
@@ -236,11 +263,14 @@ void deliver(const Session& session, const Options& options, const Answer& answe
                                        : wanted == "all" ? projection_columns()
                                                          : split_list(wanted, ',');
   if (ids.empty())
-    throw UsageError(fmt::format("--columns {} names none", wanted), "`--columns help` lists them");
+    options.blame("columns",
+                  UsageError(fmt::format("--columns {} names none", wanted), "`--columns help` lists them"));
   deliver(session, options, [&](const std::string& format, Style style) -> std::string {
     if (format == "json") return to_json(answer);
     if (format == "jsonl") return to_jsonl(answer);
-    Table table = projection_table(answer, format == "csv" && !chosen ? projection_columns() : ids);
+    Table table = options.read("columns", "", [&](const std::string&) {
+      return projection_table(answer, format == "csv" && !chosen ? projection_columns() : ids);
+    });
     if (format == "csv") return to_csv(table);
     if (!chosen) table = without_empty_columns(table, {"strategy", "epoch"});
     if (format != "text") return render_table(format, table);

@@ -167,6 +167,9 @@ int run(const Session& session, Options& options, std::string strategy, std::str
         bool all_bottlenecks, const std::vector<std::string>& timelines) {
   sort_words(options, strategy, model);
   options.complete();
+  std::vector<std::string> files = options.outputs();
+  files.insert(files.end(), timelines.begin(), timelines.end());
+  refuse_twice(files);
   for (const std::string& file : timelines)
     if (!file.ends_with(".svg") && !file.ends_with(".json"))
       throw UsageError(fmt::format("--timeline {}: a picture is .svg, a trace .json", file),

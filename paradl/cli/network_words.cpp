@@ -195,19 +195,19 @@ Network::Network(const Catalog& catalog, const NetworkWords& words, const Option
     throw UsageError("--on and --topology both name a network", "leave one of them out");
   if (words.topology.empty() && !options.has("on"))
     throw UsageError("on which network?", "add --on abci, or --topology torus:8,8");
-  const std::string system = words.topology.empty() ? options.get("on") : words.topology;
-  if (words.topology.empty() || is_system(catalog, system)) {
-    try {
-      const Overrides overrides = read_overrides(options.sets());
-      if (!overrides.framework.empty())
-        throw UsageError("--set framework... says nothing about a network", "leave it out");
-      read_system(catalog.system(system, overrides.system), overrides.system.empty());
-    } catch (const UsageError&) {
-      if (is_topology(system))
-        throw UsageError(fmt::format("`{}` is a topology, not a system", system),
-                         fmt::format("write --topology {}", shell_word(system)));
-      throw;
-    }
+  const auto find_system = [&](const std::string& name) {
+    if (!Catalog::is_path(name) && !is_system(catalog, name) && is_topology(name))
+      throw UsageError(fmt::format("`{}` is a topology, not a system", name),
+                       fmt::format("write --topology {}", shell_word(name)));
+    return catalog.find("systems", name);
+  };
+  if (words.topology.empty() || is_system(catalog, words.topology)) {
+    const Overrides overrides = read_overrides(options.sets());
+    if (!overrides.framework.empty())
+      throw UsageError("--set framework... says nothing about a network", "leave it out");
+    SourceText file =
+        words.topology.empty() ? options.read("on", "", find_system) : find_system(words.topology);
+    read_system(catalog.system(std::move(file), overrides.system), overrides.system.empty());
   } else {
     if (!options.sets().empty())
       throw UsageError(fmt::format("--set {} changes a system file, and {} is none", options.sets().front(),
@@ -247,10 +247,10 @@ void Network::read_links(const Options& options) {
   measured_links_ = options.read(
       "links", "", [](const std::string& word) { return read_choice("links", word, "ideal", "measured"); });
   if (!measured_links_ || there) return;
-  throw UsageError(machine_ ? fmt::format("no links were measured on {}", machine_->name)
-                            : "--links measured: a topology has no measured links",
-                   machine_ ? "use --links ideal; `paradl-calibrate links` measures them"
-                            : "use a system, --on abci, or leave it out");
+  options.blame("links", UsageError(machine_ ? fmt::format("no links were measured on {}", machine_->name)
+                                             : "--links measured: a topology has no measured links",
+                                    machine_ ? "use --links ideal; `paradl-calibrate links` measures them"
+                                             : "use a system, --on abci, or leave it out"));
 }
 
 void Network::read_word(const NetworkWords& words) {

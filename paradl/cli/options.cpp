@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "paradl/cli/ask.hpp"
+#include "paradl/cli/command.hpp"
 #include "paradl/cli/ranges.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/spec/reader.hpp"
@@ -12,7 +12,7 @@
 namespace paradl {
 namespace {
 
-struct Row {
+struct OptionRow {
   const char *flags, *key, *meta, *help;
   const char* group;
   bool again =
@@ -24,7 +24,7 @@ constexpr const char* training = "How it is trained";
 constexpr const char* output = "How to answer";
 
 // clang-format off
-constexpr Row rows[] = {
+constexpr OptionRow rows[] = {
     {"--on", "on", "SYSTEM", "name in systems/, or a path", question},
     {"-p,--gpus", "gpus", "RANGE", "64; 16,64; 16..1024 (doubling); 16..128:+16; 4..1024:x4; 16x4 (nodes x GPUs)", question},
     {"-b,--batch", "batch", "N", "2048 (whole mini-batch), 32/gpu or 64/node; default: the model file's, per GPU", question, true},
@@ -102,14 +102,14 @@ std::string variable_name(std::string key) {
 
 void Options::define(const Arguments& command, const std::vector<std::string_view>& without) {
   std::vector<std::string_view> keys;
-  for (const Row& row : rows)
+  for (const OptionRow& row : rows)
     if (std::ranges::find(without, row.key) == without.end()) keys.emplace_back(row.key);
   define_only(command, keys);
 }
 
 void Options::define_only(const Arguments& command, const std::vector<std::string_view>& keys,
                           const std::string& output_help) {
-  for (const Row& row : rows)
+  for (const OptionRow& row : rows)
     if (std::ranges::find(keys, row.key) != keys.end())
       command.text(row.flags, values_[row.key].text,
                    {.help = row.help, .meta = row.meta, .group = row.group});
@@ -129,14 +129,15 @@ void Options::read_configuration(const SourceText& source) {
   if (root.IsNull()) return;
   Problems problems(source);
   Reader map(root, problems, "a configuration file");
+  const auto file = std::make_shared<const SourceText>(source);
   const auto take = [&](const std::string& key, const std::string& as) {
     if (!map.has(key)) return;
-    Entry entry{map.text(key), source.file, source, map.spot(key)};
+    Entry entry{map.text(key), source.file, file, map.spot(key)};
     if (key != as && map.has(as))
       map.wrong(key, fmt::format("`{}` and `{}` are the same", key, as), "keep one");
     if (values_[as].text.empty()) values_[as] = std::move(entry);
   };
-  for (const Row& row : rows) take(row.key, row.key);
+  for (const OptionRow& row : rows) take(row.key, row.key);
   take("system", "on");
   if (map.has("bottlenecks")) {
     Reader list(map.node("bottlenecks"), problems, "`bottlenecks`");
@@ -151,16 +152,19 @@ void Options::read_configuration(const SourceText& source) {
   problems.raise();
 }
 
-void Options::blame(const std::string& key, const UsageError& error) const {
-  const auto found = values_.find(key);
-  if (found == values_.end() || found->second.origin == typed_here) throw error;
-  const auto& [text, origin, file, spot] = found->second;
-  if (file) throw SpecError(file->file, file->text, {{spot, error.what(), error.help()}});
-  throw UsageError(fmt::format("{}={}: {}", origin, text, error.what()), error.help());
+void Options::blame(std::initializer_list<std::string_view> keys, const UsageError& error) const {
+  for (const std::string_view key : keys) {
+    const auto found = values_.find(std::string(key));
+    if (found == values_.end() || found->second.text.empty() || found->second.origin == typed_here) continue;
+    const auto& [text, origin, file, spot] = found->second;
+    if (file) throw SpecError(file->file, file->text, {{spot, error.what(), error.help()}});
+    throw UsageError(fmt::format("{}={}: {}", origin, text, error.what()), error.help());
+  }
+  throw error;
 }
 
 void Options::refuse_typed(const std::vector<std::string_view>& but, const std::string& what) const {
-  for (const Row& row : rows)
+  for (const OptionRow& row : rows)
     if (typed(row.key) && std::ranges::find(but, row.key) == but.end())
       throw UsageError(fmt::format("--{} says nothing about {}", row.key, what), "leave it out");
   if (!sets_.empty()) throw UsageError(fmt::format("--set says nothing about {}", what), "leave it out");
@@ -168,11 +172,12 @@ void Options::refuse_typed(const std::vector<std::string_view>& but, const std::
 
 std::vector<std::string> Options::configuration_keys() {
   std::vector<std::string> keys{"system"};
-  for (const Row& row : rows) keys.emplace_back(row.key);
+  for (const OptionRow& row : rows) keys.emplace_back(row.key);
   return keys;
 }
 
 void Options::complete() {
+  refuse_twice(outputs_);
   for (auto& [key, entry] : values_)
     if (const char* value = std::getenv(variable_name(key).c_str()); entry.text.empty() && value && *value)
       entry = {value, variable_name(key), {}, {}};
@@ -211,7 +216,7 @@ bool Options::wants_bottlenecks() const {
 
 std::string Options::repeated() const {
   std::string out;
-  for (const Row& row : rows) {
+  for (const OptionRow& row : rows) {
     const auto entry = values_.find(row.key);
     if (entry == values_.end() || entry->second.text.empty() || entry->second.origin != typed_here) continue;
     if (row.again) out += fmt::format(" --{} {}", row.key, shell_word(entry->second.text));

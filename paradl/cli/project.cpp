@@ -42,7 +42,11 @@ int run(const Session& session, Options& options, const std::string& model) {
   answer.setting = &setting;
   answer.results = ask->sweep();
   refuse_starved(*ask, answer.results);
-  if (options.has("sort")) sort_results(answer, options.get("sort"));
+  if (options.has("sort"))
+    options.read("sort", "", [&](const std::string& column) {
+      sort_results(answer, column);
+      return 0;
+    });
   if (options.wants_bottlenecks()) {
     Examiner examiner = ask->examiner();
     examine(answer, examiner);

@@ -113,20 +113,35 @@ void set_terms(Options& asked, const MeasuredRun& run, const Readings& readings,
   }
 }
 
-/// What a run says, over what the command line says, over defaults.
-Options options_of(const MeasuredRun& run, Options options) {
+std::string column_named(std::string key) {
+  std::ranges::replace(key, '-', '_');
+  return key;
+}
+
+/// A mistake in a cell of a run.
+SpecError mistake(const SourceText& file, const MeasuredRun& run, std::string_view column,
+                  const UsageError& error) {
+  return {file.file, file.text, {{run.spot(column), error.what(), error.help()}}};
+}
+
+/// What a run says, each as of its cell, over what the command line says, over defaults.
+Options options_of(const MeasuredRun& run, const std::shared_ptr<const SourceText>& file, Options options) {
   const auto known = Options::configuration_keys();
+  const auto set = [&](const std::string& key, const std::string& value) {
+    options.set(key, value, file, run.spot(column_named(key)));
+  };
   for (const auto& [key, value] : run.options) {
     const bool idle = value == "0" || value == "none" || value == "off" || value == "1";
     if (std::ranges::find(known, key) != known.end())
-      options.set(key, value);
+      set(key, value);
     else if (!idle)
-      throw UsageError(fmt::format("`{}` {} cannot be projected", key, value), "leave the run out");
+      throw mistake(*file, run, column_named(key),
+                    UsageError(fmt::format("`{}` {} cannot be projected", key, value), "leave the run out"));
   }
-  options.set("strategy", run.strategy);
-  options.set("batch", run.batch);
-  if (!run.grid.empty()) options.set("grid", run.grid);
-  options.set("gpus", fmt::format("{}", run.gpus));
+  set("strategy", run.strategy);
+  set("batch", run.batch);
+  if (!run.grid.empty()) set("grid", run.grid);
+  set("gpus", fmt::format("{}", run.gpus));
   return options;
 }
 
@@ -144,28 +159,6 @@ bool as_written(const MeasuredRun& run, const Options& options) {
   return options.sets().empty() && std::ranges::none_of(keys, [&](const char* key) {
            return options.has(key) && !run.options.contains(key);
          });
-}
-
-std::string column_named(std::string key) {
-  std::ranges::replace(key, '-', '_');
-  return key;
-}
-
-/// The column that a mistake in a run is most likely in, by the words of the message.
-std::string column_of(const std::string& message, const MeasuredRun& run) {
-  for (const auto& [key, value] : run.options)
-    if (message.find("--" + key) != message.npos) return column_named(key);
-  if (message.find("no model") != message.npos) return "model";
-  if (message.find("no system") != message.npos) return "system";
-  if (message.find("no framework") != message.npos) return "framework";
-  if (message.find("grid") != message.npos) return "grid";
-  if (message.find("batch") != message.npos) return "batch";
-  if (message.find("strategy") != message.npos || message.find(run.strategy) != message.npos)
-    return "strategy";
-  if (message.find("GPUs") != message.npos) return "gpus";
-  for (const auto& [key, value] : run.options)
-    if (message.find(key) != message.npos) return column_named(key);
-  return "model";
 }
 
 /// What was measured of an iteration that was not, each second of it once.
@@ -201,14 +194,17 @@ Projection RunAsked::project() const {
   for (const Projection& p : all)
     for (const Limit& limit : p.limits.all())
       if (!limit.holds() && !broken) broken = &limit;
-  throw UsageError(fmt::format("`{}` on {} GPUs has no projection{}", run->strategy, run->gpus,
-                               broken ? fmt::format(": {} breaks {}", broken->value, broken->rule) : ""),
-                   "leave the run out, or correct its strategy, grid or batch");
+  throw mistake(
+      file->source, *run, "strategy",
+      UsageError(fmt::format("`{}` on {} GPUs has no projection{}", run->strategy, run->gpus,
+                             broken ? fmt::format(": {} breaks {}", broken->value, broken->rule) : ""),
+                 "leave the run out, or correct its strategy, grid or batch"));
 }
 
 void each_run(const Catalog& catalog, const Options& options, const MeasuredRuns& runs,
               const std::function<void(RunAsked&)>& each) {
   const Readings readings = read_readings(catalog);
+  const auto file = std::make_shared<const SourceText>(runs.source);
   std::map<std::string, SystemSpec> systems;
   std::unique_ptr<Ask> last;  // and what was asked
   std::string last_kind;
@@ -216,38 +212,47 @@ void each_run(const Catalog& catalog, const Options& options, const MeasuredRuns
     std::vector<std::string> notes;
     const MeasuredRun run = meant(written, readings, notes);
     RunAsked one{.run = &written,
+                 .file = &runs,
                  .ask = {},
                  .framework = {},
                  .model = run.model,
                  .notes = std::move(notes),
                  .as_written = as_written(run, options)};
-    try {
-      Options asked = options_of(run, options);
-      const std::string system = options.get("on", run.system);
-      if (!systems.contains(system)) systems.emplace(system, catalog.system(system));
-      const SystemSpec& machine = systems.at(system);
-      if (!asked.has("framework") && !machine.framework.empty()) asked.set("framework", machine.framework);
-      set_terms(asked, run, readings, one.notes);
-      if (run.grid.empty())
-        if (const std::string grid =
-                natural_grid(read_strategy(run.strategy), run.gpus, machine.levels.front().size);
-            !grid.empty())
-          asked.set("grid", grid);
-      asked.set("grids", "all");
-      one.framework = asked.get("framework", "ideal");
-      const std::string kind = kind_of(run.model, system, asked);
-      if (last && kind == last_kind) {
-        ask_anew(asked, *last);
-        one.ask = std::move(last);
-      } else {
-        one.ask = read_ask(catalog, asked, run.model, system);
-        last_kind = kind;
-        // Terms that accuracy/networks.yaml says of such runs are theirs, and no change.
-        if (options.sets().empty() && one.ask->changed == "--set") one.ask->changed.clear();
+    // Whose words are refused: of a cell, unless they were typed.
+    const auto in_cell = [&](const char* column, auto work) {
+      try {
+        return work();
+      } catch (const UsageError& error) {
+        if (std::string_view(error.what()).starts_with("--")) throw;
+        throw mistake(*file, run, column, error);
       }
-    } catch (const UsageError& error) {
-      const Spot spot = runs.spot(written, column_of(error.what(), written));
-      throw SpecError(runs.source.file, runs.source.text, {{spot, error.what(), error.help()}});
+    };
+    Options asked = options_of(run, file, options);
+    const std::string system = options.get("on", run.system);
+    if (!systems.contains(system))
+      systems.emplace(system,
+                      options.has("on")
+                          ? options.read("on", "", [&](const std::string& on) { return catalog.system(on); })
+                          : in_cell("system", [&] { return catalog.system(system); }));
+    const SystemSpec& machine = systems.at(system);
+    if (!asked.has("framework") && !machine.framework.empty()) asked.set("framework", machine.framework);
+    set_terms(asked, run, readings, one.notes);
+    const StrategyName strategy = in_cell("strategy", [&] { return read_strategy(run.strategy); });
+    if (run.grid.empty())
+      if (const std::string grid = natural_grid(strategy, run.gpus, machine.levels.front().size);
+          !grid.empty())
+        asked.set("grid", grid, file, run.spot("strategy"));
+    asked.set("grids", "all");
+    one.framework = asked.get("framework", "ideal");
+    const std::string kind = kind_of(run.model, system, asked);
+    if (last && kind == last_kind) {
+      ask_anew(asked, *last);
+      one.ask = std::move(last);
+    } else {
+      one.ask = in_cell("model", [&] { return read_ask(catalog, asked, run.model, system); });
+      last_kind = kind;
+      // Terms that accuracy/networks.yaml says of such runs are theirs, and no change.
+      if (options.sets().empty() && one.ask->changed == "--set") one.ask->changed.clear();
     }
     each(one);
     last = std::move(one.ask);

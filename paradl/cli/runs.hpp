@@ -13,6 +13,7 @@ namespace paradl {
 /// A measured run as a question: one strategy, one number of GPUs.
 struct RunAsked {
   const MeasuredRun* run = nullptr;
+  const MeasuredRuns* file = nullptr;  // that has it
   std::unique_ptr<Ask> ask;
   std::string framework;
   std::string model;               // what the run means by its model's name
@@ -20,8 +21,8 @@ struct RunAsked {
   bool as_written =
       true;  // no option changes on what its projection rests: then its `left_out` is of that level
 
-  /// The best of the grids that the run leaves open, feasible or not: it did run. UsageError if none has a
-  /// cost.
+  /// The best of the grids that the run leaves open, feasible or not: it did run. SpecError at its strategy
+  /// if none has a cost.
   Projection project() const;
 };
 

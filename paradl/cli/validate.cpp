@@ -73,12 +73,7 @@ Validation judge_all(const Session& session, const Words& words, const MeasuredR
     if (std::ranges::none_of(out.inputs, same)) out.inputs.push_back(std::move(input));
   };
   each_run(session.catalog, words.options, runs, [&](const RunAsked& one) {
-    try {
-      out.judged.push_back(judge(one));
-    } catch (const UsageError& error) {
-      throw SpecError(runs.source.file, runs.source.text,
-                      {{runs.spot(*one.run, "strategy"), error.what(), error.help()}});
-    }
+    out.judged.push_back(judge(one));
     out.levels.push_back(one.ask->level());
     bases.add(one);
     for (InputFile& input : inputs_of(*one.ask)) add_input(std::move(input));

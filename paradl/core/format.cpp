@@ -15,11 +15,21 @@ struct Scale {
   const char* unit;
 };
 
+/// The third significant digit.
+double last_digit(double number) { return std::pow(10.0, std::floor(std::log10(std::abs(number))) - 2); }
+
 /// To three significant digits.
 double rounded(double number) {
   if (number == 0 || !std::isfinite(number)) return number;
-  const double unit = std::pow(10.0, std::floor(std::log10(std::abs(number))) - 2);
+  const double unit = last_digit(number);
   return std::round(number / unit) * unit;
+}
+
+/// To the next three significant digits that are no less; what division adds is not a digit more.
+double rounded_up(double number) {
+  if (number == 0 || !std::isfinite(number)) return number;
+  const double unit = last_digit(number);
+  return std::ceil(number / unit * (1 - 1e-15)) * unit;
 }
 
 /// The largest unit that the value, rounded to three digits, fills at least once; the smallest unit
@@ -87,6 +97,12 @@ std::string text(Seconds time) {
   return scaled(s, time_scales);
 }
 std::string text(Bytes size) { return scaled(size.base(), size_scales); }
+std::string enough(Bytes size) {
+  const auto unit = std::ranges::find_if(
+      size_scales, [&](const Scale& scale) { return std::abs(rounded(size.base() / scale.base)) >= 1; });
+  const double scale = unit == size_scales.end() ? 1 : unit->base;
+  return text(Bytes{rounded_up(size.base() / scale) * scale});
+}
 std::string decimal(Bytes size) { return scaled(size.base(), decimal_scales); }
 std::string text(Bandwidth rate) { return scaled(rate.base(), rate_scales); }
 std::string text(FlopRate rate) { return scaled(rate.base(), flop_scales); }

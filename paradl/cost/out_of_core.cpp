@@ -9,6 +9,7 @@ namespace {
 
 using Event = OutOfCoreEvent;
 constexpr Seconds never{std::numeric_limits<double>::infinity()};
+constexpr Bytes endless{std::numeric_limits<double>::infinity()};
 
 /// A stream does one thing after the other.
 struct Stream {
@@ -165,6 +166,11 @@ unsigned spread(unsigned k) {
   return out;
 }
 
+/// What a host holds of one device: whole bytes, so that the GPUs of a node share them without rounding.
+Bytes on_host(Bytes swapped, std::size_t home, const OutOfCoreLimits& limits) {
+  return Bytes{std::ceil((swapped + limits.host_weights[home]).base())};
+}
+
 }  // namespace
 
 /// The candidates: the first c of an order are recomputed; of the others the last r are kept, and the rest is
@@ -174,6 +180,7 @@ struct OutOfCorePlanner::Search {
   static constexpr int steps = 16;
 
   OutOfCorePlanner& planner;
+  Goal goal;
   const OutOfCoreLimits& limits;
   std::span<const OutOfCoreChain> chains;
   std::size_t chain_number;
@@ -223,8 +230,15 @@ struct OutOfCorePlanner::Search {
   int blocks() const { return int(chain().blocks.size()); }
   const OutOfCoreBlock& block(int k) const { return chain().blocks[std::size_t(k)]; }
   Fate& fate(int k) const { return planner.fate_[std::size_t(k)]; }
-  /// What a plan must fall below to be better: by more than rounding.
-  Seconds best() const { return planner.best_.time.possible ? (1 - 1e-12) * planner.best_.time.end : never; }
+  bool found() const { return planner.best_.time.possible; }
+  /// What a plan must fall below to be better: by more than rounding. A plan that takes less of the host is
+  /// better however long it takes.
+  Seconds best() const {
+    return goal == Goal::fastest && found() ? (1 - 1e-12) * planner.best_.time.end : never;
+  }
+  bool host_has(Bytes bytes) const {
+    return bytes <= limits.host && (goal == Goal::fastest || !found() || bytes < planner.best_.host);
+  }
   /// Whether k of n blocks are a step.
   static bool is_step(int k, int n) { return k == n || n <= steps || k * steps / n > (k - 1) * steps / n; }
 
@@ -264,8 +278,8 @@ struct OutOfCorePlanner::Search {
   Bytes room() const { return chain().room[std::size_t(home)]; }
 
   void judge(const Outline& outline) const {
-    const Bytes on_host = outline.swapped + limits.host_weights[std::size_t(home)];
-    if (outline.held > room() || on_host > limits.host) return;
+    const Bytes host = on_host(outline.swapped, std::size_t(home), limits);
+    if (outline.held > room() || !host_has(host)) return;
     if (best() <= bound(outline)) return;
     const auto time =
         planner.clock_.run(chain(), planner.fate_, home, limits, nullptr, best() - work - outline.again);
@@ -276,7 +290,7 @@ struct OutOfCorePlanner::Search {
     plan.fate.assign(planner.fate_.begin(), planner.fate_.end());
     plan.time = time;
     plan.recompute = outline.again;
-    plan.host = on_host;
+    plan.host = host;
   }
 
   /// For what is marked as recomputed: first all others are kept, then they go to the host, the foremost
@@ -383,14 +397,14 @@ struct OutOfCorePlanner::Search {
   }
 };
 
-const OutOfCorePlan& OutOfCorePlanner::find(std::span<const OutOfCoreChain> chains,
-                                            const OutOfCoreLimits& limits) {
+const OutOfCorePlan& OutOfCorePlanner::search(Goal goal, std::span<const OutOfCoreChain> chains,
+                                              const OutOfCoreLimits& limits) {
   best_.time = {};
   for (std::size_t home = 0; home < weight_homes; ++home) {
     if (!limits.allowed[home]) continue;
     for (std::size_t c = 0; c < chains.size(); ++c) {
       if (chains[c].room[home] < Bytes{}) continue;
-      Search search{*this, limits, chains, c, WeightHome(home)};
+      Search search{*this, goal, limits, chains, c, WeightHome(home)};
       search.measure();
       if (search.bound({}) >= search.best()) continue;
       fate_.resize(chains[c].blocks.size());
@@ -400,15 +414,26 @@ const OutOfCorePlan& OutOfCorePlanner::find(std::span<const OutOfCoreChain> chai
   return best_;
 }
 
+const OutOfCorePlan& OutOfCorePlanner::find(std::span<const OutOfCoreChain> chains,
+                                            const OutOfCoreLimits& limits) {
+  return search(Goal::fastest, chains, limits);
+}
+
+Bytes OutOfCorePlanner::least_host(std::span<const OutOfCoreChain> chains, OutOfCoreLimits limits) {
+  limits.host = endless;
+  const OutOfCorePlan& plan = search(Goal::least_host, chains, limits);
+  return plan.time.possible ? plan.host : endless;
+}
+
 namespace {
 
 /// Whether the host has room for what is swapped, beside weights that live there.
 bool host_holds(const OutOfCoreChain& chain, std::span<const Fate> fate, std::size_t home,
                 const OutOfCoreLimits& limits) {
-  Bytes held = limits.host_weights[home];
+  Bytes swapped;
   for (std::size_t k = 0; k < fate.size(); ++k)
-    if (fate[k] == Fate::swapped) held += chain.blocks[k].activations;
-  return held <= limits.host;
+    if (fate[k] == Fate::swapped) swapped += chain.blocks[k].activations;
+  return on_host(swapped, home, limits) <= limits.host;
 }
 
 }  // namespace

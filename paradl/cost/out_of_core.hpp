@@ -128,6 +128,9 @@ class OutOfCorePlanner {
   /// The fastest plan that keeps to device and host memory; `possible` is false if there is none. Valid until
   /// the next call.
   const OutOfCorePlan& find(std::span<const OutOfCoreChain> chains, const OutOfCoreLimits& limits);
+  /// The least host memory with which there is a plan, whatever `limits` says of it; endless if there is
+  /// none.
+  Bytes least_host(std::span<const OutOfCoreChain> chains, OutOfCoreLimits limits);
 
   /// What others do, for comparison; end of the next iteration's wait, or not possible.
   OutOfCoreClock::Time all(Fate fate, std::span<const OutOfCoreChain> chains, const OutOfCoreLimits& limits);
@@ -138,6 +141,10 @@ class OutOfCorePlanner {
 
  private:
   struct Search;
+  enum class Goal : std::uint8_t { fastest, least_host };
+  const OutOfCorePlan& search(Goal goal, std::span<const OutOfCoreChain> chains,
+                              const OutOfCoreLimits& limits);
+
   OutOfCoreClock clock_;
   OutOfCorePlan best_;
   std::vector<Fate> fate_;

@@ -157,6 +157,7 @@ void Planner::leave_core(Projection& out, const Layout& placed, const Mesh& spli
                      .recomputed = plan.count(Fate::recomputed),
                      .weights = plan.home,
                      .host = gpus * plan.host,
+                     .again = out_of_core_.again(),
                      .doubt = out_of_core_.doubt()};
   if (plan.time.possible)
     out.limits.add({.rule = host_rule,

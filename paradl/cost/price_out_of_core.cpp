@@ -122,6 +122,13 @@ void OutOfCorePricer::keep_all() {
   plan_.time = planner_.clock().run(chains_.front(), plan_.fate, plan_.home, limits_);
 }
 
+void OutOfCorePricer::find_plan() {
+  plan_ = planner_.find(chains(), limits_);
+  if (plan_.time.possible) return;
+  limits_.host = planner_.least_host(chains(), limits_);
+  plan_ = planner_.find(chains(), limits_);
+}
+
 /// What it takes at least: one block at a time; with weights anywhere, or where they may be.
 Memory OutOfCorePricer::least_memory(const Memory& in_core, bool anywhere) const {
   Memory least;
@@ -143,6 +150,7 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
   const Training& training = setting_.training;
   const double samples = batch / training.micro_batches;
   host_ = host_share(setting_.machine, mesh.gpus());
+  again_.clear();
   count_ = chains_of.size();
   if (chains_.size() < count_) chains_.resize(count_), aside_.resize(count_);
   measure_kept(pricer, layout, samples);
@@ -160,11 +168,7 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
     return in_core;
   }
 
-  plan_ = planner_.find(chains(), limits_);
-  if (!plan_.time.possible) {
-    limits_.host = endless;  // the verdict is then about the host
-    plan_ = planner_.find(chains(), limits_);
-  }
+  find_plan();
   Breakdown out = in_core;
   if (!plan_.time.possible) {
     out.memory = least_memory(in_core.memory, false);
@@ -181,12 +185,15 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
 
 /// Blocks that run again repeat their exchanges, too.
 void OutOfCorePricer::show_recomputed(const Pricer& pricer, const Layout& layout, const BlockChain& chain,
-                                      Breakdown& out) const {
+                                      Breakdown& out) {
   const double S = setting_.training.micro_batches;
   for (std::size_t b = 0; b < chain.blocks.size(); ++b) {
     if (plan_.fate[b] != Fate::recomputed) continue;
     for (int l = chain.blocks[b].first; l < chain.blocks[b].again; ++l) {
-      const CellCost& cost = pricer.cells()[std::size_t(layout.order[std::size_t(l)])];
+      const auto id = std::size_t(layout.order[std::size_t(l)]);
+      const CellCost& cost = pricer.cells()[id];
+      again_.resize(layout.cells.size());
+      ++again_[id];
       out[Term::recompute] += S * cost.forward;
       out[Term::activation_exchange] += S * cost.forward_exchange;
       out[Term::halo_exchange] += S * cost.forward_halo;

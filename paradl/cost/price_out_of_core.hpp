@@ -28,6 +28,8 @@ class OutOfCorePricer {
   std::span<const OutOfCoreBlock> blocks() const { return chains_[plan_.chain].blocks; }
   double gpus_per_host() const { return host_.gpus; }
   const HostShare& host() const { return host_; }
+  /// By cell: layers that run forward once more in their micro-batch. Empty if none do, or in stages.
+  const std::vector<double>& again() const { return again_; }
   /// Weights would have to leave the device, but how fast its host updates them is not known.
   bool lacks_update_rate() const { return lacks_update_rate_; }
   /// What an uncertain host link means for it.
@@ -50,14 +52,16 @@ class OutOfCorePricer {
   StageDelay plan_stage(const Pricer& pricer, const Layout& layout, const StagePlan& plan,
                         const StageKind& kind, double samples);
   void keep_all();
+  /// The fastest plan; if the host is too small for any, the fastest with the least host that has one: the
+  /// verdict is then about the host. Not possible: about the device.
+  void find_plan();
   void fill(const Pricer& pricer, const Layout& layout, const BlockChain& from, double samples,
             std::size_t chain);
   void set_rooms(const Memory& in_core, std::size_t chain);
   void set_limits(const Breakdown& in_core, Seconds exchange);
   Memory resident(const Memory& in_core, std::size_t chain, WeightHome home) const;
   Memory least_memory(const Memory& in_core, bool anywhere) const;
-  void show_recomputed(const Pricer& pricer, const Layout& layout, const BlockChain& chain,
-                       Breakdown& out) const;
+  void show_recomputed(const Pricer& pricer, const Layout& layout, const BlockChain& chain, Breakdown& out);
   void show_stalls(Breakdown& out);
   std::span<const OutOfCoreChain> chains() const { return {chains_.data(), count_}; }
 
@@ -71,6 +75,7 @@ class OutOfCorePricer {
   std::size_t count_ = 0;
   std::vector<Bytes> aside_;  // by chain: tensors that skip blocks, or that several blocks need
   std::vector<Bytes> kept_;   // by cell: of one layer
+  std::vector<double> again_;
   OutOfCoreChain silent_;
 };
 

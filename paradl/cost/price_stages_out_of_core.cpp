@@ -62,11 +62,7 @@ OutOfCorePricer::StageDelay OutOfCorePricer::plan_stage(const Pricer& pricer, co
     keep_all();
     return {.again = {}, .stall = {}, .memory = in_core};
   }
-  plan_ = planner_.find(chains(), limits_);
-  if (!plan_.time.possible) {
-    limits_.host = Bytes{std::numeric_limits<double>::infinity()};  // the verdict is then about the host
-    plan_ = planner_.find(chains(), limits_);
-  }
+  find_plan();
   if (!plan_.time.possible) return {.again = {}, .stall = {}, .memory = least_memory(in_core, false)};
   Memory memory = resident(in_core, plan_.chain, plan_.home);
   memory.activations += plan_.time.peak;
@@ -80,6 +76,7 @@ Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer,
                                  const StagePlan& plan, const Mesh& mesh, double batch) {
   const double samples = batch / setting_.training.micro_batches;
   host_ = host_share(setting_.machine, mesh.gpus());
+  again_.clear();
   measure_kept(pricer, layout, samples);
   Breakdown out = in_core;
   std::vector<StageDelay> delays;

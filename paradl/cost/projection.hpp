@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "paradl/cost/breakdown.hpp"
 #include "paradl/cost/input.hpp"
@@ -68,7 +69,8 @@ struct Projection {
   struct OutOfCore {
     int kept = 0, swapped = 0, recomputed = 0;
     WeightHome weights = WeightHome::device;
-    Bytes host;  // memory that a node's host gives
+    Bytes host;                 // memory that a node's host gives
+    std::vector<double> again;  // by cell: layers that run forward once more; empty if none, or in stages
     HostDoubt doubt = {};
     bool plans() const { return swapped + recomputed > 0 || weights != WeightHome::device; }
   };

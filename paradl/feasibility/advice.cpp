@@ -175,7 +175,7 @@ std::string reason(std::string_view rule, double value, double bound, std::strin
     return fmt::format("a node would keep {} of the data set, its storage has {}", decimal(Bytes{value}),
                        decimal(Bytes{bound}));
   if (rule == host_rule)
-    return fmt::format("swaps {} to the host of a node, which has {}", text(Bytes{value}),
+    return fmt::format("needs at least {} of host memory, a node has {}", enough(Bytes{value}),
                        text(Bytes{bound}));
   if (rule == host_update_rule)
     return "weights would have to leave the device, and how fast its host updates them is unknown: the "

@@ -106,7 +106,7 @@ std::vector<double> messages(int parts, Halo rows) {
 }
 
 void add_halos(std::vector<ExchangeLine>& out, const Asked& asked, const Projection& p, const Cell& cell,
-               const std::string& name, bool forward) {
+               const std::string& name, bool forward, double times) {
   const Setting& setting = asked.setting;
   const Layer& layer = setting.work.layers[std::size_t(cell.layer)];
   const Shape& shape = forward ? layer.x : layer.y;
@@ -129,41 +129,59 @@ void add_halos(std::vector<ExchangeLine>& out, const Asked& asked, const Project
       const Bytes m = sent[i] * row * item_bytes(setting.training.precision).activation;
       out.push_back(line_of(Term::halo_exchange, Collective::point_to_point,
                             fmt::format("halo of {}, {}", forward ? "x" : "dy", extent_name(d, shape.dims)),
-                            axes_text(axis_bit(cell.halo_axis), p.mesh), name, S, m,
+                            axes_text(axis_bit(cell.halo_axis), p.mesh), name, times, m,
                             asked.pricer.halo_path(d), asked));
     }
   }
 }
 
+/// Gradients of a group that belong to layers whose forward pass runs again.
+Bytes recomputed_gradients(const Pricer::GradientGroup& group, const Layout& layout, const Pricer& pricer) {
+  Bytes out;
+  for (std::size_t i = 0; i < layout.cells.size(); ++i)
+    if (const Cell& cell = layout.cells[i]; cell.recomputed && group.has(cell))
+      out += cell.count * pricer.cells()[i].gradient;
+  return out;
+}
+
+/// Of the layers of a cell, on average: out of core, some of them run once more.
+double forward_passes(const Projection& p, const Layout& layout, std::size_t cell) {
+  const double again = p.out_of_core && !p.out_of_core->again.empty() ? p.out_of_core->again[cell] : 0;
+  return forward_passes(layout.cells[cell]) + again / layout.cells[cell].count;
+}
+
 }  // namespace
 
+double forward_passes(const Cell& cell) { return cell.recomputed ? 2 : 1; }
+
 std::vector<ExchangeLine> layer_exchanges(const Setting& setting, const Projection& p, const Cell& cell,
-                                          const std::string& layer, const Pricer& pricer) {
+                                          const std::string& layer, const Pricer& pricer, double passes) {
   const double S = setting.training.micro_batches;
   const Asked asked{setting, pricer};
   std::vector<ExchangeLine> out;
-  const auto add = [&](const ExchangeList& list, const char* tensor) {
+  const double forward = S * passes;
+  const auto add = [&](const ExchangeList& list, const char* tensor, double times) {
     for (const Exchange& e : list)
       out.push_back(line_of(Term::activation_exchange, e.operation,
                             fmt::format("{} {}", text_of(e.operation).name, tensor),
-                            axes_text(axis_bit(e.axis), p.mesh), layer, S, pricer.bytes_of(e, p.batch / S),
-                            pricer.path(e.axis), asked));
+                            axes_text(axis_bit(e.axis), p.mesh), layer, times,
+                            pricer.bytes_of(e, p.batch / S), pricer.path(e.axis), asked));
   };
-  add(cell.forward, "y");
-  add(cell.backward, "dy");
+  add(cell.forward, "y", forward);
+  add(cell.backward, "dy", S);
   if (cell.halo_axis >= 0)
-    for (const bool forward : {true, false}) add_halos(out, asked, p, cell, layer, forward);
+    for (const bool of_x : {true, false}) add_halos(out, asked, p, cell, layer, of_x, of_x ? forward : S);
   if (cell.ring_axis >= 0) {
     // Each PE passes on what it has p-1 times; backward the gradients travel along.
-    const double rounds = S * (pricer.parts(axis_bit(cell.ring_axis)) - 1);
+    const double rounds = pricer.parts(axis_bit(cell.ring_axis)) - 1;
     const Bytes block = pricer.ring_block(cell, p.batch / S);
-    const auto ring = [&](const char* what, Bytes m) {
+    const auto ring = [&](const char* what, double times, Bytes m) {
       out.push_back(line_of(Term::activation_exchange, Collective::point_to_point, what,
-                            axes_text(axis_bit(cell.ring_axis), p.mesh), layer, rounds, m,
+                            axes_text(axis_bit(cell.ring_axis), p.mesh), layer, times * rounds, m,
                             pricer.halo_path(0), asked));
     };
-    ring("ring of keys and values", block);
-    ring("ring of k, v, dk, dv", 2 * block);
+    ring("ring of keys and values", forward, block);
+    ring("ring of k, v, dk, dv", S, 2 * block);
   }
   return out;
 }
@@ -172,12 +190,15 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
                                          const StagePlan& plan, const Pricer& pricer) {
   const double S = setting.training.micro_batches;
   std::vector<ExchangeLine> out;
-  for (const Cell& cell : layout.cells)
+  for (std::size_t i = 0; i < layout.cells.size(); ++i) {
+    const Cell& cell = layout.cells[i];
     for (ExchangeLine& line :
-         layer_exchanges(setting, p, cell, setting.work.layers[std::size_t(cell.layer)].name, pricer)) {
+         layer_exchanges(setting, p, cell, setting.work.layers[std::size_t(cell.layer)].name, pricer,
+                         forward_passes(p, layout, i))) {
       line.count *= cell.count;
       out.push_back(std::move(line));
     }
+  }
   for (const auto& group : pricer.gradient_groups()) {
     const Bytes whole = pricer.gradients_of(group, layout);
     if (!(group.allreduce(whole) > Seconds{})) continue;
@@ -222,11 +243,16 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
                           zero > 0 ? Collective::reduce_scatter : Collective::allreduce,
                           zero > 0 ? "reduce-scatter dw" : "allreduce dw", axes_text(group.set, p.mesh), what,
                           zero >= 2 ? S : 1, whole, group.path, {setting, pricer}));
-    if (zero > 0)
-      out.push_back(line_of(Term::gradient_exchange, Collective::allgather, "allgather w",
-                            axes_text(group.set, p.mesh), what, zero >= 3 ? 2 * S : 1,
-                            whole / setting.training.bytes().sent_gradient * setting.training.bytes().weight,
-                            group.path, {setting, pricer}));
+    const auto gather = [&](const char* name, double count, Bytes gradients) {
+      out.push_back(
+          line_of(Term::gradient_exchange, Collective::allgather, name, axes_text(group.set, p.mesh), what,
+                  count, gradients / setting.training.bytes().sent_gradient * setting.training.bytes().weight,
+                  group.path, {setting, pricer}));
+    };
+    if (zero > 0) gather("allgather w", zero >= 3 ? 2 * S : 1, whole);
+    // Who gathers tensor by tensor does so for the forward pass of a backward pass as well.
+    if (zero >= 3 && setting.training.framework.gathers_by_tensor && plan.stages == 1)
+      gather("allgather w again", S, recomputed_gradients(group, layout, pricer));
   }
   for (const StageKind& kind : plan.kinds)
     for (std::size_t c = 0; c < kind.chunks.size(); ++c) {

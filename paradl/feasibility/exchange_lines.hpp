@@ -38,8 +38,12 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
 /// through 2 ports; 4 ports would make it 1". One line for each link; empty if none do.
 std::string contention_text(const std::vector<ExchangeLine>& lines);
 
-/// Those of one layer; `count` is of that layer alone.
+/// Those of one layer; `count` is of that layer alone. Its forward pass runs `forward_passes` times for each
+/// micro-batch, with all that it exchanges.
 std::vector<ExchangeLine> layer_exchanges(const Setting& setting, const Projection& projection,
-                                          const Cell& cell, const std::string& layer, const Pricer& pricer);
+                                          const Cell& cell, const std::string& layer, const Pricer& pricer,
+                                          double forward_passes);
+/// Once, and once more where its backward pass needs that.
+double forward_passes(const Cell& cell);
 
 }  // namespace paradl

@@ -45,6 +45,7 @@ std::vector<Swing> sensitivity(const std::vector<Lever>& all, const Projection& 
       if (!best) return out;
       out.strategy = best->strategy->text;
       out.grid = grid_text(best->mesh, true);
+      out.mesh = best->mesh;
       out.epoch = best->epoch();
       out.gain = 1 - best->epoch() / now.epoch();
       return out;

@@ -24,6 +24,7 @@ struct BestPlan {
   std::string option;  // that reproduces it: "--set levels.rack.bandwidth=x2"
   bool fits = false;   // else there is no plan, and what follows has no meaning
   std::string strategy = {}, grid = {};
+  Mesh mesh = {};  // the grid, axis by axis
   Seconds epoch = {};
   double gain = 0;  // of the epoch; below 0: slower
 };

@@ -138,7 +138,8 @@ class ScheduleReader {
     if (step == int(schedule_.steps.size())) {
       repetitions_ += repeat;
       if (repetitions_ > most_repetitions)
-        problems_.add(words_[1].spot, fmt::format("more than {} repetitions in all", most_repetitions));
+        problems_.add(words_[1].spot, fmt::format("more than {} repetitions in all", most_repetitions),
+                      "repeat its steps less often: times are in proportion");
       schedule_.begin(repeat);
       step_line_ = line_;
     }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "paradl/core/format.hpp"
+#include "paradl/report/json.hpp"
 
 namespace paradl {
 namespace {
@@ -81,7 +82,8 @@ Json outcome_json(const std::optional<BestPlan>& outcome) {
   Json out{{"option", outcome->option}, {"feasible", outcome->fits}};
   if (!outcome->fits) return out;
   out["strategy"] = outcome->strategy;
-  out["grid"] = outcome->grid;
+  out["grid"] = outcome->grid;  // as text, which elsewhere is an object
+  out["axes"] = grid_json(outcome->mesh);
   out["epoch_s"] = outcome->epoch.base();
   out["gain"] = outcome->gain;
   return out;

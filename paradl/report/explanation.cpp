@@ -261,18 +261,18 @@ Json layers_json(const Setting& setting, const Projection& p, const Layout& layo
     for (int a = 0; a < p.mesh.axes; ++a)
       roles[std::string(p.mesh.axis[std::size_t(a)].strategy->name)] =
           role_names[std::size_t(layout.role[std::size_t(a)][l])];
-    out.push_back(
-        {{"name", layer.name},
-         {"op", traits(layer.op).name},
-         {"roles", std::move(roles)},
-         {"forward_s", line.forward.base()},
-         {"backward_s", line.backward.base()},
-         {"update_s", line.update.base()},
-         {"exchange_s", line.exchange.base()},
-         {"halo_s", line.halo.base()},
-         {"gradient_bytes", line.gradient.base()},
-         {"total_s", line.total().base()},
-         {"exchanges", exchanges_json(layer_exchanges(setting, p, layout.cells[id], layer.name, pricer))}});
+    out.push_back({{"name", layer.name},
+                   {"op", traits(layer.op).name},
+                   {"roles", std::move(roles)},
+                   {"forward_s", line.forward.base()},
+                   {"backward_s", line.backward.base()},
+                   {"update_s", line.update.base()},
+                   {"exchange_s", line.exchange.base()},
+                   {"halo_s", line.halo.base()},
+                   {"gradient_bytes", line.gradient.base()},
+                   {"total_s", line.total().base()},
+                   {"exchanges", exchanges_json(layer_exchanges(setting, p, layout.cells[id], layer.name,
+                                                                pricer, forward_passes(layout.cells[id])))}});
   }
   return out;
 }

@@ -18,13 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json grid(const Mesh& mesh) {
-  Json out = Json::object();
-  for (int a = 0; a < mesh.axes; ++a)
-    out[std::string(mesh.axis[std::size_t(a)].strategy->name)] = mesh.axis[std::size_t(a)].parts.total;
-  return out;
-}
-
 /// How an axis cuts space, where one does.
 Json cut(const Mesh& mesh, int extents) {
   for (int a = 0; a < mesh.axes; ++a) {
@@ -82,7 +75,7 @@ Json result(const Answer& answer, std::size_t index) {
   Json out{{"model", answer.model},
            {"system", answer.system},
            {"strategy", p.strategy->text},
-           {"grid", grid(p.mesh)},
+           {"grid", grid_json(p.mesh)},
            {"gpus", p.gpus},
            {"batch", {{"global", p.batch}, {"per_gpu", p.batch / p.gpus}}},
            {"iterations_per_epoch", p.iterations}};
@@ -179,6 +172,13 @@ Json result(const Answer& answer, std::size_t index) {
 
 }  // namespace
 
+Json grid_json(const Mesh& mesh) {
+  Json out = Json::object();
+  for (int a = 0; a < mesh.axes; ++a)
+    out[std::string(mesh.axis[std::size_t(a)].strategy->name)] = mesh.axis[std::size_t(a)].parts.total;
+  return out;
+}
+
 std::string sha256(const std::string& text) {
   std::array<char, SHA256_DIGEST_STRING_LENGTH> digest{};
   SHA256Data(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), digest.data());
@@ -225,7 +225,7 @@ std::string to_json(const Answer& answer) {
   Json out = whole_answer(answer.command, answer.inputs, std::move(results));
   for (const Remedy& remedy : answer.fitting)
     out["fitting"].push_back({{"strategy", remedy.projection.strategy->text},
-                              {"grid", grid(remedy.projection.mesh)},
+                              {"grid", grid_json(remedy.projection.mesh)},
                               {"change", remedy.change},
                               {"option", remedy.option},
                               {"text", text(remedy)},

@@ -12,6 +12,9 @@ namespace paradl {
 nlohmann::ordered_json json_header(std::string_view schema, const std::vector<std::string>& command,
                                    const std::vector<InputFile>& inputs);
 
+/// A grid: {"data": 16, "filter": 4}.
+nlohmann::ordered_json grid_json(const Mesh& mesh);
+
 /// The whole answer as one object, schema paradl.projection/1.
 std::string to_json(const Answer& answer);
 /// The same around results that are JSON already.

@@ -96,7 +96,7 @@ Table plan_table(const Workload& work, OutOfCorePricer& pricer) {
 }
 
 std::string out_of_core_text(const Projection& p, const Machine& machine) {
-  const auto& [kept, swapped, recomputed, weights, host, doubt] = *p.out_of_core;
+  const auto& [kept, swapped, recomputed, weights, host, again, doubt] = *p.out_of_core;
   const int blocks = kept + swapped + recomputed;
   if (stages_stay(p))
     return fmt::format("Out of core: nothing to do, each of the {} stages stays on its device.",

@@ -16,6 +16,7 @@ using Get = Value (*)(const Projection&, const Answer&);
 struct Field {
   Column column;
   Get get;
+  const char* cure = "";  // what gives it a value, where none has one
 };
 
 Value epoch_of(const Projection& p, Seconds per_iteration) { return (p.iterations * per_iteration).base(); }
@@ -38,7 +39,8 @@ std::vector<Field> term_fields(std::index_sequence<T...>) {
   std::vector<Field> out;
   (out.push_back({{std::string(term_names[T].json), std::string(term_names[T].column), Holds::seconds,
                    term_importance(Term(T))},
-                  term<T>}),
+                  term<T>,
+                  Term(T) == Term::io ? "say how fast storage reads: `storage` in the system file" : ""}),
    ...);
   return out;
 }
@@ -57,6 +59,10 @@ Value limited_by(const Projection& p, const Answer& answer) {
     out += fmt::format("{}{}", out.empty() ? "" : ", ", entry(b.kind).title);
   return out;
 }
+
+constexpr const char* unpriced = "add --price 2.5USD/h";
+constexpr const char* uncongested = "say how other jobs slow the network: `congestion` in the system file";
+constexpr const char* unrecorded = "no measured runs are on record for this: --sort epoch";
 
 /// Fields that have a value although a grid breaks a bound.
 constexpr std::size_t always = 4;
@@ -102,36 +108,43 @@ const std::vector<Field>& fields() {
          [](const Projection& p, const Answer& a) -> Value {
            const double tokens = tokens_per_sample(a.setting->work);
            return tokens > 0 ? Value{tokens * p.samples_per_s()} : Value{};
-         }},
+         },
+         "samples of this network are no sequences: --sort samples"},
         {{"efficiency", "efficiency", Holds::share, 5},
          [](const Projection& p, const Answer&) -> Value { return p.efficiency(); }},
         {{"interval_low", "90 %: from", Holds::seconds, 6},
          [](const Projection& p, const Answer& a) -> Value {
            const auto error = recorded_error(a, p);
            return error ? Value{error->low * p.epoch().base()} : Value{};
-         }},
+         },
+         unrecorded},
         {{"interval_high", "to", Holds::seconds, 6},
          [](const Projection& p, const Answer& a) -> Value {
            const auto error = recorded_error(a, p);
            return error ? Value{error->high * p.epoch().base()} : Value{};
-         }},
+         },
+         unrecorded},
         {{"congested_low", "congested from", Holds::seconds, 6},
          [](const Projection& p, const Answer&) -> Value {
            return p.congested ? epoch_of(p, p.congested->low) : Value{};
-         }},
+         },
+         uncongested},
         {{"congested_typical", "typically", Holds::seconds, 6},
          [](const Projection& p, const Answer&) -> Value {
            return p.congested ? epoch_of(p, p.congested->typical) : Value{};
-         }},
+         },
+         uncongested},
         {{"congested_high", "up to", Holds::seconds, 6},
          [](const Projection& p, const Answer&) -> Value {
            return p.congested ? epoch_of(p, p.congested->high) : Value{};
-         }},
+         },
+         uncongested},
         {{"network_energy", "network energy", Holds::joules, 4},
          [](const Projection& p, const Answer& a) -> Value {
            const auto joules = network_joules(p, a.setting->machine);
            return joules ? Value{p.iterations * *joules} : Value{};
-         }},
+         },
+         "say what cables draw: `watts: {idle: 5, peak: 10}` at a level of the system file"},
         {{"achieved", "flop/s per GPU", Holds::flops, 1},
          [](const Projection& p, const Answer& a) -> Value {
            return model_flop(*a.setting, a.setting->work.D / p.iterations) / p.iteration().base() / p.gpus;
@@ -144,25 +157,29 @@ const std::vector<Field>& fields() {
         {{"total_time", "total time", Holds::seconds, 7},
          [](const Projection& p, const Answer& a) -> Value {
            return a.epochs > 0 ? Value{a.epochs * p.epoch().base()} : Value{};
-         }},
+         },
+         "add --epochs 90"},
         {{"gpu_hours", "GPU-hours", Holds::count, 7},
          [](const Projection& p, const Answer& a) -> Value { return expense_of(a, p).gpu_hours; }},
         {{"price", "price", Holds::count, 7},
          [](const Projection& p, const Answer& a) -> Value {
            const auto price = expense_of(a, p).price;
            return price ? Value{*price} : Value{};
-         }},
+         },
+         unpriced},
         {{"currency", "currency", Holds::text, 3},
          [](const Projection&, const Answer& a) -> Value {
            const auto& price = a.setting->machine.price;
            return price ? Value{price->currency} : Value{};
-         }},
+         },
+         unpriced},
         {{"energy", "energy", Holds::joules, 6},
          [](const Projection& p, const Answer& a) -> Value {
            const auto joules = expense_of(a, p).joules();
            return joules ? Value{*joules} : Value{};
-         }},
-        {{"bottlenecks", "limited by", Holds::text, 5}, limited_by},
+         },
+         "say what a GPU draws: `watts: {idle: 50, peak: 300}` at the device of the system file"},
+        {{"bottlenecks", "limited by", Holds::text, 5}, limited_by, "they have no order: --sort epoch"},
     };
     f.insert(f.end(), rest.begin(), rest.end());
     return f;
@@ -222,8 +239,23 @@ Table projection_table(const Answer& answer, const std::vector<std::string>& col
   return table;
 }
 
+namespace {
+
+/// Rows that could have a value, and none has one: nothing could be sorted.
+void demand_values(std::size_t field, const Answer& answer, const std::string& column) {
+  const auto timed = [](const Projection& p) { return p.timed(); };
+  const auto has_value = [&](const Projection& p) {
+    return !std::holds_alternative<std::monostate>(value_of(field, p, answer));
+  };
+  if (std::ranges::any_of(answer.results, timed) && std::ranges::none_of(answer.results, has_value))
+    throw UsageError(fmt::format("--sort {}: no row has a value there", column), fields()[field].cure);
+}
+
+}  // namespace
+
 void sort_results(Answer& answer, const std::string& column) {
   const std::size_t field = find_field(column);
+  demand_values(field, answer, column);
   const Holds holds = fields()[field].column.holds;
   const bool descending = holds == Holds::rate || holds == Holds::share || holds == Holds::flops;
   std::ranges::stable_sort(answer.results, [&](const Projection& a, const Projection& b) {

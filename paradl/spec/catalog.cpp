@@ -13,10 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_path(const std::string& name) {
-  return name == "-" || name.find('/') != name.npos || name.ends_with(".yaml") || name.ends_with(".yml");
-}
-
 /// `_` and `-` are the same in a name.
 std::string normal(std::string name) {
   std::ranges::replace(name, '_', '-');
@@ -55,6 +51,10 @@ Parameters read_overrides(std::string_view text, const std::string& whole) {
 }
 
 }  // namespace
+
+bool Catalog::is_path(const std::string& name) {
+  return name == "-" || name.find('/') != name.npos || name.ends_with(".yaml") || name.ends_with(".yml");
+}
 
 std::vector<std::string> Catalog::names(const std::string& folder) const {
   std::set<std::string> found;
@@ -98,8 +98,8 @@ ModelSpec Catalog::model(const std::string& name) const {
   return spec;
 }
 
-SystemSpec Catalog::system(const std::string& name, const std::vector<Override>& overrides) const {
-  SystemSpec spec = read_system(find("systems", name), overrides);
+SystemSpec Catalog::system(SourceText source, const std::vector<Override>& overrides) const {
+  SystemSpec spec = read_system(std::move(source), overrides);
   if (spec.device.kernels_name.empty()) return spec;
   try {
     spec.device.kernels = read_kernels(find("kernels", spec.device.kernels_name));

@@ -20,8 +20,12 @@ class Catalog {
 
   /// A model by name, by path, or by numbers: `gpt:layers=24,hidden=2304,heads=24,seq=2048,vocab=51200`.
   ModelSpec model(const std::string& name) const;
+  static bool is_path(const std::string& name);
   static bool is_parametric(const std::string& name);
-  SystemSpec system(const std::string& name, const std::vector<Override>& overrides = {}) const;
+  SystemSpec system(const std::string& name, const std::vector<Override>& overrides = {}) const {
+    return system(find("systems", name), overrides);
+  }
+  SystemSpec system(SourceText source, const std::vector<Override>& overrides = {}) const;
 
  private:
   std::vector<std::string> roots_;

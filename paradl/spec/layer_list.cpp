@@ -82,7 +82,9 @@ class LayOut {
         const std::int64_t value = evaluate(scalar_text(node), scope.parameters);
         if (value >= least && value <= most) return value;
         problems.add(spot_of(node),
-                     fmt::format("`{}` must be from {} to {}, not {}", key, least, most, value), "");
+                     fmt::format("`{}` must be from {} to {}, not {}", key, least, most, value),
+                     value < least ? fmt::format("make it {} or more", least)
+                                   : fmt::format("make it {} or less", most));
       } catch (const ExpressionError& error) {
         problems.add(spot_of(node), fmt::format("`{}`: {}", key, error.message), error.help);
       }
@@ -324,7 +326,8 @@ class LayOut {
       }
     }
     if (repeat < 0 || repeat > std::int64_t(most_layers)) {
-      map.wrong("repeat", fmt::format("`repeat` must be from 0 to {}, not {}", most_layers, repeat), "");
+      map.wrong("repeat", fmt::format("`repeat` must be from 0 to {}, not {}", most_layers, repeat),
+                repeat < 0 ? "make it 0 or more" : fmt::format("make it {} or less", most_layers));
       return last;
     }
     for (std::int64_t i = 0; i < repeat && !problems_.full() && !overflow_; ++i) {
@@ -415,7 +418,8 @@ std::vector<LayerSpec> lay_out(const YAML::Node& layers, const YAML::Node& block
   LayOut out(blocks, problems);
   out.list(layers, {.prefix = {}, .parameters = parameters, .input = -1, .depth = 0});
   std::vector<LayerSpec> list = std::move(out).take();
-  if (list.empty() && !problems.any()) problems.add(spot_of(layers), "a model needs at least one layer", "");
+  if (list.empty() && !problems.any())
+    problems.add(spot_of(layers), "a model needs at least one layer", "write one: - {name: fc, filters: 10}");
   return list;
 }
 

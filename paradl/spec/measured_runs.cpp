@@ -125,11 +125,19 @@ class Cells {
   }
   void wrong(std::string_view column, const std::string& message, const std::string& help) const {
     const Field* field = find(column);
-    problems_.add({.line = line_, .column = field ? field->column : 1, .width = field ? field->width : 1},
-                  message, help);
+    problems_.add(field ? spot_of(*field) : Spot{.line = line_, .column = 1, .width = 1}, message, help);
+  }
+  std::map<std::string, Spot, std::less<>> spots() const {
+    std::map<std::string, Spot, std::less<>> out;
+    for (std::size_t i = 0; i < std::min(header_.size(), fields_.size()); ++i)
+      out.emplace(header_[i], spot_of(fields_[i]));
+    return out;
   }
 
  private:
+  Spot spot_of(const Field& field) const {
+    return {.line = line_, .column = field.column, .width = field.width};
+  }
   const Field* find(std::string_view column) const {
     const auto at = std::size_t(std::ranges::find(header_, column) - header_.begin());
     return at < fields_.size() ? &fields_[at] : nullptr;
@@ -163,7 +171,8 @@ MeasuredRun read_run(const Cells& cells, int line) {
                   .batch = plain(cells.needed("batch"), "batch")};
   cells.needed("gpus");
   const double gpus = cells.positive("gpus").value_or(1);
-  if (gpus != std::floor(gpus) || gpus > 1e7) cells.wrong("gpus", "`gpus` must be a whole number", "");
+  if (gpus != std::floor(gpus) || gpus > 1e7)
+    cells.wrong("gpus", "`gpus` must be a whole number", "write digits alone, such as 64");
   run.gpus = int(std::min(gpus, 1e7));
   if (const auto time = cells.positive("iteration_s")) run.iteration = Seconds{*time};
   if (const auto time = cells.positive("compute_s", true)) run.compute = Seconds{*time};
@@ -195,6 +204,7 @@ MeasuredRun read_run(const Cells& cells, int line) {
     }
   run.source = cells.text("source");
   run.notes = cells.text("notes");
+  run.cells = cells.spots();
   return run;
 }
 
@@ -223,13 +233,9 @@ std::vector<std::string> header_of(const std::vector<Field>& fields, Problems& p
 
 }  // namespace
 
-Spot MeasuredRuns::spot(const MeasuredRun& run, const std::string& column) const {
-  const auto lines = split(source.text, '\n');
-  const auto header = fields_of(without_return(lines.front()));
-  const auto cells = fields_of(without_return(lines[std::size_t(run.line - 1)]));
-  for (std::size_t i = 0; i < std::min(header.size(), cells.size()); ++i)
-    if (column_name(header[i].text) == column) return {run.line, cells[i].column, cells[i].width};
-  return {.line = run.line, .column = 1, .width = 1};
+Spot MeasuredRun::spot(std::string_view column) const {
+  const auto cell = cells.find(column);
+  return cell == cells.end() ? Spot{.line = line, .column = 1, .width = 1} : cell->second;
 }
 
 MeasuredRuns read_measured_runs(SourceText source) {

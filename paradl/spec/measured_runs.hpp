@@ -2,6 +2,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "paradl/core/quantity.hpp"
@@ -22,6 +23,9 @@ struct MeasuredRun {
   /// How it was trained, under the names of the options: "micro-batches", "framework" ...; none is empty.
   std::map<std::string, std::string> options;
   std::string source, notes;
+  std::map<std::string, Spot, std::less<>> cells;  // where each stands, by the name of its column
+  /// Where the cell of a column stands; the line where it has none.
+  Spot spot(std::string_view column) const;
 
   std::string panel() const { return model + " " + strategy; }  // what a figure shows as one curve
 };
@@ -30,8 +34,6 @@ struct MeasuredRuns {
   SourceText source;
   std::vector<MeasuredRun> runs;
   std::vector<std::string> ignored;  // columns that mean nothing here
-  /// Where a line's cell of that column stands; the line where it has none.
-  Spot spot(const MeasuredRun& run, const std::string& column) const;
 };
 
 /// Reads the CSV. SpecError lists missing columns and cells that cannot be.

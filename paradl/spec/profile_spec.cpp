@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -69,7 +68,9 @@ std::vector<std::int64_t> read_sizes(Reader& map, const std::string& key, std::i
 void read_shape(Reader& map, const std::string& key, std::int64_t& channels, Extents& extent, int& dims) {
   const auto sizes = read_sizes(map, key, 1);
   if (sizes.empty()) return;
-  if (sizes.size() > 4) return map.wrong(key, fmt::format("`{}` has too many extents", key), "");
+  if (sizes.size() > 4)
+    return map.wrong(key, fmt::format("`{}` has too many extents", key),
+                     "write channels and at most three extents: 64x56x56");
   channels = sizes[0];
   dims = int(sizes.size()) - 1;
   std::copy(sizes.begin() + 1, sizes.end(), extent.begin());
@@ -83,7 +84,7 @@ LocalLayer read_layer(Reader& map) {
     map.wrong("op", fmt::format("no op is called `{}`", word), did_you_mean(word, op_names()));
   layer.op = op.value_or(Op::relu);
   const double samples = map.number("samples", 1, 1e9);
-  if (samples != std::floor(samples)) map.wrong("samples", "`samples` must be a whole number", "");
+  map.demand_whole("samples", samples);
   layer.samples = std::int64_t(samples);
   int y_dims = 0;
   read_shape(map, "x", layer.x_channels, layer.x_extent, layer.dims);
@@ -93,7 +94,9 @@ LocalLayer read_layer(Reader& map) {
     if (!map.has(window.key)) continue;
     const auto sizes = read_sizes(map, window.key, window.usual == 0 ? 0 : 1);
     if (int(sizes.size()) != layer.dims && !sizes.empty())
-      map.wrong(window.key, fmt::format("`{}` needs one number for each extent of x", window.key), "");
+      map.wrong(
+          window.key, fmt::format("`{}` needs one number for each extent of x", window.key),
+          layer.dims == 1 ? "write one number" : fmt::format("write {} numbers, such as 3x3", layer.dims));
     for (std::size_t d = 0; d < std::min<std::size_t>(3, sizes.size()); ++d)
       (layer.*window.member)[d] = sizes[d];
   }
@@ -183,7 +186,7 @@ ProfileSpec read_profile(SourceText source) {
     if (profile.model.empty()) map.wrong("total", "of which network?", "add model: resnet50");
   } else if (map.require("layers")) {
     const YAML::Node list = map.node("layers");
-    if (!list.IsSequence()) map.wrong("layers", "`layers` must be a list", "");
+    if (!list.IsSequence()) map.wrong("layers", "`layers` must be a list", "write one `- {...}` a line");
     if (list.IsSequence())
       for (const YAML::Node& item : list) {
         if (problems.full()) break;

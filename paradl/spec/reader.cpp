@@ -234,14 +234,14 @@ void Reader::wrong(const std::string& key, const std::string& message, const std
 std::optional<std::string> Reader::scalar(const std::string& key) {
   if (const YAML::Node* value = has(key) ? find(key) : nullptr; value && value->IsScalar())
     return value->Scalar();
-  wrong(key, fmt::format("`{}` must be a single value", key), "");
+  wrong(key, fmt::format("`{}` must be a single value", key), "write one word or number behind it");
   return {};
 }
 
 std::string Reader::text(const std::string& key) {
   if (!require(key)) return {};
   const auto word = scalar(key);
-  if (word && word->empty()) wrong(key, fmt::format("`{}` is empty", key), "");
+  if (word && word->empty()) wrong(key, fmt::format("`{}` is empty", key), "write a word, or leave it out");
   // An escape in quotes can still make one: "\e[31m".
   const auto control = [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; };
   if (word && std::ranges::any_of(*word, control)) {
@@ -275,7 +275,8 @@ double Reader::number(const std::string& key, double least, double most, std::op
     return least;
   }
   if (value < least || value > most) {
-    wrong(key, fmt::format("`{}` must be from {} to {}", key, least, most), "");
+    wrong(key, fmt::format("`{}` must be from {} to {}", key, least, most),
+          value < least ? fmt::format("write {} or more", least) : fmt::format("write {} or less", most));
     return least;
   }
   return value;
@@ -283,9 +284,14 @@ double Reader::number(const std::string& key, double least, double most, std::op
 
 double Reader::whole(const std::string& key, double least, double most, std::optional<double> fallback) {
   const double value = number(key, least, most, fallback);
-  if (value == std::floor(value)) return value;
-  wrong(key, fmt::format("`{}` must be a whole number", key), "");
+  demand_whole(key, value);
   return std::floor(value);
+}
+
+void Reader::demand_whole(const std::string& key, double value) {
+  if (value != std::floor(value))
+    wrong(key, fmt::format("`{}` must be a whole number", key),
+          fmt::format("write {} or {}", std::floor(value), std::ceil(value)));
 }
 
 std::vector<YAML::Node> Reader::items(const std::string& key) {
@@ -304,11 +310,11 @@ std::vector<std::string> Reader::words(const std::string& key) {
     if (value.IsSequence() && item.IsScalar()) {
       list.push_back(item.Scalar());
     } else {
-      wrong(key, fmt::format("`{}` must be a name or a list of names", key), "");
+      wrong(key, fmt::format("`{}` must be a name or a list of names", key), "write [one, another]");
       return {};
     }
   }
-  if (list.empty()) wrong(key, fmt::format("`{}` is empty", key), "");
+  if (list.empty()) wrong(key, fmt::format("`{}` is empty", key), "name one, or leave it out");
   return list;
 }
 

@@ -59,9 +59,10 @@ class Reader {
     if (!value)
       wrong(key, "cannot read `" + key + "`", "write " + std::string(wanted<Q>()));
     else if (above_zero && !(value->base() > 0))
-      wrong(key, "`" + key + "` must be more than zero", "");
+      wrong(key, "`" + key + "` must be more than zero", "write " + std::string(wanted<Q>()));
     else if (value->base() != 0 && !plausible<Q>().holds(value->base()))
-      wrong(key, "`" + key + "` must be " + std::string(plausible<Q>().text), "");
+      wrong(key, "`" + key + "` must be " + std::string(plausible<Q>().text),
+            "write " + std::string(wanted<Q>()));
     return value.value_or(Q{});
   }
 
@@ -77,6 +78,8 @@ class Reader {
 
   /// Records a mistake at the value of `key`.
   void wrong(const std::string& key, const std::string& message, const std::string& help);
+  /// Records that its number has a fraction, if it has one.
+  void demand_whole(const std::string& key, double value);
   /// Records that `key` is missing, if it is.
   bool require(const std::string& key);
   /// Call last: every key left over is a mistake.

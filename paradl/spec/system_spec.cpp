@@ -1,7 +1,5 @@
 #include "paradl/spec/system_spec.hpp"
 
-#include <cmath>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -61,7 +59,7 @@ MeasuredGroup read_group(Reader& map, const Around& level, LinkOperation operati
   if (!map.has("gpus") && !map.has("nodes")) return {};
   const auto whole = [&](const char* key, double least, double most) {
     const double n = map.number(key, least, std::max(least, most));
-    if (n != std::floor(n)) map.wrong(key, fmt::format("`{}` must be a whole number", key), "");
+    map.demand_whole(key, n);
     return int(n);
   };
   MeasuredGroup group{.gpus = whole("gpus", 2, level.gpus)};
@@ -75,9 +73,11 @@ MeasuredGroup read_group(Reader& map, const Around& level, LinkOperation operati
   }
   group.nodes = whole("nodes", 2, level.gpus / level.node);
   if (group.gpus % group.nodes != 0)
-    map.wrong("gpus", fmt::format("{} GPUs are not shared evenly by {} nodes", group.gpus, group.nodes), "");
+    map.wrong("gpus", fmt::format("{} GPUs are not shared evenly by {} nodes", group.gpus, group.nodes),
+              fmt::format("write a multiple of {}", group.nodes));
   else if (group.per_node() > level.node)
-    map.wrong("gpus", fmt::format("{} GPUs on each node, which has {}", group.per_node(), level.node), "");
+    map.wrong("gpus", fmt::format("{} GPUs on each node, which has {}", group.per_node(), level.node),
+              fmt::format("write {} or less, or more `nodes`", group.nodes * level.node));
   return group;
 }
 
@@ -103,7 +103,7 @@ std::vector<MeasuredLinkSpec> read_measured(Reader& level, const Around& around,
       map.wrong("operation", fmt::format("no operation is called `{}`", word),
                 fmt::format("write {}", fmt::join(link_operation_names, ", ")));
     link.group = read_group(map, around, operation.value_or(LinkOperation::allreduce));
-    if (link.below <= link.from) map.wrong("below", "`below` must be more than `from`", "");
+    if (link.below <= link.from) map.wrong("below", "`below` must be more than `from`", "exchange them");
     for (const MeasuredLinkSpec& other : all)
       if (operation && other.operation == link.operation && other.group == link.group &&
           link.from < other.below && other.from < link.below)
@@ -123,7 +123,8 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
   std::vector<LevelSpec> levels;
   const YAML::Node list = system.node("levels");
   if (!list.IsSequence() || list.size() == 0 || list.size() > 8) {
-    system.wrong("levels", "`levels` must be a list of one to eight levels, innermost first", "");
+    system.wrong("levels", "`levels` must be a list of one to eight levels, innermost first",
+                 "write one `- {name: node, size: 4, latency: ..., bandwidth: ...}` a line");
     return {};
   }
   double gpus = 1;
@@ -139,7 +140,7 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
                     .oversubscription = map.number("oversubscription", 1, 1e6, 1.0),
                     .watts = {},
                     .measured = read_measured(map, around, problems)};
-    if (size != std::floor(size)) map.wrong("size", "`size` must be a whole number", "");
+    map.demand_whole("size", size);
     if (map.has("watts")) {
       Reader watts(map.node("watts"), problems, "`watts`");
       const double idle = watts.number("idle", 0, 1e6);
@@ -155,7 +156,7 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
                 "give one of them");
     for (const LevelSpec& other : levels)
       if (other.name == level.name && !level.name.empty())
-        map.wrong("name", fmt::format("two levels are called `{}`", level.name), "");
+        map.wrong("name", fmt::format("two levels are called `{}`", level.name), "rename one of them");
     map.finish();
     gpus *= level.size;
     levels.push_back(std::move(level));
@@ -199,7 +200,8 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
     c.low = congestion.number("low", 1, 1e3, 1.0);
     c.high = congestion.number("high", 1, 1e3, c.typical);
     if (!(c.low <= c.typical && c.typical <= c.high))
-      map.wrong("congestion", "`factor` must lie between `low` and `high`", "");
+      map.wrong("congestion", "`factor` must lie between `low` and `high`",
+                fmt::format("write low: {} or less, high: {} or more", c.typical, c.typical));
     congestion.text("source", "");
     congestion.finish();
     spec.congestion = c;

@@ -80,6 +80,14 @@ TEST_CASE("memory is counted in powers of two, messages in powers of ten") {
   CHECK(text(Bytes{512.0 * 1024}) == "512 KiB");
   CHECK(text(Bytes{8}) == "8.00 B");
   CHECK(text(Bytes{}) == "0 B");
+  // What is needed is never told as less.
+  CHECK(enough(Bytes{700.4 * 0x1p30}) == "701 GiB");
+  CHECK(enough(Bytes{700.0 * 0x1p30}) == "700 GiB");
+  CHECK(enough(Bytes{700.0 * 0x1p30 + 1}) == "701 GiB");
+  CHECK(enough(Bytes{12.0 * 0x1p20}) == "12.0 MiB");
+  CHECK(enough(Bytes{1660.0 * 0x1p30 + 1}) == "1 670 GiB");
+  CHECK(enough(Bytes{1023.6 * 0x1p20}) == "1.00 GiB");
+  CHECK(enough(Bytes{}) == "0 B");
   CHECK(decimal(Bytes{}) == "0 B");
   CHECK(decimal(Bytes{102'228'128}) == "102 MB");  // ResNet-50's weights in fp32
   CHECK(decimal(Bytes{4e12}) == "4.00 TB");

@@ -497,6 +497,41 @@ TEST_CASE("out of core: a host that is too small is an answer") {
   CHECK(host_limit(none).value > host_limit(none).bound);
 }
 
+TEST_CASE("out of core: what a host lacks is the least that is needed") {
+  struct Case {
+    std::string network, strategy, grid;
+    double batch;
+    int micro_batches = 1;
+  };
+  const auto need = [](const Projection& p) {
+    for (const Limit& limit : p.limits.all())
+      if (limit.rule == host_rule) return limit.value;
+    return 0.0;
+  };
+  const auto with_host = [&](const Case& c, double bytes) {
+    Training adam;
+    adam.optimizer = Optimizer::adam;
+    adam.micro_batches = c.micro_batches;
+    return Shipped(c.network, "summit", adam, {{"host.memory", fmt::format("{:.0f}B", bytes)}})(
+        c.strategy, c.grid, c.batch);
+  };
+  for (const Case& c :
+       {Case{"resnet152", "data/ooc", "6", 6 * 600}, Case{"gpt3-6.7b", "data/ooc", "6", 30},
+        Case{"gpt2-xl", "data/ooc", "12", 12 * 8}, Case{"resnet152", "layer/ooc", "2", 1024, 4}}) {
+    CAPTURE(c.network);
+    const Projection none = with_host(c, 1e6);
+    CHECK_FALSE(none.feasible());
+    const double least = need(none);
+    REQUIRE(least > 1e6);
+    const Projection enough = with_host(c, least);
+    CHECK(enough.feasible());
+    CHECK(need(enough) == least);
+    CHECK_FALSE(with_host(c, least - 12).feasible());  // a byte or two less for each of 6 GPUs
+    // Told from any amount that is too little.
+    CHECK(need(with_host(c, least / 2)) == least);
+  }
+}
+
 TEST_CASE("out of core: four GPUs of a node share its host") {
   // 16 GB/s, two GPUs a switch: one GPU alone has all of it.
   Shipped ask("resnet50");

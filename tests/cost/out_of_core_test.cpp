@@ -1,6 +1,7 @@
 // Plans out of core, on chains of blocks with round numbers. Seconds and bytes are plain units here.
 #include "paradl/cost/out_of_core.hpp"
 
+#include <cmath>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -312,6 +313,49 @@ TEST_CASE("out of core: what does not fit the host is not swapped") {
   limits.host = Bytes{3.9};
   CHECK(planner.find(chains, limits).count(swapped) == 0);
   CHECK(planner.find(chains, limits).count(recomputed) == 1);
+}
+
+TEST_CASE("out of core: the least that the host must have, by hand") {
+  OutOfCorePlanner planner;
+  const auto least = [&](double room) {
+    const std::vector<OutOfCoreChain> chains{three_blocks(room)};
+    return planner.least_host(chains, link(100)).base();
+  };
+  CHECK(least(12) == 0);  // all is kept
+  // Room for one block and two inputs: the last block stays, the others are recomputed, though to swap them
+  // would be faster.
+  CHECK(least(6) == 0);
+  CHECK(least(5.9) == 4);  // one input has no room: its block leaves
+  CHECK(least(5) == 4);
+  CHECK(least(4) == 8);           // nor has the other
+  CHECK(std::isinf(least(3.9)));  // no block has room
+}
+
+TEST_CASE("out of core: with the least host there is a plan, and with less there is none") {
+  std::mt19937 dice(31);
+  int scarce = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    CAPTURE(trial);
+    OutOfCoreChain fine = random_chain(dice, 2 + trial % 40, 0.02);
+    for (OutOfCoreBlock& block : fine.blocks)  // inputs are not much smaller
+      block.activations = 1e9 * block.activations, block.input = 0.9 * block.activations;
+    for (Bytes& room : fine.room) room = 1e9 * room;
+    if (trial % 2) fine.room[0] = Bytes{-1};  // weights live on the host
+    const std::vector<OutOfCoreChain> chains{fine, coarser(fine)};
+    OutOfCoreLimits limits = link(1e9);
+    if (trial % 2) limits.allowed.fill(true), limits.host_weights = {Bytes{}, Bytes{7e9}, Bytes{5e9}};
+    OutOfCorePlanner planner;
+    limits.host = planner.least_host(chains, limits);
+    const OutOfCorePlan plan = planner.find(chains, limits);
+    REQUIRE(plan.time.possible);
+    CHECK(plan.host <= limits.host);
+    if (!(limits.host > Bytes{})) continue;
+    ++scarce;
+    CHECK(plan.host == limits.host);
+    limits.host = limits.host - Bytes{1};
+    CHECK_FALSE(planner.find(chains, limits).time.possible);
+  }
+  CHECK(scarce > 100);
 }
 
 }  // namespace paradl::test

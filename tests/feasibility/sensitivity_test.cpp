@@ -6,7 +6,9 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "paradl/report/bottleneck_table.hpp"
 #include "tests/support/asked.hpp"
 
 using namespace paradl;
@@ -52,6 +54,26 @@ TEST_CASE("a swing is what the oracle answers with its options, the largest firs
       CHECK(outcome->gain == doctest::Approx(1 - again.projection.epoch() / now.projection.epoch()));
     }
   CHECK(std::ranges::is_sorted(tornado.swings, std::greater{}, &Swing::size));
+}
+
+TEST_CASE("JSON tells the grid of every swing as text and, as elsewhere, axis by axis") {
+  const Tornado tornado("vgg16", "abci", "-p 64 -b 32/gpu");
+  int told = 0;
+  for (const auto& swing : sensitivity_json(tornado.swings))
+    for (const char* way : {"half", "twice"}) {
+      const auto& outcome = swing[way];
+      if (outcome.is_null() || !outcome["feasible"]) continue;
+      CAPTURE(outcome.dump());
+      ++told;
+      std::string sizes, names;
+      for (const auto& [axis, parts] : outcome["axes"].items()) {
+        sizes += fmt::format("{}{}", sizes.empty() ? "" : "x", parts.get<int>());
+        names += (names.empty() ? "" : "+") + axis;
+      }
+      CHECK(outcome["grid"] == sizes);
+      CHECK(outcome["strategy"] == names);
+    }
+  CHECK(told > 10);
 }
 
 TEST_CASE("more of what is good never makes the best plan slower, less of it never faster") {

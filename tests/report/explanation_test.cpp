@@ -326,6 +326,87 @@ TEST_CASE(
   }
 }
 
+namespace {
+
+/// What the wires of all lines take, beside what the projection has of communication.
+void check_wires(const Asked& asked, const char* repeated, double passes) {
+  Projection shown =
+      asked.ask->planner->project(*asked.projection.strategy, asked.projection.mesh, asked.projection.batch);
+  shown.mesh = without_ones(shown.mesh);
+  const Layout& layout = asked.ask->planner->layout(shown.mesh);
+  const StagePlan& plan = asked.ask->planner->stages(layout, shown.mesh);
+  const Setting setting = asked.ask->setting();
+  const Pricer& pricer = asked.ask->planner->pricer();
+  Seconds all;
+  double forward = 0;
+  for (const ExchangeLine& line : exchange_lines(setting, shown, layout, plan, pricer)) {
+    all += line.count * line.each;
+    if (line.what == repeated) forward += line.count;
+  }
+  CHECK(all.base() == paradl::test::approx(shown.cost->communication().base()));
+  CHECK(forward == paradl::test::approx(passes));
+  const std::string table = to_text(exchange_table(setting, shown, layout, plan, pricer)).text;
+  CHECK_FALSE(contains(table, "framework"));
+}
+
+}  // namespace
+
+TEST_CASE("explain: exchanges of a forward pass that runs again are told with it, not as the framework's") {
+  const std::string plain = "--overlap off --links ideal --layer-times ideal ";
+  const std::string full = plain + "--recompute full ";
+  // Two products of each of 12 blocks sum y; the last of the network is in no block.
+  const Asked once("gpt2", "dgx-a100", plain + "--grid tensor=4 -b 8");
+  const Asked twice("gpt2", "dgx-a100", full + "--grid tensor=4 -b 8");
+  const auto sums = [](const Asked& asked) {
+    double count = 0;
+    for (const Cell& cell : asked.ask->planner->layout(asked.projection.mesh).cells)
+      for (const Exchange& e : cell.forward)
+        if (e.operation == Collective::allreduce) count += cell.count * (cell.recomputed ? 2 : 1);
+    return count;
+  };
+  REQUIRE(sums(twice) > sums(once));
+  check_wires(once, "allreduce y", sums(once));
+  check_wires(twice, "allreduce y", sums(twice));
+  // A ring of 3 rounds in each of 12 blocks, twice; and for each of 2 micro-batches.
+  check_wires(Asked("gpt2", "dgx-a100", full + "--grid context=4 -b 8"), "ring of keys and values", 2 * 36);
+  check_wires(Asked("gpt2", "dgx-a100", full + "--grid context=4 -b 8 --micro-batches 2"),
+              "ring of keys and values", 4 * 36);
+}
+
+TEST_CASE("explain: exchanges of blocks that run again out of core are told with them") {
+  const Asked asked("resnet50", "abci",
+                    "--overlap off --links ideal -s data+filter/ooc --grid data=1,filter=4 -b 1024 "
+                    "--set host.bandwidth=100MB/s");
+  REQUIRE(asked.projection.out_of_core);
+  REQUIRE(asked.projection.out_of_core->recomputed > 0);
+  double again = 0;
+  const Layout& layout = asked.ask->planner->layout(without_ones(asked.projection.mesh));
+  for (std::size_t i = 0; i < layout.cells.size(); ++i)
+    for (const Exchange& e : layout.cells[i].forward)
+      if (e.operation == Collective::allgather)
+        again += layout.cells[i].count + asked.projection.out_of_core->again[i];
+  check_wires(asked, "allgather y", again);
+}
+
+TEST_CASE("explain: who gathers weights tensor by tensor does so for a forward pass that runs again") {
+  const auto gathers = [](const std::string& words) {
+    const Asked asked("gpt2", "dgx-a100", "--grid data=8 -b 8 --framework megatron --zero 3" + words);
+    const Projection p = asked.ask->planner->project(*asked.projection.strategy, asked.projection.mesh, 8);
+    const Layout& layout = asked.ask->planner->layout(p.mesh);
+    Bytes once, again;
+    for (const ExchangeLine& line :
+         exchange_lines(asked.ask->setting(), p, layout, asked.ask->planner->stages(layout, p.mesh),
+                        asked.ask->planner->pricer())) {
+      if (line.what == "allgather w") once += line.bytes;
+      if (line.what == "allgather w again") again += line.bytes;
+    }
+    return again / once;
+  };
+  CHECK(gathers("") == 0);
+  CHECK(gathers(" --recompute full") > 0.6);  // all but the words
+  CHECK(gathers(" --recompute full") < 1);
+}
+
 TEST_CASE("explain: where nothing overlaps nothing is hidden, not even a rounding error") {
   const Asked asked("gpt2", "dgx-a100", "--grid data=2,layer=4 -b 64 --overlap off --micro-batches 4");
   REQUIRE(asked.projection.cost);

@@ -35,8 +35,8 @@ TEST_CASE("a run is a line; quotes hold commas, empty cells are open, comments a
   CHECK(run.iteration == Seconds{0.3});
   CHECK(run.compute == Seconds{0.1});
   CHECK(run.options.empty());
-  CHECK(file.spot(run, "gpus").line == 2);
-  CHECK(file.spot(run, "gpus").column == 45);
+  CHECK(run.spot("gpus").line == 2);
+  CHECK(run.spot("gpus").column == 45);
 }
 
 TEST_CASE("columns become options under their names") {

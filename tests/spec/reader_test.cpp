@@ -51,6 +51,26 @@ TEST_CASE("what is not there has its fallback") {
   CHECK(file.problems().empty());
 }
 
+TEST_CASE("what is out of its range is told with its cure") {
+  const auto told = [](const char* text, auto read) {
+    Reading file(text);
+    read(file.reader);
+    return file.problems();
+  };
+  const auto number = [](Reader& r) { r.number("n", 2, 8); };
+  const auto whole = [](Reader& r) { r.whole("n", 2, 8); };
+  CHECK(says(told("n: 1\n", number), "^ write 2 or more\n"));
+  CHECK(says(told("n: 9\n", number), "^ write 8 or less\n"));
+  CHECK(says(told("n: 2.5\n", whole), "^^^ write 2 or 3\n"));
+  CHECK(says(told("n: 0 s\n", [](Reader& r) { r.quantity<Seconds>("n"); }),
+             "^^^ write a time, such as `500 ns`\n"));
+  CHECK(says(told("n: 1e30 s\n", [](Reader& r) { r.quantity<Seconds>("n"); }),
+             " write a time, such as `500 ns`\n"));
+  CHECK(says(told("n: [1]\n", number), " write one word or number behind it\n"));
+  CHECK(says(told("n: ''\n", [](Reader& r) { r.text("n"); }), " write a word, or leave it out\n"));
+  CHECK(says(told("n: []\n", [](Reader& r) { r.words("n"); }), " name one, or leave it out\n"));
+}
+
 TEST_CASE("a missing key is reported at its mapping") {
   Reading file("\n\nname: node\n");
   CHECK(file.reader.quantity<Seconds>("latency") == Seconds{});

@@ -60,7 +60,8 @@ void read_value(const Row& row, const Line& line, double& value, Problems& probl
     return problems.add(number.spot, fmt::format("`{}` is out of range", row.key),
                         fmt::format("write {} to {}", row.least, row.most));
   if (row.whole && *read != std::floor(*read))
-    return problems.add(number.spot, fmt::format("`{}` must be a whole number", row.key));
+    return problems.add(number.spot, fmt::format("`{}` must be a whole number", row.key),
+                        fmt::format("write {} or {}", std::floor(*read), std::ceil(*read)));
   value = *read;
 }
 
