@@ -159,6 +159,23 @@ std::string with_left_out(const MeasuredRuns& file, const std::vector<Seconds>& 
   return out;
 }
 
+/// One machine, or of kernels one device, and one framework have one set of numbers.
+void refuse_other(const RunAsked& run, const RunAsked& first, bool of_kernels) {
+  const auto refuse = [&](const char* column, const std::string& here, const std::string& there) {
+    if (here == there) return;
+    const SourceText& source = run.file->source;
+    throw SpecError(source.file, source.text,
+                    {{run.run->spot(column),
+                      fmt::format("this run is of {}, the first one of {}", here, there),
+                      "fit runs of one machine and one framework at a time"}});
+  };
+  if (of_kernels)
+    refuse("system", run.ask->machine.device.name, first.ask->machine.device.name);
+  else
+    refuse("system", run.ask->machine.name, first.ask->machine.name);
+  refuse("framework", run.ask->framework_spec.name, first.ask->framework_spec.name);
+}
+
 int run(const Session& session, Words& words) {
   words.options.complete();
   const int up_to = read_count("up-to", words.up_to, 1, 1 << 24),
@@ -174,6 +191,7 @@ int run(const Session& session, Words& words) {
   if (!of_kernels && words.of != "links")
     throw UsageError(fmt::format("--of {}: not known", words.of), "use links or kernels");
   for (const RunAsked& one : runs) {
+    refuse_other(one, runs.front(), of_kernels);
     if (of_kernels && one.ask->times.level != "modelled")
       throw UsageError(
           fmt::format("the layer times of {} on {} are not modelled", one.run->model, one.run->system),

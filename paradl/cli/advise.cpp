@@ -122,11 +122,7 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
       ask.framework_text());
   if (const std::string allreduce = allreduce_basis(ask.training, answer.results); !allreduce.empty())
     out += allreduce + "\n";
-  if (best.cost) {
-    const std::string range = interval_text(answer, best);
-    out += fmt::format("Accuracy: {}.{}\n", record_text(answer, best),
-                       range.empty() ? "" : fmt::format(" Nine times in ten: {} per epoch.", range));
-  }
+  if (best.cost) out += fmt::format("Accuracy: {}\n", accuracy_text(answer, best));
   if (instead)
     out += fmt::format("Next: paradl explain {} --on {}{} {}\n", shell_word(model), shell_word(system), again,
                        instead->option);
@@ -195,6 +191,8 @@ int run(const Session& session, Options& options, const std::string& model, cons
   deliver(session, options, answer, columns, people);
   if (const std::string cure = storage_cure(setting, answer.results.front()); !fits && !cure.empty()) {
     hint(session, "help: " + cure);
+  } else if (!fits && ask->fidelity == Fidelity::paper) {
+    hint(session, "help: try a smaller --batch, more GPUs, or leave --fidelity paper out");
   } else if (!fits) {
     hint(session, "help: " + (answer.fitting.empty() ? fitting_hint(answer.results, setting)
                                                      : text(answer.fitting.front())));

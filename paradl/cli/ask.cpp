@@ -188,6 +188,11 @@ void check_knobs(const Ask& ask, const Options& options) {
     refuse_knob({"zero", "sequence-parallel", "recompute", "fidelity"},
                 "the paper's closed forms know neither ZeRO nor sequence parallelism nor recomputation",
                 "leave --fidelity paper out");
+  if (ask.fidelity != Fidelity::paper) return;
+  for (const char* key : {"reserve", "fragmentation", "transport", "batch-norm"})
+    if (options.typed(key))  // and not what a measured run had
+      refuse_knob({key, "fidelity"}, fmt::format("the paper's closed forms know nothing of --{}", key),
+                  fmt::format("leave --{} out, or --fidelity paper", key));
 }
 
 /// An algorithm that sums gradients, with the share of them that is not zero.
@@ -387,20 +392,24 @@ void read_layer_times(const Catalog& catalog, const Options& options, Ask& ask) 
                                                           ask.machine.device.name),
                                               "name one with --profile; `paradl profiles` lists them"));
   }
-  if (ask.profile_spec && ask.profile_spec->total) {
-    ask.times = total_times(ask.work, ask.machine, *ask.profile_spec,
-                            kernel_device(ask.machine.device, training.precision, training.optimizer, policy),
-                            samples_alone(options, ask), policy.updates);
-  } else if (ask.profile_spec) {
+  if (!ask.profile_spec) return;
+  // What was measured is of the device as its file has it, whatever --set makes of it.
+  DeviceSpec device = catalog.system(ask.system_spec.source).device;
+  const auto kernels_of = [&](const DeviceSpec& spec) {
+    return kernel_device(spec, training.precision, training.optimizer, policy);
+  };
+  if (ask.profile_spec->total) {
+    ask.times = total_times(ask.work, ask.machine, *ask.profile_spec, kernels_of(device),
+                            kernels_of(ask.machine.device), samples_alone(options, ask), policy.updates);
+  } else {
     // Of a device whose multiprocessors are not known it suffices how times go with shapes: as on one of
     // them.
-    DeviceSpec device = ask.machine.device;
     if (!device.multiprocessors) device.multiprocessors = 1;
-    ask.times.shapes = kernel_device(device, training.precision, training.optimizer, policy);
+    ask.times.shapes = kernels_of(device);
     ask.times =
         profiled_times(std::move(ask.times), ask.work, std::make_shared<Profile>(*ask.profile_spec), samples);
   }
-  if (ask.profile_spec) ask.times.source += strangeness(*ask.profile_spec, ask);
+  ask.times.source += strangeness(*ask.profile_spec, ask);
 }
 
 }  // namespace

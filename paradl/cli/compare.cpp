@@ -108,7 +108,11 @@ int run(const Session& session, Options& options, std::vector<std::string> words
     std::string notes;
     for (const Answer& answer : answers) notes += plan_notes_text(*answer.setting, answer.results);
     for (std::size_t i = 0; i < answers.size(); ++i) notes += plan_of(*asks[i], answers[i].results.front());
-    return to_text(table, style).text + "\n" + verdict(sides) + notes + basis(sides);
+    std::string accuracy;
+    for (std::size_t i = 0; i < answers.size(); ++i)
+      if (const Projection& p = answers[i].results.front(); p.timed())
+        accuracy += fmt::format("Accuracy of {}: {}\n", sides[i].name, accuracy_text(answers[i], p));
+    return to_text(table, style).text + "\n" + verdict(sides) + notes + basis(sides) + accuracy;
   });
   return std::ranges::any_of(sides, &Contestant::feasible) ? answered : answered_no;
 }

@@ -40,13 +40,18 @@ std::string summary_of(const StrategyName& strategy) {
 constexpr std::size_t few_ways = 4;
 
 /// Every limit and bottleneck, also those that are not there, and what would mend those that are.
-std::string tell_bottlenecks(const Session& session, const Style& style, const std::vector<Finding>& findings,
-                             const std::vector<Bottleneck>& found) {
+std::string tell_bottlenecks(const Session& session, const Style& style, const Ask& ask, const Answer& answer,
+                             const std::vector<Finding>& findings) {
+  const std::vector<Bottleneck>& found = answer.bottlenecks.front();
   const Printed printed = to_text(findings_table(findings), style);
   hint(session, printed.hint);
   std::string out = printed.text + "\n";
   for (const Bottleneck& b : found) out += bottleneck_text(b, 100);
   if (found.empty()) out += "No limit or bottleneck is beyond its trigger.\n";
+  out += fmt::format("Layer times: {}. Links: {}.{}\n", ask.times.source, ask.links_text(),
+                     ask.framework_text());
+  if (const Projection& p = answer.results.front(); p.timed())
+    out += fmt::format("Accuracy: {}\n", accuracy_text(answer, p));
   return style.unicode ? out : ascii(out);
 }
 
@@ -204,7 +209,7 @@ int run(const Session& session, Options& options, std::string strategy, std::str
   };
   deliver(session, options, [&](const std::string& format, Style style) {
     if (format == "text")
-      return all_bottlenecks ? tell_bottlenecks(session, style, findings, found)
+      return all_bottlenecks ? tell_bottlenecks(session, style, *ask, answer, findings)
                              : tell(style, *ask, answer, layers, found);
     if (format == "json") return json();
     if (format == "jsonl") return result_lines(json());

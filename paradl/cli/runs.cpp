@@ -153,10 +153,9 @@ std::string kind_of(const std::string& model, const std::string& system, Options
 
 /// Whether the command line leaves to the run on what its projection rests.
 bool as_written(const MeasuredRun& run, const Options& options) {
-  constexpr std::array keys{"on",        "layer-times",  "links",     "profile",
-                            "framework", "fidelity",     "precision", "optimizer",
-                            "transport", "convolutions", "overlap",   "reduction"};
-  return options.sets().empty() && std::ranges::none_of(keys, [&](const char* key) {
+  constexpr std::array keys{"layer-times", "links",     "profile",      "framework", "fidelity", "precision",
+                            "optimizer",   "transport", "convolutions", "overlap",   "reduction"};
+  return options.sets().empty() && !options.typed("on") && std::ranges::none_of(keys, [&](const char* key) {
            return options.has(key) && !run.options.contains(key);
          });
 }
@@ -228,10 +227,11 @@ void each_run(const Catalog& catalog, const Options& options, const MeasuredRuns
       }
     };
     Options asked = options_of(run, file, options);
-    const std::string system = options.get("on", run.system);
+    // A run knows its system: nothing but what is typed takes it elsewhere.
+    const std::string system = options.typed("on") ? options.get("on") : run.system;
     if (!systems.contains(system))
       systems.emplace(system,
-                      options.has("on")
+                      options.typed("on")
                           ? options.read("on", "", [&](const std::string& on) { return catalog.system(on); })
                           : in_cell("system", [&] { return catalog.system(system); }));
     const SystemSpec& machine = systems.at(system);

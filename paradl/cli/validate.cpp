@@ -9,6 +9,7 @@
 #include "paradl/cli/command.hpp"
 #include "paradl/cli/ranges.hpp"
 #include "paradl/cli/runs.hpp"
+#include "paradl/core/format.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/report/validation.hpp"
 #include "paradl/report/validation_picture.hpp"
@@ -97,6 +98,22 @@ std::map<std::string, int> take_without_row(MeasuredRuns& runs) {
   return out;
 }
 
+/// A run that is off by orders of magnitude says nothing of projections: a slip of units, rather.
+void refuse_slips(const MeasuredRuns& runs, const Validation& validation) {
+  constexpr double slip = 100;
+  for (std::size_t i = 0; i < validation.judged.size(); ++i) {
+    const Judged& run = validation.judged[i];
+    const double times = run.measured / run.unseen();
+    if (run.partial || (times < slip && times > 1 / slip)) continue;
+    throw SpecError(runs.source.file, runs.source.text,
+                    {{validation.runs[i].spot("iteration_s"),
+                      fmt::format("{} is {:.3g} times the {} that are projected: --record would take it for "
+                                  "an error of projections",
+                                  text(run.measured), times, text(run.unseen())),
+                      "are these seconds? leave the run out, or correct it"}});
+  }
+}
+
 /// Adds what these runs say to the file, in place of what it had of their levels.
 void record(const Words& words, const Validation& validation) {
   const auto errors = record_errors(validation.judged, validation.levels);
@@ -127,7 +144,10 @@ int run(const Session& session, Words& words) {
         throw UsageError(
             fmt::format("--record is for runs as files have them, and here is {}", level.changed),
             "write what is other into files of your own: --on FILE.yaml, --framework FILE.yaml");
-  if (!words.record.empty()) record(words, validation);
+  if (!words.record.empty()) {
+    refuse_slips(runs, validation);
+    record(words, validation);
+  }
   deliver(session, words.options, [&](const std::string& format, Style style) -> std::string {
     if (format == "json") return validation_json(validation);
     if (format == "jsonl") return validation_lines(validation);

@@ -28,9 +28,9 @@ std::string plan_line(const Ask& ask, const Projection& best) {
                      grid_text(best.mesh, true), text(best.epoch()));
 }
 
-std::string basis(const Ask& ask) {
-  return fmt::format("Layer times: {}. Links: {}.{}\n", ask.times.source, ask.links_text(),
-                     ask.framework_text());
+std::string basis(const Ask& ask, const Answer& answer) {
+  return fmt::format("Layer times: {}. Links: {}.{}\nAccuracy: {}\n", ask.times.source, ask.links_text(),
+                     ask.framework_text(), accuracy_text(answer, answer.results.front()));
 }
 
 /// Tables of a view have their own columns.
@@ -105,7 +105,7 @@ void tell_framework(const Session& session, const Options& options, const Ask& a
                  }
                  for (const Bottleneck& b : found) out += bottleneck_text(b, 0);
                  if (found.empty()) out += "No limit or bottleneck is beyond its trigger.\n";
-                 return out + basis(ask);
+                 return out + basis(ask, answer);
                });
 }
 
@@ -169,7 +169,7 @@ void tell_system(const Session& session, const Options& options, const std::stri
                  "each time.\n";
         }
         if (!idle.empty()) out += fmt::format("Without effect, half or twice: {}.\n", fmt::join(idle, ", "));
-        return out + basis(ask);
+        return out + basis(ask, answer);
       });
 }
 

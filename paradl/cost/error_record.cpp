@@ -171,8 +171,9 @@ RecordedError recorded(const std::vector<Judged>& runs, const std::vector<Judged
     for (const Judged& run : runs)
       *about.left_out_accuracy += std::max(0.0, 1 - std::abs(*run.left_out / run.measured - 1)) / n;
   }
-  about.low = std::min(1.0, std::max(std::exp(errors.low), ideal ? lowest(all) : 0));
-  about.high = std::max(1.0, std::exp(errors.high));
+  const double floor = std::max(1 / most_times, ideal ? lowest(all) : 0);
+  about.low = std::clamp(std::exp(errors.low), floor, 1.0);
+  about.high = std::clamp(std::exp(errors.high), 1.0, most_times);
   return about;
 }
 

@@ -232,7 +232,7 @@ class Pricer {
   void add_framework(const Layout& layout, const Cell& cell, CellCost& cost) const;
   void add_host(const Cell& cell, CellCost& cost) const;
   void hide_sums(const Cell& cell, double samples, CellCost& cost) const;
-  Seconds packing_of(const Layout& layout) const;
+  Seconds packing_of(const Cell& cell) const;
   Path group(const Mesh& mesh, AxisSet set);
   Path neighbours(const Mesh& mesh, int axis, int dim);
   MessageCost cost_of(Collective operation, const Path& path);

@@ -121,16 +121,16 @@ MessageCost Pricer::leader_cost(const Layout::Gradients& kind, const Path& path,
   return {{sum.fixed, different * sum.per_byte}, nullptr, (1 + different) * training.framework.packing};
 }
 
-/// What packing costs for each tensor; what it costs for each byte is part of sending it.
-Seconds Pricer::packing_of(const Layout& layout) const {
+/// What packing costs for the tensors of one such layer; what it costs for their bytes is part of sending
+/// them.
+Seconds Pricer::packing_of(const Cell& cell) const {
   const Seconds each = setting_.training.framework.tensor;
   if (!(each > Seconds{})) return {};
-  double packed = 0;
-  for (const Cell& cell : layout.cells)
-    for (std::size_t g = 0; g < gradients_; ++g)
-      if (gradient_[g].has(cell) && gradient_[g].path.size() > 1)
-        packed += cell.count * gradient_[g].packs * tensors(setting_.work.layers[std::size_t(cell.layer)]);
-  return packed * each;
+  Seconds out;
+  for (std::size_t g = 0; g < gradients_; ++g)
+    if (gradient_[g].has(cell) && gradient_[g].path.size() > 1)
+      out += gradient_[g].packs * tensors(setting_.work.layers[std::size_t(cell.layer)]) * each;
+  return out;
 }
 
 /// One third of what a split layer costs is shown as forward, as of measured totals.

@@ -18,6 +18,7 @@ void Pricer::price_single(const Layout& layout, Breakdown& out) const {
   CellCost sum;
   PieceTime passes;
   std::array<Bytes, most_gradient_groups> gradient{};
+  Seconds packing;
   for (std::size_t i = 0; i < layout.cells.size(); ++i) {
     const Cell& cell = layout.cells[i];
     const CellCost& cost = cells_[i];
@@ -30,6 +31,7 @@ void Pricer::price_single(const Layout& layout, Breakdown& out) const {
     sum.backward_host += cell.count * cost.backward_host;
     passes.forward += cell.count * cost.forward_pass();
     passes.backward += cell.count * cost.backward_pass();
+    packing += cell.count * packing_of(cell);
     for (std::size_t g = 0; g < gradients_; ++g)
       if (gradient_[g].has(cell)) gradient[g] += cell.count * cost.gradient;
   }
@@ -41,10 +43,9 @@ void Pricer::price_single(const Layout& layout, Breakdown& out) const {
   out[Term::activation_exchange] = S * sum.forward_exchange;
   out[Term::halo_exchange] = S * sum.forward_halo;
 
-  Seconds whole;
+  Seconds whole = packing;
   for (std::size_t g = 0; g < gradients_; ++g)
     if (gradient[g] > Bytes{}) whole += gradient_[g].allreduce(gradient[g]);
-  if (whole > Seconds{}) whole += packing_of(layout);
   if (!setting_.training.overlap || !(whole > Seconds{})) {
     out[Term::gradient_exchange] = whole;
     return;
@@ -112,9 +113,11 @@ Pricer::StageEnd Pricer::stage_end(const Layout& layout, const StageKind& kind, 
   std::array<Bytes, most_gradient_groups> gradient{};
   for (const auto& [id, count] : kind.cells) {
     const CellCost& cost = cells_[std::size_t(id)];
+    const Cell& cell = layout.cells[std::size_t(id)];
     out.update += count * cost.update;
+    out.whole += count * packing_of(cell);
     for (std::size_t g = 0; g < gradients_; ++g)
-      if (gradient_[g].has(layout.cells[std::size_t(id)])) gradient[g] += count * cost.gradient;
+      if (gradient_[g].has(cell)) gradient[g] += count * cost.gradient;
   }
   for (std::size_t g = 0; g < gradients_; ++g)
     if (gradient[g] > Bytes{}) out.whole += gradient_[g].allreduce(gradient[g]);

@@ -46,8 +46,8 @@ Seconds passes_of_sample(const LayerTimes& times) {
 }  // namespace
 
 LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profile,
-                       std::shared_ptr<const KernelDevice> kernels, double samples,
-                       UpdateKernels updates) {
+                       const std::shared_ptr<const KernelDevice>& measured_on,
+                       std::shared_ptr<const KernelDevice> kernels, double samples, UpdateKernels updates) {
   if (profile.model != work.name)
     throw UsageError(
         fmt::format("the profile `{}` is the total of {}, not of {}", profile.name, profile.model, work.name),
@@ -60,7 +60,7 @@ LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profil
   const char* spread = "a roofline";
   if (kernels) {
     const double measured_at = total.samples > 0 ? total.samples : std::ceil(work.batch);
-    const LayerTimes there = modelled_times(times, work, kernels, "", measured_at);
+    const LayerTimes there = modelled_times(times, work, measured_on, "", measured_at);
     times = modelled_times(std::move(times), work, std::move(kernels), "", samples);
     times.correction = total.time / passes_of_sample(there);
     for (LayerTime& t : times.layer) t.FW *= times.correction, t.BW *= times.correction;

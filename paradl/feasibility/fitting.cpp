@@ -66,6 +66,27 @@ Levels sharding(const Projection& p, const Setting& setting) {
   return out;
 }
 
+/// Numbers of micro-batches that samples can be cut into, the smallest first.
+std::vector<double> divisors(double samples, double most) {
+  std::vector<double> small, large;
+  for (double i = 1; i <= std::min(std::sqrt(samples), most); ++i) {
+    if (std::fmod(samples, i) != 0) continue;
+    small.push_back(i);
+    if (samples / i > i && samples / i <= most) large.push_back(samples / i);
+  }
+  small.insert(small.end(), large.rbegin(), large.rend());
+  return small;
+}
+
+/// Those above `least` that differ enough to be worth a price each, and the last.
+std::vector<double> thinned(const std::vector<double>& numbers, double least) {
+  constexpr double step = 1.25;
+  std::vector<double> out;
+  for (const double n : numbers)
+    if (n > least && (out.empty() || n >= step * out.back() || n == numbers.back())) out.push_back(n);
+  return out;
+}
+
 /// Smaller micro-batches, and a pipeline that does not keep all of them.
 Levels micro_batches(const Projection& p, const Setting& setting) {
   constexpr double most = 1'000'000;  // that can be asked for
@@ -85,14 +106,10 @@ Levels micro_batches(const Projection& p, const Setting& setting) {
   };
   const bool keeps_more = now.schedule == PipelineSchedule::gpipe ? now.micro_batches > 1 : interleaved;
   if (stages > 1 && keeps_more) add(now.micro_batches, true);
-  const auto add_both = [&](double S) {
-    if (std::fmod(samples, S) != 0) return;
+  for (const double S : thinned(divisors(samples, most), now.micro_batches)) {
     if (interleaved && stages > 1 && std::fmod(S, stages) == 0) add(S, false);
     add(S, stages > 1);
-  };
-  double S = 2.0 * now.micro_batches;
-  for (; S < std::min(samples, most); S *= 2) add_both(S);
-  if (samples > now.micro_batches && samples <= most) add_both(samples);  // one sample at a time
+  }
   return out;
 }
 

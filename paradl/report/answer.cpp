@@ -220,6 +220,12 @@ std::string interval_text(const Answer& answer, const Projection& projection) {
                      text(error->high * projection.epoch()));
 }
 
+std::string accuracy_text(const Answer& answer, const Projection& projection) {
+  const std::string range = interval_text(answer, projection);
+  return fmt::format("{}.{}", record_text(answer, projection),
+                     range.empty() ? "" : fmt::format(" Nine times in ten: {} per epoch.", range));
+}
+
 double model_flop(const Setting& setting, double batch) {
   constexpr double passes = 3;  // forward, and backward with respect to inputs and weights
   constexpr double flop_per_mac = 2;

@@ -257,7 +257,7 @@ std::string validation_json(const Validation& validation) {
                     {"coverage",
                      {{"share", 0.9},
                       {"on_record", coverage_json(coverage(runs, validation.levels, validation.recorded))},
-                      {"left_out", left_out ? coverage_json(*left_out) : Json()}}},
+                      {"left_out", left_out && left_out->n > 0 ? coverage_json(*left_out) : Json()}}},
                     {"based_on", validation.bases}};
   if (!validation.without_row.empty()) out["summary"]["not_counted"] = validation.without_row;
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

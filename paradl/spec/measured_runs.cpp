@@ -93,6 +93,8 @@ std::string column_name(std::string text) {
 bool known_term(std::string_view name) { return std::ranges::find(terms, name) != terms.end(); }
 std::string column_of(std::string_view term) { return fmt::format("{}_s", term); }
 
+constexpr double shortest = 1e-9, longest = 1e9;  // seconds that anything may have taken
+
 /// The cells of one line by their column, with what is wrong in them.
 class Cells {
  public:
@@ -119,6 +121,10 @@ class Cells {
     } else if (*value < 0 || (*value == 0 && !zero_too)) {
       wrong(column, fmt::format("`{}` must be {}", column, zero_too ? "at least zero" : "more than zero"),
             "leave out runs that were not measured");
+      return {};
+    } else if (column.ends_with("_s") && *value != 0 && (*value < shortest || *value > longest)) {
+      wrong(column, fmt::format("`{}` is {} s, which no iteration takes", column, word),
+            "write seconds: from 1e-9 to 1e9");
       return {};
     }
     return value;

@@ -50,13 +50,16 @@ RecordedError read_error(Reader& map, const ParameterLevel& level) {
   if (error.below <= error.from)
     map.wrong("below", fmt::format("`below` is {}, and `from` is {}", error.below, error.from),
               "write a number above `from`");
-  error.runs = int(map.number("runs", 1, 1e9));
+  error.runs = int(map.whole("runs", 1, 1e9));
   error.mean_accuracy = map.number("mean-accuracy", 0, 1);
   if (map.has("left-out-accuracy")) error.left_out_accuracy = map.number("left-out-accuracy", 0, 1);
-  error.low = map.number("low", 0, 1);
-  error.high = map.number("high", 1, 1e6);
-  error.least = map.number("least", 0, 1e6, error.low);
-  error.most = map.number("most", 0, 1e6, error.high);
+  error.low = map.number("low", 1 / most_times, 1);
+  error.high = map.number("high", 1, most_times);
+  error.least = map.number("least", 1 / most_times, most_times, error.low);
+  error.most = map.number("most", 1 / most_times, most_times, error.high);
+  if (error.most < error.least)
+    map.wrong("most", fmt::format("`most` is {}, and `least` is {}", error.most, error.least),
+              "write a number that is not below `least`");
   map.finish();
   return error;
 }

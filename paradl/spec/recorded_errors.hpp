@@ -21,6 +21,9 @@ struct ParameterLevel {
 /// Stands for all strategies together, where one has no runs of its own.
 inline constexpr const char* any_strategy = "any";
 
+/// By how many times a run may have been off, either way, to be recorded: beyond, something else is wrong.
+inline constexpr double most_times = 1e6;
+
 /// How far projections of one kind were from measured runs: nine times in ten, measured / projected lay
 /// within `low` and `high`.
 struct RecordedError {

@@ -54,6 +54,22 @@ TEST_CASE("a profile from elsewhere says from where") {
             .ask->times.source.find(", measured on V100 SXM2 16GB") != std::string::npos);
 }
 
+TEST_CASE("a profile is of its device as the file has it: a faster one is faster beside it, too") {
+  const auto epoch = [](const char* model, const std::string& change) {
+    return Asked(model, "abci", "-p 4 -s data -b 16/gpu --framework chainermn" + change).projection.epoch();
+  };
+  for (const char* model : {"resnet50", "vgg16", "alexnet"}) {
+    CAPTURE(model);
+    const Seconds now = epoch(model, "");
+    for (const char* what : {"device.peak.fp32", "device.memory-bandwidth"}) {
+      CAPTURE(what);
+      CHECK(epoch(model, fmt::format(" --set {}=x2", what)) < now);
+      CHECK(epoch(model, fmt::format(" --set {}=x0.5", what)) > now);
+    }
+    CHECK(epoch(model, " --set device.memory=x2") == now);
+  }
+}
+
 TEST_CASE(
     "what is on record applies to runs of the same device, precision and kind, and to files as they are") {
   const std::vector<RecordedError> recorded =

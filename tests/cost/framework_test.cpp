@@ -84,6 +84,18 @@ TEST_CASE("each GPU packs its gradients for the sum in a node, a leader all of t
   CHECK(exchange("data+filter") == approx(filter + (2 + 4 * 2) * 50e-6 + (W / 4 + W) * 1e-9));
 }
 
+TEST_CASE("a stage packs the tensors that it has") {
+  Training t = without_overlap();
+  t.micro_batches = 2;
+  const auto exchange = [&] {
+    return term(Bench(chain(4), two_level_machine(), t).engine("data+layer", "4x2", 32),
+                Term::gradient_exchange);
+  };
+  const double plain = exchange();
+  t.framework.tensor = Seconds{50e-6};
+  CHECK(exchange() == approx(plain + 2 * 50e-6));  // two of four layers
+}
+
 TEST_CASE("a split layer costs its copies, a whole one does not") {
   Training t = without_overlap();
   const auto compute = [&](const std::string& strategy) {

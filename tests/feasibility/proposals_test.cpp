@@ -87,6 +87,18 @@ TEST_CASE("every way to fit can be typed as it is proposed, and gives what was p
   CHECK(alone > 0);
 }
 
+TEST_CASE("micro-batches that are proposed need not be a power of two: of what divides the samples, the least") {
+  // 675 = 27 * 25 samples a GPU: in three pieces they do not fit, in five they do.
+  const std::string words = "-s data -p 4 -b 675/gpu";
+  const Asked asked("resnet50", "abci", words);
+  const auto ways = ways_to_fit(asked.projection, asked.ask->setting());
+  REQUIRE_FALSE(ways.empty());
+  CHECK(ways.front().option.ends_with("--micro-batches 5"));
+  CHECK_FALSE(Asked("resnet50", "abci", words + " --micro-batches 3").projection.feasible());
+  CHECK(Asked("resnet50", "abci", words + " --micro-batches 9").projection.iteration() >
+        ways.front().projection.iteration());
+}
+
 TEST_CASE("every remedy can be typed as it is proposed, and gives what was promised") {
   int remedies = 0;
   for (const auto& [model, system, words] : questions()) {
