@@ -180,6 +180,8 @@ int run(const Session& session, Words& words) {
   words.options.complete();
   const int up_to = read_count("up-to", words.up_to, 1, 1 << 24),
             judge_to = read_count("judge-to", words.judge_to, 1, 1 << 24);
+  if (!words.write.empty() && !words.leave_out)
+    throw UsageError("--write writes what --leave-one-out predicts", "add --leave-one-out");
   const MeasuredRuns file = read_measured_runs(read_source(words.file));
   std::vector<RunAsked> runs = ask_runs(session.catalog, words.options, file);
   std::optional<MeasuredRuns> also;

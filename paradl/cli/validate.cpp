@@ -131,6 +131,8 @@ int run(const Session& session, Words& words) {
   words.options.complete();
   hint(session, session.verbosity > 0 ? words.options.origins() : "");
   const double require = words.require.empty() ? 0 : read_number("require", words.require, 0, 100);
+  if (!words.origin.empty() && words.record.empty())
+    throw UsageError("--origin says what --record writes", "add --record FILE.yaml, or leave --origin out");
   MeasuredRuns runs = read_measured_runs(read_source(words.file));
   if (!runs.ignored.empty())
     hint(session, fmt::format("note: columns that mean nothing here: {}", fmt::join(runs.ignored, ", ")));

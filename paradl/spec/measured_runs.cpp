@@ -146,7 +146,7 @@ class Cells {
   }
   const Field* find(std::string_view column) const {
     const auto at = std::size_t(std::ranges::find(header_, column) - header_.begin());
-    return at < fields_.size() ? &fields_[at] : nullptr;
+    return at < std::min(header_.size(), fields_.size()) ? &fields_[at] : nullptr;
   }
   const std::vector<std::string>& header_;
   std::vector<Field> fields_;
@@ -184,9 +184,13 @@ MeasuredRun read_run(const Cells& cells, int line) {
   if (const auto time = cells.positive("compute_s", true)) run.compute = Seconds{*time};
   if (const auto time = cells.positive("communication_s", true)) run.communication = Seconds{*time};
   constexpr double rounding = 1.02;  // figures are read to two digits or three
-  if (run.iteration && run.compute && run.communication &&
-      *run.compute + *run.communication > rounding * *run.iteration)
-    cells.wrong("communication_s", "`compute_s` and `communication_s` are more than `iteration_s`",
+  const Seconds told = run.compute.value_or(Seconds{}) + run.communication.value_or(Seconds{});
+  if (run.iteration && told > rounding * *run.iteration)
+    cells.wrong(run.communication ? "communication_s" : "compute_s",
+                run.compute && run.communication
+                    ? "`compute_s` and `communication_s` are more than `iteration_s`"
+                    : fmt::format("`{}` is more than `iteration_s`",
+                                  run.communication ? "communication_s" : "compute_s"),
                 "count only what is not hidden behind the computation");
   for (const std::string_view term : terms)
     if (const auto time = cells.positive(column_of(term), true))
