@@ -165,18 +165,23 @@ void more_micro_batches(Changes& out) {
               [n = S * factor](Training& t) { t.micro_batches = n; });
 }
 
+/// More GPUs send, each of them its part, and each level of links carries no more than it must.
+void spread_gradients(Changes& out) {
+  if (out.now().framework.hybrid_gradients == GradientRoute::leader && out.e.mesh.axes > 1)
+    out.add(Hands::framework, "a ring for each part of the weights in place of one leader a node",
+            "--set framework.hybrid-gradients=rings",
+            [](Training& t) { t.framework.hybrid_gradients = GradientRoute::rings; });
+  if (out.now().framework.flat_rings)
+    out.add(Hands::framework, "a ring on every level in place of one through all GPUs",
+            "--set framework.rings=levels", [](Training& t) { t.framework.flat_rings = false; });
+}
+
 void mend_gradients(Changes& out) {
   const Training& now = out.now();
   if (!now.overlap)
     out.add(Hands::framework, "gradients sent behind the backward pass", "--overlap on",
             [](Training& t) { t.overlap = true; });
-  if (now.framework.hybrid_gradients == GradientRoute::leader && out.e.mesh.axes > 1)
-    out.add(Hands::framework, "a ring for each part of the weights in place of one leader a node",
-            "--set framework.hybrid-gradients=rings",
-            [](Training& t) { t.framework.hybrid_gradients = GradientRoute::rings; });
-  if (now.framework.flat_rings)
-    out.add(Hands::framework, "a ring on every level in place of one through all GPUs",
-            "--set framework.rings=levels", [](Training& t) { t.framework.flat_rings = false; });
+  spread_gradients(out);
   if (now.framework.packing > SecondsPerByte{})
     out.add(Hands::framework, "gradients packed twice as fast", "--set framework.costs.packing=x2",
             [](Training& t) { t.framework.packing = 0.5 * t.framework.packing; });
@@ -224,6 +229,7 @@ void mend_messages(Changes& out) {
 }
 
 void mend_congestion(Changes& out) {
+  spread_gradients(out);
   if (!out.system) return;
   const auto& levels = out.e.setting.machine.levels;
   for (std::size_t k = 2; k < levels.size() && out.e.projection.gpus > levels[k].inside; ++k)
@@ -376,6 +382,7 @@ void mend_bounds(Changes& out) {
 
 void mend_update(Changes& out) {
   shard(out, 1, "sharded weight update");
+  out.use_batch(2 * out.e.projection.batch);  // half as many updates
   const Training& now = out.now();
   if (now.framework.update_kernels == UpdateKernels::fused) return;
   const auto work_in = [&](UpdateKernels kernels) {
