@@ -647,9 +647,14 @@ std::string Ask::links_text() const {
 
 namespace {
 
+/// How much room there is says nothing of how long a plan takes.
+bool changes_times(const Override& change) {
+  return change.path != "device.memory" && change.path != "host.memory";
+}
+
 /// What makes a question one that no measured run was an answer to: runs are those of files as they are.
 std::string changed_by(const Options& options, const Ask& ask) {
-  if (!ask.overrides.empty() || ask.changed_terms) return "--set";
+  if (std::ranges::any_of(ask.overrides, changes_times) || ask.changed_terms) return "--set";
   if (ask.training.input.from != InputFrom::none) return "--input";
   if (ask.profile_spec && ask.profile_spec->device != ask.machine.device.name)
     return "a profile of another device";

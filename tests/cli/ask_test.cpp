@@ -88,6 +88,7 @@ TEST_CASE(
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --set framework.overlap=on"));
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --overlap on"));
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --set levels.rack.bandwidth=x10"));
+  CHECK(on_record("resnet50", "abci", chainer + " --set device.memory=32GiB"));  // room is no time
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --input node"));
   CHECK(on_record("gpt2", "selene", "-p 8 -s data -b 8 --framework megatron"));
   // Without a framework's name.
