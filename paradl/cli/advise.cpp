@@ -122,7 +122,7 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
       ask.framework_text());
   if (const std::string allreduce = allreduce_basis(ask.training, answer.results); !allreduce.empty())
     out += allreduce + "\n";
-  if (best.cost) out += fmt::format("Accuracy: {}\n", accuracy_text(answer, best));
+  if (best.timed()) out += fmt::format("Accuracy: {}\n", accuracy_text(answer, best));
   if (instead)
     out += fmt::format("Next: paradl explain {} --on {}{} {}\n", shell_word(model), shell_word(system), again,
                        instead->option);

@@ -191,7 +191,7 @@ std::string records_text(const Answer& answer) {
   std::vector<std::string> told, without;
   bool any = false;
   for (const Projection& p : answer.results) {
-    if (!p.cost) continue;
+    if (!p.timed()) continue;
     const auto error = recorded_error(answer, p);
     any = any || error;
     const bool own = error && error->strategy != any_strategy && !leaves_core(p);
