@@ -132,7 +132,7 @@ void put_values(std::vector<RunAsked>& runs, const std::vector<RunParameter>& pa
   for (RunAsked& run : runs) {
     Ask& ask = *run.ask;
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].put(ask, values[i]);
-    ask.planner = std::make_unique<Planner>(ask.setting());
+    ask.evaluator = std::make_unique<Evaluator>(ask.setting());
   }
 }
 

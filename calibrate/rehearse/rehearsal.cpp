@@ -11,7 +11,7 @@
 #include "calibrate/rehearse/survey.hpp"
 #include "calibrate/stopping.hpp"
 #include "paradl/core/error.hpp"
-#include "paradl/cost/planner.hpp"
+#include "paradl/cost/evaluator.hpp"
 #include "paradl/cost/profiled_times.hpp"
 
 namespace paradl::calibrate {
@@ -245,7 +245,7 @@ class Stage {  // where rehearsals take place
       Machine machine = *out_.machine;
       if (!options_.machine && cuts_space(r.candidate.mesh)) use_two_way_messages(machine);
       const Setting setting{work_, machine, times, training_};
-      r.projection = Planner(setting).project(r.candidate.strategy, r.candidate.mesh, double(options_.batch));
+      r.projection = Evaluator(setting).project(r.candidate.strategy, r.candidate.mesh, double(options_.batch));
       r.projection->strategy = nullptr;  // it is r.candidate's
     }
     out_.times = std::move(times);

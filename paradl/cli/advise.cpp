@@ -100,7 +100,7 @@ std::string closing(const Ask& ask, const Answer& answer, const std::string& mod
     out += bottlenecks_of(ask, best);
     if (ask.fidelity == Fidelity::detailed) {
       const Mesh split = without_ones(best.mesh);
-      const std::string whole = whole_layers_text(ask.planner->layout(split).role, split, ask.work);
+      const std::string whole = whole_layers_text(ask.evaluator->layout(paradl::plan_of(ask.training, split, 1)).role, split, ask.work);
       if (!whole.empty()) out += fmt::format("Run whole on every GPU of an axis: {}.\n", whole);
     }
   }
@@ -142,7 +142,7 @@ std::vector<Projection> every_grid(const Ask& ask) {
   return sweep(question, ask.work, ask.machine,
                [&](const StrategyName& strategy, const Mesh& mesh, double batch) {
                  const auto number = std::size_t(&strategy - question.strategies.data());
-                 return ask.planner->project(ask.question.strategies[number], mesh, batch);
+                 return ask.evaluator->project(ask.question.strategies[number], mesh, batch);
                });
 }
 

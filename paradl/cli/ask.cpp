@@ -513,7 +513,7 @@ Training read_training(const Catalog& catalog, const Options& options) {
 
 Projection Ask::project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
   return fidelity == Fidelity::paper ? paper::project(setting(), strategy, mesh, batch)
-                                     : planner->project(strategy, mesh, batch);
+                                     : evaluator->project(strategy, mesh, batch);
 }
 
 std::vector<Projection> Ask::sweep() const {
@@ -545,14 +545,14 @@ std::optional<Projection> Ask::best_out_of_core() {
     return true;
   };
   paradl::sweep(question, work, machine, [&](const StrategyName& strategy, const Mesh& mesh, double batch) {
-    const Projection p = planner->project(strategy, mesh, batch);
+    const Projection p = evaluator->project(strategy, mesh, batch);
     // Out of core is never faster: what is too slow in core need not be planned.
     if (!p.cost || p.iteration().base() / p.batch >= fastest) return p;
     if (p.feasible()) {
       if (faster(p)) best.reset();
     } else if (!strategy.out_of_core) {
       const auto number = std::size_t(&strategy - question.strategies.data());
-      const Projection beyond = planner->project(beyond_core[number], mesh, batch);
+      const Projection beyond = evaluator->project(beyond_core[number], mesh, batch);
       if (beyond.feasible() && faster(beyond)) best = beyond;
     }
     return p;
@@ -566,7 +566,7 @@ void Ask::add_band(Projection& p) const {
   const auto iteration = [&](const Slowed& other) {
     const Setting there{work, other.machine, times, training, other.topology.get()};
     return (fidelity == Fidelity::paper ? paper::project(there, *p.strategy, p.mesh, p.batch)
-                                        : other.planner->project(*p.strategy, p.mesh, p.batch))
+                                        : other.evaluator->project(*p.strategy, p.mesh, p.batch))
         .iteration();
   };
   p.congested = {iteration(*slowed[0]), iteration(*slowed[1]), iteration(*slowed[2])};
@@ -583,7 +583,7 @@ Machine Ask::machine_with(const std::vector<Override>& more) const {
 
 Examiner Ask::examiner() const {
   return {setting(),
-          fidelity == Fidelity::paper ? nullptr : planner.get(),
+          fidelity == Fidelity::paper ? nullptr : evaluator.get(),
           triggers,
           &system_spec,
           [this](const std::vector<Override>& more) { return machine_with(more); },
@@ -753,13 +753,13 @@ std::unique_ptr<Ask> read_ask(const Catalog& catalog, const Options& options, co
   read_layer_times(catalog, options, *ask);
   ask->changed = changed_by(options, *ask);
   ask_anew(options, *ask, needs_gpus);
-  ask->planner = std::make_unique<Planner>(ask->setting());
+  ask->evaluator = std::make_unique<Evaluator>(ask->setting());
   if (const auto& congestion = ask->machine.congestion)
     for (const double factor : {congestion->low, congestion->typical, congestion->high}) {
       auto other = std::make_unique<Ask::Slowed>();
       other->machine = congested(ask->machine, factor);
       other->topology = topology_of(other->machine);
-      other->planner = std::make_unique<Planner>(
+      other->evaluator = std::make_unique<Evaluator>(
           Setting{ask->work, other->machine, ask->times, ask->training, other->topology.get()});
       ask->slowed.push_back(std::move(other));
     }

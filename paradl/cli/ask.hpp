@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "paradl/cli/arguments.hpp"
-#include "paradl/cost/planner.hpp"
+#include "paradl/cost/evaluator.hpp"
 #include "paradl/cost/sweep.hpp"
 #include "paradl/feasibility/bottleneck.hpp"
 #include "paradl/spec/catalog.hpp"
@@ -116,14 +116,14 @@ struct Ask {
   Triggers triggers;
   double epochs = 0;   // 0: not asked
   bool costs = false;  // what they cost is shown: of --epochs, or by a price
-  std::unique_ptr<Planner> planner;
+  std::unique_ptr<Evaluator> evaluator;
   std::vector<StrategyName> beyond_core;  // the strategies of `question`, out of core
 
   /// The machine as other jobs slow it, with what is built on it.
   struct Slowed {
     Machine machine;
     std::unique_ptr<const Topology> topology;
-    std::unique_ptr<Planner> planner;
+    std::unique_ptr<Evaluator> evaluator;
   };
   std::vector<std::unique_ptr<Slowed>>
       slowed;  // low, typical, high; empty where the system has no congestion

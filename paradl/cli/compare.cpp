@@ -36,9 +36,9 @@ Contestant ask_one(const Session& session, const Options& options, const std::st
 /// What a plan out of core gains over swapping or recomputing everything.
 std::string plan_of(const Ask& ask, const Projection& p) {
   if (!p.feasible() || !p.out_of_core || !p.out_of_core->plans()) return {};
-  ask.planner->project(*p.strategy, p.mesh, p.batch);
+  const Evaluation e = ask.evaluator->evaluate(p);
   return fmt::format("{} on {}:\n{}", p.strategy->text, ask.machine.name,
-                     plan_text(ask.planner->out_of_core()));
+                     plan_text(*e.out_of_core));
 }
 
 bool is_result_file(const std::string& word) { return word.ends_with(".json") || word.ends_with(".html"); }

@@ -56,7 +56,7 @@ std::string tell_bottlenecks(const Session& session, const Style& style, const A
 }
 
 std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool layers,
-                 const std::vector<Bottleneck>& found) {
+                 const std::vector<Bottleneck>& found, const Evaluation* e) {
   const Projection& p = answer.results.front();
   std::string out = fmt::format("{}: {}\n\n", p.strategy->text, summary_of(*p.strategy));
   if (!p.feasible()) out += fmt::format("Does not fit: {}.\n", reasons(p, ask.work));
@@ -86,30 +86,22 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
     out +=
         fmt::format(" cost  {}\n",
                     expense_text(expense_of(p, ask.machine, ask.epochs > 0 ? ask.epochs : 1), ask.machine));
-  if (p.timed() && ask.fidelity == Fidelity::detailed) {
-    Projection shown = ask.planner->project(*p.strategy, p.mesh, p.batch);
-    shown.mesh = without_ones(p.mesh);
-    const Layout& layout = ask.planner->layout(shown.mesh);
-    if (OutOfCorePricer& beyond = ask.planner->out_of_core();
-        shown.out_of_core && beyond.plan().time.possible)
-      out += fmt::format("\n {}\n{}{}", out_of_core_text(shown, ask.machine),
-                         shown.out_of_core->plans() ? plan_text(beyond) : "",
-                         stages_stay(shown) ? "" : "\n" + to_text(plan_table(ask.work, beyond), style).text);
-    out += "\n" + to_text(exchange_table(ask.setting(), shown, layout,
-                                         ask.planner->stages(layout, shown.mesh), ask.planner->pricer()),
-                          style)
-                      .text;
-    if (ask.planner->stages(layout, shown.mesh).stages > 1)
+  if (p.timed() && e) {
+    if (e->out_of_core && e->out_of_core->plan().time.possible)
+      out += fmt::format("\n {}\n{}{}", out_of_core_text(p, ask.machine),
+                         p.out_of_core->plans() ? plan_text(*e->out_of_core) : "",
+                         stages_stay(p) ? "" : "\n" + to_text(plan_table(ask.work, *e->out_of_core), style).text);
+    out += "\n" + to_text(exchange_table(p, *e), style).text;
+    if (e->stages->stages > 1)
       out += "\n exchanges are those of all stages together; a stage waits for its own\n";
-    const std::string shared = contention_text(exchange_lines(
-        ask.setting(), shown, layout, ask.planner->stages(layout, shown.mesh), ask.planner->pricer()));
+    const std::string shared = contention_text(exchange_lines(*e));
     if (!shared.empty()) out += "\n" + shared;
-    const std::string whole = whole_layers_text(layout.role, shown.mesh, ask.work);
+    const std::string whole = whole_layers_text(e->layout->role, e->plan.mesh, ask.work);
     if (!whole.empty()) out += fmt::format("\n run whole on every GPU of an axis: {}\n", whole);
     if (!found.empty()) out += "\n";
     for (const Bottleneck& b : found) out += bottleneck_text(b, 3);
     if (layers)
-      out += "\n" + to_text(layer_table(ask.setting(), shown, layout, ask.planner->pricer()), style).text;
+      out += "\n" + to_text(layer_table(p, *e), style).text;
   }
   out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", ask.times.source, ask.links_text(),
                      ask.fidelity == Fidelity::paper ? "paper (closed forms)" : "detailed");
@@ -130,17 +122,17 @@ void write_timeline(const std::string& file, const Ask& ask, const Projection& p
     throw UsageError(fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, ask.work)),
                      "leave --timeline out: the text tells what is known of it");
   if (p.out_of_core && !stages_stay(p)) {
-    ask.planner->project(*p.strategy, p.mesh, p.batch);
-    if (!ask.planner->out_of_core().plan().time.possible)
+    const Evaluation e = ask.evaluator->evaluate(p);
+    if (!e.out_of_core->plan().time.possible)
       throw UsageError(fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, ask.work)),
                        "leave --timeline out: the text tells what is known of it");
-    const auto events = ask.planner->out_of_core().events();
+    const auto events = e.out_of_core->events();
     const std::string plan = fmt::format("{} on {}: {}, mini-batch {}{}", ask.work.name, ask.machine.name,
                                          p.strategy->text, p.batch, planned_stage(p));
     return write_file(file,
                       file.ends_with(".svg") ? timeline_svg(events, plan) : timeline_json(events, plan));
   }
-  const auto timeline = ask.planner->timeline(*p.strategy, p.mesh, p.batch);
+  const auto timeline = ask.evaluator->timeline(ask.evaluator->plan_of(*p.strategy, p.mesh, p.batch));
   if (timeline.pipeline.stages == 1)
     throw UsageError(
         fmt::format("`{}` has no stages: a timeline shows the schedule of a pipeline", p.strategy->text),
@@ -202,24 +194,27 @@ int run(const Session& session, Options& options, std::string strategy, std::str
   std::vector<Bottleneck>& found = answer.bottlenecks.front();
   for (Bottleneck& b : found) examiner.price(b, p);
   const std::vector<Finding> findings = all_bottlenecks ? examiner.findings(p) : std::vector<Finding>{};
+  std::vector<std::optional<Evaluation>> evaluations;
+  for (const Projection& one : answer.results)
+    if (!paper)
+      evaluations.push_back(one.cost ? std::optional(ask->evaluator->evaluate(one)) : std::nullopt);
+  const std::optional<Evaluation> none;
+  const std::optional<Evaluation>& e = paper ? none : evaluations.front();
   const auto json = [&] {
-    Json out = Json::parse(explanation_json(answer, paper, layers, *ask->planner));
+    Json out = Json::parse(explanation_json(answer, layers, evaluations));
     if (all_bottlenecks) out["results"][0]["measures"] = findings_json(findings);
     return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   };
   deliver(session, options, [&](const std::string& format, Style style) {
     if (format == "text")
       return all_bottlenecks ? tell_bottlenecks(session, style, *ask, answer, findings)
-                             : tell(style, *ask, answer, layers, found);
+                             : tell(style, *ask, answer, layers, found, e ? &*e : nullptr);
     if (format == "json") return json();
     if (format == "jsonl") return result_lines(json());
     if (all_bottlenecks) return render_table(format, findings_table(findings, reader_of(format)));
     if (!p.timed()) return render_table(format, limits_table(p, ask->work));
     if (!layers) return render_table(format, term_table(*ask, p));
-    Projection shown = ask->planner->project(*p.strategy, p.mesh, p.batch);
-    shown.mesh = without_ones(p.mesh);
-    return render_table(
-        format, layer_table(setting, shown, ask->planner->layout(shown.mesh), ask->planner->pricer()));
+    return render_table(format, layer_table(p, *e));
   });
   const std::string format = options.get("format", "text");
   if (!p.feasible() && format != "text" && !format.starts_with("json"))  // those say so themselves

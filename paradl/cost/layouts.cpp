@@ -4,28 +4,33 @@
 
 namespace paradl {
 
-const Layouts::AxisFacts& Layouts::facts(const Axis& axis) {
+int Layouts::signature_of(const Axis& axis) const {
+  const std::pair roles{axis.strategy, roles_of(work_, *axis.strategy, axis.parts)};
+  const std::lock_guard lock(signatures_mutex_);
+  return signatures_.emplace(roles, int(signatures_.size())).first->second;
+}
+
+const Layouts::AxisFacts& Layouts::facts(const Axis& axis) const {
   const auto& [total, cut] = axis.parts;
-  const std::pair key{axis.strategy, std::array{total, cut[0], cut[1], cut[2]}};
-  if (const auto known = facts_.find(key); known != facts_.end()) return known->second;
-  const auto roles = std::pair{axis.strategy, roles_of(work_, *axis.strategy, axis.parts)};
-  const int signature = signatures_.emplace(roles, int(signatures_.size())).first->second;
-  const Limit limit = axis.strategy->limit(work_, axis.parts, 0);
-  return facts_.emplace(key, AxisFacts{signature, limit}).first->second;
+  return facts_.get({axis.strategy, {total, cut[0], cut[1], cut[2]}}, [&] {
+    return AxisFacts{signature_of(axis), axis.strategy->limit(work_, axis.parts, 0)};
+  });
 }
 
-const Layout& Layouts::of(const Mesh& mesh, const PlacingRules& rules) {
-  std::array<int, most_axes> roles;
-  roles.fill(-1);
-  for (int a = 0; a < mesh.axes; ++a) roles[std::size_t(a)] = facts(mesh.axis[std::size_t(a)]).signature;
-  auto& entry = layouts_[{roles, rules}];
-  if (!entry) entry = std::make_unique<Layout>(place(work_, mesh, rules));
-  return *entry;
+const Layout& Layouts::of(const Mesh& mesh, const PlacingRules& rules) const {
+  std::array<int, most_axes + 6> key;
+  key.fill(-1);
+  for (int a = 0; a < mesh.axes; ++a) key[std::size_t(a)] = facts(mesh.axis[std::size_t(a)]).signature;
+  std::size_t at = most_axes;
+  for (const int rule : {int(rules.reduction), int(rules.sequence_parallel), int(rules.recompute),
+                         rules.recomputed_blocks, int(rules.convolutions_only), int(rules.gathers_reduce)})
+    key[at++] = rule;
+  return *layouts_.get(key, [&] { return std::make_unique<Layout>(place(work_, mesh, rules)); });
 }
 
-const std::vector<int>& Layouts::blocks() {
-  if (!blocks_) blocks_ = repeated_blocks(work_);
-  return *blocks_;
+const std::vector<int>& Layouts::blocks() const {
+  std::call_once(blocks_found_, [this] { blocks_ = repeated_blocks(work_); });
+  return blocks_;
 }
 
 }  // namespace paradl

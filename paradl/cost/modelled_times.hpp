@@ -6,7 +6,7 @@
 
 namespace paradl {
 
-/// Times by the kernel-time model in the place of others: of whole layers at `samples` samples; a Pricer asks
+/// Times by the kernel-time model in the place of others: of whole layers at `samples` samples; a PassTable asks
 /// the model again for what strategies leave of a layer. `name` says what was fitted; empty: the data sheet
 /// alone.
 LayerTimes modelled_times(LayerTimes times, const Workload& work, std::shared_ptr<const KernelDevice> kernels,

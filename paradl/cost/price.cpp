@@ -1,409 +1,299 @@
+// One iteration: on one stage, and on a pipeline of them.
 #include "paradl/cost/price.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cassert>
+#include <array>
 #include <cmath>
-#include <numeric>
-#include <utility>
-
-#include "paradl/cost/modelled_times.hpp"
-#include "paradl/mesh/routed.hpp"
-#include "paradl/network/algorithm/nccl.hpp"
-#include "paradl/network/measured_cost.hpp"
 
 namespace paradl {
 namespace {
 
-/// A cut of n parts: inner ones trade rows with two neighbours, one after the other; with two parts each has
-/// one.
-Seconds halo_time(int n, Halo rows, Bytes row, const MessageCost& message) {
-  if (n < 2) return {};
-  if (n == 2) {
-    const double most = std::max(rows.before, rows.after);
-    return most > 0 ? message(most * row) : Seconds{};
-  }
-  Seconds time;
-  if (rows.before > 0) time += message(rows.before * row);
-  if (rows.after > 0) time += message(rows.after * row);
-  return time;
-}
+using Gradients = std::array<Bytes, most_gradient_groups>;
 
-/// A mesh, a set of its axes and an extent as numbers.
-std::array<int, 4 * most_axes + 3> key_of(const Mesh& mesh, AxisSet set, int dim) {
-  std::array<int, 4 * most_axes + 3> key{};
-  std::size_t at = 0;
-  key[at++] = mesh.axes, key[at++] = set, key[at++] = dim;
-  for (int a = 0; a < mesh.axes; ++a) {
-    const Parts& parts = mesh.axis[std::size_t(a)].parts;
-    key[at++] = parts.total;
-    for (const int n : parts.cut) key[at++] = n;
-  }
-  return key;
-}
-
-/// How the groups of a set lie: so many neighbouring GPUs are in different groups, so many of these in one,
-/// and so on in turn. Zero ends it.
-std::array<int, most_axes + 1> spread_of(const Mesh& mesh, AxisSet set) {
-  std::array<int, most_axes + 1> out{};
-  std::size_t at = 0;
-  bool in = false;
-  out[0] = 1;
-  for (int a = mesh.axes - 1; a >= 0; --a) {
-    if (bool(set & axis_bit(a)) != in) {
-      in = !in;
-      out[++at] = 1;
-    }
-    out[at] *= mesh.axis[std::size_t(a)].parts.total;
-  }
+/// Packing for the tensors of a stage; what it costs for their bytes is part of sending them.
+Seconds packing(const Tables& t, const KindSums& kind) {
+  const Seconds each = t.setting().training.framework.tensor;
+  if (!(each > Seconds{})) return {};
+  Seconds out;
+  for (std::size_t g = 0; g < t.gradients.groups.size(); ++g)
+    if (const GradientGroup& group = t.gradients.groups[g]; group.path.size() > 1)
+      out += group.packs * kind.tensors[g] * each;
   return out;
 }
 
-constexpr double most_followed = 1 << 17;  // GPUs of a machine whose levels are followed as a tree
+/// The sums of all gradients of a stage, one after the other.
+Seconds whole_sum(const Tables& t, const KindSums& kind) {
+  Seconds out = packing(t, kind);
+  for (std::size_t g = 0; g < t.gradients.groups.size(); ++g)
+    if (kind.gradient[g] > Bytes{}) out += t.gradients.groups[g].allreduce(kind.gradient[g]);
+  return out;
+}
+
+/// What a stage's gradients need after the backward pass of its last micro-batch: in n pieces they pay for n
+/// messages, and the last can only follow that pass.
+Seconds hidden_tail(const Tables& t, const Gradients& gradient, Seconds whole, Seconds backward) {
+  Seconds best = whole;
+  for (double pieces = 1 << 10; pieces > 1; pieces /= 4) {
+    Seconds all, last;
+    for (std::size_t g = 0; g < t.gradients.groups.size(); ++g) {
+      if (!(gradient[g] > Bytes{})) continue;
+      const double n = std::clamp(std::floor(gradient[g] / t.setting().training.bucket), 1.0, pieces);
+      last = t.gradients.groups[g].allreduce(gradient[g] / n);
+      all += n * last;
+    }
+    best = std::min(best, std::max(all - backward, last));
+  }
+  return best;
+}
+
+/// Single stage: sent in pieces, gradients hide behind the backward pass but pay for more messages. Where small
+/// pieces cost more than they hide, larger ones are tried, up to one for all.
+GradientTime single_sum(const Tables& t) {
+  const KindSums& kind = t.sums.kinds.front();
+  const Seconds whole = whole_sum(t, kind);
+  if (!t.setting().training.overlap || !(whole > Seconds{})) return {whole, whole};
+  Bytes total, bucket = t.setting().training.bucket;
+  for (const Bytes part : kind.gradient) total += part;
+  Seconds tail = gradient_tail(t, bucket);
+  while (tail >= whole && bucket < total) tail = gradient_tail(t, bucket *= 4);
+  return {std::min(tail, whole), whole};
+}
+
+void price_single(const Tables& t, const Plan& plan, Breakdown& out) {
+  const double S = plan.micro_batches;
+  const KindSums& kind = t.sums.kinds.front();
+  out[Term::forward] = S * kind.forward;
+  out[Term::backward] = S * kind.backward;
+  out[Term::update] = kind.updated(plan.zero);
+  out[Term::activation_exchange] = S * kind.exchange;
+  out[Term::halo_exchange] = S * kind.halo;
+  const GradientTime sums = single_sum(t);
+  out[Term::gradient_exchange] = sums.exposed;
+  out.hidden = sums.whole - sums.exposed;
+}
+
+/// What two stages that use the same weights need to sum their gradients.
+Seconds tied_sum(const Tables& t, const StagePlan::Tied& tied) {
+  return t.links.cost_of(Collective::allreduce,
+                         t.mesh.tied_path())(t.passes.cells[std::size_t(tied.cell)].gradient);
+}
+
+/// The schedule is executed twice, with and without messages. The busiest stage works all the time that its
+/// passes take; the rest of the time without messages it waits for others; what messages add is theirs. So
+/// the terms sum to what was executed.
+void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Breakdown& out) {
+  const double S = plan.micro_batches;
+  const Pipeline pipeline = plan.pipeline(t.stages.stages);
+  const std::vector<StageKind>& kinds = t.stages.kinds;
+  std::array<GradientTime, 64> few;
+  std::vector<GradientTime> many;
+  if (kinds.size() > few.size()) many.resize(kinds.size());
+  GradientTime* const sums = many.empty() ? few.data() : many.data();
+  const KindSums* busiest = nullptr;
+  Seconds all_updates, gradient_whole;
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    const KindSums& kind = t.sums.kinds[k];
+    if (!busiest || kind.passes() > busiest->passes()) busiest = &kind;
+    Seconds backward;
+    for (std::size_t c = 0; c < kinds[k].chunks.size(); ++c) backward += t.sums.chunk(k, c).backward;
+    sums[k].whole = whole_sum(t, kind);
+    sums[k].exposed = t.setting().training.overlap ? hidden_tail(t, kind.gradient, sums[k].whole, backward)
+                                                   : sums[k].whole;
+    gradient_whole = std::max(gradient_whole, sums[k].whole);
+    all_updates += kinds[k].count * kind.updated(plan.zero);
+  }
+
+  fill_pieces(t, scratch.pieces);
+  const PipelineTime& with_messages = scratch.clock.run(pipeline, scratch.pieces);
+  const Seconds executed = with_messages.end;
+  std::vector<Seconds>& after = scratch.stage_end;
+  after = with_messages.stage_end;
+  for (PieceTime& piece : scratch.pieces) piece.sent = {};
+  const Seconds silent = scratch.clock.run(pipeline, scratch.pieces).end;
+  out[Term::forward] = S * busiest->forward;
+  out[Term::backward] = S * busiest->backward;
+  out[Term::activation_exchange] = S * busiest->exchange;
+  out[Term::halo_exchange] = S * busiest->halo;
+  out[Term::bubble] = std::max(Seconds{}, silent - S * busiest->passes());
+  out[Term::stage_transfer] = executed - silent;
+
+  // A stage sums its gradients and updates its weights as soon as its last backward pass is over: those that
+  // are done early do so while others still work. Two that share weights wait for each other. Times count
+  // from the end of the schedule.
+  for (std::size_t s = 0; s < after.size(); ++s)
+    after[s] += sums[std::size_t(t.stages.kind[s])].exposed - executed;
+  for (const StagePlan::Tied& tied : t.stages.tied) {
+    Seconds& owner = after[std::size_t(tied.owner)];
+    Seconds& user = after[std::size_t(tied.user)];
+    const Seconds sum = tied_sum(t, tied);
+    gradient_whole += sum;
+    owner = user = std::max(owner, user) + sum;
+  }
+  Seconds latest, gradient;
+  for (std::size_t s = 0; s < after.size(); ++s) {
+    const Seconds updated = after[s] + t.sums.kinds[std::size_t(t.stages.kind[s])].updated(plan.zero);
+    if (updated <= latest) continue;
+    latest = updated;
+    gradient = std::max(Seconds{}, after[s]);
+  }
+  // Without micro-batches nothing overlaps: one stage works at a time, in its update too (the paper's pure
+  // form).
+  out[Term::update] = S > 1 ? latest - gradient : all_updates;
+  out[Term::gradient_exchange] = gradient;
+  out.hidden = std::max(Seconds{}, gradient_whole - gradient);
+}
+
+/// Passes that run again are priced as part of the backward pass, in which the slowest stage sets the pace;
+/// here they get a term of their own.
+void show_recomputation(const Tables& t, Breakdown& out) {
+  Seconds most, again;
+  for (const KindSums& kind : t.sums.kinds)
+    if (kind.arithmetic > most) most = kind.arithmetic, again = kind.recompute;
+  if (!(again > Seconds{})) return;
+  out[Term::recompute] = again / most * out[Term::backward];
+  out[Term::backward] = out[Term::backward] - out[Term::recompute];
+}
+
+/// Messages that run ahead of the work that needs them: the first is waited for, the others hide behind it.
+Seconds exposed_of(Seconds first, Seconds all, Seconds work, bool overlap) {
+  return overlap ? std::max(first, all - work) : all;
+}
+
+/// Every weight tensor is gathered by itself before each forward and each backward pass, and once more where
+/// that computes the forward pass again; its gradient is scattered. All of it runs beside the layers and
+/// takes from them what it needs, so that neither hides behind the other:
+///
+///     forward: sqrt(FW^2 + G^2),  backward: sqrt(BW^2 + (2 or 3 G)^2),  G = sum over tensors (p-1)(alpha +
+///     W/p beta)
+///
+/// Tensors below a threshold stay on every GPU.
+void gather_by_tensor(const Tables& t, const Plan& plan, Breakdown& out) {
+  constexpr double kept = 1e5;  // items: DeepSpeed's threshold
+  const double S = plan.micro_batches;
+  const Bytes weight = t.setting().training.bytes().weight;
+  Seconds forward, backward, once, again;
+  for (std::size_t i = 0; i < t.layout.cells.size(); ++i) {
+    const Cell& cell = t.layout.cells[i];
+    const CellCost& cost = t.passes.cells[i];
+    forward += cell.count * cost.forward_pass();
+    backward += cell.count * cost.backward_pass();
+    if (cost.weights < kept || cell.gradients < 0) continue;
+    const Seconds each =
+        cell.count * t.gradients.groups[std::size_t(cell.gradients)].gather(cost.weights * weight);
+    once += each;
+    if (cell.recomputed) again += each;
+  }
+  const auto exposed = [](Seconds work, Seconds wire) {
+    return Seconds{std::hypot(work.base(), wire.base())} - work;
+  };
+  const Seconds waits = exposed(forward, once) + exposed(backward, 2 * once + again);
+  out[Term::gradient_exchange] = S * waits;
+  out.hidden = S * (3 * once + again - waits);
+}
+
+/// ZeRO 1 and 2 gather the updated weights once; 3 gathers them before each forward and each backward pass.
+/// Where gradients are sharded, too (2, 3), those of every micro-batch are scattered.
+void add_weight_gathers(const Tables& t, const Plan& plan, Breakdown& out) {
+  const Training& training = t.setting().training;
+  if (gathers_by_tensor(training, plan.zero) && t.stages.stages == 1) return gather_by_tensor(t, plan, out);
+  const double S = plan.micro_batches;
+  if (plan.zero >= 2) {
+    out[Term::gradient_exchange] = S * out[Term::gradient_exchange];
+    out.hidden = S * out.hidden;
+  }
+  Seconds exposed, hidden;
+  for (const KindSums& kind : t.sums.kinds) {
+    Seconds first, all, once;
+    for (std::size_t g = 0; g < t.gradients.groups.size(); ++g) {
+      const Bytes weights = kind.weights[g] * training.bytes().weight;
+      if (!(weights > Bytes{})) continue;
+      const double pieces = std::max(1.0, std::floor(weights / training.bucket));
+      const MessageCost& gather = t.gradients.groups[g].gather;
+      const Seconds each = gather(weights / pieces);
+      first += each, all += pieces * each, once += gather(weights);
+    }
+    Seconds own = once, own_hidden;
+    if (plan.zero == 3) {
+      // In one piece, or in pieces behind the work, whichever is faster.
+      const auto gathered = [&](Seconds work) {
+        return std::min(once, exposed_of(first, all, work, training.overlap));
+      };
+      own = S * (gathered(kind.forward_passes) + gathered(kind.backward_passes));
+      own_hidden = std::max(Seconds{}, 2 * S * once - own);
+    }
+    if (own >= exposed) exposed = own, hidden = own_hidden;
+  }
+  out[Term::gradient_exchange] += exposed;
+  out.hidden += hidden;
+}
+
+/// What exchanges are given at the end of an iteration, and weights that ZeRO gathers.
+Bytes gradient_traffic(const Tables& t, const Plan& plan) {
+  const double S = plan.micro_batches;
+  const ItemBytes bytes = t.setting().training.bytes();
+  Bytes out = t.sums.copied;
+  for (std::size_t g = 0; g < t.gradients.groups.size(); ++g) {
+    if (!(t.gradients.groups[g].path.size() > 1)) continue;
+    const Bytes gradients = t.sums.gradient[g];
+    out += (plan.zero >= 2 ? S : 1) * gradients;
+    if (plan.zero == 0) continue;
+    const double weights = bytes.weight / bytes.sent_gradient;  // bytes, over those of their gradients
+    out += (plan.zero >= 3 ? 2 * S : 1) * weights * gradients;
+    if (gathers_by_tensor(t.setting().training, plan.zero) && t.stages.stages == 1)
+      out += S * weights * t.sums.recomputed[g];
+  }
+  for (const StagePlan::Tied& tied : t.stages.tied) out += t.passes.cells[std::size_t(tied.cell)].gradient;
+  return out;
+}
+
+/// Between stages, forward and backward.
+Bytes transfer_traffic(const Tables& t, const Plan& plan) {
+  Bytes out;
+  for (std::size_t k = 0; k < t.stages.kinds.size(); ++k)
+    for (std::size_t c = 0; c < t.stages.kinds[k].chunks.size(); ++c)
+      out += 2.0 * plan.micro_batches * t.stages.kinds[k].count * t.sums.chunk(k, c).sent.bytes;
+  return out;
+}
+
+void add_memory(const Tables& t, const Plan& plan, Breakdown& out) {
+  for (std::size_t k = 0; k < t.stages.kinds.size(); ++k) {
+    const Memory memory = memory_of(t.sums.kinds[k].held, t.layout, t.mesh, t.gradients.sends, plan,
+                                    in_flight(t.sums, t.stages, k, t.mesh, plan));
+    if (memory.total() > out.memory.total()) {
+      out.memory = memory;
+      out.worst_stage = t.stages.kinds[k].first;
+    }
+  }
+}
 
 }  // namespace
 
-Pricer::Pricer(const Setting& setting)
-    : setting_(setting), links_are_measured_(has_measured_links(setting.machine)) {
-  const auto& kernels = setting.times.kernels;
-  stream_ = (kernels ? kernels->fitted.stream : 1.0) * setting.machine.device.memory_bandwidth;
-  if (setting.training.allreduce && !setting.topology && setting.machine.gpus() <= most_followed)
-    levels_ = levels_topology(setting.machine);
-}
-
-int network_hop(const Setting& setting) {
-  return setting.topology && setting.machine.levels.size() == 1 ? 0 : 1;
-}
-
-Job job_of(const Path& path, const Setting& setting) {
-  const bool nodes = network_hop(setting) == 1;
-  const int ranks = int(path.size());
-  // Algorithms on two levels want as many ranks in each node: where the last node is less full, fewer in all.
-  Job job{.operation = Operation::allreduce,
-          .ranks = ranks,
-          .per_node = nodes ? std::gcd(ranks, int(path.hop[0].size)) : 1};
-  job.topology = setting.topology;
-  job.density = setting.training.density;
-  job.selection = 1.0 / setting.machine.device.memory_bandwidth;  // the top k are found in one read
-  return job;
-}
-
-bool takes_trees(const Training& training) { return !training.framework.flat_rings; }
-
-bool can_sum(const Path& path, const Setting& setting) {
-  const Algorithm* algorithm = setting.training.allreduce;
-  return !algorithm || path.size() <= 1 || refusal(*algorithm, job_of(path, setting)).empty();
-}
-
-void Pricer::price_mesh(const Layout& layout, const Mesh& mesh) {
-  parts_[0] = 1;
-  cut_ = {1, 1, 1};
-  sharing_ = tensor_axis_ = 0;
-  tensor_ = 1;
-  for (int a = 0; a < mesh.axes; ++a) {
-    const auto i = std::size_t(a);
-    const Axis& axis = mesh.axis[i];
-    const AxisSet bit = axis_bit(a);
-    for (std::size_t set = 0; set < bit; ++set) parts_[set | bit] = parts_[set] * axis.parts.total;
-    axis_path_[i] = group(mesh, bit);
-    for (std::size_t op = 0; op < collectives; ++op)
-      cost_[i][op] = axis_cost(Collective(op), axis, axis_path_[i]);
-    skew_[i] = axis.parts.total > 1 ? setting_.training.framework.sync : Seconds{};
-    if (is_split(axis.strategy->input)) sharing_ |= bit;
-    if (axis.strategy->pairs) tensor_axis_ |= bit, tensor_ *= axis.parts.total;
-    if (axis.strategy->input == Placement::split_space) {
-      ring_message_[i] = cost_of(Collective::point_to_point, neighbours(mesh, a, -1));
-      cut_ = axis.parts.cut;
-      for (int d = 0; d < 3; ++d) {
-        if (cut_[std::size_t(d)] < 2) continue;
-        Path& path = halo_path_[std::size_t(d)];
-        path = neighbours(mesh, a, d);
-        halo_message_[std::size_t(d)] = axis_cost(Collective::point_to_point, axis, path);
-      }
+void fill_pieces(const Tables& t, std::vector<PieceTime>& pieces) {
+  const auto stages = std::size_t(t.stages.stages), chunks = std::size_t(t.stages.chunks);
+  pieces.resize(stages * chunks);
+  for (std::size_t c = 0; c < chunks; ++c)
+    for (std::size_t s = 0; s < stages; ++s) {
+      const ChunkSums& sums = t.sums.chunk(std::size_t(t.stages.kind[s]), c);
+      pieces[c * stages + s] = {sums.forward, sums.backward, sums.sent.time};
     }
-    if (layout.role[i].front() == Role::stage) {
-      stage_path_ = neighbours(mesh, a, -1);
-      stage_message_ = axis_cost(Collective::point_to_point, axis, stage_path_);
-    }
-  }
-  leaders_ = through_leaders(mesh);
-  gradients_ = 0;
-  for (const Layout::Gradients& kind : layout.gradients) {
-    assert(gradients_ < gradient_.size());
-    const bool scattered = setting_.training.zero > 0;
-    const auto group_of = [&](AxisSet set, const Path& path) -> GradientGroup {
-      // Who scatters the sums has no leader: each PE keeps its own part. Gradients are packed in any case.
-      if (scattered) {
-        MessageCost sum = cost_of(Collective::reduce_scatter, path);
-        if (path.size() > 1) sum.copies = setting_.training.framework.packing;
-        const MessageCost gather = gathers_by_tensor()
-                                       ? MessageCost{cost(Collective::allgather, one_port(mesh, set))}
-                                       : cost_of(Collective::allgather, path);
-        return {kind, set, path, sum, asked_sum(mesh, set, path), gather};
-      }
-      return {kind,
-              set,
-              path,
-              leaders_ ? leader_cost(kind, path, mesh) : gradient_cost(path),
-              asked_sum(mesh, set, path),
-              cost_of(Collective::allgather, path),
-              {},
-              leaders_ ? 1 + different_in_node(kind, mesh) : 1};
-    };
-    GradientGroup chosen = group_of(kind.summed, group(mesh, kind.summed));
-    if (!scattered && setting_.training.wide_sums && !leaders_ && parts_[kind.alike] > 1 &&
-        parts_[kind.summed] > 1) {
-      const auto wider = AxisSet(kind.summed | kind.alike);
-      if (const Path path = group(mesh, wider); can_sum(path, setting_)) {
-        const GradientGroup all = group_of(wider, path);
-        if (all.allreduce(setting_.training.bucket) < chosen.allreduce(setting_.training.bucket))
-          chosen = all;
-      }
-    }
-    if (setting_.training.synchronised_batch_norm)
-      chosen.statistics = cost_of(Collective::allreduce, chosen.path);
-    gradient_[gradients_++] = chosen;
-  }
 }
 
-MessageCost Pricer::cost_of(Collective operation, const Path& path) {
-  const bool trees = operation == Collective::allreduce && takes_trees(setting_.training);
-  MessageCost out{.specified = cost(operation, path)};
-  if (links_are_measured_)
-    out.measured = &curve_of(operation, path, trees);
-  else if (trees)
-    out.trees = tree_allreduce(path);
-  return out;
-}
-
-const Curve& Pricer::curve_of(Collective operation, const Path& path, bool trees) {
-  std::array<double, 19> key{double(operation), path.in_node, path.sisters};
-  for (std::size_t k = 0; k < std::size_t(path.hops); ++k) {
-    key[3 + 2 * k] = path.hop[k].size;
-    key[4 + 2 * k] = path.hop[k].phi;
-  }
-  const auto known = measured_.find(key);
-  if (known != measured_.end()) return known->second;
-  return measured_.emplace(key, measured_cost(operation, path, setting_.machine, trees)).first->second;
-}
-
-Path Pricer::group(const Mesh& mesh, AxisSet set) {
-  if (!setting_.topology)
-    return setting_.training.framework.flat_rings ? flat_path(mesh, set, setting_.machine)
-                                                  : group_path(mesh, set, setting_.machine);
-  const auto key = key_of(mesh, set, -2);
-  const auto known = routed_.find(key);
-  if (known != routed_.end()) return known->second;
-  const Path counted = group_path(mesh, set, setting_.machine);
-  return routed_.emplace(key, route_groups(counted, mesh, set, *setting_.topology, network_hop(setting_)))
-      .first->second;
-}
-
-Path Pricer::neighbours(const Mesh& mesh, int axis, int dim) {
-  if (!setting_.topology) return neighbour_path(mesh, axis, dim, setting_.machine);
-  const auto key = key_of(mesh, axis_bit(axis), dim);
-  const auto known = routed_.find(key);
-  if (known != routed_.end()) return known->second;
-  const Path counted = neighbour_path(mesh, axis, dim, setting_.machine);
-  return routed_
-      .emplace(key, route_neighbours(counted, mesh, axis, dim, *setting_.topology, network_hop(setting_)))
-      .first->second;
-}
-
-/// What the algorithm that was asked for costs: found once for all meshes that spread its groups alike.
-const AskedSum* Pricer::asked_sum(const Mesh& mesh, AxisSet set, const Path& path) {
-  if (!setting_.training.allreduce || path.size() <= 1) return nullptr;
-  const auto key = spread_of(mesh, set);
-  if (const auto known = asked_.find(key); known != asked_.end()) return &known->second;
-  return &asked_.emplace(key, find_sum(mesh, set, path)).first->second;
-}
-
-/// Message by message if they can be followed. Else by its closed form: nodes inside, and all beyond them as
-/// one level.
-AskedSum Pricer::find_sum(const Mesh& mesh, AxisSet set, const Path& path) const {
-  const Algorithm& algorithm = *setting_.training.allreduce;
-  const Job job = job_of(path, setting_);
-  if (const Topology* topology = wires())
-    if (auto routed = route_exchange(algorithm, job, mesh, set, *topology)) return {*std::move(routed)};
-  Ways ways{.inner = path.hop[0], .outer = path.outermost()};
-  if (network_hop(setting_) == 0) ways.inner = {.size = 1};
-  ways.inner.size = job.per_node;
-  ways.outer.size = path.size() / ways.inner.size;
-  if (setting_.topology) ways.ports = ports_of(*setting_.topology);
-  AskedSum sum{
-      {.time = algorithm.closed_form(job, ways), .phi = path.outermost().phi, .wire = path.outermost().wire},
-      NetworkFidelity::closed_form};
-  if (algorithm.tabulated) sum.tabulated.emplace(job, ways);
-  return sum;
-}
-
-std::string AskedSum::chosen(Bytes m) const {
-  if (!tabulated) return "";
-  auto [job, ways] = *tabulated;
-  job.bytes = m;
-  return text_of(nccl_choice(job, ways));
-}
-
-Bytes Pricer::gradients_of(const GradientGroup& group, const Layout& layout) const {
-  Bytes whole;
-  for (std::size_t i = 0; i < layout.cells.size(); ++i)
-    if (group.has(layout.cells[i])) whole += layout.cells[i].count * cells_[i].gradient;
-  return whole;
-}
-
-Seconds Pricer::statistics_cost(const Cell& cell, Bytes m) const {
-  for (std::size_t i = 0; i < gradients_; ++i)
-    if (const GradientGroup& group = gradient_[i]; group.has(cell)) {
-      const bool any_sum =
-          group.asked && setting_.training.zero == 0 && !is_sparse(*setting_.training.allreduce);
-      return any_sum ? group.asked->exchange.time(m) : group.statistics(m);
-    }
-  return {};
-}
-
-/// Of x forward, of dy backward.
-Seconds Pricer::price_halo(const Cell& cell, double samples, bool of_x) const {
-  const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
-  const Bytes item = setting_.training.bytes().activation;
-  const Shape& shape = of_x ? layer.x : layer.y;
-  Seconds time;
-  for (int d = 0; d < shape.dims; ++d) {
-    const auto i = std::size_t(d);
-    if (cut_[i] < 2) continue;
-    double row = shape.channels * samples /
-                 parts_[of_x ? cell.halo_divided : cell.dy_divided];  // items of one row, one plane in 3-D
-    for (std::size_t o = 0; o < 3; ++o)
-      if (o != i) row *= shape.extent[o] / cut_[o];
-    time += halo_time(cut_[i], of_x ? x_halo(layer, d) : dy_halo(layer, d), row * item, halo_message_[i]);
-  }
-  return time;
-}
-
-std::size_t Pricer::CutLayer::Hash::operator()(const CutLayer& key) const {
-  std::size_t hash = std::size_t(key.shape_class);
-  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15u; };
-  for (const double value : {key.samples, key.cut.samples, key.cut.filters, key.cut.channels, key.cut.both})
-    mix(std::bit_cast<std::size_t>(value) >> 32);
-  for (const int parts : key.cut.space) mix(std::size_t(parts));
-  return hash ^ hash >> 29;
-}
-
-std::optional<PassTimes> Pricer::local_passes(const Layout& layout, const Cell& cell, const Mesh& mesh,
-                                              double samples) {
-  const auto& profile = setting_.times.profile;
-  const auto& kernels = setting_.times.kernels;
-  if (!profile && !kernels) return {};
-  const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
-  // Twice the samples on twice the PEs are the same shapes.
-  CutLayer key{layer.shape_class, samples, cut_of(layout, cell, mesh)};
-  key.samples = std::ceil(samples / std::exchange(key.cut.samples, 1.0) * (1 - 1e-12));
-  if (const double wider = growth_of(cell); wider > 1 && layer.vocabulary > 0)
-    key.cut.words = std::round(wider * layer.vocabulary);
-  const auto known = passes_.find(key);
-  if (known != passes_.end()) return known->second;
-  const LocalLayer local = local_layer(layer, key.cut, key.samples);
-  std::optional<PassTimes> time;
-  if (profile) time = profile->find(local, setting_.times.shapes.get());
-  if (!time && kernels) time = corrected(modelled_passes(*kernels, layer, local), setting_.times.correction);
-  return passes_.emplace(key, time).first->second;
-}
-
-CellCost Pricer::price_cell(const Layout& layout, const Cell& cell, const Mesh& mesh, double samples) {
-  const Layer& layer = setting_.work.layers[std::size_t(cell.layer)];
-  const LayerTime& time = setting_.times.layer[std::size_t(cell.layer)];
-  const ItemBytes bytes = setting_.training.bytes();
-
-  CellCost out;
-  const double wider = growth_of(cell);
-  const double share = samples / parts_[cell.work] * wider;
-  out.forward = share * time.FW;
-  out.backward = share * time.BW;
-  out.update = wider * time.WU / parts_[cell.weights];
-  if (const auto passes = local_passes(layout, cell, mesh, samples)) {
-    out.forward = passes->forward;
-    out.backward = passes->backward();
-    out.update = passes->update;
-  }
-  add_framework(layout, cell, out);
-  if (setting_.training.zero > 0) out.update = out.update / shards(cell);
-  out.gradient = weights_of(layout, cell) * bytes.sent_gradient;
-  for (const Exchange& e : cell.forward) out.forward_exchange += time_of(e, samples);
-  for (const Exchange& e : cell.backward) out.backward_exchange += time_of(e, samples);
-  if (copies(cell) > 1) out.copies = cost_of(Collective::allreduce, copies_path(cell))(copied_gradient(cell));
-  hide_sums(cell, samples, out);
-  if (cell.halo_axis >= 0) {
-    out.forward_halo = price_halo(cell, samples, true);
-    out.backward_halo = price_halo(cell, samples, setting_.training.halos_of_dx);
-  }
-  if (setting_.training.synchronised_batch_norm && cell.samples) {
-    // Mean and variance forward, their gradients backward: two numbers a channel.
-    const Seconds statistics = statistics_cost(cell, 2 * layer.channels() / parts_[cell.weights] * Bytes{4});
-    out.forward_exchange += statistics;
-    out.backward_exchange += statistics;
-  }
-  if (cell.ring_axis >= 0) price_ring(cell, samples, out);
-  add_host(cell, out);
-  if (cell.recomputed) {
-    out.recompute = out.forward;
-    out.backward += out.forward;
-    out.backward_exchange += out.forward_exchange;
-    out.backward_halo += out.forward_halo;
-  }
-  return out;
-}
-
-Breakdown Pricer::price(const Layout& layout, const StagePlan& plan, const Mesh& mesh, double batch) {
-  price_cells(layout, mesh, batch);
-  return price_plan(layout, plan, batch);
-}
-
-void Pricer::price_cells(const Layout& layout, const Mesh& mesh, double batch) {
-  price_mesh(layout, mesh);
-  samples_ = batch / setting_.training.micro_batches;
-  cells_.resize(layout.cells.size());
-  for (std::size_t i = 0; i < layout.cells.size(); ++i)
-    cells_[i] = price_cell(layout, layout.cells[i], mesh, samples_);
-}
-
-std::size_t Pricer::fingerprint() const {
-  std::size_t hash = std::bit_cast<std::size_t>(samples_ / parts_[sharing_]);
-  const auto mix = [&](double value) {
-    hash = (hash ^ std::bit_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 29;
-  };
-  for (const CellCost& cell : cells_) {
-    const LayerLoad load = load_of(cell);
-    for (const double value : {load.forward, load.backward, load.forward_host, load.backward_host})
-      mix(value);
-  }
-  for (const GradientGroup& group : gradient_groups())
-    for (const double bytes : {1e4, 1e8}) mix(group.allreduce(Bytes{bytes}).base());
-  return hash;
-}
-
-Breakdown Pricer::price_plan(const Layout& layout, const StagePlan& plan, double batch) {
-  const double samples = batch / setting_.training.micro_batches;
+Breakdown price(const Tables& t, const Plan& plan, Scratch& scratch) {
   Breakdown out;
-  if (plan.stages == 1)
-    price_single(layout, out);
+  if (t.stages.stages == 1)
+    price_single(t, plan, out);
   else
-    price_pipeline(layout, plan, samples, out);
-  out[Term::gradient_exchange] += copies_sum(plan);
-  show_recomputation(plan, out);
-  if (setting_.training.zero > 0) add_weight_gathers(layout, plan, out);
-  for (std::size_t i = 0; i < cells_.size(); ++i)  // one PE of a pipeline has its share of the layers
-    out.hidden += setting_.training.micro_batches * layout.cells[i].count / plan.stages * cells_[i].hidden;
-
+    price_pipeline(t, plan, scratch, out);
+  Seconds copies;  // of the stage that has most of them
+  for (const KindSums& kind : t.sums.kinds) copies = std::max(copies, kind.copies);
+  out[Term::gradient_exchange] += copies;
+  show_recomputation(t, out);
+  if (plan.zero > 0) add_weight_gathers(t, plan, out);
+  out.hidden += plan.micro_batches * t.sums.hidden;
   // What is left where nothing hides is rounding.
   if (constexpr double rounding = 1e-9; out.hidden < rounding * out.communication()) out.hidden = {};
-
-  for (const StageKind& kind : plan.kinds) {
-    const Memory memory = stage_memory(layout, plan, kind, samples);
-    if (memory.total() > out.memory.total()) {
-      out.memory = memory;
-      out.worst_stage = kind.first;
-    }
-  }
+  add_memory(t, plan, out);
+  out.traffic = plan.micro_batches * t.sums.traffic + gradient_traffic(t, plan) + transfer_traffic(t, plan);
   return out;
 }
 

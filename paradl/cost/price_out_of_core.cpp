@@ -8,60 +8,60 @@ namespace {
 
 constexpr Bytes endless{std::numeric_limits<double>::infinity()};
 
-/// Items of one micro-batch on one PE.
-double local(const Kept& tensor, const Pricer& pricer, double samples) {
-  return pricer.items_of(tensor) * samples;
-}
+/// Items of one micro-batch on one GPU.
+double local(const Kept& tensor, const Tables& t) { return t.mesh.items_of(tensor) * t.passes.samples; }
 
 }  // namespace
 
-void OutOfCorePricer::measure_kept(const Pricer& pricer, const Layout& layout, double samples) {
-  kept_.resize(layout.cells.size());
+void PricedOutOfCore::measure_kept(const Tables& t) {
+  kept_.resize(t.layout.cells.size());
   for (std::size_t i = 0; i < kept_.size(); ++i) {
-    const Cell& cell = layout.cells[i];
+    const Cell& cell = t.layout.cells[i];
     double items = 0;
-    for (const Kept& kept : cell.kept) items += local(kept, pricer, samples);
-    kept_[i] = items * setting_.training.bytes().activation + local(cell.mask, pricer, samples) * Bytes{1};
+    for (const Kept& kept : cell.kept) items += local(kept, t);
+    kept_[i] = items * setting_.training.bytes().activation + local(cell.mask, t) * Bytes{1};
   }
 }
 
-/// One block after the other: times of its passes with their exchanges, and bytes as one PE has them.
-void OutOfCorePricer::fill(const Pricer& pricer, const Layout& layout, const BlockChain& from, double samples,
-                           std::size_t chain) {
-  OutOfCoreChain& to = chains_[chain];
+/// One block after the other: times of its passes with their exchanges, and bytes as one GPU has them.
+void PricedOutOfCore::fill(const Tables& t, const BlockChain& from, OutOfCoreChain& to, Bytes& aside) const {
   const ItemBytes bytes = setting_.training.bytes();
-  const auto weights_of = [&](int layer) {
-    return pricer.weights_of(layout, layout.cells[std::size_t(layout.order[std::size_t(layer)])]);
+  const auto cost_of = [&](int layer) -> const CellCost& {
+    return t.passes.cells[std::size_t(t.layout.order[std::size_t(layer)])];
   };
-  Bytes aside;
-  to.blocks.resize(from.blocks.size());
-  for (std::size_t b = 0; b < from.blocks.size(); ++b) {
-    const ChainBlock& block = from.blocks[b];
-    OutOfCoreBlock& out = to.blocks[b];
-    out = {.first = block.first, .end = block.end};
+  for (const ChainBlock& block : from.blocks) {
+    OutOfCoreBlock& out = to.blocks.emplace_back();
+    out.first = block.first, out.end = block.end;
     double weights = 0, gradients = 0;
     for (int l = block.first; l < block.end; ++l) {
-      const auto id = std::size_t(layout.order[std::size_t(l)]);
-      const CellCost& cost = pricer.cells()[id];
+      const CellCost& cost = cost_of(l);
       out.forward += cost.forward_pass();
       out.backward += cost.backward_pass();
       if (l < block.again) out.again += cost.forward_pass();
-      (from.shared[std::size_t(l)] ? aside : out.activations) += kept_[id];
-      const double own = weights_of(l);
+      const Bytes kept = kept_[std::size_t(t.layout.order[std::size_t(l)])];
+      (from.shared[std::size_t(l)] ? aside : out.activations) += kept;
       const int tied = setting_.work.layers[std::size_t(l)].tied;
-      weights += own, gradients += own;
-      if (tied >= 0 && (tied < block.first || tied >= block.end)) weights += weights_of(tied);
+      weights += cost.weights, gradients += cost.weights;
+      if (tied >= 0 && (tied < block.first || tied >= block.end)) weights += cost_of(tied).weights;
     }
-    for (const Kept& tensor : block.inputs) out.input += local(tensor, pricer, samples) * bytes.activation;
-    for (const Kept& tensor : block.skips) aside += local(tensor, pricer, samples) * bytes.activation;
+    for (const Kept& tensor : block.inputs) out.input += local(tensor, t) * bytes.activation;
+    for (const Kept& tensor : block.skips) aside += local(tensor, t) * bytes.activation;
     out.weights = weights * bytes.weight;
     out.gradients = gradients * bytes.gradient;
   }
-  aside_[chain] = aside;
+}
+
+void PricedOutOfCore::fill_all(const Tables& t, std::span<const BlockChain> chains, const Memory& in_core) {
+  chains_.assign(chains.size(), {});
+  aside_.assign(chains.size(), {});
+  for (std::size_t c = 0; c < chains.size(); ++c) {
+    fill(t, chains[c], chains_[c], aside_[c]);
+    set_rooms(in_core, c);
+  }
 }
 
 /// What the device has besides the activations of blocks, by where the weights live.
-Memory OutOfCorePricer::resident(const Memory& in_core, std::size_t chain, WeightHome home) const {
+Memory PricedOutOfCore::resident(const Memory& in_core, std::size_t chain, WeightHome home) const {
   Memory out = in_core;
   out.activations = aside_[chain];
   if (home != WeightHome::device) out.optimizer = {};
@@ -76,7 +76,7 @@ Memory OutOfCorePricer::resident(const Memory& in_core, std::size_t chain, Weigh
   return out;
 }
 
-void OutOfCorePricer::set_rooms(const Memory& in_core, std::size_t chain) {
+void PricedOutOfCore::set_rooms(const Memory& in_core, std::size_t chain) {
   for (std::size_t home = 0; home < weight_homes; ++home) {
     const Memory there = resident(in_core, chain, WeightHome(home));
     const Bytes fixed = there.weights + there.gradients + there.optimizer + there.buffers + there.reserve;
@@ -86,7 +86,7 @@ void OutOfCorePricer::set_rooms(const Memory& in_core, std::size_t chain) {
   }
 }
 
-void OutOfCorePricer::set_limits(const Breakdown& in_core, Seconds exchange) {
+void PricedOutOfCore::set_limits(const Breakdown& in_core, const Plan& plan, Seconds exchange) {
   const Training& training = setting_.training;
   const Memory& memory = in_core.memory;
   limits_ = {.out = host_.link, .in = host_.link, .host = host_.memory};
@@ -97,42 +97,43 @@ void OutOfCorePricer::set_limits(const Breakdown& in_core, Seconds exchange) {
   const Bytes weights = memory.weights + memory.gradients + memory.optimizer;
   limits_.host_weights = {Bytes{}, weights, weights};
   // Accumulated or dealt out, gradients and state stay where they are.
-  const bool may_leave = training.micro_batches == 1 && training.zero == 0;
+  const bool may_leave = plan.micro_batches == 1 && plan.zero == 0;
   limits_.allowed = {true, may_leave && host_.memory_bandwidth, may_leave && host_.memory_bandwidth};
   lacks_update_rate_ = may_leave && !host_.memory_bandwidth;
   if (!limits_.allowed[1]) return;
 
   // The exchange in proportion to what is sent, and the update to what the optimizer touches.
   const Bytes touched = update_bytes(training.optimizer, training.precision);
-  for (std::size_t c = 0; c < count_; ++c)
-    for (OutOfCoreBlock& block : chains_[c].blocks) {
+  for (OutOfCoreChain& chain : chains_)
+    for (OutOfCoreBlock& block : chain.blocks) {
       if (!(block.gradients > Bytes{})) continue;
       block.exchange = block.gradients / memory.gradients * exchange;
       block.update = block.gradients / training.bytes().gradient * touched / *host_.memory_bandwidth;
     }
 }
 
-void OutOfCorePricer::keep_all() {
+void PricedOutOfCore::keep_all() {
   chains_.front().room.fill(endless);  // there is enough by the pricer's own account
   plan_.chain = 0;
   plan_.home = WeightHome::device;
   plan_.fate.assign(chains_.front().blocks.size(), Fate::kept);
   plan_.recompute = {};
   plan_.host = {};
-  plan_.time = planner_.clock().run(chains_.front(), plan_.fate, plan_.home, limits_);
+  plan_.time = OutOfCoreClock().run(chains_.front(), plan_.fate, plan_.home, limits_);
 }
 
-void OutOfCorePricer::find_plan() {
-  plan_ = planner_.find(chains(), limits_);
+void PricedOutOfCore::find_plan() {
+  OutOfCorePlanner planner;
+  plan_ = planner.find(chains_, limits_);
   if (plan_.time.possible) return;
-  limits_.host = planner_.least_host(chains(), limits_);
-  plan_ = planner_.find(chains(), limits_);
+  limits_.host = planner.least_host(chains_, limits_);
+  plan_ = planner.find(chains_, limits_);
 }
 
 /// What it takes at least: one block at a time; with weights anywhere, or where they may be.
-Memory OutOfCorePricer::least_memory(const Memory& in_core, bool anywhere) const {
+Memory PricedOutOfCore::least_memory(const Memory& in_core, bool anywhere) const {
   Memory least;
-  for (std::size_t c = 0; c < count_; ++c)
+  for (std::size_t c = 0; c < chains_.size(); ++c)
     for (std::size_t home = 0; home < weight_homes; ++home) {
       if (!limits_.allowed[home] && !anywhere) continue;
       Memory need = resident(in_core, c, WeightHome(home));
@@ -145,65 +146,57 @@ Memory OutOfCorePricer::least_memory(const Memory& in_core, bool anywhere) const
   return least;
 }
 
-Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer, const Layout& layout,
-                                 std::span<const BlockChain> chains_of, const Mesh& mesh, double batch) {
-  const Training& training = setting_.training;
-  const double samples = batch / training.micro_batches;
-  host_ = host_share(setting_.machine, mesh.gpus());
-  again_.clear();
-  count_ = chains_of.size();
-  if (chains_.size() < count_) chains_.resize(count_), aside_.resize(count_);
-  measure_kept(pricer, layout, samples);
-  for (std::size_t c = 0; c < count_; ++c) {
-    fill(pricer, layout, chains_of[c], samples, c);
-    set_rooms(in_core.memory, c);
-  }
+PricedOutOfCore::PricedOutOfCore(const Breakdown& in_core, const Tables& t, const Plan& plan,
+                                 std::span<const BlockChain> chains)
+    : setting_(t.setting()), cost_(in_core), host_(host_share(setting_.machine, plan.mesh.gpus())) {
+  measure_kept(t);
+  fill_all(t, chains, in_core.memory);
   Seconds exchange;
-  for (const Pricer::GradientGroup& group : pricer.gradient_groups())
-    if (const Bytes sent = pricer.gradients_of(group, layout); sent > Bytes{})
-      exchange += group.allreduce(sent);
-  set_limits(in_core, exchange);
+  for (std::size_t g = 0; g < t.gradients.groups.size(); ++g)
+    if (const Bytes sent = t.sums.gradient[g]; sent > Bytes{})
+      exchange += t.gradients.groups[g].allreduce(sent);
+  set_limits(in_core, plan, exchange);
   if (in_core.memory.total() <= setting_.machine.device.memory) {
     keep_all();
-    return in_core;
+    return;
   }
 
   find_plan();
-  Breakdown out = in_core;
   if (!plan_.time.possible) {
-    out.memory = least_memory(in_core.memory, false);
+    cost_.memory = least_memory(in_core.memory, false);
     lacks_update_rate_ &= least_memory(in_core.memory, true).total() <= setting_.machine.device.memory;
-    return out;
+    return;
   }
-  out.memory = resident(in_core.memory, plan_.chain, plan_.home);
-  out.memory.activations += plan_.time.peak;
-  out.memory.reserve += training.fragmentation * (out.memory.activations + out.memory.workspace);
-  show_recomputed(pricer, layout, chains_of[plan_.chain], out);
-  show_stalls(out);
-  return out;
+  cost_.memory = resident(in_core.memory, plan_.chain, plan_.home);
+  cost_.memory.activations += plan_.time.peak;
+  cost_.memory.reserve +=
+      setting_.training.fragmentation * (cost_.memory.activations + cost_.memory.workspace);
+  show_recomputed(t, plan, chains[plan_.chain]);
+  show_stalls(plan);
 }
 
 /// Blocks that run again repeat their exchanges, too.
-void OutOfCorePricer::show_recomputed(const Pricer& pricer, const Layout& layout, const BlockChain& chain,
-                                      Breakdown& out) {
-  const double S = setting_.training.micro_batches;
+void PricedOutOfCore::show_recomputed(const Tables& t, const Plan& plan, const BlockChain& chain) {
+  const double S = plan.micro_batches;
   for (std::size_t b = 0; b < chain.blocks.size(); ++b) {
     if (plan_.fate[b] != Fate::recomputed) continue;
     for (int l = chain.blocks[b].first; l < chain.blocks[b].again; ++l) {
-      const auto id = std::size_t(layout.order[std::size_t(l)]);
-      const CellCost& cost = pricer.cells()[id];
-      again_.resize(layout.cells.size());
+      const auto id = std::size_t(t.layout.order[std::size_t(l)]);
+      const CellCost& cost = t.passes.cells[id];
+      again_.resize(t.layout.cells.size());
       ++again_[id];
-      out[Term::recompute] += S * cost.forward;
-      out[Term::activation_exchange] += S * cost.forward_exchange;
-      out[Term::halo_exchange] += S * cost.forward_halo;
+      cost_[Term::recompute] += S * cost.forward;
+      cost_[Term::activation_exchange] += S * cost.forward_exchange;
+      cost_[Term::halo_exchange] += S * cost.forward_halo;
+      cost_.traffic += S * cost.forward_traffic;
     }
   }
 }
 
-/// Whatever the executed plan takes beyond the work of its passes is told as swapping, but for what the
+/// Whatever the executed plan takes beyond the work of its passes is shown as swapping, but for what the
 /// exchange of gradients and the update on the host add to it.
-void OutOfCorePricer::show_stalls(Breakdown& out) {
+void PricedOutOfCore::show_stalls(const Plan& plan) {
+  Breakdown& out = cost_;
   const OutOfCoreChain& chain = chains_[plan_.chain];
   Seconds work = plan_.recompute;
   for (const OutOfCoreBlock& block : chain.blocks) work += block.forward + block.backward;
@@ -211,18 +204,18 @@ void OutOfCorePricer::show_stalls(Breakdown& out) {
     return all > (1 + 1e-12) * part ? all - part : Seconds{};
   };
   if (plan_.home == WeightHome::device) {
-    out[Term::swap] = setting_.training.micro_batches * beyond(plan_.time.passes, work);
+    out[Term::swap] = plan.micro_batches * beyond(plan_.time.passes, work);
     return;
   }
   OutOfCoreLimits limits = limits_;
   limits.in_core = {};
   const auto end_without = [&](bool exchange) {
-    silent_ = chain;
-    for (OutOfCoreBlock& block : silent_.blocks) {
+    OutOfCoreChain silent = chain;
+    for (OutOfCoreBlock& block : silent.blocks) {
       block.update = {};
       if (!exchange) block.exchange = {};
     }
-    return planner_.clock().run(silent_, plan_.fate, plan_.home, limits).end;
+    return OutOfCoreClock().run(silent, plan_.fate, plan_.home, limits).end;
   };
   const Seconds updated = plan_.time.end, summed = end_without(true), swapped = end_without(false);
   const Seconds exchange = out[Term::gradient_exchange] + out.hidden;
@@ -232,27 +225,28 @@ void OutOfCorePricer::show_stalls(Breakdown& out) {
   out.hidden = beyond(exchange, out[Term::gradient_exchange]);
 }
 
-HostDoubt OutOfCorePricer::doubt() {
+HostDoubt PricedOutOfCore::doubt() const {
   if (!plan_.time.possible) return {};
   const auto times_as_long = [&](double rate) {
     OutOfCoreLimits limits = limits_;
     limits.out = rate * limits.out;
     limits.in = rate * limits.in;
-    return planner_.clock().run(chains_[plan_.chain], plan_.fate, plan_.home, limits).end / plan_.time.end;
+    return OutOfCoreClock().run(chains_[plan_.chain], plan_.fate, plan_.home, limits).end / plan_.time.end;
   };
   return {.slow = std::max(1.0, times_as_long(1 / HostDoubt::factor)),
           .fast = std::min(1.0, times_as_long(HostDoubt::factor))};
 }
 
-std::vector<OutOfCoreEvent> OutOfCorePricer::events() {
+std::vector<OutOfCoreEvent> PricedOutOfCore::events() const {
   std::vector<OutOfCoreEvent> out;
-  planner_.clock().run(chains_[plan_.chain], plan_.fate, plan_.home, limits_, &out);
+  OutOfCoreClock().run(chains_[plan_.chain], plan_.fate, plan_.home, limits_, &out);
   return out;
 }
 
-OutOfCorePricer::Others OutOfCorePricer::others() {
-  return {planner_.all(Fate::swapped, chains(), limits_), planner_.all(Fate::recomputed, chains(), limits_),
-          planner_.swap_only(chains(), limits_)};
+PricedOutOfCore::Others PricedOutOfCore::others() const {
+  OutOfCorePlanner planner;
+  return {planner.all(Fate::swapped, chains_, limits_), planner.all(Fate::recomputed, chains_, limits_),
+          planner.swap_only(chains_, limits_)};
 }
 
 }  // namespace paradl

@@ -21,38 +21,39 @@ std::vector<Piece> pieces_of(const StagePlan& plan, int stage, int layers) {
   return out;
 }
 
-/// Passes of every piece, as in core.
-std::vector<PieceTime> piece_times(const StagePlan& plan, const Pricer& pricer, double samples) {
+/// Passes of every piece, as in core, whatever the host takes to start them.
+std::vector<PieceTime> piece_times(const Tables& t) {
+  const StagePlan& plan = t.stages;
   std::vector<PieceTime> out(std::size_t(plan.stages * plan.chunks));
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto stage = i % std::size_t(plan.stages), chunk = i / std::size_t(plan.stages);
     const StageKind& kind = plan.kinds[std::size_t(plan.kind[stage])];
     for (const auto& [id, count] : kind.chunks[chunk].cells) {
-      const CellCost& cost = pricer.cells()[std::size_t(id)];
+      const CellCost& cost = t.passes.cells[std::size_t(id)];
       out[i].forward += count * cost.forward_pass();
       out[i].backward += count * cost.backward_pass();
     }
-    out[i].sent = pricer.transfer(kind.chunks[chunk], samples).time;
+    out[i].sent = t.sums.chunk(std::size_t(plan.kind[stage]), chunk).sent.time;
   }
   return out;
 }
 
+Memory stage_memory(const Tables& t, const Plan& plan, std::size_t kind) {
+  return memory_of(t.sums.kinds[kind].held, t.layout, t.mesh, t.gradients.sends, plan,
+                   in_flight(t.sums, t.stages, kind, t.mesh, plan));
+}
+
 }  // namespace
 
-OutOfCorePricer::StageDelay OutOfCorePricer::plan_stage(const Pricer& pricer, const Layout& layout,
-                                                        const StagePlan& plan, const StageKind& kind,
-                                                        double samples) {
-  const Memory in_core = pricer.stage_memory(layout, plan, kind, samples);
+PricedOutOfCore::StageDelay PricedOutOfCore::plan_stage(const Tables& t, const Plan& plan, std::size_t kind,
+                                                        const Memory& in_core) {
   const bool fits = in_core.total() <= setting_.machine.device.memory;
-  const int in_flight = int(std::ceil(pricer.in_flight(layout, plan, kind, samples)));
-  const auto cut = find_chains(setting_.work, layout,
-                               pieces_of(plan, kind.first, int(setting_.work.layers.size())), in_flight);
-  count_ = fits ? 1 : cut.size();
-  if (chains_.size() < count_) chains_.resize(count_), aside_.resize(count_);
-  for (std::size_t c = 0; c < count_; ++c) {
-    fill(pricer, layout, cut[c], samples, c);
-    set_rooms(in_core, c);
-  }
+  const int batches = int(std::ceil(in_flight(t.sums, t.stages, kind, t.mesh, plan)));
+  auto cut = find_chains(
+      setting_.work, t.layout,
+      pieces_of(t.stages, t.stages.kinds[kind].first, int(setting_.work.layers.size())), batches);
+  if (fits) cut.resize(1);
+  fill_all(t, cut, in_core);
   limits_ = {.out = host_.link, .in = host_.link, .host = host_.memory};
   Seconds work;
   for (const OutOfCoreBlock& block : chains_.front().blocks) work += block.forward + block.backward;
@@ -69,57 +70,53 @@ OutOfCorePricer::StageDelay OutOfCorePricer::plan_stage(const Pricer& pricer, co
   memory.reserve += setting_.training.fragmentation * (memory.activations + memory.workspace);
   const Seconds busy = work + plan_.recompute;
   const bool waits = plan_.time.passes > (1 + 1e-12) * busy;  // by more than rounding
-  return {plan_.recompute / in_flight, waits ? (plan_.time.passes - busy) / in_flight : Seconds{}, memory};
+  return {plan_.recompute / batches, waits ? (plan_.time.passes - busy) / batches : Seconds{}, memory};
 }
 
-Breakdown OutOfCorePricer::price(const Breakdown& in_core, const Pricer& pricer, const Layout& layout,
-                                 const StagePlan& plan, const Mesh& mesh, double batch) {
-  const double samples = batch / setting_.training.micro_batches;
-  host_ = host_share(setting_.machine, mesh.gpus());
-  again_.clear();
-  measure_kept(pricer, layout, samples);
-  Breakdown out = in_core;
+PricedOutOfCore::PricedOutOfCore(const Breakdown& in_core, const Tables& t, const Plan& plan)
+    : setting_(t.setting()), cost_(in_core), host_(host_share(setting_.machine, plan.mesh.gpus())) {
+  const StagePlan& staged = t.stages;
+  measure_kept(t);
   std::vector<StageDelay> delays;
-  // The stage that is told: of those that leave the core the one that holds most, else simply that.
-  std::size_t worst = 0, told = plan.kinds.size();  // told: whose plan is at hand
+  // The stage that is shown: of those that leave the core the one that holds most, else simply that.
+  std::size_t worst = 0, planned = staged.kinds.size();  // planned: whose plan is at hand
   bool leaves = false;
   Bytes on_host;
-  for (const StageKind& kind : plan.kinds) {
-    const Memory memory = pricer.stage_memory(layout, plan, kind, samples);
+  for (std::size_t k = 0; k < staged.kinds.size(); ++k) {
+    const Memory memory = stage_memory(t, plan, k);
     const bool fits = memory.total() <= setting_.machine.device.memory;
     delays.push_back(fits ? StageDelay{.again = {}, .stall = {}, .memory = memory}
-                          : plan_stage(pricer, layout, plan, kind, samples));
-    if (!fits) told = delays.size() - 1;
+                          : plan_stage(t, plan, k, memory));
+    if (!fits) planned = k;
     if (!fits && plan_.time.possible) on_host = std::max(on_host, plan_.host);
     const bool more = delays.back().memory.total() > delays[worst].memory.total();
-    if (fits ? more && !leaves : more || !leaves) worst = delays.size() - 1;
+    if (fits ? more && !leaves : more || !leaves) worst = k;
     leaves |= !fits;
   }
-  out.memory = delays[worst].memory;
-  out.worst_stage = plan.kinds[worst].first;
-  if (told != worst) plan_stage(pricer, layout, plan, plan.kinds[worst], samples);
+  cost_.memory = delays[worst].memory;
+  cost_.worst_stage = staged.kinds[worst].first;
+  if (planned != worst) plan_stage(t, plan, worst, stage_memory(t, plan, worst));
   plan_.host = on_host;
-  if (!plan_.time.possible) return out;
+  if (!plan_.time.possible) return;
 
-  // Longer passes, longer schedule. By how much is told as recomputation and as waiting for copies, in the
+  // Longer passes, longer schedule. By how much is shown as recomputation and as waiting for copies, in the
   // proportion of the stage that is delayed most.
-  std::vector<PieceTime> pieces = piece_times(plan, pricer, samples);
-  const Pipeline pipeline = setting_.training.pipeline(plan.stages);
+  std::vector<PieceTime> pieces = piece_times(t);
+  const Pipeline pipeline = plan.pipeline(staged.stages);
   PipelineClock clock;
   const Seconds before = clock.run(pipeline, pieces).end;
   Seconds most, again;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const auto stage = i % std::size_t(plan.stages);
-    const StageDelay& delay = delays[std::size_t(plan.kind[stage])];
+    const auto stage = i % std::size_t(staged.stages);
+    const StageDelay& delay = delays[std::size_t(staged.kind[stage])];
     const Seconds longer = delay.again + delay.stall;
-    pieces[i].backward += longer / plan.chunks;
+    pieces[i].backward += longer / staged.chunks;
     if (longer > most) most = longer, again = delay.again;
   }
-  if (!(most > Seconds{})) return out;
+  if (!(most > Seconds{})) return;
   const Seconds longer = std::max(Seconds{}, clock.run(pipeline, pieces).end - before);
-  out[Term::recompute] += again / most * longer;
-  out[Term::swap] += longer - again / most * longer;
-  return out;
+  cost_[Term::recompute] += again / most * longer;
+  cost_[Term::swap] += longer - again / most * longer;
 }
 
 }  // namespace paradl

@@ -6,7 +6,7 @@
 namespace paradl {
 
 /// Measured times in the place of others: of whole layers at `samples` samples, where the profile has them; a
-/// Pricer asks it for what strategies leave of a layer. UsageError if it has not one of the layers.
+/// PassTable asks it for what strategies leave of a layer. UsageError if it has not one of the layers.
 LayerTimes profiled_times(LayerTimes times, const Workload& work, std::shared_ptr<const Profile> profile,
                           double samples);
 

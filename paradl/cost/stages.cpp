@@ -25,8 +25,8 @@ bool same(const StageKind& a, const StageKind& b) {
 /// As many blocks in each piece; what comes before and after them is part of the first and the last. Empty
 /// where blocks cannot be dealt out.
 std::vector<int> equal_blocks(std::span<const int> border, int pieces) {
+  if (!can_share_blocks(border, pieces)) return {};
   const int blocks = int(border.size()) - 1;
-  if (blocks < pieces || blocks % pieces != 0) return {};
   std::vector<int> first{0};
   for (int i = 1; i < pieces; ++i) first.push_back(border[std::size_t(i * (blocks / pieces))]);
   return first;
@@ -88,6 +88,11 @@ StagePlan cut_at(std::vector<int> first_layer, const Layout& layout, const Workl
 }
 
 }  // namespace
+
+bool can_share_blocks(std::span<const int> border, int pieces) {
+  const int blocks = int(border.size()) - 1;
+  return blocks >= pieces && blocks % pieces == 0;
+}
 
 std::vector<int> repeated_blocks(const Workload& work) {
   constexpr int longest_block = 128;

@@ -52,6 +52,9 @@ struct StageBorders {
 /// last one ends is the last number. Empty: it repeats none.
 std::vector<int> repeated_blocks(const Workload& work);
 
+/// Whether each of so many pieces can have the same number of blocks.
+bool can_share_blocks(std::span<const int> blocks, int pieces);
+
 /// Cuts a network into stages. Needs pieces <= layers.
 StagePlan plan_stages(const Layout& layout, const Workload& work, const StageBorders& borders);
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "paradl/cost/planner.hpp"
+#include "paradl/cost/evaluator.hpp"
 
 namespace paradl {
 
@@ -22,11 +22,11 @@ Projection ask_again(const Setting& setting, const MachineWith& machine_with, co
   const double batch = change.batch > 0 ? change.batch : p.batch;
   const LayerTimes& times = change.times ? *change.times : setting.times;
   if (change.system.empty())
-    return Planner({setting.work, setting.machine, times, training, setting.topology}, layouts)
+    return Evaluator({setting.work, setting.machine, times, training, setting.topology}, layouts)
         .project(strategy, mesh, batch);
   const Machine machine = machine_with(change.system);
   const auto topology = topology_of(machine);
-  return Planner({setting.work, machine, times, training, topology.get()}, layouts)
+  return Evaluator({setting.work, machine, times, training, topology.get()}, layouts)
       .project(strategy, mesh, batch);
 }
 

@@ -79,17 +79,17 @@ constexpr double alone = 1 + 1e-9;  // phi of a flow that shares nothing
 
 }  // namespace
 
-Binding binding_of(const Hop& hop, const Setting& setting, const Pricer& pricer) {
+Binding binding_of(const Hop& hop, const Setting& setting, const Links& links) {
   if (!(hop.phi > alone)) return {};
-  return hop.wire < 0 ? counted(hop, setting.machine) : routed(hop.wire, hop.phi, setting, *pricer.wires());
+  return hop.wire < 0 ? counted(hop, setting.machine) : routed(hop.wire, hop.phi, setting, *links.wires());
 }
 
-Binding binding_of(const Pricer::GradientGroup& group, const Setting& setting, const Pricer& pricer) {
+Binding binding_of(const GradientGroup& group, const Setting& setting, const Links& links) {
   if (group.asked->fidelity == NetworkFidelity::closed_form)
-    return binding_of(group.path.outermost(), setting, pricer);
+    return binding_of(group.path.outermost(), setting, links);
   const RoutedExchange& exchange = group.asked->exchange;
   if (!(exchange.phi > alone)) return {};
-  Binding out = routed(exchange.wire, exchange.phi, setting, *pricer.wires());
+  Binding out = routed(exchange.wire, exchange.phi, setting, *links.wires());
   if (!exchange.alike) out.step = exchange.step, out.steps = exchange.steps;
   return out;
 }

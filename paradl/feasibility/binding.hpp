@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "paradl/cost/price.hpp"
+#include "paradl/cost/mesh_table.hpp"
 
 namespace paradl {
 
@@ -17,9 +17,9 @@ struct Binding {
 };
 
 /// Of a ring or a message on one level.
-Binding binding_of(const Hop& hop, const Setting& setting, const Pricer& pricer);
+Binding binding_of(const Hop& hop, const Setting& setting, const Links& links);
 /// Of the algorithm that was asked for.
-Binding binding_of(const Pricer::GradientGroup& group, const Setting& setting, const Pricer& pricer);
+Binding binding_of(const GradientGroup& group, const Setting& setting, const Links& links);
 
 /// "4 flows leave a node through 2 ports; 4 ports would make it 1"
 std::string text_of(const Binding& binding, double phi);

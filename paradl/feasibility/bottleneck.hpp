@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "paradl/cost/planner.hpp"
+#include "paradl/cost/evaluator.hpp"
 #include "paradl/feasibility/alternative.hpp"
 #include "paradl/feasibility/exchange_lines.hpp"
 
@@ -45,16 +45,14 @@ struct Entry {
 };
 const Entry& entry(Hindrance hindrance);
 
-/// What a projection is judged by, beside its terms. The pricer has just priced it.
+/// What a projection is judged by, beside its terms.
 struct Evidence {
   const Projection& projection;
   const Setting& setting;
   Mesh mesh;  // without axes of one PE
   /// From the engine; none where a bound is broken and nothing was priced, and of the paper's closed forms.
   struct Details {
-    const Layout& layout;
-    const StagePlan& plan;
-    const Pricer& pricer;
+    Evaluation evaluation;
     std::vector<ExchangeLine> lines;
     Seconds direct;           // messages between neighbours, if none passed through a host
     double best_batch = 0;    // at which a sample takes least computation, of those that fit; 0: not known
@@ -128,33 +126,31 @@ struct Improvement {
 /// Looks at projections of one setting for what limits them.
 class Examiner {
  public:
-  /// `planner`: of the same setting; nullptr: projections come from the paper's closed forms, of which only
+  /// `evaluator`: of the same setting; nullptr: projections come from the paper's closed forms, of which only
   /// terms and bounds are known. `asked`: what was; what it left open is typed with every change, so that it
   /// is not chosen anew.
-  Examiner(const Setting& setting, Planner* planner, Triggers triggers = {},
+  Examiner(const Setting& setting, const Evaluator* evaluator, Triggers triggers = {},
            const SystemSpec* system = nullptr, MachineWith machine_with = {},
            const Question* asked = nullptr);
 
   /// Every measure, also those that do not fire.
-  std::vector<Finding> findings(const Projection& projection);
+  std::vector<Finding> findings(const Projection& projection) const;
   /// What fires, the largest share of the iteration first.
-  std::vector<Bottleneck> bottlenecks(const Projection& projection);
+  std::vector<Bottleneck> bottlenecks(const Projection& projection) const;
   /// Asks the oracle again for everything that might mend one.
   void price(Bottleneck& bottleneck, const Projection& projection) const;
   /// All changes in these hands that make a projection faster, for whatever hindrance, found or not; the
   /// largest gain first.
-  std::vector<Improvement> improvements(const Projection& projection, Hands hands);
+  std::vector<Improvement> improvements(const Projection& projection, Hands hands) const;
 
  private:
-  Evidence evidence(const Projection& projection);
+  Evidence evidence(const Projection& projection) const;
   std::vector<Finding> judge(const Evidence& evidence) const;
   /// Changes as they are typed to get this very plan.
   std::vector<Alternative> typed(std::vector<Alternative> changes, const Projection& projection) const;
 
   Setting setting_;
-  Planner* planner_;
-  std::unique_ptr<Planner> direct_;  // no message passes through a host
-  std::unique_ptr<Pricer> alone_;    // of single layers
+  const Evaluator* evaluator_;
   Triggers triggers_;
   const SystemSpec* system_;
   MachineWith machine_with_;

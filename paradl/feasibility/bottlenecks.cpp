@@ -145,10 +145,10 @@ Triggers::Triggers() {
   for (const Measure& measure : table) value.push_back(measure.trigger);
 }
 
-Examiner::Examiner(const Setting& setting, Planner* planner, Triggers triggers, const SystemSpec* system,
+Examiner::Examiner(const Setting& setting, const Evaluator* evaluator, Triggers triggers, const SystemSpec* system,
                    MachineWith machine_with, const Question* asked)
     : setting_(setting),
-      planner_(planner),
+      evaluator_(evaluator),
       triggers_(std::move(triggers)),
       system_(system),
       machine_with_(std::move(machine_with)),
@@ -174,7 +174,7 @@ std::vector<Finding> Examiner::judge(const Evidence& e) const {
   return out;
 }
 
-std::vector<Finding> Examiner::findings(const Projection& projection) { return judge(evidence(projection)); }
+std::vector<Finding> Examiner::findings(const Projection& projection) const { return judge(evidence(projection)); }
 
 namespace {
 
@@ -188,11 +188,11 @@ bool beyond_paper(const Alternative& change, Training training) {
 
 }  // namespace
 
-std::vector<Bottleneck> Examiner::bottlenecks(const Projection& projection) {
+std::vector<Bottleneck> Examiner::bottlenecks(const Projection& projection) const {
   const Evidence e = evidence(projection);
   const auto changes = [&](Hindrance kind) {
     std::vector<Alternative> list = remedies(kind, e, system_);
-    if (!planner_)
+    if (!evaluator_)
       std::erase_if(list, [&](const Alternative& c) { return beyond_paper(c, setting_.training); });
     return list;
   };
@@ -234,7 +234,7 @@ bool mends(Hindrance hindrance, const PricedAlternative& priced, const Projectio
 }  // namespace
 
 void Examiner::price(Bottleneck& b, const Projection& projection) const {
-  if (!planner_) return;  // closed forms know nothing of most changes
+  if (!evaluator_) return;  // closed forms know nothing of most changes
   b.remedies.clear();
   for (PricedAlternative& priced :
        paradl::price(typed(b.changes, projection), setting_, machine_with_, projection)) {
@@ -247,9 +247,9 @@ void Examiner::price(Bottleneck& b, const Projection& projection) const {
   if (b.remedies.empty()) b.changes.clear();  // none of them would
 }
 
-std::vector<Improvement> Examiner::improvements(const Projection& projection, Hands hands) {
+std::vector<Improvement> Examiner::improvements(const Projection& projection, Hands hands) const {
   std::vector<Improvement> out;
-  if (!planner_ || !projection.cost) return out;
+  if (!evaluator_ || !projection.cost) return out;
   const Evidence e = evidence(projection);
   std::vector<Alternative> changes;
   std::vector<std::vector<Hindrance>> mends;

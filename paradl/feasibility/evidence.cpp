@@ -19,12 +19,12 @@ Seconds per_sample(const Projection& p) {
 }
 
 /// The mini-batch, of those that fit, at which a sample takes least computation.
-std::pair<double, Seconds> best_batch(const Projection& p, Planner& planner) {
+std::pair<double, Seconds> best_batch(const Projection& p, const Evaluator& evaluator) {
   std::pair best{p.batch, per_sample(p)};
   for (double factor = 0.25; factor <= 16; factor *= 2) {
     const double batch = factor * p.batch;
     if (batch != std::floor(batch)) continue;
-    const Projection other = planner.project(*p.strategy, p.mesh, batch);
+    const Projection other = evaluator.project(*p.strategy, p.mesh, batch);
     if (other.feasible() && per_sample(other) < best.second) best = {batch, per_sample(other)};
   }
   return best;
@@ -64,18 +64,18 @@ double sample_parts(const Mesh& mesh) {
 AxisSet sharing_axes(const Evidence& e) {
   AxisSet out = 0;
   for (int a = 0; a < e.mesh.axes; ++a)
-    if (e.details->layout.role[std::size_t(a)].front() != Role::stage) out |= axis_bit(a);
+    if (e.details->evaluation.layout->role[std::size_t(a)].front() != Role::stage) out |= axis_bit(a);
   return out;
 }
 
 const std::vector<StageKind::Share>& cells_of_stage(const Evidence::Details& details, int stage) {
-  return details.plan.kinds[std::size_t(details.plan.kind[std::size_t(stage)])].cells;
+  return details.evaluation.stages->kinds[std::size_t(details.evaluation.stages->kind[std::size_t(stage)])].cells;
 }
 
 Seconds stage_time(const Evidence::Details& details, int stage) {
   Seconds out;
   for (const auto& [cell, count] : cells_of_stage(details, stage)) {
-    const CellCost& cost = details.pricer.cells()[std::size_t(cell)];
+    const CellCost& cost = details.evaluation.passes.cells[std::size_t(cell)];
     out += count * (cost.forward_pass() + cost.backward_pass());
   }
   return out;
@@ -85,41 +85,30 @@ const Layer& layer_of(const Evidence& e, const Cell& cell) {
   return e.setting.work.layers[std::size_t(cell.layer)];
 }
 
-Evidence Examiner::evidence(const Projection& p) {
+Evidence Examiner::evidence(const Projection& p) const {
   Evidence e{p, setting_, without_ones(p.mesh), {}};
-  if (!planner_ || !p.cost) return e;
+  if (!evaluator_ || !p.cost) return e;
 
   Seconds direct = between_neighbours(*p.cost);
   if (passes_hosts(setting_.training)) {
-    if (!direct_) {
-      Setting other = setting_;
-      other.training.transport = other.training.framework.halos = Transport::gpu;
-      direct_ = std::make_unique<Planner>(other);
-    }
-    direct = between_neighbours(*direct_->project(*p.strategy, p.mesh, p.batch).cost);
+    Setting other = setting_;
+    other.training.transport = other.training.framework.halos = Transport::gpu;
+    direct = between_neighbours(
+        *Evaluator(other, evaluator_->layouts()).project(*p.strategy, p.mesh, p.batch).cost);
   }
-  const auto [batch, time] = p.feasible() ? best_batch(p, *planner_) : std::pair{p.batch, per_sample(p)};
-
-  // What the pricer knows is of its last projection: that one comes last.
-  planner_->project(*p.strategy, p.mesh, p.batch);
-  const Layout& layout = planner_->layout(e.mesh);
-  const StagePlan& plan = planner_->stages(layout, e.mesh);
-  Projection shown = p;
-  shown.mesh = e.mesh;
+  const auto [batch, time] = p.feasible() ? best_batch(p, *evaluator_) : std::pair{p.batch, per_sample(p)};
+  Evaluation evaluation = evaluator_->evaluate(p);
+  const Layout& layout = *evaluation.layout;
   const int largest = largest_cell(layout, e.mesh);
-  if (!alone_) alone_ = std::make_unique<Pricer>(setting_);
-  const StagePlan one{.kinds = {StageKind{.chunks = {}, .cells = {{largest, 1}}, .count = 1}}, .kind = {0}};
-  const Bytes need = alone_->price(layout, one, e.mesh, p.batch).memory.total();
-  e.details.emplace(
-      Evidence::Details{.layout = layout,
-                        .plan = plan,
-                        .pricer = planner_->pricer(),
-                        .lines = exchange_lines(setting_, shown, layout, plan, planner_->pricer()),
-                        .direct = direct,
-                        .best_batch = batch,
-                        .best_per_sample = time,
-                        .largest_layer = need,
-                        .largest = layout.cells[std::size_t(largest)].layer});
+  const Bytes need = evaluator_->memory_of_layer(evaluation, largest);
+  std::vector<ExchangeLine> lines = exchange_lines(evaluation);
+  e.details.emplace(Evidence::Details{.evaluation = std::move(evaluation),
+                                      .lines = std::move(lines),
+                                      .direct = direct,
+                                      .best_batch = batch,
+                                      .best_per_sample = time,
+                                      .largest_layer = need,
+                                      .largest = layout.cells[std::size_t(largest)].layer});
   return e;
 }
 

@@ -19,19 +19,7 @@ std::string axes_text(AxisSet set, const Mesh& mesh) {
   return out;
 }
 
-double parts_of(AxisSet set, const Mesh& mesh) {
-  double out = 1;
-  for (int a = 0; a < mesh.axes; ++a)
-    if (set & axis_bit(a)) out *= mesh.axis[std::size_t(a)].parts.total;
-  return out;
-}
-
-/// Who is asked about links.
-struct Asked {
-  const Setting& setting;
-  const Pricer& pricer;
-  Binding binding(const Hop& hop) const { return binding_of(hop, setting, pricer); }
-};
+Binding binding(const Evaluation& e, const Hop& hop) { return binding_of(hop, e.mesh.setting, *e.links); }
 
 bool is_ring(Collective operation) {
   return operation == Collective::allgather || operation == Collective::reduce_scatter ||
@@ -40,11 +28,11 @@ bool is_ring(Collective operation) {
 
 /// A ring on every level, each with what the levels inside it have left; other collectives are paced by the
 /// outermost level.
-std::vector<ExchangeStep> steps_of(Collective operation, const Path& path, Bytes m, const Asked& asked) {
+std::vector<ExchangeStep> steps_of(Collective operation, const Path& path, Bytes m, const Evaluation& e) {
   if (!is_ring(operation)) {
     const Hop& hop = path.outermost();
     const double p = operation == Collective::point_to_point ? 0 : path.size();
-    return {{hop.level, p, m, hop.phi, cost(operation, path)(m), asked.binding(hop)}};
+    return {{hop.level, p, m, hop.phi, cost(operation, path)(m), binding(e, hop)}};
   }
   std::vector<ExchangeStep> out;
   for (int k = 0; k < path.hops; ++k) {
@@ -53,14 +41,14 @@ std::vector<ExchangeStep> steps_of(Collective operation, const Path& path, Bytes
     Path level;
     level.hop[0] = hop;
     level.hops = 1;
-    out.push_back({hop.level, hop.subgroups(), m, hop.phi, cost(operation, level)(m), asked.binding(hop)});
+    out.push_back({hop.level, hop.subgroups(), m, hop.phi, cost(operation, level)(m), binding(e, hop)});
     m = m / hop.subgroups();
   }
   return out;
 }
 
 /// A ring in the node, and trees beyond it with what that has left.
-std::vector<ExchangeStep> tree_steps(const Path& path, Bytes m, const Asked& asked) {
+std::vector<ExchangeStep> tree_steps(const Path& path, Bytes m, const Evaluation& e) {
   std::vector<ExchangeStep> out;
   Seconds so_far;
   for (int k = 0; k < path.hops; ++k) {
@@ -70,23 +58,23 @@ std::vector<ExchangeStep> tree_steps(const Path& path, Bytes m, const Asked& ask
     const Seconds time = tree_allreduce(inside)(m);
     if (hop.size > 1)
       out.push_back({hop.level, hop.subgroups(), k == 0 ? m : m / path.hop[0].subgroups(), hop.phi,
-                     time - so_far, asked.binding(hop)});
+                     time - so_far, binding(e, hop)});
     so_far = time;
   }
   return out;
 }
 
 ExchangeLine line_of(Term term, Collective operation, std::string what, std::string axis, std::string layer,
-                     double count, Bytes m, const Path& path, const Asked& asked) {
+                     double count, Bytes m, const Path& path, const Evaluation& e) {
   ExchangeLine out{term, std::move(what), std::move(axis), std::move(layer), count, m, {}, {}, {}};
   out.formula = text_of(operation).formula;
-  const Path measured = measured_path(operation, path, asked.setting.machine, m);
-  if (operation == Collective::allreduce && takes_trees(asked.setting.training) && is_by_levels(measured) &&
+  const Path measured = measured_path(operation, path, e.mesh.setting.machine, m);
+  if (operation == Collective::allreduce && takes_trees(e.mesh.setting.training) && is_by_levels(measured) &&
       tree_allreduce(measured)(m) < cost(operation, measured)(m)) {
     out.formula = "2(p-1)(α + m/p φ β) in a node, 2⌈log2 p⌉(α + m φ β) beyond";
-    out.steps = tree_steps(measured, m, asked);
+    out.steps = tree_steps(measured, m, e);
   } else {
-    out.steps = steps_of(operation, measured, m, asked);
+    out.steps = steps_of(operation, measured, m, e);
   }
   for (const ExchangeStep& step : out.steps) out.each += step.time;
   return out;
@@ -97,192 +85,126 @@ std::string_view extent_name(int dim, int dims) {
   return dims == 1 ? "positions" : names[std::size_t(3 - dims + dim)];
 }
 
-/// Rows of one message to each neighbour: two parts have one neighbour each, inner parts of more have two.
-std::vector<double> messages(int parts, Halo rows) {
-  std::vector<double> out = parts == 2 ? std::vector{std::max(rows.before, rows.after)}
-                                       : std::vector<double>{rows.before, rows.after};
-  std::erase_if(out, [](double n) { return !(n > 0); });
-  return out;
-}
-
-void add_halos(std::vector<ExchangeLine>& out, const Asked& asked, const Projection& p, const Cell& cell,
-               const std::string& name, bool forward, double times) {
-  const Setting& setting = asked.setting;
-  const Layer& layer = setting.work.layers[std::size_t(cell.layer)];
-  const Shape& shape = forward ? layer.x : layer.y;
-  const auto& cut = p.mesh.axis[std::size_t(cell.halo_axis)].parts.cut;
-  const double S = setting.training.micro_batches;
-  for (int d = 0; d < shape.dims; ++d) {
-    const int parts = cut[std::size_t(d)];
-    if (parts < 2) continue;
-    double row =
-        shape.channels * p.batch / S / parts_of(forward ? cell.halo_divided : cell.dy_divided, p.mesh);
-    for (std::size_t o = 0; o < 3; ++o)
-      if (o != std::size_t(d)) row *= shape.extent[o] / cut[o];
-    const auto sent = messages(parts, forward ? x_halo(layer, d) : dy_halo(layer, d));
-    for (std::size_t i = 0; i < sent.size(); ++i) {
-      const bool again = i > 0 && sent[i] == sent[i - 1];
-      if (again) {
-        out.back().count *= 2;
-        continue;
-      }
-      const Bytes m = sent[i] * row * item_bytes(setting.training.precision).activation;
-      out.push_back(line_of(Term::halo_exchange, Collective::point_to_point,
-                            fmt::format("halo of {}, {}", forward ? "x" : "dy", extent_name(d, shape.dims)),
-                            axes_text(axis_bit(cell.halo_axis), p.mesh), name, times, m,
-                            asked.pricer.halo_path(d), asked));
+/// "allgather y", "halo of x, rows", "allreduce dw".
+std::string what_of(const Charge& charge, const Evaluation& e) {
+  const std::string_view operation = charge.operation ? text_of(*charge.operation).name : "";
+  switch (charge.kind) {
+    case ChargeKind::output:
+      return fmt::format("{} y", operation);
+    case ChargeKind::output_gradient:
+      return fmt::format("{} dy", operation);
+    case ChargeKind::halo:
+    case ChargeKind::gradient_halo: {
+      const Layer& layer = e.mesh.setting.work.layers[std::size_t(charge.layer)];
+      const bool of_x = charge.kind == ChargeKind::halo;
+      return fmt::format("halo of {}, {}", of_x ? "x" : "dy",
+                         extent_name(charge.extent, (of_x ? layer.x : layer.y).dims));
     }
+    case ChargeKind::keys:
+      return "ring of keys and values";
+    case ChargeKind::key_gradients:
+      return "ring of k, v, dk, dv";
+    case ChargeKind::statistics:
+      return fmt::format("{} statistics", operation);
+    case ChargeKind::gradient_sum:
+      return fmt::format("{} dw", operation);
+    case ChargeKind::weight_gather:
+      return fmt::format("{} w", operation);
+    case ChargeKind::weight_gather_again:
+      return fmt::format("{} w again", operation);
+    case ChargeKind::copied_gradient_sum:
+      return fmt::format("{} copied dw", operation);
+    case ChargeKind::tied_gradient_sum:
+      return fmt::format("{} tied dw", operation);
+    case ChargeKind::transfer:
+      return "stage transfer";
+    default:
+      return {};  // computes or waits
   }
 }
 
-/// Gradients of a group that belong to layers whose forward pass runs again.
-Bytes recomputed_gradients(const Pricer::GradientGroup& group, const Layout& layout, const Pricer& pricer) {
-  Bytes out;
-  for (std::size_t i = 0; i < layout.cells.size(); ++i)
-    if (const Cell& cell = layout.cells[i]; cell.recomputed && group.has(cell))
-      out += cell.count * pricer.cells()[i].gradient;
+std::string axis_of(const Charge& charge, const Evaluation& e) {
+  switch (charge.kind) {
+    case ChargeKind::copied_gradient_sum:
+      return "tensor";
+    case ChargeKind::tied_gradient_sum:
+    case ChargeKind::transfer:
+      return "layer";
+    default:
+      return axes_text(charge.axes, e.plan.mesh);
+  }
+}
+
+std::string layer_name(const Charge& charge, const Evaluation& e) {
+  if (charge.layer >= 0) return e.mesh.setting.work.layers[std::size_t(charge.layer)].name;
+  return e.gradients.groups.size() == 1 ? "all weights" : "weights";
+}
+
+/// A sum of gradients by leaders of nodes, or by the algorithm that was asked for.
+ExchangeLine special_sum(const Charge& charge, const Evaluation& e) {
+  const GradientGroup& group = e.gradients.groups[std::size_t(charge.group)];
+  const Hop& hop = group.path.outermost();
+  ExchangeLine out{charge.term,  "leaders' allreduce dw", axis_of(charge, e), layer_name(charge, e),
+                   charge.count, charge.bytes,            charge.each,        "",
+                   {}};
+  if (!group.asked) {
+    out.formula = "w s + W(2β_node + s) + 2(n-1)(α + W/n β)";
+    out.steps = {{hop.level, group.path.size(), charge.bytes, 1, charge.each, {}}};
+    return out;
+  }
+  const Algorithm& algorithm = *e.plan.allreduce.algorithm;
+  const std::string chosen = group.asked->chosen(charge.bytes);
+  out.what = chosen.empty() ? fmt::format("{} dw", algorithm.name)
+                            : fmt::format("{} ({}) dw", algorithm.name, chosen);
+  out.formula = algorithm.formula;
+  out.fidelity = group.asked->fidelity;
+  out.steps = {{hop.level, group.path.size(), charge.bytes, group.asked->exchange.phi, charge.each,
+                binding_of(group, e.mesh.setting, *e.links)}};
   return out;
 }
 
-/// Of the layers of a cell, on average: out of core, some of them run once more.
-double forward_passes(const Projection& p, const Layout& layout, std::size_t cell) {
-  const double again = p.out_of_core && !p.out_of_core->again.empty() ? p.out_of_core->again[cell] : 0;
-  return forward_passes(layout.cells[cell]) + again / layout.cells[cell].count;
+ExchangeLine line_of(const Charge& charge, const Evaluation& e) {
+  const bool of_group = charge.kind == ChargeKind::gradient_sum;
+  if (of_group && (e.gradients.leaders || e.gradients.groups[std::size_t(charge.group)].asked) &&
+      (e.plan.zero == 0 || e.gradients.groups[std::size_t(charge.group)].asked))
+    return special_sum(charge, e);
+  if (charge.kind == ChargeKind::transfer) {  // scattered over the GPUs of `tensor`, it is not one message
+    const Hop& hop = e.mesh.stage_path.outermost();
+    return {charge.term,
+            what_of(charge, e),
+            axis_of(charge, e),
+            layer_name(charge, e),
+            charge.count,
+            charge.bytes,
+            charge.each,
+            text_of(Collective::point_to_point).formula,
+            {{hop.level, 0, charge.bytes, hop.phi, charge.each, binding(e, hop)}}};
+  }
+  return line_of(charge.term, *charge.operation, what_of(charge, e), axis_of(charge, e), layer_name(charge, e),
+                 charge.count, charge.bytes, path_of(charge, e), e);
+}
+
+std::vector<ExchangeLine> lines_of(const Ledger& ledger, const Evaluation& e) {
+  std::vector<ExchangeLine> out;
+  for (const Charge& charge : ledger)
+    if (charge.operation) out.push_back(line_of(charge, e));
+  return out;
 }
 
 }  // namespace
 
-double forward_passes(const Cell& cell) { return cell.recomputed ? 2 : 1; }
-
-std::vector<ExchangeLine> layer_exchanges(const Setting& setting, const Projection& p, const Cell& cell,
-                                          const std::string& layer, const Pricer& pricer, double passes) {
-  const double S = setting.training.micro_batches;
-  const Asked asked{setting, pricer};
-  std::vector<ExchangeLine> out;
-  const double forward = S * passes;
-  const auto add = [&](const ExchangeList& list, const char* tensor, double times) {
-    for (const Exchange& e : list)
-      out.push_back(line_of(Term::activation_exchange, e.operation,
-                            fmt::format("{} {}", text_of(e.operation).name, tensor),
-                            axes_text(axis_bit(e.axis), p.mesh), layer, times,
-                            pricer.bytes_of(e, p.batch / S), pricer.path(e.axis), asked));
-  };
-  add(cell.forward, "y", forward);
-  add(cell.backward, "dy", S);
-  if (cell.halo_axis >= 0)
-    for (const bool of_x : {true, false}) add_halos(out, asked, p, cell, layer, of_x, of_x ? forward : S);
-  if (cell.ring_axis >= 0) {
-    // Each PE passes on what it has p-1 times; backward the gradients travel along.
-    const double rounds = pricer.parts(axis_bit(cell.ring_axis)) - 1;
-    const Bytes block = pricer.ring_block(cell, p.batch / S);
-    const auto ring = [&](const char* what, double times, Bytes m) {
-      out.push_back(line_of(Term::activation_exchange, Collective::point_to_point, what,
-                            axes_text(axis_bit(cell.ring_axis), p.mesh), layer, times * rounds, m,
-                            pricer.halo_path(0), asked));
-    };
-    ring("ring of keys and values", forward, block);
-    ring("ring of k, v, dk, dv", S, 2 * block);
-  }
+std::vector<ExchangeLine> layer_exchanges(const Evaluation& e, std::size_t cell, const std::string& layer) {
+  std::vector<ExchangeLine> out =
+      lines_of(layer_charges(e, cell, e.layout->cells[cell].recomputed ? 2 : 1), e);
+  for (ExchangeLine& line : out) line.layer = layer;
   return out;
 }
 
-std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projection& p, const Layout& layout,
-                                         const StagePlan& plan, const Pricer& pricer) {
-  const double S = setting.training.micro_batches;
-  std::vector<ExchangeLine> out;
-  for (std::size_t i = 0; i < layout.cells.size(); ++i) {
-    const Cell& cell = layout.cells[i];
-    for (ExchangeLine& line :
-         layer_exchanges(setting, p, cell, setting.work.layers[std::size_t(cell.layer)].name, pricer,
-                         forward_passes(p, layout, i))) {
-      line.count *= cell.count;
-      out.push_back(std::move(line));
-    }
-  }
-  for (const auto& group : pricer.gradient_groups()) {
-    const Bytes whole = pricer.gradients_of(group, layout);
-    if (!(group.allreduce(whole) > Seconds{})) continue;
-    const char* what = pricer.gradient_groups().size() == 1 ? "all weights" : "weights";
-    const bool leaders =
-        setting.training.framework.hybrid_gradients == GradientRoute::leader && without_ones(p.mesh).axes > 1;
-    if (leaders && !group.asked) {
-      const Seconds each = group.allreduce(whole);
-      out.push_back({Term::gradient_exchange,
-                     "leaders' allreduce dw",
-                     axes_text(group.set, p.mesh),
-                     what,
-                     1,
-                     whole,
-                     each,
-                     "w s + W(2β_node + s) + 2(n-1)(α + W/n β)",
-                     {{group.path.outermost().level, group.path.size(), whole, 1, each, {}}}});
-      continue;
-    }
-    if (group.asked) {
-      const Algorithm& algorithm = *setting.training.allreduce;
-      const Hop& hop = group.path.outermost();
-      const Seconds each = group.allreduce(whole);
-      const double phi = group.asked->exchange.phi;
-      const std::string chosen = group.asked->chosen(whole);
-      out.push_back({Term::gradient_exchange,
-                     chosen.empty() ? fmt::format("{} dw", algorithm.name)
-                                    : fmt::format("{} ({}) dw", algorithm.name, chosen),
-                     axes_text(group.set, p.mesh),
-                     what,
-                     1,
-                     whole,
-                     each,
-                     algorithm.formula,
-                     {{hop.level, group.path.size(), whole, phi, each, binding_of(group, setting, pricer)}},
-                     group.asked->fidelity});
-      continue;
-    }
-    // ZeRO: sums go to the PE that updates; then, or before each pass (3), weights are gathered.
-    const int zero = setting.training.zero;
-    out.push_back(line_of(Term::gradient_exchange,
-                          zero > 0 ? Collective::reduce_scatter : Collective::allreduce,
-                          zero > 0 ? "reduce-scatter dw" : "allreduce dw", axes_text(group.set, p.mesh), what,
-                          zero >= 2 ? S : 1, whole, group.path, {setting, pricer}));
-    const auto gather = [&](const char* name, double count, Bytes gradients) {
-      out.push_back(
-          line_of(Term::gradient_exchange, Collective::allgather, name, axes_text(group.set, p.mesh), what,
-                  count, gradients / setting.training.bytes().sent_gradient * setting.training.bytes().weight,
-                  group.path, {setting, pricer}));
-    };
-    if (zero > 0) gather("allgather w", zero >= 3 ? 2 * S : 1, whole);
-    // Who gathers tensor by tensor does so for the forward pass of a backward pass as well.
-    if (zero >= 3 && setting.training.framework.gathers_by_tensor && plan.stages == 1)
-      gather("allgather w again", S, recomputed_gradients(group, layout, pricer));
-  }
-  for (const StageKind& kind : plan.kinds)
-    for (std::size_t c = 0; c < kind.chunks.size(); ++c) {
-      if (kind.chunks[c].sent.empty()) continue;
-      const std::size_t next = c * std::size_t(plan.stages) + std::size_t(kind.first) + 1;
-      const auto [bytes, each, hop] = pricer.transfer(kind.chunks[c], p.batch / S);
-      // Forward and backward, once for each micro-batch.
-      out.push_back({Term::stage_transfer,
-                     "stage transfer",
-                     "layer",
-                     setting.work.layers[std::size_t(plan.first_layer[next] - 1)].name,
-                     2 * S * kind.count,
-                     bytes,
-                     each,
-                     text_of(Collective::point_to_point).formula,
-                     {{hop.level, 0, bytes, hop.phi, each, binding_of(hop, setting, pricer)}}});
-    }
-  for (const Cell& cell : layout.cells)
-    if (pricer.copies(cell) > 1)
-      out.push_back(line_of(Term::gradient_exchange, Collective::allreduce, "allreduce copied dw", "tensor",
-                            setting.work.layers[std::size_t(cell.layer)].name, cell.count,
-                            pricer.copied_gradient(cell), pricer.copies_path(cell), {setting, pricer}));
-  for (const StagePlan::Tied& tied : plan.tied)
-    out.push_back(line_of(Term::gradient_exchange, Collective::allreduce, "allreduce tied dw", "layer",
-                          setting.work.layers[std::size_t(layout.cells[std::size_t(tied.cell)].layer)].name,
-                          1, pricer.cells()[std::size_t(tied.cell)].gradient, pricer.tied_path(),
-                          {setting, pricer}));
-  std::erase_if(out, [](const ExchangeLine& e) { return !(e.each > Seconds{}); });
+std::vector<ExchangeLine> exchange_lines(const Evaluation& e) {
+  std::vector<ExchangeLine> out = lines_of(ledger_of(e), e);
+  std::erase_if(out, [](const ExchangeLine& line) { return !(line.each > Seconds{}); });
   std::ranges::stable_sort(out, std::greater{},
-                           [](const ExchangeLine& e) { return (e.count * e.each).base(); });
+                           [](const ExchangeLine& line) { return (line.count * line.each).base(); });
   return out;
 }
 

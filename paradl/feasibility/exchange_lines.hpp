@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "paradl/cost/planner.hpp"
+#include "paradl/cost/ledger.hpp"
 #include "paradl/feasibility/binding.hpp"
 
 namespace paradl {
@@ -30,20 +30,15 @@ struct ExchangeLine {
   NetworkFidelity fidelity = NetworkFidelity::closed_form;
 };
 
-/// All of the last projection that the pricer made, the most expensive first.
-std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projection& projection,
-                                         const Layout& layout, const StagePlan& plan, const Pricer& pricer);
+/// All exchanges of a plan, the most expensive first.
+std::vector<ExchangeLine> exchange_lines(const Evaluation& evaluation);
 
 /// Where flows of the job share a wire: "φ = 2 on rack for allreduce dw over data: 4 flows leave a node
 /// through 2 ports; 4 ports would make it 1". One line for each link; empty if none do.
 std::string contention_text(const std::vector<ExchangeLine>& lines);
 
-/// Those of one layer; `count` is of that layer alone. Its forward pass runs `forward_passes` times for each
-/// micro-batch, with all that it exchanges.
-std::vector<ExchangeLine> layer_exchanges(const Setting& setting, const Projection& projection,
-                                          const Cell& cell, const std::string& layer, const Pricer& pricer,
-                                          double forward_passes);
-/// Once, and once more where its backward pass needs that.
-double forward_passes(const Cell& cell);
+/// Those of one layer of a cell; `count` is of that layer alone.
+std::vector<ExchangeLine> layer_exchanges(const Evaluation& evaluation, std::size_t cell,
+                                          const std::string& layer);
 
 }  // namespace paradl

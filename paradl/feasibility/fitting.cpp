@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "paradl/core/format.hpp"
-#include "paradl/cost/planner.hpp"
+#include "paradl/cost/evaluator.hpp"
 #include "paradl/feasibility/alternative.hpp"
 #include "paradl/strategy/recomputed.hpp"
 
@@ -166,10 +166,10 @@ class Oracle {
       change.training(other.training);
       if (change.mesh) mesh = *change.mesh;
     }
-    Planner planner(other, layouts_);
+    const Evaluator evaluator(other, layouts_);
     std::optional<Projection> best;
     for (const Mesh& one : every_cut(mesh, *p.strategy))
-      if (const Projection found = planner.project(*p.strategy, one, p.batch); !best || better(found, *best))
+      if (const Projection found = evaluator.project(*p.strategy, one, p.batch); !best || better(found, *best))
         best = found;
     return *best;
   }

@@ -29,8 +29,8 @@ std::optional<Reading> read_replicas(const Evidence& e) {
   const double sharers = parts_of(sharing_axes(e), e.mesh);
   Copies weights, gradients, states, activations;
   for (const auto& [id, count] : cells_of_stage(*e.details, e.projection.cost->worst_stage)) {
-    const Cell& cell = e.details->layout.cells[std::size_t(id)];
-    const double parts = parts_of(cell.weights, e.mesh), shards = e.details->pricer.shards(cell);
+    const Cell& cell = e.details->evaluation.layout->cells[std::size_t(id)];
+    const double parts = parts_of(cell.weights, e.mesh), shards = e.details->evaluation.mesh.shards(cell);
     const double own = count * layer_of(e, cell).weights / parts, holders = sharers / parts;
     const auto add = [&](Copies& of, bool dealt_out) {
       of.add(dealt_out ? own / shards : own, dealt_out ? holders / shards : holders);

@@ -43,10 +43,10 @@ std::string beside_data(const Evidence& e) {
   const Mesh all = meshes(data, int(e.projection.gpus), 1).front();
   Setting bare = e.setting;
   bare.training.overlap = false;  // what is hidden counts as well
-  Planner planner(bare);
+  const Evaluator evaluator(bare);
   const auto sum = [&](const StrategyName& strategy, const Mesh& mesh) {
     // Samples enough for all: what is summed does not depend on them.
-    const Projection p = planner.project(strategy, mesh, std::max(e.projection.batch, e.projection.gpus));
+    const Projection p = evaluator.project(strategy, mesh, std::max(e.projection.batch, e.projection.gpus));
     return p.cost ? (*p.cost)[Term::gradient_exchange] : Seconds{};
   };
   const double ports = machine.levels[1].ports;
@@ -60,14 +60,14 @@ std::string beside_data(const Evidence& e) {
 
 /// Passes of one PE for a kind of layer in one iteration.
 Seconds work_of(const Evidence& e, std::size_t cell) {
-  const CellCost& cost = e.details->pricer.cells()[cell];
+  const CellCost& cost = e.details->evaluation.passes.cells[cell];
   return e.setting.training.micro_batches * (cost.forward + cost.backward);
 }
 
 /// Cells of the stage that takes longest, with their counts.
 const std::vector<StageKind::Share>& busiest_cells(const Evidence& e) {
   int slowest = 0;
-  for (int s = 1; s < e.details->plan.stages; ++s)
+  for (int s = 1; s < e.details->evaluation.stages->stages; ++s)
     if (stage_time(*e.details, s) > stage_time(*e.details, slowest)) slowest = s;
   return cells_of_stage(*e.details, slowest);
 }
@@ -76,8 +76,8 @@ const std::vector<StageKind::Share>& busiest_cells(const Evidence& e) {
 std::string names(const Evidence& e, const std::vector<std::pair<Seconds, std::size_t>>& cells) {
   const auto most = std::ranges::max_element(cells);
   double layers = 0;
-  for (const auto& [time, cell] : cells) layers += e.details->layout.cells[cell].count;
-  const std::string& name = layer_of(e, e.details->layout.cells[most->second]).name;
+  for (const auto& [time, cell] : cells) layers += e.details->evaluation.layout->cells[cell].count;
+  const std::string& name = layer_of(e, e.details->evaluation.layout->cells[most->second]).name;
   return layers > 1 ? fmt::format("{} and {:g} more", name, layers - 1) : name;
 }
 
@@ -206,18 +206,18 @@ std::optional<Reading> read_update(const Evidence& e) {
               fmt::format("the weight update takes {} of the computation", percent(of_compute))};
   if (!e.details) return out;
   Seconds most;
-  for (std::size_t i = 0; i < e.details->layout.cells.size(); ++i)
-    if (const Seconds update = e.details->pricer.cells()[i].update; update > most) {
+  for (std::size_t i = 0; i < e.details->evaluation.layout->cells.size(); ++i)
+    if (const Seconds update = e.details->evaluation.passes.cells[i].updated(e.setting.training.zero); update > most) {
       most = update;
-      out.cause = fmt::format("{}, {} of it", layer_of(e, e.details->layout.cells[i]).name,
+      out.cause = fmt::format("{}, {} of it", layer_of(e, e.details->evaluation.layout->cells[i]).name,
                               percent(most / cost[Term::update]));
     }
   return out;
 }
 
 std::optional<Reading> read_imbalance(const Evidence& e) {
-  if (!e.details || e.details->plan.stages < 2) return {};
-  const StagePlan& plan = e.details->plan;
+  if (!e.details || e.details->evaluation.stages->stages < 2) return {};
+  const StagePlan& plan = *e.details->evaluation.stages;
   Seconds sum, most;
   int slowest = 0;
   for (int s = 0; s < plan.stages; ++s) {
@@ -250,7 +250,7 @@ std::optional<Reading> read_whole_layers(const Evidence& e) {
   Seconds total, whole, spared;
   std::vector<std::pair<Seconds, std::size_t>> cells;
   for (const auto& [id, count] : busiest_cells(e)) {
-    const Cell& cell = e.details->layout.cells[std::size_t(id)];
+    const Cell& cell = e.details->evaluation.layout->cells[std::size_t(id)];
     const Seconds time = count * work_of(e, std::size_t(id));
     total += time;
     const double repeats = parts_of(AxisSet(all & ~cell.work), e.mesh);
@@ -270,7 +270,7 @@ std::optional<Reading> read_split_overhead(const Evidence& e) {
   Seconds actual, part;
   std::vector<std::pair<Seconds, std::size_t>> cells;
   for (const auto& [id, count] : busiest_cells(e)) {
-    const Cell& cell = e.details->layout.cells[std::size_t(id)];
+    const Cell& cell = e.details->evaluation.layout->cells[std::size_t(id)];
     const bool split = parts_of(cell.weights, e.mesh) > 1 || cell.halo_axis >= 0;
     const LayerTime& alone = e.setting.times.layer[std::size_t(cell.layer)];
     if (!split || !traits(layer_of(e, cell).op).product) continue;

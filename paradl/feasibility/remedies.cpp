@@ -35,7 +35,7 @@ struct Changes {
   void use_batch(double batch) {
     // Stages are cut by the times of whole layers, which are asked for at the mini-batch: another cut is
     // another plan.
-    if (e.details && e.details->plan.stages > 1) return;
+    if (e.details && e.details->evaluation.stages->stages > 1) return;
     Alternative change{fmt::format("a mini-batch of {:g} ({:.3g} a GPU), which changes the training", batch,
                                    batch / e.projection.gpus),
                        fmt::format("-b {:.0f}", batch)};

@@ -20,7 +20,7 @@ struct LayerTimes {
   std::vector<LayerTime> layer;
   std::string source;   // "roofline", "model file": what the answer says it used
   std::string level{};  // the same in one word: "ideal", "modelled", "profile:NAME", "model file"
-  // Times depend on the shapes that are left of a layer. A Pricer asks, in this order:
+  // Times depend on the shapes that are left of a layer. They come from the first of these that has them:
   std::shared_ptr<const Profile> profile{};       // what was measured
   std::shared_ptr<const KernelDevice> kernels{};  // the kernel-time model
   std::shared_ptr<const KernelDevice> shapes{};   // how times of a profile depend on shapes that it lacks

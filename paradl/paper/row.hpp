@@ -49,7 +49,7 @@ struct Row {
 const Row* find_row(std::string_view strategy);
 std::vector<std::string_view> row_names();
 
-/// The same question that Planner::project answers, answered by the paper's closed forms.
+/// The same question that Evaluator::project answers, answered by the paper's closed forms.
 Projection project(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch);
 /// The links that its α and β (all PEs, or the groups), and its α_in and β_in (one group) belong to.
 struct Links {

@@ -109,8 +109,7 @@ Table with_bars(Table table) {
   return table;
 }
 
-Table exchange_table(const Setting& setting, const Projection& p, const Layout& layout, const StagePlan& plan,
-                     const Pricer& pricer) {
+Table exchange_table(const Projection& p, const Evaluation& evaluation) {
   Table table{.columns = {{"exchange", "exchange", Holds::text, 9},
                           {"axis", "axis", Holds::text, 7},
                           {"layer", "of layer", Holds::text, 6},
@@ -124,7 +123,7 @@ Table exchange_table(const Setting& setting, const Projection& p, const Layout& 
                           {"formula", "formula", Holds::text, 2}}};
   constexpr std::size_t shown = 12;
   const Value blank = std::string();
-  const auto lines = exchange_lines(setting, p, layout, plan, pricer);
+  const auto lines = exchange_lines(evaluation);
   const auto add = [&](std::vector<Value> values) { table.rows.emplace_back().values = std::move(values); };
   const auto parts = [](const ExchangeStep& step) { return step.p > 0 ? Value{step.p} : Value{}; };
   Seconds rest, wires;
@@ -151,7 +150,7 @@ Table exchange_table(const Setting& setting, const Projection& p, const Layout& 
          blank, blank, blank});
   // Lines are what wires take; of a pipeline they are those of all stages, which says nothing about one.
   const Seconds besides = p.cost->communication() - wires;
-  if (plan.stages == 1 && besides > 1e-6 * wires)
+  if (evaluation.stages->stages == 1 && besides > 1e-6 * wires)
     add({std::string("framework"), blank, blank, blank, blank, blank, blank, besides.base(), blank, blank,
          std::string("packing, copies through the host, waits")});
   if (lines.empty())
@@ -169,11 +168,12 @@ struct LayerLine {
 };
 
 /// Where iterations are rounded up, the last mini-batch is smaller: its samples are not more work.
-LayerLine layer_line(const CellCost& cost, double S, const Projection& p) {
+LayerLine layer_line(const CellCost& cost, const Plan& plan, const Projection& p) {
+  const double S = plan.micro_batches;
   const double full = p.samples / p.batch / p.iterations;
   return {.forward = full * S * cost.forward,
           .backward = full * S * cost.backward,
-          .update = cost.update,
+          .update = cost.updated(plan.zero),
           .exchange = S * (cost.forward_exchange + cost.backward_exchange),
           .halo = S * (cost.forward_halo + cost.backward_halo),
           .gradient = cost.gradient};
@@ -181,7 +181,9 @@ LayerLine layer_line(const CellCost& cost, double S, const Projection& p) {
 
 }  // namespace
 
-Table layer_table(const Setting& setting, const Projection& p, const Layout& layout, const Pricer& pricer) {
+Table layer_table(const Projection& p, const Evaluation& e) {
+  const Layout& layout = *e.layout;
+  const std::vector<Layer>& layers = e.mesh.setting.work.layers;
   Table table{.columns = {{"layer", "layer", Holds::text, 9},
                           {"op", "op", Holds::text, 5},
                           {"role", "role", Holds::text, 6},
@@ -195,13 +197,13 @@ Table layer_table(const Setting& setting, const Projection& p, const Layout& lay
   std::vector<std::pair<double, Row>> rows;
   for (std::size_t l = 0; l < layout.order.size(); ++l) {
     const LayerLine line =
-        layer_line(pricer.cells()[std::size_t(layout.order[l])], setting.training.micro_batches, p);
+        layer_line(e.passes.cells[std::size_t(layout.order[l])], e.plan, p);
     std::string role;
-    for (int a = 0; a < p.mesh.axes; ++a)
+    for (int a = 0; a < e.plan.mesh.axes; ++a)
       role += fmt::format("{}{}", a ? "," : "", role_names[std::size_t(layout.role[std::size_t(a)][l])]);
     Row row;
-    row.values = {setting.work.layers[l].name,
-                  std::string(traits(setting.work.layers[l].op).name),
+    row.values = {layers[l].name,
+                  std::string(traits(layers[l].op).name),
                   role,
                   line.forward.base(),
                   line.backward.base(),
@@ -251,15 +253,16 @@ Json exchanges_json(const std::vector<ExchangeLine>& lines) {
 }
 
 /// In the order of the network.
-Json layers_json(const Setting& setting, const Projection& p, const Layout& layout, const Pricer& pricer) {
+Json layers_json(const Projection& p, const Evaluation& e) {
+  const Layout& layout = *e.layout;
   Json out = Json::array();
   for (std::size_t l = 0; l < layout.order.size(); ++l) {
     const auto id = std::size_t(layout.order[l]);
-    const Layer& layer = setting.work.layers[l];
-    const LayerLine line = layer_line(pricer.cells()[id], setting.training.micro_batches, p);
+    const Layer& layer = e.mesh.setting.work.layers[l];
+    const LayerLine line = layer_line(e.passes.cells[id], e.plan, p);
     Json roles = Json::object();
-    for (int a = 0; a < p.mesh.axes; ++a)
-      roles[std::string(p.mesh.axis[std::size_t(a)].strategy->name)] =
+    for (int a = 0; a < e.plan.mesh.axes; ++a)
+      roles[std::string(e.plan.mesh.axis[std::size_t(a)].strategy->name)] =
           role_names[std::size_t(layout.role[std::size_t(a)][l])];
     out.push_back({{"name", layer.name},
                    {"op", traits(layer.op).name},
@@ -271,17 +274,18 @@ Json layers_json(const Setting& setting, const Projection& p, const Layout& layo
                    {"halo_s", line.halo.base()},
                    {"gradient_bytes", line.gradient.base()},
                    {"total_s", line.total().base()},
-                   {"exchanges", exchanges_json(layer_exchanges(setting, p, layout.cells[id], layer.name,
-                                                                pricer, forward_passes(layout.cells[id])))}});
+                   {"exchanges", exchanges_json(layer_exchanges(e, id, layer.name))}});
   }
   return out;
 }
 
 }  // namespace
 
-std::string explanation_json(const Answer& answer, bool paper, bool layers, Planner& planner) {
+std::string explanation_json(const Answer& answer, bool layers,
+                             const std::vector<std::optional<Evaluation>>& evaluations) {
   Json out = Json::parse(to_json(answer));
   const Setting& setting = *answer.setting;
+  const bool paper = evaluations.empty();
   for (std::size_t i = 0; i < answer.results.size(); ++i) {
     const Projection& p = answer.results[i];
     if (!p.cost) continue;
@@ -294,15 +298,12 @@ std::string explanation_json(const Answer& answer, bool paper, bool layers, Plan
                        {"source", line.source}});
     result["explanation"] = lines;
     if (paper) continue;
-    Projection shown = planner.project(*p.strategy, p.mesh, p.batch);
-    shown.mesh = without_ones(p.mesh);
-    const Layout& layout = planner.layout(shown.mesh);
-    result["exchanges"] = exchanges_json(
-        exchange_lines(setting, shown, layout, planner.stages(layout, shown.mesh), planner.pricer()));
-    if (shown.out_of_core && planner.out_of_core().plan().time.possible)
-      result["out_of_core"].update(plan_json(setting.work, planner.out_of_core()));
-    result["whole_layers"] = whole_layers(layout.role, shown.mesh, setting.work);
-    if (layers) result["layers"] = layers_json(setting, shown, layout, planner.pricer());
+    const Evaluation& e = *evaluations[i];
+    result["exchanges"] = exchanges_json(exchange_lines(e));
+    if (e.out_of_core && e.out_of_core->plan().time.possible)
+      result["out_of_core"].update(plan_json(setting.work, *e.out_of_core));
+    result["whole_layers"] = whole_layers(e.layout->role, e.plan.mesh, setting.work);
+    if (layers) result["layers"] = layers_json(p, e);
   }
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "paradl/cost/planner.hpp"
+#include "paradl/cost/evaluator.hpp"
 #include "paradl/report/answer.hpp"
 #include "paradl/report/table.hpp"
 
@@ -17,12 +17,10 @@ Table with_bars(Table terms);
 
 /// Every collective of one iteration that the placements ask for: which tensor, on which axis, and for each
 /// level of links what its formula needs.
-Table exchange_table(const Setting& setting, const Projection& projection, const Layout& layout,
-                     const StagePlan& plan, const Pricer& pricer);
+Table exchange_table(const Projection& projection, const Evaluation& evaluation);
 
 /// The same by layer, largest first.
-Table layer_table(const Setting& setting, const Projection& projection, const Layout& layout,
-                  const Pricer& pricer);
+Table layer_table(const Projection& projection, const Evaluation& evaluation);
 
 /// D, B, I, p; sums over layers; alpha and beta of the links in use.
 std::string symbols_text(const Setting& setting, const Projection& projection, bool paper);
@@ -43,6 +41,8 @@ std::string limits_text(const Projection& projection, const Workload& work);
 Table limits_table(const Projection& projection, const Workload& work);
 
 /// The projection's JSON with `explanation`, `exchanges` and, if asked for, `layers` in each result.
-std::string explanation_json(const Answer& answer, bool paper, bool layers, Planner& planner);
+/// `evaluations`: of each result, none where it was not priced; empty for the paper's closed forms.
+std::string explanation_json(const Answer& answer, bool layers,
+                             const std::vector<std::optional<Evaluation>>& evaluations);
 
 }  // namespace paradl

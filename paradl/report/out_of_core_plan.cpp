@@ -49,16 +49,16 @@ std::string planned_stage(const Projection& p) {
                                          p.cost->worst_stage + 1, stages_of(p));
 }
 
-std::vector<BlockLine> block_lines(const Workload& work, OutOfCorePricer& pricer) {
-  const auto blocks = pricer.blocks();
+std::vector<BlockLine> block_lines(const Workload& work, const PricedOutOfCore& priced) {
+  const auto blocks = priced.blocks();
   std::vector<BlockLine> out;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const std::string& first = work.layers[std::size_t(blocks[b].first)].name;
     const std::string& last = work.layers[std::size_t(blocks[b].end) - 1].name;
-    out.push_back({blocks[b], first == last ? first : first + " to " + last, pricer.plan().fate[b], {}});
+    out.push_back({blocks[b], first == last ? first : first + " to " + last, priced.plan().fate[b], {}});
   }
   Seconds before;  // the end of what was computed last
-  for (const OutOfCoreEvent& event : pricer.events()) {
+  for (const OutOfCoreEvent& event : priced.events()) {
     if (!computes(event)) continue;
     out[std::size_t(event.block)].stall += event.begin - before;
     before = event.end;
@@ -66,7 +66,7 @@ std::vector<BlockLine> block_lines(const Workload& work, OutOfCorePricer& pricer
   return out;
 }
 
-Table plan_table(const Workload& work, OutOfCorePricer& pricer) {
+Table plan_table(const Workload& work, const PricedOutOfCore& priced) {
   Table table{.columns = {{"block", "block", Holds::count, 8},
                           {"micro_batch", "micro-batch", Holds::count, 6},
                           {"layers", "layers", Holds::text, 9},
@@ -77,8 +77,8 @@ Table plan_table(const Workload& work, OutOfCorePricer& pricer) {
                           {"fate", "is", Holds::text, 10},
                           {"again", "again", Holds::seconds, 6},
                           {"stall", "stall", Holds::seconds, 6}}};
-  const bool streamed = pricer.plan().home == WeightHome::streamed;
-  const auto lines = block_lines(work, pricer);
+  const bool streamed = priced.plan().home == WeightHome::streamed;
+  const auto lines = block_lines(work, priced);
   const std::vector<int> micro_batch = micro_batches(lines);
   for (std::size_t b = 0; b < lines.size(); ++b) {
     const BlockLine& line = lines[b];
@@ -113,22 +113,22 @@ std::string out_of_core_text(const Projection& p, const Machine& machine) {
       recomputed == 1 ? "is" : "are", homes[std::size_t(weights)], text(host), text(*machine.host->memory));
 }
 
-std::string plan_text(OutOfCorePricer& pricer) {
-  const OutOfCorePlan& plan = pricer.plan();
-  const double gpus = pricer.host().gpus;
-  std::string out = fmt::format(" host link: {} each way{}\n", text(pricer.host().link),
+std::string plan_text(const PricedOutOfCore& priced) {
+  const OutOfCorePlan& plan = priced.plan();
+  const double gpus = priced.host().gpus;
+  std::string out = fmt::format(" host link: {} each way{}\n", text(priced.host().link),
                                 gpus > 1 ? fmt::format(" for each of {} GPUs of a node", gpus) : "");
-  const auto others = pricer.others();
+  const auto others = priced.others();
   out += fmt::format(" instead: swap every block, {}; swap only what must, {}; recompute every block, {}\n",
                      against(others.swap_all, plan), against(others.swap_only, plan),
                      against(others.recompute_all, plan));
   return out;
 }
 
-nlohmann::ordered_json plan_json(const Workload& work, OutOfCorePricer& pricer) {
+nlohmann::ordered_json plan_json(const Workload& work, const PricedOutOfCore& priced) {
   using Json = nlohmann::ordered_json;
   Json blocks = Json::array();
-  const auto lines = block_lines(work, pricer);
+  const auto lines = block_lines(work, priced);
   const std::vector<int> micro_batch = micro_batches(lines);
   for (std::size_t b = 0; b < lines.size(); ++b) {
     const BlockLine& line = lines[b];
@@ -145,14 +145,14 @@ nlohmann::ordered_json plan_json(const Workload& work, OutOfCorePricer& pricer) 
                       {"fate", fate_names[std::size_t(line.fate)]},
                       {"stall_s", line.stall.base()}});
   }
-  Json out{{"link_bytes_per_s", pricer.host().link.base()},
-           {"passes_s", pricer.plan().time.passes.base()},
+  Json out{{"link_bytes_per_s", priced.host().link.base()},
+           {"passes_s", priced.plan().time.passes.base()},
            {"blocks", std::move(blocks)}};
-  const auto others = pricer.others();
+  const auto others = priced.others();
   const auto tell = [&](const char* name, const OutOfCoreClock::Time& time) {
     out["instead_s"][name] = time.possible ? Json(time.end.base()) : Json(nullptr);
   };
-  out["end_s"] = pricer.plan().time.end.base();
+  out["end_s"] = priced.plan().time.end.base();
   tell("swap_all", others.swap_all);
   tell("swap_only", others.swap_only);
   tell("recompute_all", others.recompute_all);

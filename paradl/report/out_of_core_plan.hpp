@@ -22,14 +22,14 @@ struct BlockLine {
   Fate fate;
   Seconds stall;
 };
-std::vector<BlockLine> block_lines(const Workload& work, OutOfCorePricer& pricer);
+std::vector<BlockLine> block_lines(const Workload& work, const PricedOutOfCore& priced);
 
 /// The plan of the last projection that was out of core, block by block.
-Table plan_table(const Workload& work, OutOfCorePricer& pricer);
+Table plan_table(const Workload& work, const PricedOutOfCore& priced);
 /// What it has of the host's link, and what others would take.
-std::string plan_text(OutOfCorePricer& pricer);
+std::string plan_text(const PricedOutOfCore& priced);
 /// "Out of core: of 20 blocks 8 are kept, ...": of any projection that has such a plan.
 std::string out_of_core_text(const Projection& projection, const Machine& machine);
-nlohmann::ordered_json plan_json(const Workload& work, OutOfCorePricer& pricer);
+nlohmann::ordered_json plan_json(const Workload& work, const PricedOutOfCore& priced);
 
 }  // namespace paradl

@@ -28,20 +28,20 @@ constexpr std::string_view style =
     "patternTransform=\"rotate(45)\"><rect width=\"4\" height=\"4\" fill=\"#fff\"/>"
     "<rect width=\"2\" height=\"4\" fill=\"#333\"/></pattern></defs>\n";
 
-std::size_t passes_of(const Planner::Timeline& timeline) {
+std::size_t passes_of(const Timeline& timeline) {
   std::size_t n = 0;
   for (const auto& stage : timeline.passes) n += stage.size();
   return n;
 }
 
-void demand(const Planner::Timeline& timeline, std::size_t most, const char* what) {
+void demand(const Timeline& timeline, std::size_t most, const char* what) {
   if (passes_of(timeline) > most)
     throw UsageError(fmt::format("{} stages do {} passes; {} shows at most {}", timeline.pipeline.stages,
                                  passes_of(timeline), what, most),
                      "ask with fewer --micro-batches: rounds repeat each other");
 }
 
-Seconds end_of(const Planner::Timeline& timeline) {
+Seconds end_of(const Timeline& timeline) {
   Seconds end;
   for (const auto& stage : timeline.passes)
     for (const auto& event : stage) end = std::max(end, event.sent);
@@ -61,7 +61,7 @@ struct Shares {
   double work = 0, sent = 0, idle = 0;
 };
 
-Shares shares_of(const Planner::Timeline& timeline) {
+Shares shares_of(const Timeline& timeline) {
   Shares out;
   for (const auto& stage : timeline.passes)
     for (const auto& event : stage)
@@ -128,7 +128,7 @@ std::string empty_lane(double y, std::string_view name, double wide) {
 
 }  // namespace
 
-std::string timeline_svg(const Planner::Timeline& timeline, const std::string& name) {
+std::string timeline_svg(const Timeline& timeline, const std::string& name) {
   demand(timeline, most_drawn, "a picture");
   const Seconds end = end_of(timeline);
   const Shares shares = shares_of(timeline);
@@ -269,7 +269,7 @@ std::string timeline_json(std::span<const OutOfCoreEvent> events, const std::str
   return Json{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(out)}}.dump(1) + "\n";
 }
 
-std::string timeline_json(const Planner::Timeline& timeline, const std::string& name) {
+std::string timeline_json(const Timeline& timeline, const std::string& name) {
   demand(timeline, most_traced, "a trace");
   using Json = nlohmann::ordered_json;
   Json events = Json::array();

@@ -67,6 +67,14 @@ class Placer {
       if ((work_.layers[std::size_t(cell.layer)].weights > 0 || cell.samples) && cell.summed &&
           std::ranges::find(out.gradients, Layout::Gradients{cell.summed, cell.alike}) == out.gradients.end())
         out.gradients.push_back({cell.summed, cell.alike});
+    for (Cell& cell : out.cells) {
+      const auto group = std::ranges::find(out.gradients, Layout::Gradients{cell.summed, cell.alike});
+      if (group != out.gradients.end()) cell.gradients = std::int8_t(group - out.gradients.begin());
+    }
+    out.uses.resize(placed_.axes());
+    for (const Cell& cell : out.cells)
+      for (const ExchangeList* list : {&cell.forward, &cell.backward})
+        for (const Exchange& e : *list) out.uses[e.axis] |= std::uint8_t(1u << int(e.operation));
     for (std::size_t i = 0; i < work_.layers.size(); ++i) {
       crowd(out.crowds, i, Role::filter, "parts <= min F", work_.layers[i].y.channels);
       crowd(out.crowds, i, Role::channel, "parts <= min C", work_.layers[i].x.channels);
@@ -116,6 +124,7 @@ class Placer {
       const Placement x = on.x_wanted[i];
       const Role role = on.role[i];
       const bool kept_split = role == Role::keep && is_split(x);
+      if (role == Role::channel) cell.sums_channels |= bit;
       if (role == Role::filter || role == Role::channel || role == Role::expert ||
           (kept_split && x == Placement::split_channel))
         cell.weights |= bit;

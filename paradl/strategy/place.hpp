@@ -47,6 +47,8 @@ struct Cell {
   AxisSet weights = 0;             // axes that share out the weights
   AxisSet summed = 0;              // axes over which weight gradients are still to be summed
   AxisSet alike = 0;               // axes on which all PEs have the same weights and gradients
+  AxisSet sums_channels = 0;       // axes on which each PE has an addend of y: role `channel`
+  std::int8_t gradients = -1;      // entry of Layout::gradients; -1: nothing to sum
   AxisSet samples = 0;             // axes that share out the samples of a batch-norm's statistics
   std::int8_t halo_axis = -1;      // the axis on which it trades halos
   std::int8_t ring_axis = -1;      // the axis around which its keys and values travel
@@ -79,6 +81,7 @@ struct Layout {
     friend bool operator==(const Gradients&, const Gradients&) = default;
   };
   std::vector<Gradients> gradients;  // the kinds of layers that sum gradients or statistics
+  std::vector<std::uint8_t> uses;    // by axis: bits of the collectives that change placements on it
   /// Axes that cut the same filters (or channels) together must not cut finer than the layer that has fewest.
   struct Crowd {
     AxisSet axes;

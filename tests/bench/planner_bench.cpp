@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "paradl/cost/modelled_times.hpp"
-#include "paradl/cost/planner.hpp"
+#include "paradl/cost/evaluator.hpp"
 #include "paradl/cost/sweep.hpp"
 #include "paradl/spec/catalog.hpp"
 
@@ -29,7 +29,7 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
         modelled_times(std::move(times), work,
                        kernel_device(machine.device, training.precision, training.optimizer), "", work.batch);
   const Setting setting{work, machine, times, training};
-  Planner planner(setting);
+  const Evaluator evaluator(setting);
 
   struct Configuration {
     const StrategyName* strategy;
@@ -52,7 +52,7 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
     }
   // Grids that break a bound are refused before they are priced: they are not counted.
   std::erase_if(all, [&](const Configuration& c) {
-    const Projection p = planner.project(*c.strategy, c.mesh, c.batch);
+    const Projection p = evaluator.project(*c.strategy, c.mesh, c.batch);
     return !p.cost ||
            (p.out_of_core && (!p.feasible() || p.out_of_core->swapped + p.out_of_core->recomputed == 0));
   });
@@ -61,7 +61,7 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
   for (auto _ : state) {
     const Configuration& c = all[next];
     next = next + 1 < all.size() ? next + 1 : 0;
-    benchmark::DoNotOptimize(planner.project(*c.strategy, c.mesh, c.batch));
+    benchmark::DoNotOptimize(evaluator.project(*c.strategy, c.mesh, c.batch));
   }
   state.counters["configurations/s"] =
       benchmark::Counter(double(state.iterations()), benchmark::Counter::kIsRate);

@@ -1,11 +1,11 @@
-// A planner that has seen a grid prices it again without asking for memory: a search prices millions.
+// An evaluator that has seen a grid prices it again without asking for memory: a search prices millions.
 #include <cstdlib>
 #include <new>
 
 #include <doctest/doctest.h>
 
 #include "paradl/cost/modelled_times.hpp"
-#include "paradl/cost/planner.hpp"
+#include "paradl/cost/evaluator.hpp"
 #include "paradl/cost/sweep.hpp"
 #include "tests/support/spec_text.hpp"
 
@@ -48,7 +48,7 @@ Asked price_twice(const std::string& model, const std::string& system, const Tra
     times =
         modelled_times(std::move(times), work,
                        kernel_device(machine.device, training.precision, training.optimizer), "", work.batch);
-  Planner planner({work, machine, times, training});
+  const Evaluator evaluator({work, machine, times, training});
   const std::vector<StrategyName> strategies = default_strategies();
   Asked out;
   for (int p = 1; p <= 64; p *= 4)
@@ -57,7 +57,7 @@ Asked price_twice(const std::string& model, const std::string& system, const Tra
         const double batch = work.batch * p * training.micro_batches;
         const auto price = [&] {
           const std::size_t before = allocations;
-          const Projection projection = planner.project(strategy, mesh, batch);
+          const Projection projection = evaluator.project(strategy, mesh, batch);
           out.priced += projection.cost.has_value();
           return allocations - before;
         };

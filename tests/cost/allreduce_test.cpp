@@ -140,8 +140,9 @@ TEST_CASE("on a tree of levels too, an algorithm costs what its messages cost on
       REQUIRE(p.cost);
       CHECK(p.allreduce == NetworkFidelity::link_load);
       const Mesh mesh = without_ones(p.mesh);
-      const auto& group = bench.planner->pricer().gradient_groups()[0];
-      Job job = job_of(group.path, bench.setting());
+      const Evaluation e = bench.evaluator->evaluate(p);
+      const GradientGroup& group = e.gradients.groups[0];
+      Job job = job_of(group.path, bench.setting(), e.plan.allreduce);
       job.bytes = Bytes{W} * double(job.ranks) / p.gpus;
       std::vector<int> seats(std::size_t(p.gpus), 0);
       std::iota(seats.begin(), seats.end(), 0);

@@ -24,7 +24,9 @@ struct Shipped {
   Machine machine;
   LayerTimes times;
   Training training;
-  std::unique_ptr<Planner> planner;
+  std::unique_ptr<Evaluator> evaluator;
+  std::shared_ptr<const PricedOutOfCore> last;  // that was asked for
+  const PricedOutOfCore& out_of_core() const { return *last; }
   std::vector<std::unique_ptr<StrategyName>> names;
 
   Shipped(const std::string& model, const std::string& system = "abci", Training t = {},
@@ -36,11 +38,13 @@ struct Shipped {
     times = layer_times(work, machine, training.precision, training.optimizer);
     if (const auto kernels = kernel_device(machine.device, training.precision, training.optimizer))
       times = modelled_times(std::move(times), work, kernels, "", work.batch);
-    planner = std::make_unique<Planner>(Setting{work, machine, times, training});
+    evaluator = std::make_unique<Evaluator>(Setting{work, machine, times, training});
   }
   Projection operator()(const std::string& strategy, const std::string& grid, double batch) {
     names.push_back(std::make_unique<StrategyName>(read_strategy(strategy)));
-    return planner->project(*names.back(), Bench::mesh(*names.back(), grid), batch);
+    const Projection p = evaluator->project(*names.back(), Bench::mesh(*names.back(), grid), batch);
+    if (p.out_of_core) last = evaluator->evaluate(p).out_of_core;
+    return p;
   }
   /// The largest mini-batch that fits in core.
   double largest_batch() {
@@ -59,7 +63,7 @@ double sum_of_terms(const Projection& p) {
 
 /// Every plan must stand up to a replay, and its memory below the device's.
 void check_plan(Shipped& ask, const Projection& p) {
-  OutOfCorePricer& beyond = ask.planner->out_of_core();
+  const PricedOutOfCore& beyond = ask.out_of_core();
   const auto blocks = beyond.blocks();
   const Replay replayed = replay({blocks.begin(), blocks.end()}, beyond.plan().fate, beyond.events());
   CHECK(replayed.wrong == "");
@@ -73,8 +77,8 @@ void check_gain(Shipped& ask, const Projection& p, const Projection& in_core) {
   check_plan(ask, p);
   CHECK(sum_of_terms(p) == approx(p.iteration().base()));
   CHECK(p.iteration().base() >= in_core.iteration().base() * (1 - 1e-9));
-  const OutOfCorePlan plan = ask.planner->out_of_core().plan();
-  const auto others = ask.planner->out_of_core().others();
+  const OutOfCorePlan plan = ask.out_of_core().plan();
+  const auto others = ask.out_of_core().others();
   for (const auto& other : {others.swap_all, others.swap_only, others.recompute_all})
     if (other.possible) CHECK(plan.time.end.base() <= other.end.base() * (1 + 1e-9));
 }
@@ -111,7 +115,7 @@ TEST_CASE("blocks hold all activations of a network, each once") {
     // All but what skips blocks or is shared by several, which has its place besides.
     double kept = 0;
     int layers = 0;
-    for (const OutOfCoreBlock& block : ask.planner->out_of_core().blocks()) {
+    for (const OutOfCoreBlock& block : ask.out_of_core().blocks()) {
       CHECK(block.first == layers);
       layers = block.end;
       kept += block.activations.base();
@@ -125,7 +129,7 @@ TEST_CASE("blocks hold all activations of a network, each once") {
     } else {
       CHECK(kept == approx(all));
     }
-    CHECK(ask.planner->out_of_core().blocks().size() >= 4);
+    CHECK(ask.out_of_core().blocks().size() >= 4);
   }
 }
 
@@ -213,9 +217,9 @@ TEST_CASE("out of core: the mean gain over swapping is of the published size") {
     int runs = 0;
     for (const double times : {1.5, 2.0, 3.0, 4.0}) {
       if (!ask("serial/ooc", "", std::floor(times * fits)).feasible()) continue;
-      const auto swap_only = ask.planner->out_of_core().others().swap_only;
+      const auto swap_only = ask.out_of_core().others().swap_only;
       REQUIRE(swap_only.possible);
-      gains += swap_only.end / ask.planner->out_of_core().plan().time.end;
+      gains += swap_only.end / ask.out_of_core().plan().time.end;
       ++runs;
     }
     REQUIRE(runs >= 2);
@@ -261,13 +265,13 @@ TEST_CASE("out of core: stages of a pipeline run blocks of their micro-batches a
   CHECK(p.out_of_core->swapped == 0);
   CHECK((*p.cost)[Term::swap].base() == approx(0));
   // What that adds to the schedule is no more than what it adds to both stages, one after the other.
-  const OutOfCorePlan plan = ask.planner->out_of_core().plan();
+  const OutOfCorePlan plan = ask.out_of_core().plan();
   const double longer = p.iteration().base() - in_core.iteration().base();
   CHECK(longer == approx((*p.cost)[Term::recompute].base()));
   CHECK(longer > 0);
   CHECK(longer <= 2 * plan.recompute.base() * (1 + 1e-9));
   // Layers of the stage, as often as it has micro-batches, in order.
-  const auto blocks = ask.planner->out_of_core().blocks();
+  const auto blocks = ask.out_of_core().blocks();
   CHECK(blocks.size() % 4 == 0);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const std::size_t each = blocks.size() / 4;
@@ -399,7 +403,7 @@ TEST_CASE("out of core: on several nodes the host updates while gradients are st
     using Kind = OutOfCoreEvent::Kind;
     Seconds summed, updated, both, backward, last_update;
     std::vector<OutOfCoreEvent> sums, updates;
-    for (const OutOfCoreEvent& e : ask.planner->out_of_core().events()) {
+    for (const OutOfCoreEvent& e : ask.out_of_core().events()) {
       if (e.kind == Kind::exchange) sums.push_back(e), summed += e.end - e.begin;
       if (e.kind == Kind::host_update) updates.push_back(e), updated += e.end - e.begin;
       if (e.kind == Kind::host_update) last_update = std::max(last_update, e.end);
@@ -446,10 +450,10 @@ TEST_CASE("out of core: what the system file does not say is not made up") {
   const auto refused = [&](auto change) {
     Machine machine = ask.machine;
     change(*machine.host);
-    Planner planner(Setting{ask.work, machine, ask.times, ask.training});
+    const Evaluator evaluator(Setting{ask.work, machine, ask.times, ask.training});
     const StrategyName strategy = read_strategy("data/ooc");
     try {
-      planner.project(strategy, Bench::mesh(strategy, "4"), 2048);
+      evaluator.project(strategy, Bench::mesh(strategy, "4"), 2048);
     } catch (const UsageError& error) {
       return std::string(error.what());
     }
@@ -465,7 +469,7 @@ TEST_CASE("out of core: what the system file does not say is not made up") {
   adam.optimizer = Optimizer::adam;
   Shipped large("gpt2-xl", "abci", adam);
   large.machine.host->memory_bandwidth.reset();
-  large.planner = std::make_unique<Planner>(Setting{large.work, large.machine, large.times, large.training});
+  large.evaluator = std::make_unique<Evaluator>(Setting{large.work, large.machine, large.times, large.training});
   const Projection p = large("data/ooc", "4", 4);
   CHECK_FALSE(p.feasible());
   bool told = false;
@@ -536,13 +540,13 @@ TEST_CASE("out of core: four GPUs of a node share its host") {
   // 16 GB/s, two GPUs a switch: one GPU alone has all of it.
   Shipped ask("resnet50");
   ask("data/ooc", "1", 512);
-  CHECK(ask.planner->out_of_core().host().link.base() == 16e9);
-  CHECK(ask.planner->out_of_core().host().memory.base() == 384.0 * 0x1p30);
+  CHECK(ask.out_of_core().host().link.base() == 16e9);
+  CHECK(ask.out_of_core().host().memory.base() == 384.0 * 0x1p30);
   ask("data/ooc", "4", 2048);
-  CHECK(ask.planner->out_of_core().host().link.base() == 8e9);
-  CHECK(ask.planner->out_of_core().host().memory.base() == 96.0 * 0x1p30);
+  CHECK(ask.out_of_core().host().link.base() == 8e9);
+  CHECK(ask.out_of_core().host().memory.base() == 96.0 * 0x1p30);
   ask("data/ooc", "8", 4096);
-  CHECK(ask.planner->out_of_core().host().link.base() == 8e9);
+  CHECK(ask.out_of_core().host().link.base() == 8e9);
 }
 
 TEST_CASE("out of core: names") {

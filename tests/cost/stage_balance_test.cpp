@@ -59,7 +59,7 @@ TEST_CASE("with one micro-batch stages are not slower than those of whole layers
     Projection p = ask->sweep().front();
     Setting simple = ask->setting();
     simple.training.stage_cut = StageCut::balanced_layers;
-    Projection other = Planner(simple).project(*p.strategy, p.mesh, p.batch);
+    Projection other = Evaluator(simple).project(*p.strategy, p.mesh, p.batch);
     p.strategy = other.strategy = nullptr;  // of `ask`
     return std::pair{p, other};
   };

@@ -462,7 +462,7 @@ TEST_CASE("triggers decide, and nothing else") {
   for (const double trigger : {0.9 * update, 1.1 * update}) {
     Triggers triggers;
     triggers.value[std::size_t(find_measure("weight-update") - measures().data())] = trigger;
-    Examiner examiner(setting, asked.ask->planner.get(), triggers);
+    Examiner examiner(setting, asked.ask->evaluator.get(), triggers);
     const auto all = examiner.bottlenecks(asked.projection);
     CHECK((find(all, Hindrance::weight_update) != nullptr) == (trigger < update));
   }
@@ -481,7 +481,7 @@ TEST_CASE("any value fires on one side of its trigger and not on the other") {
         if (now[i].reading)
           triggers.value[i] =
               now[i].reading->value * ((now[i].measure->sense == Sense::at_most) == firing ? 1.1 : 0.9);
-      Examiner examiner(setting, asked.ask->planner.get(), triggers);
+      Examiner examiner(setting, asked.ask->evaluator.get(), triggers);
       for (const Finding& f : examiner.findings(asked.projection)) {
         if (!f.reading || !(f.reading->value > 0)) continue;
         CAPTURE(f.measure->key);

@@ -34,15 +34,13 @@ double term(const std::string& model, const std::string& words, Term t) {
 /// Seconds that convolutions compute in one iteration.
 double convolutions(const std::string& model, const std::string& words) {
   const Asked asked(model, "abci", words);
-  const Mesh mesh = without_ones(asked.projection.mesh);
-  Planner& planner = *asked.ask->planner;
-  planner.project(*asked.projection.strategy, asked.projection.mesh, asked.projection.batch);
-  const Layout& layout = planner.layout(mesh);
+  const Evaluation e = asked.ask->evaluator->evaluate(asked.projection);
+  const Layout& layout = *e.layout;
   Seconds sum;
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
     if (asked.ask->work.layers[std::size_t(layout.cells[i].layer)].op == Op::conv)
       sum += layout.cells[i].count *
-             (planner.pricer().cells()[i].forward + planner.pricer().cells()[i].backward);
+             (e.passes.cells[i].forward + e.passes.cells[i].backward);
   return sum.base();
 }
 

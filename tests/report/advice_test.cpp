@@ -16,7 +16,7 @@ bool contains(const std::string& text, const std::string& part) {
 /// The only answer is a projection that needs more than the device has.
 std::string hint(Bench& bench, const char* strategy, const char* grid, double batch) {
   bench.machine.device.memory = Bytes{1};
-  bench.planner = std::make_unique<Planner>(bench.setting());
+  bench.evaluator = std::make_unique<Evaluator>(bench.setting());
   const std::vector<Projection> none_fits{bench.engine(strategy, grid, batch)};
   return fitting_hint(none_fits, bench.setting());
 }
@@ -69,7 +69,7 @@ TEST_CASE("advice: a small margin is told") {
   const Bytes need = bench.engine("data", "4", 32).cost->memory.total();
   const auto told = [&](double room) {
     bench.machine.device.memory = room * need;
-    bench.planner = std::make_unique<Planner>(bench.setting());
+    bench.evaluator = std::make_unique<Evaluator>(bench.setting());
     return margin_text(bench.engine("data", "4", 32));
   };
   CHECK(told(1.25).empty());

@@ -28,17 +28,10 @@ struct Explained {
       : bench(std::move(work), std::move(machine), training), projection(bench.engine(name, grid, batch)) {
     projection.mesh = without_ones(projection.mesh);
   }
-  const Layout& layout() { return bench.planner->layout(projection.mesh); }
-  std::vector<ExchangeLine> lines() {
-    const Layout& placed = layout();
-    return exchange_lines(bench.setting(), projection, placed, bench.planner->stages(placed, projection.mesh),
-                          bench.planner->pricer());
-  }
-  Table table() {
-    const Layout& placed = layout();
-    return exchange_table(bench.setting(), projection, placed, bench.planner->stages(placed, projection.mesh),
-                          bench.planner->pricer());
-  }
+  Evaluation evaluation() const { return bench.evaluator->evaluate(projection); }
+  std::vector<ExchangeLine> lines() const { return exchange_lines(evaluation()); }
+  Table table() const { return exchange_table(projection, evaluation()); }
+  Table layers() const { return layer_table(projection, evaluation()); }
 };
 
 Seconds sum_of(const std::vector<ExchangeLine>& lines, const std::string& what) {
@@ -121,7 +114,7 @@ TEST_CASE("explain: bars are for people, and a layer without weights has no grad
   CHECK(contains(to_text(with_bars(terms)).text, "##"));
   CHECK_FALSE(contains(to_csv(terms), "below"));
   const std::string layers =
-      to_text(layer_table(e.bench.setting(), e.projection, e.layout(), e.bench.planner->pricer())).text;
+      to_text(e.layers()).text;
   CHECK_FALSE(contains(layers, "0 TB"));
   CHECK_FALSE(contains(layers, "0 B"));
 }
@@ -134,8 +127,8 @@ TEST_CASE("explain: JSON has the layers when they are asked for") {
   answer.results = {e.projection};
   using Json = nlohmann::json;
   CHECK_FALSE(
-      Json::parse(explanation_json(answer, false, false, *e.bench.planner))["results"][0].contains("layers"));
-  const Json result = Json::parse(explanation_json(answer, false, true, *e.bench.planner))["results"][0];
+      Json::parse(explanation_json(answer, false, {e.evaluation()}))["results"][0].contains("layers"));
+  const Json result = Json::parse(explanation_json(answer, true, {e.evaluation()}))["results"][0];
   REQUIRE(result["layers"].size() == 2);
   const Json& first = result["layers"][0];
   CHECK(first["name"] == "conv0");
@@ -184,7 +177,7 @@ TEST_CASE("explain: on a topology the step and the wire that bind") {
   answer.setting = &setting;
   answer.results = {e.projection};
   using Json = nlohmann::json;
-  const Json result = Json::parse(explanation_json(answer, false, false, *e.bench.planner))["results"][0];
+  const Json result = Json::parse(explanation_json(answer, false, {e.evaluation()}))["results"][0];
   CHECK(result["parameters"]["allreduce"] == "hd");
   CHECK(result["parameters"]["allreduce_fidelity"] == "link-load");
   const Json& exchange = result["exchanges"][0];
@@ -241,7 +234,7 @@ TEST_CASE("explain: layers sum to their terms, also where iterations are rounded
     t.ceil_iterations = rounded;
     t.micro_batches = 2;
     Explained e(chain(3), two_level_machine(), "data", "4", 48, t);  // 20.8 iterations, or 21
-    const Table table = layer_table(e.bench.setting(), e.projection, e.layout(), e.bench.planner->pricer());
+    const Table table = e.layers();
     for (const Term term : {Term::forward, Term::backward, Term::update}) {
       const auto name = term_names[std::size_t(term)].json;
       const auto column = std::ranges::find(table.columns, name, &Column::id) - table.columns.begin();
@@ -288,9 +281,7 @@ TEST_CASE("explain: every role is called by its own name") {
     Explained e(build_workload(shipped().model("gpt:layers=2,hidden=64,heads=4,seq=32,vocab=128,experts=4")),
                 flat_machine(), strategy, grid, 8);
     std::string out;
-    const Layout& placed = e.layout();
-    for (const Row& row :
-         layer_table(e.bench.setting(), e.projection, placed, e.bench.planner->pricer()).rows)
+    for (const Row& row : e.layers().rows)
       out += std::get<std::string>(row.values[0]) + "=" + std::get<std::string>(row.values[2]) + "\n";
     return out;
   };
@@ -330,22 +321,17 @@ namespace {
 
 /// What the wires of all lines take, beside what the projection has of communication.
 void check_wires(const Asked& asked, const char* repeated, double passes) {
-  Projection shown =
-      asked.ask->planner->project(*asked.projection.strategy, asked.projection.mesh, asked.projection.batch);
-  shown.mesh = without_ones(shown.mesh);
-  const Layout& layout = asked.ask->planner->layout(shown.mesh);
-  const StagePlan& plan = asked.ask->planner->stages(layout, shown.mesh);
-  const Setting setting = asked.ask->setting();
-  const Pricer& pricer = asked.ask->planner->pricer();
+  const Projection& shown = asked.projection;
+  const Evaluation evaluation = asked.ask->evaluator->evaluate(shown);
   Seconds all;
   double forward = 0;
-  for (const ExchangeLine& line : exchange_lines(setting, shown, layout, plan, pricer)) {
+  for (const ExchangeLine& line : exchange_lines(evaluation)) {
     all += line.count * line.each;
     if (line.what == repeated) forward += line.count;
   }
   CHECK(all.base() == paradl::test::approx(shown.cost->communication().base()));
   CHECK(forward == paradl::test::approx(passes));
-  const std::string table = to_text(exchange_table(setting, shown, layout, plan, pricer)).text;
+  const std::string table = to_text(exchange_table(shown, evaluation)).text;
   CHECK_FALSE(contains(table, "framework"));
 }
 
@@ -359,7 +345,7 @@ TEST_CASE("explain: exchanges of a forward pass that runs again are told with it
   const Asked twice("gpt2", "dgx-a100", full + "--grid tensor=4 -b 8");
   const auto sums = [](const Asked& asked) {
     double count = 0;
-    for (const Cell& cell : asked.ask->planner->layout(asked.projection.mesh).cells)
+    for (const Cell& cell : asked.ask->evaluator->evaluate(asked.projection).layout->cells)
       for (const Exchange& e : cell.forward)
         if (e.operation == Collective::allreduce) count += cell.count * (cell.recomputed ? 2 : 1);
     return count;
@@ -380,7 +366,7 @@ TEST_CASE("explain: exchanges of blocks that run again out of core are told with
   REQUIRE(asked.projection.out_of_core);
   REQUIRE(asked.projection.out_of_core->recomputed > 0);
   double again = 0;
-  const Layout& layout = asked.ask->planner->layout(without_ones(asked.projection.mesh));
+  const Layout& layout = *asked.ask->evaluator->evaluate(asked.projection).layout;
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
     for (const Exchange& e : layout.cells[i].forward)
       if (e.operation == Collective::allgather)
@@ -391,12 +377,9 @@ TEST_CASE("explain: exchanges of blocks that run again out of core are told with
 TEST_CASE("explain: who gathers weights tensor by tensor does so for a forward pass that runs again") {
   const auto gathers = [](const std::string& words) {
     const Asked asked("gpt2", "dgx-a100", "--grid data=8 -b 8 --framework megatron --zero 3" + words);
-    const Projection p = asked.ask->planner->project(*asked.projection.strategy, asked.projection.mesh, 8);
-    const Layout& layout = asked.ask->planner->layout(p.mesh);
+    const Projection p = asked.ask->evaluator->project(*asked.projection.strategy, asked.projection.mesh, 8);
     Bytes once, again;
-    for (const ExchangeLine& line :
-         exchange_lines(asked.ask->setting(), p, layout, asked.ask->planner->stages(layout, p.mesh),
-                        asked.ask->planner->pricer())) {
+    for (const ExchangeLine& line : exchange_lines(asked.ask->evaluator->evaluate(p))) {
       if (line.what == "allgather w") once += line.bytes;
       if (line.what == "allgather w again") again += line.bytes;
     }

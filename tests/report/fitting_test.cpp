@@ -240,7 +240,7 @@ TEST_CASE("the way that is named first is as fast as any combination of changes"
             other.training.sequence_parallel = sequence;
             other.training.zero = zero;
             other.training.micro_batches = S;
-            const Projection one = Planner(other).project(*p.strategy, p.mesh, p.batch);
+            const Projection one = Evaluator(other).project(*p.strategy, p.mesh, p.batch);
             if (one.feasible()) best = std::min(best, one.iteration());
           }
     return best;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "paradl/cost/planner.hpp"
+#include "paradl/cost/evaluator.hpp"
 #include "paradl/paper/row.hpp"
 
 namespace paradl::test {
@@ -61,12 +61,12 @@ struct Bench {
   std::unique_ptr<Topology> topology;  // if the machine names one
   LayerTimes times;
   Training training;
-  std::unique_ptr<Planner> planner;
+  std::unique_ptr<Evaluator> evaluator;
 
   Bench(Workload w, Machine m, Training t = {}) : work(std::move(w)), machine(std::move(m)), training(t) {
     topology = topology_of(machine);
     times = layer_times(work, machine, training.precision, training.optimizer);
-    planner = std::make_unique<Planner>(setting());
+    evaluator = std::make_unique<Evaluator>(setting());
   }
   Setting setting() const { return {work, machine, times, training, topology.get()}; }
 
@@ -85,7 +85,7 @@ struct Bench {
   /// Epoch terms per iteration, by the engine.
   Projection engine(const std::string& strategy, const std::string& grid, double batch) {
     names_.push_back(std::make_unique<StrategyName>(read_strategy(strategy)));
-    return planner->project(*names_.back(), mesh(*names_.back(), grid), batch);
+    return evaluator->project(*names_.back(), mesh(*names_.back(), grid), batch);
   }
   Projection paper(const std::string& strategy, const std::string& grid, double batch) {
     names_.push_back(std::make_unique<StrategyName>(read_strategy(strategy)));

@@ -1,0 +1,54 @@
+#pragma once
+#include <cstring>
+#include <mutex>
+#include <shared_mutex>
+#include <string_view>
+#include <unordered_map>
+
+namespace paradl {
+
+/// Hash of a key that is plain bytes without padding.
+struct BytesHash {
+  template <class Key>
+  std::size_t operator()(const Key& key) const {
+    return std::hash<std::string_view>{}({reinterpret_cast<const char*>(&key), sizeof key});
+  }
+};
+
+/// Results of a slow pure function, found once for each key. Threads may share it: since the function is pure,
+/// nobody can tell from a result who asked before. References stay valid as long as the memo.
+template <class Key, class Value, class Hash = BytesHash>
+class Memo {
+ public:
+  template <class Make>
+  const Value& get(const Key& key, Make make) const {
+    {
+      const std::shared_lock lock(mutex_);
+      if (const auto known = values_.find(key); known != values_.end()) return known->second;
+    }
+    Value made = make();  // unlocked: it may take long, and may use the memo itself
+    const std::unique_lock lock(mutex_);
+    return values_.emplace(key, std::move(made)).first->second;
+  }
+
+  /// Several keys at once: `found(i, value)` for each that is known, under one lock; others are made.
+  template <class Keys, class Make, class Found>
+  void get_all(const Keys& keys, Make make, Found found) const {
+    std::size_t i = 0;
+    {
+      const std::shared_lock lock(mutex_);
+      for (; i < keys.size(); ++i) {
+        const auto known = values_.find(keys[i]);
+        if (known == values_.end()) break;
+        found(i, known->second);
+      }
+    }
+    for (; i < keys.size(); ++i) found(i, get(keys[i], [&] { return make(i); }));
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  mutable std::unordered_map<Key, Value, Hash> values_;
+};
+
+}  // namespace paradl

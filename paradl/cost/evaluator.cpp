@@ -1,0 +1,228 @@
+#include "paradl/cost/evaluator.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+
+namespace paradl {
+namespace {
+
+/// Memory for the tables of one plan: enough on the stack for most networks, more from the heap.
+class Arena {
+ public:
+  std::pmr::memory_resource* get() { return &resource_; }
+
+ private:
+  alignas(std::max_align_t) std::array<std::byte, 96 * 1024> bytes_;
+  std::pmr::monotonic_buffer_resource resource_{bytes_.data(), bytes_.size()};
+};
+
+PlacingRules rules_of(const Training& training, const Plan& plan) {
+  return {.reduction = training.reduction,
+          .sequence_parallel = plan.sequence_parallel,
+          .recompute = plan.recompute,
+          .recomputed_blocks = plan.recomputed_blocks,
+          .convolutions_only = training.framework.convolutions_only,
+          .gathers_reduce = training.framework.gathers_reduce};
+}
+
+Plan without_ones(Plan plan) {
+  plan.mesh = without_ones(plan.mesh);
+  return plan;
+}
+
+/// The axis of a pipeline; -1 if there is none.
+int stage_axis(const Layout& layout) {
+  for (std::size_t a = 0; a < layout.role.size(); ++a)
+    if (layout.role[a].front() == Role::stage) return int(a);
+  return -1;
+}
+
+/// Equal numbers mean that all cells cost the same, and have the same samples.
+std::size_t fingerprint(const MeshTable& mesh, const GradientTable& gradients, const PassTable& passes) {
+  std::size_t hash = std::bit_cast<std::size_t>(passes.samples / mesh.parts[mesh.sharing]);
+  const auto mix = [&](double value) {
+    hash = (hash ^ std::bit_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 29;
+  };
+  for (const CellCost& cell : passes.cells) {
+    mix(cell.forward_pass().base()), mix(cell.backward_pass().base());
+    mix(cell.forward_host.base()), mix(cell.backward_host.base());
+  }
+  for (const GradientGroup& group : gradients.groups)
+    for (const double bytes : {1e4, 1e8}) mix(group.allreduce(Bytes{bytes}).base());
+  return hash;
+}
+
+/// What a layer adds to the passes of its stage.
+LayerLoad load_of(const CellCost& cost) {
+  return {.forward = cost.forward_pass().base(),
+          .backward = cost.backward_pass().base(),
+          .forward_host = cost.forward_host.base(),
+          .backward_host = cost.backward_host.base()};
+}
+
+}  // namespace
+
+Plan plan_of(const Training& t, const Mesh& mesh, double batch, bool out_of_core) {
+  return {.mesh = mesh,
+          .batch = batch,
+          .micro_batches = t.micro_batches,
+          .schedule = t.schedule,
+          .chunks = t.chunks,
+          .recompute = t.recompute,
+          .recomputed_blocks = t.recomputed_blocks,
+          .zero = t.zero,
+          .sequence_parallel = t.sequence_parallel,
+          .out_of_core = out_of_core,
+          .allreduce = {t.allreduce, t.density}};
+}
+
+Evaluator::Evaluator(const Setting& setting, std::shared_ptr<const Layouts> layouts)
+    : setting_(setting), links_(setting_), times_(setting_), layouts_(std::move(layouts)) {}
+
+const Layout& Evaluator::layout(const Plan& plan) const {
+  return layouts_->of(plan.mesh, rules_of(setting_.training, plan));
+}
+
+const StagePlan& Evaluator::stages(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
+                                   const PassTable& passes, const Plan& plan) const {
+  const int axis = stage_axis(layout);
+  const int stages = axis < 0 ? 1 : mesh.mesh.axis[std::size_t(axis)].parts.total;
+  StageKey key{&layout, 0, 0, {stages, stages > 1 ? plan.chunks : 1, 0, 0, 0, 0}};
+  SecondsPerByte per_byte;
+  const StageCut cut_by = setting_.training.stage_cut;
+  const bool by_costs =
+      cut_by == StageCut::balanced ||
+      (cut_by == StageCut::equal_blocks && !can_share_blocks(layouts_->blocks(), stages * plan.chunks));
+  if (stages > 1 && by_costs) {
+    per_byte = links_.stage_pace(mesh.mesh, axis);
+    key.costs = fingerprint(mesh, gradients, passes);
+    key.per_byte = per_byte.base();
+    key.plan = {stages, plan.chunks, plan.micro_batches, int(plan.schedule), plan.zero, 0};
+  }
+  return *stages_.get(key, [&] {
+    const StagePlan none;
+    const StageTable nothing(layout, none, mesh, passes);
+    return std::make_unique<StagePlan>(
+        cut({links_, layout, none, mesh, gradients, passes, nothing}, plan, stages, per_byte));
+  });
+}
+
+/// Of several ways to cut a network into stages, the fastest of those that fit the device; or of all.
+StagePlan Evaluator::cut(const Tables& t, const Plan& plan, int stages, SecondsPerByte per_byte) const {
+  const Training& training = setting_.training;
+  StageBorders borders{
+      .pipeline = plan.pipeline(stages), .cut = training.stage_cut, .layer = {}, .border = {}, .blocks = {}};
+  if (stages == 1) return plan_stages(t.layout, setting_.work, borders);
+  borders.blocks = layouts_->blocks();
+  for (std::size_t l = 0; l < t.layout.order.size(); ++l) {
+    if (training.stage_cut == StageCut::balanced_layers) {
+      const LayerTime& time = setting_.times.layer[l];
+      borders.layer.push_back({.forward = time.FW.base(), .backward = time.BW.base()});
+      continue;
+    }
+    borders.layer.push_back(load_of(t.passes.cells[std::size_t(t.layout.order[l])]));
+    double items = 0;
+    for (const Kept& tensor : t.layout.crossing[l])
+      items += tensor.items * t.passes.samples / t.mesh.parts[tensor.divided];
+    borders.border.push_back((items * item_bytes(training.precision).activation * per_byte).base());
+  }
+  if (training.stage_cut != StageCut::balanced) return plan_stages(t.layout, setting_.work, borders);
+  std::vector<StagePlan> candidates = stage_candidates(t.layout, setting_.work, borders);
+  std::size_t best = 0;
+  std::pair<bool, Seconds> least;  // whether it is too large, and its time
+  Scratch scratch;
+  for (std::size_t i = 0; i < candidates.size() && candidates.size() > 1; ++i) {
+    const StageTable sums(t.layout, candidates[i], t.mesh, t.passes);
+    const Breakdown cost =
+        price({t.links, t.layout, candidates[i], t.mesh, t.gradients, t.passes, sums}, plan, scratch);
+    const std::pair one{cost.memory.total() > setting_.machine.device.memory, cost.iteration()};
+    if (i == 0 || one < least) best = i, least = one;
+  }
+  return std::move(candidates[best]);
+}
+
+Breakdown Evaluator::cost(const Plan& asked) const {
+  if (asked.out_of_core) return evaluate(asked).cost;
+  const Plan plan = without_ones(asked);
+  Arena arena;
+  const Layout& placed = layout(plan);
+  const MeshTable mesh(setting_, links_, placed, plan.mesh);
+  const GradientTable gradients(links_, placed, mesh, plan.zero, plan.allreduce, arena.get());
+  const PassTable passes(links_, times_, placed, mesh, gradients, plan, arena.get());
+  const StagePlan& staged = stages(placed, mesh, gradients, passes, plan);
+  const StageTable sums(placed, staged, mesh, passes, arena.get());
+  Scratch scratch;
+  return price({links_, placed, staged, mesh, gradients, passes, sums}, plan, scratch);
+}
+
+Evaluation Evaluator::evaluate(const Plan& asked) const {
+  const Plan plan = without_ones(asked);
+  const Layout& placed = layout(plan);
+  const MeshTable mesh(setting_, links_, placed, plan.mesh);
+  GradientTable gradients(links_, placed, mesh, plan.zero, plan.allreduce);
+  PassTable passes(links_, times_, placed, mesh, gradients, plan);
+  const StagePlan& staged = stages(placed, mesh, gradients, passes, plan);
+  StageTable sums(placed, staged, mesh, passes);
+  Scratch scratch;
+  Evaluation out{plan,
+                 &placed,
+                 &staged,
+                 &links_,
+                 mesh,
+                 std::move(gradients),
+                 std::move(passes),
+                 std::move(sums),
+                 {},
+                 {}};
+  out.cost = price(out.tables(), plan, scratch);
+  if (!plan.out_of_core) return out;
+  const auto beyond =
+      staged.stages > 1
+          ? std::make_shared<PricedOutOfCore>(out.cost, out.tables(), plan)
+          : std::make_shared<PricedOutOfCore>(
+                out.cost, out.tables(), plan,
+                chains_.get(&placed, [&] { return find_chains(setting_.work, placed); }));
+  out.cost = beyond->cost();
+  out.out_of_core = beyond;
+  return out;
+}
+
+Bytes Evaluator::memory_of_layer(const Evaluation& e, int cell) const {
+  const StageKind::Share share{cell, 1};
+  const HeldItems held = held_items({&share, 1}, *e.layout, e.mesh, e.passes.cells);
+  return memory_of(held, *e.layout, e.mesh, e.gradients.sends, e.plan, 1).total();
+}
+
+Seconds Evaluator::serial(const Plan& plan, double replicas) const {
+  const double samples = plan.batch / replicas;
+  const AloneKey key{samples,
+                     double(plan.micro_batches),
+                     double(plan.recompute),
+                     double(plan.recomputed_blocks),
+                     double(plan.zero),
+                     double(plan.sequence_parallel)};
+  const Alone& alone = alone_.get(key, [&] {
+    Plan one = plan;
+    one.mesh = {};
+    one.batch = samples;
+    one.out_of_core = false;
+    const Breakdown cost = this->cost(one);
+    return Alone{cost[Term::forward] + cost[Term::backward], cost[Term::update]};
+  });
+  // Where iterations are rounded up, the last one has fewer samples.
+  const double full = setting_.work.D / plan.batch / iterations_per_epoch(setting_, plan.batch);
+  return full * replicas * alone.passes + alone.update;
+}
+
+Timeline Evaluator::timeline(const Plan& plan) const {
+  const Evaluation e = evaluate(plan);
+  Scratch scratch;
+  fill_pieces(e.tables(), scratch.pieces);
+  const Pipeline pipeline = plan.pipeline(e.stages->stages);
+  return {pipeline, scratch.clock.timeline(pipeline, scratch.pieces)};
+}
+
+}  // namespace paradl

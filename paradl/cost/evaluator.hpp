@@ -1,0 +1,111 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "paradl/cost/layouts.hpp"
+#include "paradl/cost/price.hpp"
+#include "paradl/cost/price_out_of_core.hpp"
+#include "paradl/cost/projection.hpp"
+
+namespace paradl {
+
+/// A plan with everything that its cost was added up from, for those who explain it. The evaluator must
+/// outlive it.
+struct Evaluation {
+  Plan plan;  // its mesh without axes of one GPU
+  const Layout* layout;
+  const StagePlan* stages;
+  const Links* links;
+  MeshTable mesh;
+  GradientTable gradients;
+  PassTable passes;
+  StageTable sums;
+  Breakdown cost;
+  std::shared_ptr<const PricedOutOfCore> out_of_core = {};  // where the plan leaves the core
+
+  Tables tables() const { return {*links, *layout, *stages, mesh, gradients, passes, sums}; }
+};
+
+/// The executed schedule of a pipeline, before gradients are summed.
+struct Timeline {
+  Pipeline pipeline;
+  std::vector<std::vector<PipelineClock::Event>> passes;  // of each stage
+};
+
+/// The plan that a training describes, on a mesh.
+Plan plan_of(const Training& training, const Mesh& mesh, double batch, bool out_of_core = false);
+
+/// Prices plans of one case. Pure: the same plan gives the same cost whatever was asked before, and threads may
+/// share one evaluator. What it keeps are results of pure functions that many plans have in common: layouts,
+/// routes, kernel times, cuts into stages.
+class Evaluator {
+ public:
+  explicit Evaluator(const Setting& setting) : Evaluator(setting, std::make_shared<Layouts>(setting.work)) {}
+  /// `layouts`: of the same network, perhaps of another evaluator.
+  Evaluator(const Setting& setting, std::shared_ptr<const Layouts> layouts);
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
+
+  /// One iteration. The plan must keep to its bounds: limits(plan).hold().
+  Breakdown cost(const Plan& plan) const;
+  /// The same with all that was added up.
+  Evaluation evaluate(const Plan& plan) const;
+  Evaluation evaluate(const Projection& p) const { return evaluate(plan_of(*p.strategy, p.mesh, p.batch)); }
+  /// The bounds that are known before a plan is priced; `refused` says why its allreduce cannot sum gradients.
+  Limits limits(const Plan& plan, std::string* refused = nullptr) const;
+  /// Cost, bounds and what else an answer needs.
+  Projection project(const StrategyName& strategy, const Plan& plan) const;
+  /// The same for the plan that the case's training describes.
+  Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
+    return project(strategy, plan_of(strategy, mesh, batch));
+  }
+  Plan plan_of(const StrategyName& strategy, const Mesh& mesh, double batch) const {
+    return paradl::plan_of(setting_.training, mesh, batch, strategy.out_of_core);
+  }
+  Timeline timeline(const Plan& plan) const;
+
+  /// Of a mesh without axes of one GPU (see without_ones).
+  const Layout& layout(const Plan& plan) const;
+  /// How a plan's layers are cut into stages.
+  const StagePlan& stages(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
+                          const PassTable& passes, const Plan& plan) const;
+  /// What a stage with this one layer would hold.
+  Bytes memory_of_layer(const Evaluation& evaluation, int cell) const;
+  const Setting& setting() const { return setting_; }
+  const Links& links() const { return links_; }
+  const LocalTimes& times() const { return times_; }
+  std::shared_ptr<const Layouts> layouts() const { return layouts_; }
+
+ private:
+  /// Computation of a mini-batch on one GPU that has all the memory it needs, as many samples at a time as
+  /// one replica of the network has.
+  Seconds serial(const Plan& plan, double replicas) const;
+  StagePlan cut(const Tables& tables, const Plan& plan, int stages, SecondsPerByte per_byte) const;
+
+  Setting setting_;
+  Links links_;
+  LocalTimes times_;
+  std::shared_ptr<const Layouts> layouts_;
+  struct Alone {
+    Seconds passes, update;
+  };
+  struct AloneKey {
+    double samples, micro_batches, recompute, blocks, zero, sequence_parallel;
+    friend bool operator==(const AloneKey&, const AloneKey&) = default;
+  };
+  Memo<AloneKey, Alone> alone_;
+  /// What stages depend on: what layers cost on them, and a byte from stage to stage.
+  struct StageKey {
+    const Layout* layout;
+    std::size_t costs;
+    double per_byte;
+    std::array<int, 6> plan;  // stages, chunks, and where they are balanced micro-batches, schedule, ZeRO
+    friend bool operator==(const StageKey&, const StageKey&) = default;
+  };
+  Memo<StageKey, std::unique_ptr<StagePlan>> stages_;
+  Memo<const Layout*, std::vector<BlockChain>> chains_;
+};
+
+}  // namespace paradl

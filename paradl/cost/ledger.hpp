@@ -1,0 +1,66 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "paradl/cost/evaluator.hpp"
+
+namespace paradl {
+
+/// What a charge is for.
+enum class ChargeKind : std::uint8_t {
+  forward,              // arithmetic of a layer
+  backward,
+  recompute,            // a forward pass that runs again
+  update,               // of weights
+  wait_for_host,        // that starts the kernels
+  bubble,               // a stage waits for others
+  swap,                 // waits for copies to and from the host
+  output,               // a layer's y changes its placement
+  output_gradient,      // and dy
+  halo,                 // rows of x from neighbours
+  gradient_halo,        // rows of dy
+  keys,                 // keys and values around a ring
+  key_gradients,        // the same backward, with their gradients
+  statistics,           // of a batch-norm, over all samples
+  gradient_sum,         // of weights
+  weight_gather,        // of weights that ZeRO has sharded
+  weight_gather_again,  // for a forward pass that runs again
+  copied_gradient_sum,  // of weights that make the same keys and values on several GPUs
+  tied_gradient_sum,    // of weights that two stages use
+  transfer,             // from stage to stage
+};
+
+/// One addend of a cost.
+struct Charge {
+  Term term;  // to which it adds
+  ChargeKind kind;
+  int cell = -1;   // of Layout::cells; -1: of several kinds of layers
+  int layer = -1;  // the first of them, or the one behind which a stage ends
+  int group = -1;  // of GradientTable::groups, for sums and gathers
+  int extent = -1;  // along which a halo is exchanged
+  std::optional<Collective> operation = {};  // none: computation, or waiting
+  AxisSet axes = 0;                          // over which it runs
+  double count = 1;                          // in one iteration, over all layers and stages
+  Bytes bytes = {};                          // the whole buffer of each
+  Seconds each = {};
+  Seconds exposed = {};  // what the iteration takes longer for all of them
+};
+
+/// The addends of a cost: their exposed times sum to the iteration, their bytes (count times each) to the
+/// traffic.
+using Ledger = std::vector<Charge>;
+
+/// From the tables that the cost was added up from.
+Ledger ledger_of(const Evaluation& evaluation);
+
+/// The exchanges of one layer of a cell whose forward pass runs so many times; `count` is of that layer alone.
+Ledger layer_charges(const Evaluation& evaluation, std::size_t cell, double forward_passes);
+
+/// How often the forward pass of a cell's layer runs for a micro-batch: once more where it is recomputed, and,
+/// out of core, on average over the cell's layers.
+double forward_passes(const Evaluation& evaluation, std::size_t cell);
+
+/// How the groups of GPUs that a charge's exchange runs over are spread over the machine.
+Path path_of(const Charge& charge, const Evaluation& evaluation);
+
+}  // namespace paradl

@@ -1,0 +1,165 @@
+// The bounds that a plan must keep to, and what an answer says of a plan.
+#include <algorithm>
+
+#include "paradl/cost/evaluator.hpp"
+
+namespace paradl {
+namespace {
+
+/// Whether an axis splits the samples of a mini-batch.
+bool shares_samples(const Axis& axis) { return axis.strategy->input == Placement::split_sample; }
+
+/// Samples that are left for one GPU of all axes that split them.
+double local_samples(const Plan& plan) {
+  double samples = plan.batch;
+  for (int a = 0; a < plan.mesh.axes; ++a)
+    if (const Axis& axis = plan.mesh.axis[std::size_t(a)]; shares_samples(axis)) samples /= axis.parts.total;
+  return samples;
+}
+
+/// Stages of the pipeline that a mesh has, if it has one.
+int stages_of(const Mesh& mesh, const Workload& work) {
+  for (int a = 0; a < mesh.axes; ++a) {
+    const Axis& axis = mesh.axis[std::size_t(a)];
+    if (axis.strategy->role(work, 0, axis.parts, Placement::replicated) == Role::stage)
+      return axis.parts.total;
+  }
+  return 1;
+}
+
+/// Of the bounds on axes that split the same dimension together, the one that is nearest to being broken.
+std::optional<Limit> tightest_crowd(const Layout& layout, const Mesh& mesh) {
+  std::optional<Limit> tightest;
+  for (const Layout::Crowd& crowd : layout.crowds) {
+    double parts = 1;
+    for (int a = 0; a < mesh.axes; ++a)
+      if (crowd.axes & axis_bit(a)) parts *= mesh.axis[std::size_t(a)].parts.total;
+    if (!tightest || parts * tightest->bound > tightest->value * crowd.bound)
+      tightest = {.rule = crowd.rule, .value = parts, .bound = crowd.bound, .layer = crowd.layer};
+  }
+  return tightest;
+}
+
+/// Sequence parallelism wants even parts of every sequence, or of what `context` leaves of it.
+Limit sequence_limit(const Workload& work, int parts, int context) {
+  Limit limit{.rule = context > 1 ? context_sequence_rule : sequence_rule,
+              .value = double(parts),
+              .bound = double(parts),
+              .divides = true};
+  for (std::size_t i = 0; i < work.layers.size() && limit.holds(); ++i)
+    if (const Layer& layer = work.layers[i]; layer.op == Op::attention)
+      limit.bound = layer.x.positions() / context, limit.layer = int(i);
+  return limit;
+}
+
+/// The group whose gradients the allreduce that was asked for cannot sum, and the largest it could; `why` in
+/// the allreduce's own words.
+std::optional<Limit> allreduce_limit(const Layout& layout, const Plan& plan, const Setting& setting,
+                                     std::string* why) {
+  if (!plan.allreduce.algorithm) return {};
+  for (const Layout::Gradients& kind : layout.gradients) {
+    const Path path = group_path(plan.mesh, kind.summed, setting.machine);
+    if (can_sum(path, setting, plan.allreduce)) continue;
+    Job job = job_of(path, setting, plan.allreduce);
+    const Algorithm& algorithm = *plan.allreduce.algorithm;
+    if (why) *why = std::string(algorithm.name) + ": " + refusal(algorithm, job);
+    const double ranks = job.ranks;
+    while (job.ranks > 1 && !refusal(algorithm, job).empty())
+      job.per_node = std::min(job.per_node, --job.ranks);
+    return Limit{.rule = allreduce_rule, .value = ranks, .bound = double(job.ranks)};
+  }
+  return {};
+}
+
+void add_out_of_core(Projection& out, const PricedOutOfCore& beyond, const Setting& setting) {
+  const OutOfCorePlan& plan = beyond.plan();
+  out.out_of_core = {.kept = plan.count(Fate::kept),
+                     .swapped = plan.count(Fate::swapped),
+                     .recomputed = plan.count(Fate::recomputed),
+                     .weights = plan.home,
+                     .host = beyond.host().gpus * plan.host,
+                     .again = beyond.again(),
+                     .doubt = beyond.doubt()};
+  if (plan.time.possible)
+    out.limits.add({.rule = host_rule,
+                    .value = out.out_of_core->host.base(),
+                    .bound = setting.machine.host->memory->base()});
+  else if (beyond.lacks_update_rate())
+    out.limits.add({.rule = host_update_rule, .value = 1, .bound = 0});
+}
+
+/// How gradients are summed where an algorithm was asked for.
+void add_allreduce(Projection& out, const Evaluation& e) {
+  for (std::size_t g = 0; g < e.gradients.groups.size(); ++g) {
+    const AskedSum* asked = e.gradients.groups[g].asked;
+    if (!asked) continue;
+    out.allreduce = std::min(asked->fidelity, out.allreduce.value_or(asked->fidelity));
+    const std::string chosen = asked->chosen(e.sums.gradient[g]);
+    if (out.chosen.find(chosen) == out.chosen.npos)
+      out.chosen += (out.chosen.empty() ? "" : "; ") + chosen;  // another for another group
+  }
+}
+
+}  // namespace
+
+Limits Evaluator::limits(const Plan& plan, std::string* refused) const {
+  Limits out;
+  double samples = plan.batch;  // left for one GPU of the axes so far
+  for (int a = 0; a < plan.mesh.axes; ++a) {
+    const Axis& axis = plan.mesh.axis[std::size_t(a)];
+    out.add(shares_samples(axis) ? axis.strategy->limit(setting_.work, axis.parts, samples)
+                                 : layouts_->limit(axis));
+    if (shares_samples(axis)) samples /= axis.parts.total;
+  }
+  const double S = plan.micro_batches;
+  if (S > 1) out.add({.rule = micro_batch_rule, .value = S, .bound = samples, .divides = true});
+  if (const double p = stages_of(plan.mesh, setting_.work), V = plan.chunks; p > 1 && V > 1) {
+    out.add({.rule = interleaving_rule, .value = p, .bound = S, .divides = true});
+    out.add({.rule = "p V <= G", .value = p * V, .bound = double(setting_.work.layers.size())});
+  }
+  if (!out.hold()) return out;
+  int context = 1;
+  for (int a = 0; a < plan.mesh.axes; ++a)
+    if (const Axis& axis = plan.mesh.axis[std::size_t(a)]; axis.strategy->input == Placement::split_space)
+      context *= axis.parts.total;
+  for (int a = 0; a < plan.mesh.axes && plan.sequence_parallel; ++a)
+    if (const Axis& axis = plan.mesh.axis[std::size_t(a)]; axis.strategy->pairs)
+      out.add(sequence_limit(setting_.work, axis.parts.total, context));
+  if (!out.hold()) return out;
+  Plan split = plan;
+  split.mesh = without_ones(plan.mesh);
+  const Layout& placed = layout(split);
+  if (const auto limit = tightest_crowd(placed, split.mesh)) out.add(*limit);
+  if (const auto limit = allreduce_limit(placed, split, setting_, refused)) out.add(*limit);
+  return out;
+}
+
+Projection Evaluator::project(const StrategyName& strategy, const Plan& plan) const {
+  Projection out{
+      .strategy = &strategy, .mesh = plan.mesh, .gpus = plan.mesh.gpus(), .batch = plan.batch};
+  out.iterations = iterations_per_epoch(setting_, plan.batch);
+  out.samples = setting_.work.D;
+  out.limits = limits(plan, &out.refused);
+  if (!out.limits.hold()) return out;
+  out.serial = serial(plan, plan.batch / local_samples(plan));
+  if (!plan.out_of_core && !plan.allreduce.algorithm) {
+    out.cost = cost(plan);
+  } else {
+    const Evaluation e = evaluate(plan);
+    out.cost = e.cost;
+    if (e.out_of_core) add_out_of_core(out, *e.out_of_core, setting_);
+    add_allreduce(out, e);
+  }
+  if (setting_.training.ceil_iterations) {
+    // Only exchanges and updates happen once more for a last, smaller mini-batch; its samples are not more
+    // work.
+    const double whole = setting_.work.D / plan.batch / out.iterations;
+    for (const Term t : {Term::forward, Term::backward, Term::recompute, Term::bubble, Term::swap})
+      (*out.cost)[t] *= whole;
+  }
+  if (setting_.training.input.from != InputFrom::none) add_input(out, setting_);
+  finish(out, setting_);
+  return out;
+}
+
+}  // namespace paradl

@@ -1,0 +1,93 @@
+#pragma once
+#include <array>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "paradl/cost/links.hpp"
+#include "paradl/strategy/local.hpp"
+#include "paradl/strategy/place.hpp"
+
+namespace paradl {
+
+/// What depends on a layout and the sizes of its axes: how many parts there are, how groups are spread over
+/// the links, and what messages cost on each axis.
+struct MeshTable {
+  MeshTable(const Setting& setting, const Links& links, const Layout& layout, const Mesh& mesh);
+
+  const Setting& setting;
+  Mesh mesh;                                      // without axes of one GPU
+  std::array<double, 1u << most_axes> parts;      // product of the sizes of a set of axes
+  std::array<Path, most_axes> axis_path;          // how the groups of one axis are spread
+  std::array<std::array<MessageCost, collectives>, most_axes> cost;  // of what the layout exchanges on an axis
+  AxisSet sharing = 0;                    // axes that split samples or space
+  AxisSet tensor_axis = 0;                // axes that split heads and vocabularies ...
+  double tensor = 1;                      // ... into so many parts
+  std::array<Seconds, most_axes> skew{};  // for which a group waits until all are there
+  std::array<int, 3> cut{1, 1, 1};        // of space
+  std::array<Path, 3> halo_path;          // between neighbours along each extent
+  std::array<MessageCost, 3> halo_message;
+  std::array<Path, most_axes> ring_path;  // between neighbours on an axis
+  std::array<MessageCost, most_axes> ring_message;
+  Path stage_path;  // between neighbouring stages
+  MessageCost stage_message;
+
+  /// One exchange of one micro-batch of `samples` samples.
+  Bytes bytes_of(const Exchange& exchange, double samples) const;
+  Seconds time_of(const Exchange& exchange, double samples) const;
+  /// What waiting for the latest rank adds to it. Where an allreduce is split into its halves, as by sequence
+  /// parallelism, so is that: nobody is late again behind the first.
+  Seconds skew_of(const Exchange& exchange) const;
+
+  const Layer& layer_of(const Cell& cell) const { return setting.work.layers[std::size_t(cell.layer)]; }
+  /// GPUs over which ZeRO shards what a cell's weights need: those with the same weights and other samples.
+  double shards(const Cell& cell) const { return parts[cell.summed & sharing]; }
+  /// By how much the weights and the arithmetic of a cell grow where `tensor` splits them: work_growth().
+  double growth_of(const Cell& cell) const;
+  /// What one GPU has of the weights of a cell's layer.
+  double weights_of(const Cell& cell) const;
+  /// What one GPU has of a tensor that is kept, items of one sample.
+  double items_of(const Kept& kept) const;
+  /// GPUs that make the same keys and values, each for its own queries: they sum the gradients of the weights.
+  double copies(const Cell& cell) const;
+  Bytes copied_gradient(const Cell& cell) const;
+  Path copies_path(const Cell& cell) const;
+  /// What goes around the ring of a cell's attention at a time, of one micro-batch of `samples` samples.
+  Bytes ring_block(const Cell& cell, double samples) const;
+  /// Between two stages that use the same weights.
+  Path tied_path() const;
+};
+
+/// GPUs that sum their gradients together, and what that costs. GPUs with the same gradient take part where
+/// that is faster: each then moves only its share (frameworks that average over all ranks do just that).
+struct GradientGroup {
+  AxisSet set = 0;
+  Path path;
+  MessageCost sum;                  // of an allreduce, or of the reduce-scatter of ZeRO
+  const AskedSum* asked = nullptr;  // by the algorithm that was asked for instead
+  MessageCost gather;               // of weights that ZeRO has sharded
+  MessageCost statistics;           // the allreduce of a few numbers, whatever gradients take
+  double packs = 1;                 // how many times one GPU packs what each GPU has of a tensor
+  /// The sum of gradients: for all, or with ZeRO for the GPU that updates them.
+  Seconds allreduce(Bytes m) const { return asked ? asked->exchange.time(m) : sum(m); }
+};
+
+/// The sums of gradients on a mesh: one for each entry of Layout::gradients. Depends on the mesh, and on
+/// whether and how weights are sharded.
+struct GradientTable {
+  GradientTable(const Links& links, const Layout& layout, const MeshTable& mesh, int zero,
+                const Allreduce& allreduce,
+                std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+
+  std::pmr::vector<GradientGroup> groups;
+  bool leaders = false;  // of nodes send the gradients
+  bool sends = false;    // some group has more than one GPU
+};
+
+/// ZeRO 3 that gathers each weight tensor by itself, as some frameworks do.
+bool gathers_by_tensor(const Training& training, int zero);
+
+/// At most this many kinds of gradients: more than any combination of roles that a mesh can have.
+inline constexpr std::size_t most_gradient_groups = 16;
+
+}  // namespace paradl

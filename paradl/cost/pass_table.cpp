@@ -1,0 +1,260 @@
+#include "paradl/cost/pass_table.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "paradl/cost/modelled_times.hpp"
+
+namespace paradl {
+namespace {
+
+bool is_window_wider_than_one(const Layer& layer) {
+  return traits(layer.op).window && std::ranges::any_of(layer.kernel, [](double k) { return k > 1; });
+}
+
+/// Whether the product for a weight's gradient adds to that of earlier micro-batches itself. No framework
+/// that splits sequences has it otherwise.
+bool adds_in_products(const Training& training, const Plan& plan) {
+  return plan.sequence_parallel || !(training.framework.accumulation > Bytes{});
+}
+
+/// Prices the cells of one layout, one after the other.
+class CellPricer {
+ public:
+  CellPricer(const Links& links, const MeshTable& mesh, const GradientTable& gradients, const Plan& plan)
+      : links_(links),
+        t_(mesh),
+        gradients_(gradients),
+        plan_(plan),
+        training_(mesh.setting.training),
+        samples_(plan.samples()) {
+    const auto& kernels = t_.setting.times.kernels;
+    stream_ = (kernels ? kernels->fitted.stream : 1.0) * t_.setting.machine.device.memory_bandwidth;
+  }
+
+  CellCost price(const Cell& cell, const std::optional<PassTimes>& local) const {
+    const LayerTime& time = t_.setting.times.layer[std::size_t(cell.layer)];
+    CellCost out;
+    const double wider = t_.growth_of(cell);
+    const double share = samples_ / t_.parts[cell.work] * wider;
+    out.forward = share * time.FW;
+    out.backward = share * time.BW;
+    out.update = wider * time.WU / t_.parts[cell.weights];
+    if (local) {
+      out.forward = local->forward;
+      out.backward = local->backward();
+      out.update = local->update;
+    }
+    out.weights = t_.weights_of(cell);
+    add_framework(cell, out);
+    out.sharded_update = out.update / t_.shards(cell);
+    out.gradient = out.weights * training_.bytes().sent_gradient;
+    out.forward_exchange = exchanges(cell.forward, out.forward_traffic);
+    out.backward_exchange = exchanges(cell.backward, out.backward_traffic);
+    if (t_.copies(cell) > 1)
+      out.copies = links_.cost_of(Collective::allreduce, t_.copies_path(cell))(t_.copied_gradient(cell));
+    hide_sums(cell, out);
+    if (cell.halo_axis >= 0) {
+      out.forward_halo = halo(cell, true, out.forward_traffic);
+      out.backward_halo = halo(cell, training_.halos_of_dx, out.backward_traffic);
+    }
+    if (training_.synchronised_batch_norm && cell.samples) {
+      const Bytes numbers = statistics_bytes(cell, t_);
+      const Seconds statistics = statistics_time(cell, numbers, gradients_, plan_);
+      out.forward_exchange += statistics;
+      out.backward_exchange += statistics;
+      out.forward_traffic += numbers;
+      out.backward_traffic += numbers;
+    }
+    if (cell.ring_axis >= 0) add_ring(cell, out);
+    add_host(cell, out);
+    if (cell.recomputed) {
+      out.recompute = out.forward;
+      out.backward += out.forward;
+      out.backward_exchange += out.forward_exchange;
+      out.backward_halo += out.forward_halo;
+      out.backward_traffic += out.forward_traffic;
+    }
+    return out;
+  }
+
+ private:
+  Seconds exchanges(const ExchangeList& list, Bytes& traffic) const {
+    Seconds time;
+    for (const Exchange& e : list) {
+      time += t_.time_of(e, samples_);
+      traffic += t_.bytes_of(e, samples_);
+    }
+    return time;
+  }
+
+  /// A cut of n parts: inner ones trade rows with two neighbours, one after the other.
+  Seconds halo(const Cell& cell, bool of_x, Bytes& traffic) const {
+    const Layer& layer = t_.layer_of(cell);
+    const Shape& shape = of_x ? layer.x : layer.y;
+    Seconds time;
+    for (int d = 0; d < shape.dims; ++d) {
+      const int parts = t_.cut[std::size_t(d)];
+      if (parts < 2) continue;
+      const Bytes row = halo_row(cell, t_, samples_, of_x, d) * training_.bytes().activation;
+      for (const double rows : halo_messages(parts, of_x ? x_halo(layer, d) : dy_halo(layer, d))) {
+        if (!(rows > 0)) continue;
+        time += t_.halo_message[std::size_t(d)](rows * row);
+        traffic += rows * row;
+      }
+    }
+    return time;
+  }
+
+  /// p-1 rounds each way; backward the gradients of keys and values travel along.
+  void add_ring(const Cell& cell, CellCost& out) const {
+    const double rounds = t_.parts[axis_bit(cell.ring_axis)] - 1;
+    const Bytes block = t_.ring_block(cell, samples_);
+    const auto pass = [&](double blocks, Seconds work, Seconds& exposed, Bytes& traffic) {
+      const auto [message, waits] = ring_time(cell, blocks * block, work, t_);
+      exposed += rounds * waits;
+      out.hidden += rounds * (message - waits);
+      traffic += rounds * blocks * block;
+    };
+    pass(1, out.forward, out.forward_exchange, out.forward_traffic);
+    pass(2, out.backward, out.backward_exchange, out.backward_traffic);
+  }
+
+  /// One third of what a split layer costs is shown as forward, as of measured totals.
+  void add_framework(const Cell& cell, CellCost& cost) const {
+    const FrameworkTerms& framework = training_.framework;
+    const Layer& layer = t_.layer_of(cell);
+    const bool by_channels = traits(layer.op).product && t_.parts[cell.weights] > 1;
+    const bool by_space = cell.halo_axis >= 0 && is_window_wider_than_one(layer);
+    if (by_channels || by_space) {
+      cost.forward += framework.split_layer / 3;
+      cost.backward += 2 * framework.split_layer / 3;
+    }
+    if (!adds_in_products(training_, plan_) && layer.weights > 0)
+      cost.backward += cost.weights * framework.accumulation / stream_;
+  }
+
+  void hide_sums(const Cell& cell, CellCost& cost) const {
+    for (const Exchange& e : cell.backward) {
+      const Seconds behind = hidden_sum(e, t_, plan_);
+      cost.backward_exchange = cost.backward_exchange - behind;
+      cost.hidden += behind;
+    }
+  }
+
+  void add_host(const Cell& cell, CellCost& cost) const {
+    const FrameworkTerms& framework = training_.framework;
+    if (is_view(t_.layer_of(cell).op)) return;
+    cost.forward_host = framework.host;
+    cost.backward_host = framework.host_backward * framework.host;
+    if (cell.recomputed) cost.backward_host += cost.forward_host;
+  }
+
+  const Links& links_;
+  const MeshTable& t_;
+  const GradientTable& gradients_;
+  const Plan& plan_;
+  const Training& training_;
+  double samples_;
+  Bandwidth stream_;  // of kernels that only read and write memory
+};
+
+}  // namespace
+
+/// Backward, what `tensor` sums is needed by the layer before; the products for the weights do not wait for it
+/// where they are more than products. The latest rank is waited for in any case.
+Seconds hidden_sum(const Exchange& exchange, const MeshTable& mesh, const Plan& plan) {
+  const Training& training = mesh.setting.training;
+  const bool hides = training.framework.hidden_sums > 0 && adds_in_products(training, plan) &&
+                     (axis_bit(exchange.axis) & mesh.tensor_axis);
+  if (!hides) return {};
+  return training.framework.hidden_sums * (mesh.time_of(exchange, plan.samples()) - mesh.skew_of(exchange));
+}
+
+Bytes statistics_bytes(const Cell& cell, const MeshTable& mesh) {
+  return 2 * mesh.layer_of(cell).channels() / mesh.parts[cell.weights] * Bytes{4};
+}
+
+Seconds statistics_time(const Cell& cell, Bytes m, const GradientTable& gradients, const Plan& plan) {
+  if (cell.gradients < 0) return {};
+  const GradientGroup& group = gradients.groups[std::size_t(cell.gradients)];
+  const bool any_sum = group.asked && plan.zero == 0 && !is_sparse(*plan.allreduce.algorithm);
+  return any_sum ? group.asked->exchange.time(m) : group.statistics(m);
+}
+
+RingTime ring_time(const Cell& cell, Bytes block, Seconds work, const MeshTable& mesh) {
+  const double p = mesh.parts[axis_bit(cell.ring_axis)];
+  const Seconds message = mesh.ring_message[std::size_t(cell.ring_axis)](block);
+  const bool overlap = mesh.setting.training.overlap;
+  return {message, overlap ? std::max(Seconds{}, message - work / p) : message};
+}
+
+std::array<double, 2> halo_messages(int parts, Halo rows) {
+  return parts == 2 ? std::array{std::max(rows.before, rows.after), 0.0} : std::array{rows.before, rows.after};
+}
+
+double halo_row(const Cell& cell, const MeshTable& mesh, double samples, bool of_x, int dim) {
+  const Layer& layer = mesh.layer_of(cell);
+  const Shape& shape = of_x ? layer.x : layer.y;
+  double row = shape.channels * samples / mesh.parts[of_x ? cell.halo_divided : cell.dy_divided];
+  for (std::size_t o = 0; o < 3; ++o)
+    if (o != std::size_t(dim)) row *= shape.extent[o] / mesh.cut[o];
+  return row;
+}
+
+std::size_t LocalTimes::Hash::operator()(const Key& key) const {
+  std::size_t hash = std::size_t(key.shape_class);
+  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15u; };
+  for (const double value : {key.samples, key.cut.samples, key.cut.filters, key.cut.channels, key.cut.both})
+    mix(std::bit_cast<std::size_t>(value) >> 32);
+  for (const int parts : key.cut.space) mix(std::size_t(parts));
+  return hash ^ hash >> 29;
+}
+
+LocalTimes::Key LocalTimes::key_of(const Layout& layout, const Cell& cell, const MeshTable& mesh,
+                                   double samples) const {
+  const Layer& layer = mesh.layer_of(cell);
+  Key key{samples, cut_of(layout, cell, mesh.mesh), layer.shape_class};
+  // Twice the samples on twice the GPUs are the same shapes.
+  key.samples = std::ceil(samples / std::exchange(key.cut.samples, 1.0) * (1 - 1e-12));
+  if (const double wider = mesh.growth_of(cell); wider > 1 && layer.vocabulary > 0)
+    key.cut.words = std::round(wider * layer.vocabulary);
+  return key;
+}
+
+std::optional<PassTimes> LocalTimes::time(const Layer& layer, const Key& key) const {
+  const LayerTimes& times = setting_.times;
+  const LocalLayer local = local_layer(layer, key.cut, key.samples);
+  std::optional<PassTimes> out;
+  if (times.profile) out = times.profile->find(local, times.shapes.get());
+  if (!out && times.kernels) out = corrected(modelled_passes(*times.kernels, layer, local), times.correction);
+  return out;
+}
+
+void LocalTimes::find(const Layout& layout, const MeshTable& mesh, double samples,
+                      std::pmr::vector<std::optional<PassTimes>>& out) const {
+  std::pmr::vector<Key> keys(out.get_allocator());
+  keys.reserve(layout.cells.size());
+  for (const Cell& cell : layout.cells) keys.push_back(key_of(layout, cell, mesh, samples));
+  out.resize(keys.size());
+  times_.get_all(
+      keys, [&](std::size_t i) { return time(mesh.layer_of(layout.cells[i]), keys[i]); },
+      [&](std::size_t i, const std::optional<PassTimes>& found) { out[i] = found; });
+}
+
+PassTable::PassTable(const Links& links, const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
+                     const GradientTable& gradients, const Plan& plan, std::pmr::memory_resource* memory)
+    : samples(plan.samples()), cells(memory) {
+  std::pmr::vector<std::optional<PassTimes>> local(memory);
+  if (times.known())
+    times.find(layout, mesh, samples, local);
+  else
+    local.resize(layout.cells.size());
+  const CellPricer pricer(links, mesh, gradients, plan);
+  cells.reserve(layout.cells.size());
+  for (std::size_t i = 0; i < layout.cells.size(); ++i)
+    cells.push_back(pricer.price(layout.cells[i], local[i]));
+}
+
+}  // namespace paradl

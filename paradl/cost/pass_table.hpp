@@ -1,0 +1,90 @@
+#pragma once
+#include <memory_resource>
+#include <optional>
+#include <vector>
+
+#include "paradl/core/memo.hpp"
+#include "paradl/cost/mesh_table.hpp"
+
+namespace paradl {
+
+/// What one layer of a cell costs for one micro-batch, and what one GPU keeps of it.
+struct CellCost {
+  Seconds forward, backward;                    // arithmetic; what is recomputed counts as backward
+  Seconds recompute;                            // how much of `backward` that is
+  Seconds forward_exchange, backward_exchange;  // activations and their gradients
+  Seconds forward_halo, backward_halo;
+  Seconds update;          // of all that a GPU has of the weights
+  Seconds sharded_update;  // with ZeRO: of the shard that it updates
+  Bytes gradient;          // to be summed over the cell's `summed` axes
+  Seconds hidden;  // exchanges behind the cell's own arithmetic: keys and values on their way
+  Seconds forward_host, backward_host;  // until the host has started all of it
+  Seconds copies;  // at the end of an iteration: gradients of keys and values that several GPUs have
+  double weights = 0;  // items
+  Bytes forward_traffic, backward_traffic;  // given to exchanges, halos and rings
+
+  Seconds forward_pass() const { return forward + forward_exchange + forward_halo; }
+  Seconds backward_pass() const { return backward + backward_exchange + backward_halo; }
+  Bytes traffic() const { return forward_traffic + backward_traffic; }
+  Seconds updated(int zero) const { return zero > 0 ? sharded_update : update; }
+};
+
+/// Times of layers by the shapes that a mesh leaves of them, as a profile or the kernel-time model has them.
+/// Threads may share it.
+class LocalTimes {
+ public:
+  explicit LocalTimes(const Setting& setting) : setting_(setting) {}
+  struct Key {
+    double samples;
+    Cut cut;
+    std::int64_t shape_class;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  bool known() const { return setting_.times.profile || setting_.times.kernels; }
+  /// Of all cells of a layout; nothing for a layer that neither knows.
+  void find(const Layout& layout, const MeshTable& mesh, double samples,
+            std::pmr::vector<std::optional<PassTimes>>& out) const;
+
+ private:
+  Key key_of(const Layout& layout, const Cell& cell, const MeshTable& mesh, double samples) const;
+  std::optional<PassTimes> time(const Layer& layer, const Key& key) const;
+
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  const Setting& setting_;
+  Memo<Key, std::optional<PassTimes>, Hash> times_;
+};
+
+/// One micro-batch on one GPU, cell by cell. Depends on the layout, the mesh and the samples; on the sums of
+/// gradients only for batch-norms whose statistics are synchronised.
+struct PassTable {
+  PassTable(const Links& links, const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
+            const GradientTable& gradients, const Plan& plan,
+            std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+
+  double samples;  // of one micro-batch, before any axis splits it
+  std::pmr::vector<CellCost> cells;
+};
+
+/// How much of a backward exchange hides behind the products for the weights' gradients.
+Seconds hidden_sum(const Exchange& exchange, const MeshTable& mesh, const Plan& plan);
+
+/// Statistics of a batch-norm over all samples: two numbers a channel each way.
+Bytes statistics_bytes(const Cell& cell, const MeshTable& mesh);
+Seconds statistics_time(const Cell& cell, Bytes m, const GradientTable& gradients, const Plan& plan);
+
+/// One round of ring attention: a GPU passes on the keys and values that it has and meanwhile works on them,
+/// `work` for all rounds together.
+struct RingTime {
+  Seconds message, waits;
+};
+RingTime ring_time(const Cell& cell, Bytes block, Seconds work, const MeshTable& mesh);
+
+/// Rows of one message to each neighbour along an extent cut into `parts`: two parts have one neighbour each,
+/// inner parts of more have two. Zero: no message.
+std::array<double, 2> halo_messages(int parts, Halo rows);
+/// Items of one row (one plane in 3-D) of x, or of dy, that one GPU sends.
+double halo_row(const Cell& cell, const MeshTable& mesh, double samples, bool of_x, int dim);
+
+}  // namespace paradl

@@ -1,0 +1,36 @@
+#pragma once
+#include "paradl/mesh/mesh.hpp"
+#include "paradl/mesh/pipeline.hpp"
+#include "paradl/network/algorithm.hpp"
+#include "paradl/strategy/rules.hpp"
+
+namespace paradl {
+
+/// The algorithm that sums gradients. None: rings on every level, or what the framework does.
+struct Allreduce {
+  const Algorithm* algorithm = nullptr;
+  double density = 1;  // of sparse gradients
+  friend bool operator==(const Allreduce&, const Allreduce&) = default;
+};
+
+/// How to train: one point of the search space. Everything else (network, machine, framework) is the case.
+struct Plan {
+  Mesh mesh;         // axes with their sizes, outermost first
+  double batch = 1;  // samples of a mini-batch
+  int micro_batches = 1;  // per pipeline and iteration
+  PipelineSchedule schedule = PipelineSchedule::gpipe;
+  int chunks = 1;  // of the network on each stage, if the schedule is interleaved
+  Recompute recompute = Recompute::none;
+  int recomputed_blocks = -1;  // so many, evenly spread; -1: all
+  /// Optimizer state (1), gradients (2) and weights (3) are sharded over the GPUs that have the same weights
+  /// and other samples (3 is what FSDP does).
+  int zero = 0;
+  bool sequence_parallel = false;  // between the pairs of products of `tensor`
+  bool out_of_core = false;        // what does not fit the device is swapped to the host, or recomputed
+  Allreduce allreduce;
+
+  double samples() const { return batch / micro_batches; }  // of one micro-batch, over all GPUs
+  Pipeline pipeline(int stages) const { return {stages, micro_batches, stages > 1 ? chunks : 1, schedule}; }
+};
+
+}  // namespace paradl
