@@ -1,8 +1,11 @@
 #include "paradl/mesh/partition.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cassert>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 namespace paradl {
@@ -20,6 +23,7 @@ class Chain {
       before_[i + 1] += layer[i];
     }
     for (std::size_t i = 0; i + 1 < layer.size() && i < border.size(); ++i) border_[i + 1] = border[i];
+    highest_border_ = std::ranges::max(border_);
   }
   int layers() const { return int(before_.size()) - 1; }
   double total() const { return work(0, layers()); }
@@ -30,6 +34,11 @@ class Chain {
            paced(b.backward - a.backward, b.backward_host - a.backward_host);
   }
   double border(int at) const { return border_[std::size_t(at)]; }  // before layer `at`
+  double highest_border() const { return highest_border_; }
+  /// Whether the work of a part is the sum of that of its layers.
+  bool is_additive() const { return before_.back().forward_host == 0 && before_.back().backward_host == 0; }
+  /// The work of all layers before `at`, if it is.
+  double before(int at) const { return before_[std::size_t(at)].forward + before_[std::size_t(at)].backward; }
   double part(int from, int to) const { return work(from, to) + border(from) + border(to); }
   /// Where a share of all passes is done, to the nearest layer.
   int at(double share) const {
@@ -44,6 +53,7 @@ class Chain {
  private:
   std::vector<LayerLoad> before_;
   std::vector<double> border_;
+  double highest_border_ = 0;
 };
 
 /// A plain cut into shares as equal as whole layers allow.
@@ -92,32 +102,6 @@ class Ends {
   std::vector<Range> range_;  // of no parts: before the first layer
 };
 
-/// For each number of parts, where the last part of the best cut of the layers up to each end began.
-class Beginnings {
- public:
-  explicit Beginnings(const Ends& ends) : ends_(ends), offset_(std::size_t(ends.parts()) + 1) {
-    std::size_t size = 0;
-    for (int k = 1; k <= ends.parts(); ++k) {
-      offset_[std::size_t(k)] = size;
-      size += ends[k].size();
-    }
-    begin_.resize(size);
-  }
-  /// Of the last of k parts that end before layer `to`.
-  int& at(int k, int to) { return begin_[offset_[std::size_t(k)] + std::size_t(to - ends_[k].first)]; }
-  /// The first layer of each part of the whole chain's cut.
-  std::vector<int> borders() {
-    std::vector<int> first(std::size_t(ends_.parts()));
-    for (int k = ends_.parts(), to = ends_[k].last; k > 0; --k) to = first[std::size_t(k) - 1] = at(k, to);
-    return first;
-  }
-
- private:
-  const Ends& ends_;
-  std::vector<std::size_t> offset_;
-  std::vector<int> begin_;
-};
-
 /// A dynamic programme over parts and layers: `best(k, to, last)` finds the best cut into k parts of the
 /// layers before `to`, given the best ones into k - 1 parts. Returns that of the whole chain.
 template <class Cut, class Best>
@@ -153,6 +137,19 @@ double shortest(const Chain& chain, int parts, double bound) {
 /// What no cut can do without: every layer is in some part.
 double least_possible(const Chain& chain) {
   double bound = 0;
+  if (chain.is_additive()) {
+    // The part from a to b takes before(b) + border(b) - (before(a) - border(a)).
+    const int n = chain.layers();
+    std::vector<double> end(std::size_t(n) + 1, never);  // the least of those behind each layer
+    for (int i = n; i > 0; --i)
+      end[std::size_t(i) - 1] = std::min(end[std::size_t(i)], chain.before(i) + chain.border(i));
+    double begin = -never;
+    for (int i = 0; i < n; ++i) {
+      begin = std::max(begin, chain.before(i) - chain.border(i));
+      bound = std::max(bound, end[std::size_t(i)] - begin);
+    }
+    return bound;
+  }
   for (int i = 0; i < chain.layers(); ++i) {
     double least = never;  // of the parts that layer i can be in
     for (int from = i; from >= 0 && chain.work(from, i + 1) < least; --from)
@@ -163,68 +160,203 @@ double least_possible(const Chain& chain) {
   return bound;
 }
 
-/// Parts that are no longer than a bound, by where they end. Looked for once, however often they are asked
-/// for.
+/// Parts that are no longer than a bound, by where they end: those that begin with layer `surely` or later;
+/// of those that begin with one from `first` on, some.
 class FittingParts {
  public:
   FittingParts(const Chain& chain, double bound)
       : chain_(chain), bound_(bound), range_(std::size_t(chain.layers()) + 1) {}
-  struct Part {
-    int from;
-    double square;  // of its work
+  struct Range {
+    int first = -1, surely = 0;
   };
-  std::span<const Part> before(int to) {
+  /// Looked for once, from that of another end: fast where ends follow each other.
+  const Range& before(int to) {
     Range& range = range_[std::size_t(to)];
-    if (range.begin < 0) {
-      range.begin = std::ptrdiff_t(parts_.size());
-      for (int from = to - 1; from >= 0; --from) {
-        const double work = chain_.work(from, to);
-        if (work + chain_.border(to) > bound_) break;
-        if (chain_.part(from, to) <= bound_) parts_.push_back({from, work * work});
-      }
-      range.end = std::ptrdiff_t(parts_.size());
+    if (range.first < 0) {
+      const double border = chain_.border(to), highest = chain_.highest_border();
+      guess_.first = edge(guess_.first, to, [&](double work) { return work + border <= bound_; });
+      guess_.surely = edge(guess_.surely, to, [&](double work) { return work + highest + border <= bound_; });
+      range = guess_;
     }
-    return {parts_.begin() + range.begin, parts_.begin() + range.end};
+    return range;
+  }
+  bool has(int from, int to) const { return chain_.part(from, to) <= bound_; }
+
+ private:
+  /// The first layer from which the work up to `to` fits, looked for from a guess.
+  template <class Fits>
+  int edge(int guess, int to, Fits fits) const {
+    int from = std::min(guess, to);
+    while (from < to && !fits(chain_.work(from, to))) ++from;
+    while (from > 0 && fits(chain_.work(from - 1, to))) --from;
+    return from;
+  }
+
+  const Chain& chain_;
+  double bound_;
+  Range guess_{0, 0};
+  std::vector<Range> range_;
+};
+
+/// The least of some values that follow each other.
+class RangeMinimum {
+ public:
+  void assign(std::span<const double> values) {
+    size_ = values.size();
+    levels_.assign(values.begin(), values.end());
+    for (std::size_t width = 1; 2 * width <= size_; width *= 2) {
+      const std::size_t below = levels_.size() - size_;
+      levels_.resize(levels_.size() + size_, never);
+      for (std::size_t i = 0; i + 2 * width <= size_; ++i)
+        levels_[below + size_ + i] = std::min(levels_[below + i], levels_[below + i + width]);
+    }
+  }
+  /// Of values [first, last]; infinite if there is none.
+  double operator()(int first, int last) const {
+    if (first > last) return never;
+    const auto level = std::size_t(std::bit_width(unsigned(last - first + 1))) - 1;
+    const double* const values = levels_.data() + level * size_;
+    return std::min(values[first], values[last + 1 - (1 << level)]);
   }
 
  private:
-  struct Range {
-    std::ptrdiff_t begin = -1, end = -1;
-  };
-  const Chain& chain_;
-  double bound_;
-  std::vector<Range> range_;
-  std::vector<Part> parts_;
+  std::size_t size_ = 0;
+  std::vector<double> levels_;  // the least of 1, 2, 4, ... values from each one on
 };
 
 /// Of the cuts without a part longer than `bound`, the one whose borders cost least; of those that cost the
 /// same, the one that is more even: with the smallest sum of squares. Empty if there is none.
-std::vector<int> cheapest_borders(const Chain& chain, int parts, double bound) {
-  FittingParts fitting(chain, bound);
-  struct Cut {
-    double cost = never, squares = never;
-  };
-  const Ends ends(chain, parts, bound);
-  Beginnings begin(ends);
-  const auto find = [&](int k, int to, const std::vector<Cut>& last) {
-    Cut best;
-    int at = 0;
-    const auto& [first, final] = ends[k - 1];
-    const auto parts_to = fitting.before(to);
-    auto part = std::ranges::partition_point(
-        parts_to, [&](int from) { return from > final; }, &FittingParts::Part::from);
-    for (; part != parts_to.end() && part->from >= first; ++part) {
-      const auto& [from, square] = *part;
-      const auto& [cost, squares] = last[std::size_t(from)];
-      if (cost > best.cost || cost == never) continue;
-      if (cost < best.cost || squares + square < best.squares) best = {cost, squares + square}, at = from;
+class CheapestBorders {
+ public:
+  CheapestBorders(const Chain& chain, int parts, double bound)
+      : chain_(chain), ends_(chain, parts, bound), fitting_(chain, bound), offset_(std::size_t(parts) + 1) {
+    std::size_t size = 0;
+    for (int k = 0; k <= parts; ++k) {
+      offset_[std::size_t(k)] = size;
+      size += ends_[k].size();
     }
-    begin.at(k, to) = at;
-    best.cost += chain.border(to);
-    return best;
+    cut_.resize(size);
+  }
+
+  std::vector<int> find() {
+    find_costs();
+    const int parts = ends_.parts(), n = chain_.layers();
+    if (ends_[parts].size() == 0 || at(parts, n).cost == never) return {};
+    find_wanted();
+    find_squares();
+    std::vector<int> first(static_cast<std::size_t>(parts));
+    for (int k = parts, to = n; k > 0; --k) to = first[std::size_t(k) - 1] = at(k, to).begin;
+    return first;
+  }
+
+ private:
+  /// The best cut into so many parts of the layers before one.
+  struct Cut {
+    double cost = never;      // of its borders
+    double cheapest = never;  // without the last one
+    double squares = never;
+    int begin = 0;  // of its last part
+    bool wanted = false;
   };
-  const Cut whole = best_cut(chain, ends, Cut{0, 0}, Cut{}, find);
-  return whole.cost == never ? std::vector<int>{} : begin.borders();
+  Cut& at(int k, int to) { return cut_[offset_[std::size_t(k)] + std::size_t(to - ends_[k].first)]; }
+
+  void find_costs() {
+    at(0, 0).cost = at(0, 0).squares = 0;
+    std::vector<double> costs;
+    RangeMinimum least;
+    for (int k = 1; k <= ends_.parts(); ++k) {
+      const auto& [first, final] = ends_[k - 1];
+      costs.clear();
+      for (int from = first; from <= final; ++from) costs.push_back(at(k - 1, from).cost);
+      least.assign(costs);
+      for (int to = ends_[k].first; to <= ends_[k].last; ++to) {
+        const auto fits = fitting_.before(to);
+        const int surely = std::max(first, fits.surely), last = std::min(to - 1, final);
+        Cut& cut = at(k, to);
+        cut.cheapest = least(surely - first, last - first);
+        for (int from = std::max(first, fits.first); from < std::min(surely, last + 1); ++from)
+          if (costs[std::size_t(from - first)] < cut.cheapest && fitting_.has(from, to))
+            cut.cheapest = costs[std::size_t(from - first)];
+        cut.cost = cut.cheapest + chain_.border(to);
+      }
+    }
+  }
+
+  /// Calls `use(from, cut)` for the cuts that the cheapest one into k parts may begin with.
+  template <class Use>
+  void each_beginning(int k, int to, Use use) {
+    const auto& [first, final] = ends_[k - 1];
+    const auto fits = fitting_.before(to);
+    const double cheapest = at(k, to).cheapest;
+    for (int from = std::min(to - 1, final); from >= std::max(first, fits.first); --from) {
+      Cut& before = at(k - 1, from);
+      if (before.cost == cheapest && (from >= fits.surely || fitting_.has(from, to))) use(from, before);
+    }
+  }
+
+  /// Cuts that a cheapest one of the whole chain may begin with.
+  void find_wanted() {
+    at(ends_.parts(), chain_.layers()).wanted = true;
+    for (int k = ends_.parts(); k > 0; --k)
+      for (int to = ends_[k].last; to >= ends_[k].first; --to)
+        if (at(k, to).wanted) each_beginning(k, to, [](int, Cut& before) { before.wanted = true; });
+  }
+
+  void find_squares() {
+    for (int k = 1; k <= ends_.parts(); ++k)
+      for (int to = ends_[k].first; to <= ends_[k].last; ++to) {
+        Cut& cut = at(k, to);
+        if (!cut.wanted) continue;
+        each_beginning(k, to, [&](int from, const Cut& before) {
+          const double work = chain_.work(from, to), squares = before.squares + work * work;
+          if (squares < cut.squares) cut.squares = squares, cut.begin = from;
+        });
+      }
+  }
+
+  const Chain& chain_;
+  Ends ends_;
+  FittingParts fitting_;
+  std::vector<std::size_t> offset_;
+  std::vector<Cut> cut_;
+};
+
+std::vector<int> cheapest_borders(const Chain& chain, int parts, double bound) {
+  return CheapestBorders(chain, parts, bound).find();
+}
+
+/// Whether a chain whose work adds up could be cut so that no part is longer than `bound`, if parts were
+/// allowed to be empty. A part from a to b takes before(b) + border(b) - (before(a) - border(a)): the best
+/// place to begin a part is where before(a) - border(a) is greatest.
+bool may_fit(const Chain& chain, int parts, double bound) {
+  const int n = chain.layers();
+  double begin = 0;
+  for (int k = 1; k < parts; ++k) {
+    const double most = begin + bound;
+    if (most >= chain.before(n)) return true;
+    int low = 0, high = n;  // no border after `low` can be reached
+    while (low < high)
+      if (const int middle = (low + high + 1) / 2; chain.before(middle) <= most)
+        low = middle;
+      else
+        high = middle - 1;
+    const double before = begin;
+    for (int to = low; to > 0 && chain.before(to) > begin; --to)
+      if (chain.before(to) + chain.border(to) <= most)
+        begin = std::max(begin, chain.before(to) - chain.border(to));
+    if (begin == before) return false;
+  }
+  return begin + bound >= chain.before(n);
+}
+
+/// The least bound that a chain may fit, to thirteen digits, between two of them.
+double least_fit(const Chain& chain, int parts, double low, double high) {
+  if (may_fit(chain, parts, low)) return low;
+  while (high - low > 1e-13 * high) {
+    const double middle = (low + high) / 2;
+    (may_fit(chain, parts, middle) ? high : low) = middle;
+  }
+  return high;
 }
 
 /// Stages with several pieces each: a cut of the chain that borders can be moved in.
@@ -233,7 +365,10 @@ class Interleaved {
   Interleaved(const Chain& chain, int stages, std::vector<int> first)
       : chain_(&chain), stages_(stages), first_(std::move(first)), load_(std::size_t(stages)) {
     first_.push_back(chain.layers());
-    for (int k = 0; k < pieces(); ++k) load_[stage(k)] += piece(k);
+    for (int k = 0; k < pieces(); ++k) {
+      piece_.push_back(length(k));
+      load_[stage(k)] += piece(k);
+    }
   }
 
   std::vector<int> borders() && {
@@ -242,9 +377,10 @@ class Interleaved {
   }
   double busiest() const { return std::ranges::max(load_); }
 
-  /// Moves borders, alone and then two together, as long as that helps.
+  /// Moves borders, alone and then two together, as long as that helps; not forever, since cuts that are
+  /// equal but for rounding can each be taken for the better one.
   void improve() {
-    while (moves_one() || moves_two()) {
+    for (int sweeps = 1'000; sweeps > 0 && (moves_one() || moves_two()); --sweeps) {
     }
   }
 
@@ -262,7 +398,8 @@ class Interleaved {
  private:
   int pieces() const { return int(first_.size()) - 1; }
   std::size_t stage(int piece) const { return std::size_t(piece % stages_); }
-  double piece(int k) const { return chain_->part(first_[std::size_t(k)], first_[std::size_t(k) + 1]); }
+  double piece(int k) const { return piece_[std::size_t(k)]; }
+  double length(int k) const { return chain_->part(first_[std::size_t(k)], first_[std::size_t(k) + 1]); }
 
   /// Less on the busiest stage; as much on it, and less uneven; or the same, and shorter pieces.
   struct Worth {
@@ -274,17 +411,42 @@ class Interleaved {
       return squares <= other.squares * rounding && longest * rounding < other.longest;
     }
   };
-  Worth worth() const {
+  void add_stage(Worth& out, std::size_t stage) const {
+    out.busiest = std::max(out.busiest, load_[stage]), out.squares += load_[stage] * load_[stage];
+  }
+  void add_piece(Worth& out, int k) const { out.longest = std::max(out.longest, piece(k)); }
+  /// Of what stays as it is while some borders are moved, and of all that is beside those.
+  Worth worth_beside(std::initializer_list<int> borders) const {
+    const auto beside = [&](auto of, auto one) {
+      return std::ranges::any_of(borders, [&](int b) { return of(b - 1) == one || of(b) == one; });
+    };
     Worth out{0, 0, 0};
-    for (const double load : load_) out.busiest = std::max(out.busiest, load), out.squares += load * load;
-    for (int k = 0; k < pieces(); ++k) out.longest = std::max(out.longest, piece(k));
+    for (std::size_t s = 0; s < load_.size(); ++s)
+      if (!beside([&](int k) { return stage(k); }, s)) add_stage(out, s);
+    for (int k = 0; k < pieces(); ++k)
+      if (!beside([](int one) { return one; }, k)) add_piece(out, k);
     return out;
   }
+  /// Given that of what stays as it is.
+  Worth worth(Worth out, std::initializer_list<int> borders) const {
+    std::array<std::size_t, 4> seen{};
+    std::size_t count = 0;
+    for (const int b : borders)
+      for (const int k : {b - 1, b}) {
+        add_piece(out, k);
+        const auto last = seen.begin() + std::ptrdiff_t(count);
+        if (std::find(seen.begin(), last, stage(k)) != last) continue;
+        seen[count++] = stage(k);
+        add_stage(out, stage(k));
+      }
+    return out;
+  }
+  Worth worth() const { return worth_beside({}); }
 
   void move(int border, int to) {
     for (const int k : {border - 1, border}) load_[stage(k)] -= piece(k);
     first_[std::size_t(border)] = to;
-    for (const int k : {border - 1, border}) load_[stage(k)] += piece(k);
+    for (const int k : {border - 1, border}) load_[stage(k)] += piece_[std::size_t(k)] = length(k);
   }
   bool in_order(int border) const {
     const auto b = std::size_t(border);
@@ -297,9 +459,10 @@ class Interleaved {
     for (int b = 1; b < pieces(); ++b) {
       const int low = first_[std::size_t(b) - 1] + 1, high = first_[std::size_t(b) + 1] - 1;
       int kept = first_[std::size_t(b)];
+      const Worth others = worth_beside({b});
       for (int to = low; to <= high; ++to) {
         move(b, to);
-        if (const Worth one = worth(); one.beats(best)) best = one, kept = to, moved = true;
+        if (const Worth one = worth(others, {b}); one.beats(best)) best = one, kept = to, moved = true;
       }
       move(b, kept);
     }
@@ -316,6 +479,7 @@ class Interleaved {
       for (int b = 1; b < pieces(); ++b) {
         if (a == b) continue;
         const int a_was = first_[std::size_t(a)], b_was = first_[std::size_t(b)];
+        const Worth others = worth_beside({a, b});
         for (int i = -far; i <= far; ++i)
           for (int k = -far; k <= far; ++k) {
             if (i == 0 || k == 0) continue;
@@ -326,7 +490,7 @@ class Interleaved {
             first_[std::size_t(a)] = a_was, first_[std::size_t(b)] = b_was;
             if (!possible) continue;
             move(a, a_to), move(b, b_to);
-            if (worth().beats(before)) return true;
+            if (worth(others, {a, b}).beats(before)) return true;
             move(b, b_was), move(a, a_was);
           }
       }
@@ -359,8 +523,9 @@ class Interleaved {
 
   const Chain* chain_;
   int stages_;
-  std::vector<int> first_;    // of each piece; and where the last one ends
-  std::vector<double> load_;  // of each stage
+  std::vector<int> first_;     // of each piece; and where the last one ends
+  std::vector<double> piece_;  // how long each is
+  std::vector<double> load_;   // of each stage
 };
 
 std::vector<LayerLoad> loads(std::span<const double> weight) {
@@ -387,11 +552,15 @@ std::vector<int> balanced_partition(std::span<const LayerLoad> layer, int stages
   assert(stages >= 1 && stages <= int(layer.size()));
   if (stages == 1) return {0};
   const Chain chain(layer, border);
-  // Many stages are mostly bound by one layer: then what no cut can do without is enough.
-  if (const double least = least_possible(chain); least > chain.total() / stages)
-    if (const auto first = cheapest_borders(chain, stages, least * rounding); !first.empty()) return first;
   // No better answer has to be looked for beyond a plain cut.
-  const double longest = shortest(chain, stages, longest_part(chain, plain_cut(chain, stages)) * rounding);
+  const double plain = longest_part(chain, plain_cut(chain, stages)) * rounding;
+  // Many stages are mostly bound by one layer: then what no cut can do without is enough. Others are mostly
+  // as long as they would be if parts could be empty.
+  double least = std::max(least_possible(chain), chain.total() / stages);
+  if (chain.is_additive()) least = least_fit(chain, stages, least, plain);
+  if (chain.is_additive() || least > chain.total() / stages)
+    if (const auto first = cheapest_borders(chain, stages, least * rounding); !first.empty()) return first;
+  const double longest = shortest(chain, stages, plain);
   return cheapest_borders(chain, stages, longest * rounding);
 }
 

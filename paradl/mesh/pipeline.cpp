@@ -44,31 +44,36 @@ int Pipeline::in_flight(int stage, int chunk) const {
   return whole * stages + std::clamp(rest - chunk * stages, 0, stages);
 }
 
+namespace {
+
+/// Executes all passes and shows each of them to `seen`.
+///
 /// Round t of the pipeline is round t - s of each stage s. What comes from the stage above was then made one
 /// round earlier, also what the last stage hands to the first; so were gradients from the stage below, except
 /// that where they are not interleaved they are of this round, in which the last stage goes first.
 template <class Seen>
-void PipelineClock::execute(const Pipeline& pipeline, std::span<const PieceTime> piece, Seen seen) {
+void execute(const Pipeline& pipeline, std::span<const PieceTime> piece, Seen seen) {
   const int stages = pipeline.stages, passes = pipeline.passes(), last = pipeline.pieces() - 1;
-  assert(int(piece.size()) == last + 1 && piece[std::size_t(last)].sent == Seconds{});
+  assert(int(piece.size()) == last + 1);
   assert(pipeline.chunks == 1 || pipeline.micro_batches % stages == 0);
   struct Stage {
     Seconds forward, backward, free;  // when it had sent the last one each way, and all
   };
   std::vector<Stage> now(static_cast<std::size_t>(stages));
-  time_.stage_end.resize(now.size());
 
   const auto work = [&](int stage, bool backward, int k, Seconds ready) {
     Stage& at = now[std::size_t(stage)];
     const Pipeline::Pass pass = pass_of(pipeline, backward, k);
-    const auto i = std::size_t(pass.chunk * stages + stage);
-    const bool is_given = backward ? int(i) == last : i == 0;  // by the loss, or by the data set
+    const int i = pass.chunk * stages + stage;
+    const PieceTime& own = piece[std::size_t(i)];
+    const bool is_given = i == (backward ? last : 0);  // by the loss, or by the data set
     const Seconds begin = is_given ? at.free : std::max(at.free, ready);
-    const Seconds end = begin + (backward ? piece[i].backward : piece[i].forward);
-    const Seconds sent = end + (!backward ? piece[i].sent : i > 0 ? piece[i - 1].sent : Seconds{});
+    const Seconds end = begin + (backward ? own.backward : own.forward);
+    Seconds sent = end;
+    if (backward && i > 0) sent += piece[std::size_t(i) - 1].sent;
+    if (!backward && i < last) sent += own.sent;
     (backward ? at.backward : at.forward) = at.free = sent;
-    if (backward) time_.stage_end[std::size_t(stage)] = end;
-    seen(Event{stage, pass, begin, end, sent});
+    seen(PipelineEvent{stage, pass, begin, end, sent});
   };
   const bool interleaved = pipeline.schedule == PipelineSchedule::interleaved;
   const int rounds = passes + pipeline.lead(0) + (interleaved ? stages : 1);
@@ -84,19 +89,36 @@ void PipelineClock::execute(const Pipeline& pipeline, std::span<const PieceTime>
       below = old.backward;
     }
   }
-  time_.end = std::ranges::max(time_.stage_end);
 }
 
-const PipelineTime& PipelineClock::run_all(const Pipeline& pipeline, std::span<const PieceTime> piece) {
-  execute(pipeline, piece, [](const Event&) {});
-  return time_;
-}
+}  // namespace
 
-std::vector<std::vector<PipelineClock::Event>> PipelineClock::timeline(const Pipeline& pipeline,
-                                                                       std::span<const PieceTime> piece) {
-  std::vector<std::vector<Event>> out(std::size_t(pipeline.stages));
-  execute(pipeline, piece, [&](const Event& event) { out[std::size_t(event.stage)].push_back(event); });
+PipelineTime execute_pipeline(const Pipeline& pipeline, std::span<const PieceTime> piece) {
+  PipelineTime out{{}, std::vector<Seconds>(std::size_t(pipeline.stages))};
+  execute(pipeline, piece, [&](const PipelineEvent& event) {
+    if (event.pass.backward) out.stage_end[std::size_t(event.stage)] = event.end;
+  });
+  out.end = std::ranges::max(out.stage_end);
   return out;
+}
+
+std::vector<std::vector<PipelineEvent>> pipeline_timeline(const Pipeline& pipeline,
+                                                          std::span<const PieceTime> piece) {
+  std::vector<std::vector<PipelineEvent>> out(std::size_t(pipeline.stages));
+  execute(pipeline, piece,
+          [&](const PipelineEvent& event) { out[std::size_t(event.stage)].push_back(event); });
+  return out;
+}
+
+const PipelineTime& PipelineClock::run(const Pipeline& pipeline, std::span<const PieceTime> piece) {
+  const auto stages = std::size_t(pipeline.stages), chunks = std::size_t(pipeline.chunks);
+  chunk_.resize(piece.size()), run_.resize(stages), time_.stage_end.resize(stages);
+  for (std::size_t s = 0; s < stages; ++s) {
+    for (std::size_t c = 0; c < chunks; ++c) chunk_[s * chunks + c] = piece[c * stages + s];
+    run_[s] = {1, std::span(chunk_).subspan(s * chunks, chunks)};
+  }
+  time_.end = pipeline_end(pipeline, run_, time_.stage_end, scratch_).end;
+  return time_;
 }
 
 }  // namespace paradl

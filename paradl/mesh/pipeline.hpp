@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -46,51 +47,81 @@ struct Pipeline {
 };
 
 /// What one micro-batch takes in one piece of the network. `sent` is the message to the next piece; the
-/// gradient that comes back for it takes as long. A stage is busy while it sends.
+/// gradient that comes back for it takes as long. A stage is busy while it sends. What the last piece sends
+/// is ignored.
 struct PieceTime {
   Seconds forward, backward, sent;
+  friend bool operator==(const PieceTime&, const PieceTime&) = default;
 };
 
-/// When a pipeline is done.
+/// Neighbouring stages that take the same time, chunk by chunk (Pipeline::chunks of them).
+struct StageRun {
+  int stages = 1;
+  std::span<const PieceTime> chunk;
+};
+
+/// Working memory of pipeline_end(). It grows to the largest pipeline it was used for; one per thread.
+class PipelineScratch {
+ public:
+  PipelineScratch();
+  PipelineScratch(PipelineScratch&&) noexcept;
+  PipelineScratch& operator=(PipelineScratch&&) noexcept;
+  ~PipelineScratch();
+
+  struct Memory;
+  Memory& memory() { return *memory_; }
+
+ private:
+  std::unique_ptr<Memory> memory_;
+};
+
+/// When a pipeline is done: as it is, and if its messages took no time.
+struct PipelineEnd {
+  Seconds end, silent;
+};
+
+/// Finds when a pipeline is done without executing each pass where their order makes that needless; equal to
+/// execute_pipeline() for stages of any length (pipeline_end.cpp, pipeline_rounds.cpp). Runs follow each
+/// other and have `pipeline.stages` stages in all. `run_end` gets the end of the last backward pass of each
+/// run's first stage: the other stages of a run end earlier, since gradients go from a stage to the one
+/// before it.
+PipelineEnd pipeline_end(const Pipeline& pipeline, std::span<const StageRun> run, std::span<Seconds> run_end,
+                         PipelineScratch& scratch);
+
+/// When a pipeline is done, stage by stage.
 struct PipelineTime {
   Seconds end;
   std::vector<Seconds> stage_end;  // of the last backward pass of each stage
 };
 
-/// Executes schedules. It keeps its memory, so that it allocates only for more stages than it has seen; one
-/// per thread.
+/// One pass as it was executed: it computes until `end` and sends until `sent`.
+struct PipelineEvent {
+  int stage;
+  Pipeline::Pass pass;
+  Seconds begin, end, sent;
+};
+
+/// Executes a schedule pass by pass. `piece` has the pieces in the order of the network.
+PipelineTime execute_pipeline(const Pipeline& pipeline, std::span<const PieceTime> piece);
+
+/// Every pass of every stage, in the order in which the stage does them.
+std::vector<std::vector<PipelineEvent>> pipeline_timeline(const Pipeline& pipeline,
+                                                          std::span<const PieceTime> piece);
+
+/// pipeline_end() for callers that have one time per piece and want the end of every stage.
 class PipelineClock {
  public:
-  /// Pass by pass, whatever the schedule.
-  const PipelineTime& run_all(const Pipeline& pipeline, std::span<const PieceTime> piece);
-  /// The same times, found faster by what each schedule's passes have in common (pipeline_run.cpp).
+  using Event = PipelineEvent;
   const PipelineTime& run(const Pipeline& pipeline, std::span<const PieceTime> piece);
-
-  /// One pass as it was executed: it computes until `end` and sends until `sent`.
-  struct Event {
-    int stage;
-    Pipeline::Pass pass;
-    Seconds begin, end, sent;
-  };
-  /// Every pass of every stage, in the order in which the stage does them.
-  std::vector<std::vector<Event>> timeline(const Pipeline& pipeline, std::span<const PieceTime> piece);
+  std::vector<std::vector<Event>> timeline(const Pipeline& pipeline, std::span<const PieceTime> piece) const {
+    return pipeline_timeline(pipeline, piece);
+  }
 
  private:
-  template <class Seen>
-  void execute(const Pipeline& pipeline, std::span<const PieceTime> piece, Seen seen);
-  void flow_shop(const Pipeline& pipeline);
-  void longest_ways(const Pipeline& pipeline);
-  void rounds(const Pipeline& pipeline);
-  bool settled(Seconds& pace) const;
-
   PipelineTime time_;
-  /// When a stage was done with its last passes, what they had to send included. By stage.
-  struct Done {
-    std::vector<Seconds> forward, backward;
-  };
-  Done now_, next_, before_;                 // after a round, after the one that follows, and a period ago
-  std::vector<Seconds> free_;                // by stage: when it is done with everything so far
-  std::vector<Seconds> forward_, backward_;  // by piece: what passes take, with what they send
+  PipelineScratch scratch_;
+  std::vector<PieceTime> chunk_;  // by stage, then by chunk
+  std::vector<StageRun> run_;     // one for each stage
 };
 
 }  // namespace paradl

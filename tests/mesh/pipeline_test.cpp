@@ -2,6 +2,8 @@
 #include "paradl/mesh/pipeline.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <future>
 #include <map>
 #include <random>
 
@@ -60,7 +62,7 @@ TEST_CASE("equal stages: the bubble is (p-1)/(S+p-1) of the whole, interleaved (
     CAPTURE(S);
     CAPTURE(V);
     const auto pieces = equal_pieces(pipeline, f, b, 0);
-    const double executed = clock.run_all(pipeline, pieces).end.base(), work = V * S * (f + b);
+    const double executed = execute_pipeline(pipeline, pieces).end.base(), work = V * S * (f + b);
     CHECK((executed - work) / executed == approx((p - 1) / (V * S + p - 1)).epsilon(1e-12));
     CHECK(clock.run(pipeline, pieces).end.base() == approx(executed).epsilon(1e-12));
   }
@@ -73,10 +75,10 @@ TEST_CASE("GPipe: the paper's passes and transfers for equal stages, a flow shop
     Pipeline pipeline = any_pipeline(random);
     pipeline.schedule = gpipe, pipeline.chunks = 1;
     const double p = pipeline.stages, S = pipeline.micro_batches;
-    CHECK(clock.run_all(pipeline, equal_pieces(pipeline, 2, 3, 1)).end.base() ==
+    CHECK(execute_pipeline(pipeline, equal_pieces(pipeline, 2, 3, 1)).end.base() ==
           approx((p + S - 1) * 5 + (p > 1 ? 2 * (p + S - 2) : 0)));
     const auto pieces = any_pieces(random, pipeline);
-    const PipelineTime executed = clock.run_all(pipeline, pieces), closed = clock.run(pipeline, pieces);
+    const PipelineTime executed = execute_pipeline(pipeline, pieces), closed = clock.run(pipeline, pieces);
     CHECK(closed.end.base() == approx(executed.end.base()).epsilon(1e-12));
     for (std::size_t s = 0; s < executed.stage_end.size(); ++s)
       CHECK(closed.stage_end[s].base() == approx(executed.stage_end[s].base()).epsilon(1e-12));
@@ -89,7 +91,7 @@ TEST_CASE("1F1B of two stages, by hand") {
   // stage 1  waits until 2: F0 3 B0 5 T 6 F1 7 B1 9 T 10
   const Pipeline pipeline{.stages = 2, .micro_batches = 2, .schedule = alternate};
   PipelineClock clock;
-  const auto lanes = clock.timeline(pipeline, equal_pieces(pipeline, 1, 2, 1));
+  const auto lanes = pipeline_timeline(pipeline, equal_pieces(pipeline, 1, 2, 1));
   std::vector<double> ends;
   for (const auto& lane : lanes)
     for (const auto& event : lane) ends.push_back(event.end.base());
@@ -103,7 +105,7 @@ TEST_CASE("what is found without looking at each pass is what executing all of t
   // Times are multiples of 1/64, so that sums are exact: so is the agreement, but for rounds that are
   // skipped.
   const auto check = [&](const Pipeline& pipeline, const std::vector<PieceTime>& pieces) {
-    const PipelineTime all = clock.run_all(pipeline, pieces), found = clock.run(pipeline, pieces);
+    const PipelineTime all = execute_pipeline(pipeline, pieces), found = clock.run(pipeline, pieces);
     CAPTURE(pipeline.stages);
     CAPTURE(pipeline.micro_batches);
     CAPTURE(pipeline.chunks);
@@ -139,15 +141,141 @@ TEST_CASE("what is found without looking at each pass is what executing all of t
   }
 }
 
+namespace {
+
+/// Runs of equal stages, and the pieces of all of them in the order of the network.
+struct Runs {
+  std::vector<std::vector<PieceTime>> chunks;  // of each run
+  std::vector<StageRun> run;
+  std::vector<PieceTime> piece;
+
+  Runs(const Pipeline& pipeline, std::vector<int> stages, std::vector<std::vector<PieceTime>> times)
+      : chunks(std::move(times)), piece(std::size_t(pipeline.pieces())) {
+    std::size_t s = 0;
+    for (std::size_t r = 0; r < stages.size(); ++r) {
+      run.push_back({stages[r], chunks[r]});
+      for (int n = 0; n < stages[r]; ++n, ++s)
+        for (std::size_t c = 0; c < chunks[r].size(); ++c)
+          piece[c * std::size_t(pipeline.stages) + s] = chunks[r][c];
+    }
+  }
+};
+
+/// What pipeline_end() finds is what executing all passes gives. Times are whole numbers: sums are exact.
+void check_runs(const Pipeline& pipeline, const Runs& runs, PipelineScratch& scratch) {
+  std::vector<Seconds> found(runs.run.size()), first;
+  const PipelineEnd end = pipeline_end(pipeline, runs.run, found, scratch);
+  const PipelineTime executed = execute_pipeline(pipeline, runs.piece);
+  std::vector<PieceTime> silent = runs.piece;
+  for (PieceTime& piece : silent) piece.sent = {};
+  CAPTURE(pipeline.stages);
+  CAPTURE(pipeline.micro_batches);
+  CAPTURE(pipeline.chunks);
+  CAPTURE(int(pipeline.schedule));
+  CHECK(end.end == executed.end);
+  CHECK(end.silent == execute_pipeline(pipeline, silent).end);
+  for (std::size_t s = 0; const StageRun& run : runs.run) {
+    first.push_back(executed.stage_end[s]);
+    s += std::size_t(run.stages);
+  }
+  CHECK(found == first);
+  CHECK(std::ranges::is_sorted(executed.stage_end, std::greater{}));  // so a run's first stage ends last
+}
+
+template <class Random>
+Seconds whole(Random& random, std::mt19937::result_type most) {
+  return Seconds{double(random() % most)};
+}
+
+}  // namespace
+
+TEST_CASE("runs of equal stages take what their stages take one by one") {
+  std::mt19937 random(16);
+  PipelineScratch scratch;
+  for (int round = 0; round < 4000; ++round) {
+    Pipeline pipeline = any_pipeline(random, round % 3 ? 12 : 60);
+    if (pipeline.schedule != interleaved) pipeline.stages = 1 + int(random() % 20);
+    std::vector<int> stages;
+    std::vector<std::vector<PieceTime>> times;
+    const auto longest = 1 + random() % unsigned(pipeline.stages), forward = 1 + random() % 50,
+               backward = 1 + random() % 100, sent = 1 + random() % 20;
+    for (int left = pipeline.stages; left > 0; left -= stages.back()) {
+      stages.push_back(std::min(left, 1 + int(random() % longest)));
+      times.emplace_back(std::size_t(pipeline.chunks));
+      for (PieceTime& time : times.back())
+        time = {whole(random, forward), whole(random, backward), whole(random, sent)};
+    }
+    check_runs(pipeline, {pipeline, stages, times}, scratch);
+  }
+}
+
+TEST_CASE("interleaved pieces that are equal but for the first and the last one") {
+  std::mt19937 random(17);
+  PipelineScratch scratch;
+  for (int round = 0; round < 20'000; ++round) {
+    Pipeline pipeline{.stages = 2 + int(random() % (round % 4 ? 5 : 12)),
+                      .chunks = 2 + int(random() % 4),
+                      .schedule = interleaved};
+    pipeline.micro_batches = pipeline.stages * (1 + int(random() % 5));
+    const auto forward = 1 + random() % 40, backward = 1 + random() % 80;
+    const PieceTime usual{whole(random, forward), whole(random, backward),
+                          round % 3 ? whole(random, 20) : Seconds{}};
+    std::vector<std::vector<PieceTime>> times(3, std::vector(std::size_t(pipeline.chunks), usual));
+    const auto change = [&](PieceTime& time) {
+      if (random() % 3) time.forward += whole(random, forward);
+      if (random() % 3) time.backward += whole(random, backward);
+      if (random() % 8 == 0) time.forward = whole(random, forward);
+    };
+    if (random() % 2) change(times.front().front());
+    if (random() % 2) change(times.back().back());
+    std::vector<int> stages{1, pipeline.stages - 2, 1};
+    if (pipeline.stages == 2) stages = {1, 1}, times.erase(times.begin() + 1);
+    check_runs(pipeline, {pipeline, stages, times}, scratch);
+  }
+}
+
+TEST_CASE("pipeline_end: the same whatever its scratch was used for, also by several threads at once") {
+  std::mt19937 random(18);
+  struct Case {
+    Pipeline pipeline;
+    Runs runs;
+  };
+  std::vector<Case> cases;
+  for (int i = 0; i < 60; ++i) {
+    const Pipeline pipeline = any_pipeline(random);
+    std::vector<std::vector<PieceTime>> times(std::size_t(pipeline.stages));
+    for (auto& stage : times)
+      for (int c = 0; c < pipeline.chunks; ++c)
+        stage.push_back({whole(random, 50), whole(random, 90), whole(random, 9)});
+    cases.push_back({pipeline, {pipeline, std::vector(std::size_t(pipeline.stages), 1), times}});
+  }
+  const auto all = [&](bool fresh) {
+    std::vector<Seconds> out;
+    PipelineScratch kept;
+    for (const Case& one : cases) {
+      std::vector<Seconds> ends(one.runs.run.size());
+      PipelineScratch own;
+      const PipelineEnd end = pipeline_end(one.pipeline, one.runs.run, ends, fresh ? own : kept);
+      out.insert(out.end(), {end.end, end.silent});
+      out.insert(out.end(), ends.begin(), ends.end());
+    }
+    return out;
+  };
+  const std::vector<Seconds> expected = all(true);
+  CHECK(all(false) == expected);
+  std::vector<std::future<std::vector<Seconds>>> threads;
+  for (int i = 0; i < 4; ++i) threads.push_back(std::async(std::launch::async, all, false));
+  for (auto& thread : threads) CHECK(thread.get() == expected);
+}
+
 TEST_CASE(
     "an executed schedule: nothing starts before its input, no stage does two things, all is done once") {
   std::mt19937 random(14);
-  PipelineClock clock;
   for (int round = 0; round < 200; ++round) {
     const Pipeline pipeline = any_pipeline(random, 20);
     const auto pieces = any_pieces(random, pipeline);
-    const auto lanes = clock.timeline(pipeline, pieces);
-    std::map<std::tuple<bool, int, int>, PipelineClock::Event> seen;  // by pass, piece and micro-batch
+    const auto lanes = pipeline_timeline(pipeline, pieces);
+    std::map<std::tuple<bool, int, int>, PipelineEvent> seen;  // by pass, piece and micro-batch
     for (const auto& lane : lanes) {
       REQUIRE(int(lane.size()) == 2 * pipeline.passes());
       Seconds free;
@@ -172,10 +300,9 @@ TEST_CASE(
 
 TEST_CASE("micro-batches in flight are those that the executed schedule keeps") {
   std::mt19937 random(15);
-  PipelineClock clock;
   for (int round = 0; round < 300; ++round) {
     const Pipeline pipeline = any_pipeline(random, 30);
-    const auto lanes = clock.timeline(pipeline, any_pieces(random, pipeline));
+    const auto lanes = pipeline_timeline(pipeline, any_pieces(random, pipeline));
     for (int s = 0; s < pipeline.stages; ++s) {
       int kept = 0, most = 0, told = 0;
       for (const auto& event : lanes[std::size_t(s)])
