@@ -18,6 +18,12 @@ class Arena {
   std::pmr::monotonic_buffer_resource resource_{bytes_.data(), bytes_.size()};
 };
 
+/// Of this thread: keeping it saves allocations, and no result depends on what is in it.
+Scratch& working_memory() {
+  thread_local Scratch scratch;
+  return scratch;
+}
+
 PlacingRules rules_of(const Training& training, const Plan& plan) {
   return {.reduction = training.reduction,
           .sequence_parallel = plan.sequence_parallel,
@@ -133,11 +139,10 @@ StagePlan Evaluator::cut(const Tables& t, const Plan& plan, int stages, SecondsP
   std::vector<StagePlan> candidates = stage_candidates(t.layout, setting_.work, borders);
   std::size_t best = 0;
   std::pair<bool, Seconds> least;  // whether it is too large, and its time
-  Scratch scratch;
   for (std::size_t i = 0; i < candidates.size() && candidates.size() > 1; ++i) {
     const StageTable sums(t.layout, candidates[i], t.mesh, t.passes);
     const Breakdown cost =
-        price({t.links, t.layout, candidates[i], t.mesh, t.gradients, t.passes, sums}, plan, scratch);
+        price({t.links, t.layout, candidates[i], t.mesh, t.gradients, t.passes, sums}, plan, working_memory());
     const std::pair one{cost.memory.total() > setting_.machine.device.memory, cost.iteration()};
     if (i == 0 || one < least) best = i, least = one;
   }
@@ -154,8 +159,7 @@ Breakdown Evaluator::cost(const Plan& asked) const {
   const PassTable passes(links_, times_, placed, mesh, gradients, plan, arena.get());
   const StagePlan& staged = stages(placed, mesh, gradients, passes, plan);
   const StageTable sums(placed, staged, mesh, passes, arena.get());
-  Scratch scratch;
-  return price({links_, placed, staged, mesh, gradients, passes, sums}, plan, scratch);
+  return price({links_, placed, staged, mesh, gradients, passes, sums}, plan, working_memory());
 }
 
 Evaluation Evaluator::evaluate(const Plan& asked) const {
@@ -166,7 +170,6 @@ Evaluation Evaluator::evaluate(const Plan& asked) const {
   PassTable passes(links_, times_, placed, mesh, gradients, plan);
   const StagePlan& staged = stages(placed, mesh, gradients, passes, plan);
   StageTable sums(placed, staged, mesh, passes);
-  Scratch scratch;
   Evaluation out{plan,
                  &placed,
                  &staged,
@@ -177,7 +180,7 @@ Evaluation Evaluator::evaluate(const Plan& asked) const {
                  std::move(sums),
                  {},
                  {}};
-  out.cost = price(out.tables(), plan, scratch);
+  out.cost = price(out.tables(), plan, working_memory());
   if (!plan.out_of_core) return out;
   const auto beyond =
       staged.stages > 1
@@ -219,10 +222,8 @@ Seconds Evaluator::serial(const Plan& plan, double replicas) const {
 
 Timeline Evaluator::timeline(const Plan& plan) const {
   const Evaluation e = evaluate(plan);
-  Scratch scratch;
-  fill_pieces(e.tables(), scratch.pieces);
   const Pipeline pipeline = plan.pipeline(e.stages->stages);
-  return {pipeline, scratch.clock.timeline(pipeline, scratch.pieces)};
+  return {pipeline, pipeline_timeline(pipeline, piece_times(e.tables()))};
 }
 
 }  // namespace paradl

@@ -31,7 +31,7 @@ struct Evaluation {
 /// The executed schedule of a pipeline, before gradients are summed.
 struct Timeline {
   Pipeline pipeline;
-  std::vector<std::vector<PipelineClock::Event>> passes;  // of each stage
+  std::vector<std::vector<PipelineEvent>> passes;  // of each stage
 };
 
 /// The plan that a training describes, on a mesh.

@@ -78,63 +78,72 @@ Seconds tied_sum(const Tables& t, const StagePlan::Tied& tied) {
                          t.mesh.tied_path())(t.passes.cells[std::size_t(tied.cell)].gradient);
 }
 
-/// The schedule is executed twice, with and without messages. The busiest stage works all the time that its
-/// passes take; the rest of the time without messages it waits for others; what messages add is theirs. So
-/// the terms sum to what was executed.
+/// What the stages of each kind sum after their last backward pass.
+void sum_gradients(const Tables& t, std::vector<GradientTime>& sums) {
+  sums.clear();
+  for (std::size_t k = 0; k < t.sums.kinds.size(); ++k) {
+    const KindSums& kind = t.sums.kinds[k];
+    Seconds backward;
+    for (std::size_t c = 0; c < t.stages.kinds[k].chunks.size(); ++c) backward += t.sums.chunk(k, c).backward;
+    const Seconds whole = whole_sum(t, kind);
+    sums.push_back(
+        {t.setting().training.overlap ? hidden_tail(t, kind.gradient, whole, backward) : whole, whole});
+  }
+}
+
+/// When the schedule is over, with and without messages. `scratch.run_end` gets the end of each run of stages.
+PipelineEnd run_schedule(const Tables& t, const Pipeline& pipeline, Scratch& scratch) {
+  const auto chunks = std::size_t(t.stages.chunks);
+  scratch.pieces.clear();
+  for (const ChunkSums& chunk : t.sums.chunks)
+    scratch.pieces.push_back({chunk.forward, chunk.backward, chunk.sent.time});
+  scratch.runs.clear();
+  for (const StagePlan::Run& run : t.stages.runs)
+    scratch.runs.push_back(
+        {run.count, std::span(scratch.pieces).subspan(std::size_t(run.kind) * chunks, chunks)});
+  scratch.run_end.resize(scratch.runs.size());
+  return pipeline_end(pipeline, scratch.runs, scratch.run_end, scratch.pipeline);
+}
+
+/// The schedule is executed with and without messages. The busiest stage works all the time that its passes
+/// take; the rest of the time without messages it waits for others; what messages add is theirs. So the terms
+/// sum to what was executed.
 void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Breakdown& out) {
   const double S = plan.micro_batches;
-  const Pipeline pipeline = plan.pipeline(t.stages.stages);
-  const std::vector<StageKind>& kinds = t.stages.kinds;
-  std::array<GradientTime, 64> few;
-  std::vector<GradientTime> many;
-  if (kinds.size() > few.size()) many.resize(kinds.size());
-  GradientTime* const sums = many.empty() ? few.data() : many.data();
-  const KindSums* busiest = nullptr;
-  Seconds all_updates, gradient_whole;
-  for (std::size_t k = 0; k < kinds.size(); ++k) {
-    const KindSums& kind = t.sums.kinds[k];
-    if (!busiest || kind.passes() > busiest->passes()) busiest = &kind;
-    Seconds backward;
-    for (std::size_t c = 0; c < kinds[k].chunks.size(); ++c) backward += t.sums.chunk(k, c).backward;
-    sums[k].whole = whole_sum(t, kind);
-    sums[k].exposed = t.setting().training.overlap ? hidden_tail(t, kind.gradient, sums[k].whole, backward)
-                                                   : sums[k].whole;
-    gradient_whole = std::max(gradient_whole, sums[k].whole);
-    all_updates += kinds[k].count * kind.updated(plan.zero);
-  }
-
-  fill_pieces(t, scratch.pieces);
-  const PipelineTime& with_messages = scratch.clock.run(pipeline, scratch.pieces);
-  const Seconds executed = with_messages.end;
-  std::vector<Seconds>& after = scratch.stage_end;
-  after = with_messages.stage_end;
-  for (PieceTime& piece : scratch.pieces) piece.sent = {};
-  const Seconds silent = scratch.clock.run(pipeline, scratch.pieces).end;
-  out[Term::forward] = S * busiest->forward;
-  out[Term::backward] = S * busiest->backward;
-  out[Term::activation_exchange] = S * busiest->exchange;
-  out[Term::halo_exchange] = S * busiest->halo;
-  out[Term::bubble] = std::max(Seconds{}, silent - S * busiest->passes());
+  sum_gradients(t, scratch.sums);
+  const KindSums& busiest = *std::ranges::max_element(t.sums.kinds, {}, &KindSums::passes);
+  const auto [executed, silent] = run_schedule(t, plan.pipeline(t.stages.stages), scratch);
+  out[Term::forward] = S * busiest.forward;
+  out[Term::backward] = S * busiest.backward;
+  out[Term::activation_exchange] = S * busiest.exchange;
+  out[Term::halo_exchange] = S * busiest.halo;
+  out[Term::bubble] = std::max(Seconds{}, silent - S * busiest.passes());
   out[Term::stage_transfer] = executed - silent;
 
   // A stage sums its gradients and updates its weights as soon as its last backward pass is over: those that
   // are done early do so while others still work. Two that share weights wait for each other. Times count
-  // from the end of the schedule.
-  for (std::size_t s = 0; s < after.size(); ++s)
-    after[s] += sums[std::size_t(t.stages.kind[s])].exposed - executed;
+  // from the end of the schedule. Of a run of equal stages the first is done last.
+  Seconds gradient_whole, all_updates;
+  for (std::size_t k = 0; k < t.sums.kinds.size(); ++k) {
+    gradient_whole = std::max(gradient_whole, scratch.sums[k].whole);
+    all_updates += t.stages.kinds[k].count * t.sums.kinds[k].updated(plan.zero);
+  }
+  std::vector<Seconds>& after = scratch.run_end;
+  const auto kind_of = [&](std::size_t run) { return std::size_t(t.stages.runs[run].kind); };
+  for (std::size_t r = 0; r < after.size(); ++r) after[r] += scratch.sums[kind_of(r)].exposed - executed;
   for (const StagePlan::Tied& tied : t.stages.tied) {
-    Seconds& owner = after[std::size_t(tied.owner)];
-    Seconds& user = after[std::size_t(tied.user)];
+    Seconds& owner = after[std::size_t(t.stages.run_of(tied.owner))];
+    Seconds& user = after[std::size_t(t.stages.run_of(tied.user))];
     const Seconds sum = tied_sum(t, tied);
     gradient_whole += sum;
     owner = user = std::max(owner, user) + sum;
   }
   Seconds latest, gradient;
-  for (std::size_t s = 0; s < after.size(); ++s) {
-    const Seconds updated = after[s] + t.sums.kinds[std::size_t(t.stages.kind[s])].updated(plan.zero);
+  for (std::size_t r = 0; r < after.size(); ++r) {
+    const Seconds updated = after[r] + t.sums.kinds[kind_of(r)].updated(plan.zero);
     if (updated <= latest) continue;
     latest = updated;
-    gradient = std::max(Seconds{}, after[s]);
+    gradient = std::max(Seconds{}, after[r]);
   }
   // Without micro-batches nothing overlaps: one stage works at a time, in its update too (the paper's pure
   // form).
@@ -268,14 +277,15 @@ void add_memory(const Tables& t, const Plan& plan, Breakdown& out) {
 
 }  // namespace
 
-void fill_pieces(const Tables& t, std::vector<PieceTime>& pieces) {
+std::vector<PieceTime> piece_times(const Tables& t) {
   const auto stages = std::size_t(t.stages.stages), chunks = std::size_t(t.stages.chunks);
-  pieces.resize(stages * chunks);
+  std::vector<PieceTime> pieces;
   for (std::size_t c = 0; c < chunks; ++c)
     for (std::size_t s = 0; s < stages; ++s) {
       const ChunkSums& sums = t.sums.chunk(std::size_t(t.stages.kind[s]), c);
-      pieces[c * stages + s] = {sums.forward, sums.backward, sums.sent.time};
+      pieces.push_back({sums.forward, sums.backward, sums.sent.time});
     }
+  return pieces;
 }
 
 Breakdown price(const Tables& t, const Plan& plan, Scratch& scratch) {

@@ -17,23 +17,26 @@ struct Tables {
   const Setting& setting() const { return mesh.setting; }
 };
 
-/// Memory that pricing a pipeline needs; it holds nothing from one plan to the next.
+/// Sums of gradients that one stage makes after its last backward pass, and in all.
+struct GradientTime {
+  Seconds exposed, whole;
+};
+
+/// Working memory of pricing a pipeline: it holds nothing from one plan to the next, and is kept only so that
+/// none need be asked for again. One per thread.
 struct Scratch {
-  PipelineClock clock;
-  std::vector<PieceTime> pieces;
-  std::vector<Seconds> stage_end;
+  PipelineScratch pipeline;
+  std::vector<PieceTime> pieces;  // kind by kind
+  std::vector<StageRun> runs;
+  std::vector<Seconds> run_end;
+  std::vector<GradientTime> sums;  // by kind
 };
 
 /// One iteration of a plan that keeps to its bounds.
 Breakdown price(const Tables& tables, const Plan& plan, Scratch& scratch);
 
 /// The passes of every piece of a pipeline, in the order of the network.
-void fill_pieces(const Tables& tables, std::vector<PieceTime>& pieces);
-
-/// Sums of gradients that one stage makes after its last backward pass, and in all.
-struct GradientTime {
-  Seconds exposed, whole;
-};
+std::vector<PieceTime> piece_times(const Tables& tables);
 
 /// How long gradients of a single stage are still on their way when its backward pass is over, sent in pieces
 /// of `bucket` as they become ready.

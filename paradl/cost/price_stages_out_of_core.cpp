@@ -22,7 +22,7 @@ std::vector<Piece> pieces_of(const StagePlan& plan, int stage, int layers) {
 }
 
 /// Passes of every piece, as in core, whatever the host takes to start them.
-std::vector<PieceTime> piece_times(const Tables& t) {
+std::vector<PieceTime> plain_pieces(const Tables& t) {
   const StagePlan& plan = t.stages;
   std::vector<PieceTime> out(std::size_t(plan.stages * plan.chunks));
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -101,7 +101,7 @@ PricedOutOfCore::PricedOutOfCore(const Breakdown& in_core, const Tables& t, cons
 
   // Longer passes, longer schedule. By how much is shown as recomputation and as waiting for copies, in the
   // proportion of the stage that is delayed most.
-  std::vector<PieceTime> pieces = piece_times(t);
+  std::vector<PieceTime> pieces = plain_pieces(t);
   const Pipeline pipeline = plan.pipeline(staged.stages);
   PipelineClock clock;
   const Seconds before = clock.run(pipeline, pieces).end;

@@ -84,10 +84,24 @@ StagePlan cut_at(std::vector<int> first_layer, const Layout& layout, const Workl
     else
       twin->count += 1;
   }
+  const auto shares_weights = [&](int stage) {
+    return std::ranges::any_of(plan.tied, [&](const StagePlan::Tied& t) { return t.owner == stage || t.user == stage; });
+  };
+  for (int s = 0; s < stages; ++s) {
+    const bool alone = shares_weights(s) || (s > 0 && shares_weights(s - 1));
+    if (s > 0 && !alone && plan.kind[std::size_t(s)] == plan.runs.back().kind)
+      plan.runs.back().count += 1;
+    else
+      plan.runs.push_back({plan.kind[std::size_t(s)], s, 1});
+  }
   return plan;
 }
 
 }  // namespace
+
+int StagePlan::run_of(int stage) const {
+  return int(std::ranges::upper_bound(runs, stage, {}, &Run::first) - runs.begin()) - 1;
+}
 
 bool can_share_blocks(std::span<const int> border, int pieces) {
   const int blocks = int(border.size()) - 1;

@@ -30,6 +30,13 @@ struct StagePlan {
   int stages = 1, chunks = 1;
   std::vector<StageKind> kinds;
   std::vector<int> kind;         // of each stage
+  /// Neighbouring stages of the same kind: `count` of them from `first` on. Stages that share weights with
+  /// another stand alone.
+  struct Run {
+    int kind, first, count;
+  };
+  std::vector<Run> runs;
+  int run_of(int stage) const;
   std::vector<int> first_layer;  // of each piece, in the order of the network
   /// Weights that two stages use: each has them and adds up gradients of its own, which they sum.
   struct Tied {

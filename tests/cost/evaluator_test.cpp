@@ -1,0 +1,86 @@
+// An evaluator is a pure function: what was asked before, and by which thread, changes nothing.
+#include <bit>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "paradl/cost/modelled_times.hpp"
+#include "tests/support/random_plans.hpp"
+#include "tests/support/spec_text.hpp"
+
+using namespace paradl;
+using namespace paradl::test;
+
+namespace {
+
+ShippedCase modelled(const char* model, const char* system) {
+  ShippedCase c{.work = load_model(shipped(), model).second,
+                .machine = build_machine(shipped().system(system)),
+                .topology = {},
+                .training = {},
+                .times = {}};
+  c.topology = topology_of(c.machine);
+  if (c.work.tokens) c.training.precision = Precision::fp16, c.training.optimizer = Optimizer::adam;
+  c.times = modelled_times(
+      layer_times(c.work, c.machine, c.training.precision, c.training.optimizer), c.work,
+      kernel_device(c.machine.device, c.training.precision, c.training.optimizer), "", c.work.batch);
+  return c;
+}
+
+/// Plans that keep to their bounds.
+std::vector<Plan> plans_of(const ShippedCase& c, std::size_t count, unsigned seed) {
+  const Evaluator evaluator(c.setting());
+  RandomPlans random(c.work, seed);
+  std::vector<Plan> out;
+  for (std::size_t tries = 0; out.size() < count && tries < 50 * count; ++tries)
+    if (const Plan plan = random.next(); evaluator.limits(plan).hold()) out.push_back(plan);
+  return out;
+}
+
+/// To the last bit.
+bool same(const Breakdown& a, const Breakdown& b) {
+  const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
+  for (std::size_t t = 0; t < terms; ++t)
+    if (bits(a.exposed[t].base()) != bits(b.exposed[t].base())) return false;
+  return bits(a.hidden.base()) == bits(b.hidden.base()) && bits(a.traffic.base()) == bits(b.traffic.base()) &&
+         bits(a.memory.total().base()) == bits(b.memory.total().base()) && a.worst_stage == b.worst_stage;
+}
+
+}  // namespace
+
+TEST_CASE("the same plan gives the same cost to the last bit, whatever was asked before") {
+  for (const auto& [model, system] : {std::pair{"resnet50", "abci"}, {"gpt2", "selene"}}) {
+    CAPTURE(model);
+    const ShippedCase c = modelled(model, system);
+    const std::vector<Plan> plans = plans_of(c, 150, 7);
+    REQUIRE(plans.size() > 100);
+    const Evaluator forward(c.setting()), backward(c.setting());
+    std::vector<Breakdown> costs;
+    for (const Plan& plan : plans) costs.push_back(forward.cost(plan));
+    for (std::size_t i = plans.size(); i-- > 0;) {
+      CAPTURE(i);
+      CHECK(same(backward.cost(plans[i]), costs[i]));
+      CHECK(same(backward.evaluate(plans[i]).cost, costs[i]));
+    }
+  }
+}
+
+TEST_CASE("threads share one evaluator") {
+  for (const auto& [model, system] : {std::pair{"resnet50", "abci"}, {"gpt2", "selene"}}) {
+    CAPTURE(model);
+    const ShippedCase c = modelled(model, system);
+    const std::vector<Plan> plans = plans_of(c, 120, 11);
+    const Evaluator alone(c.setting()), shared(c.setting());
+    std::vector<std::vector<Breakdown>> found(4);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < found.size(); ++t)
+      threads.emplace_back([&, t] {
+        for (std::size_t i = 0; i < plans.size(); ++i)  // each begins elsewhere
+          found[t].push_back(shared.cost(plans[(i + t * plans.size() / 4) % plans.size()]));
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t t = 0; t < found.size(); ++t)
+      for (std::size_t i = 0; i < plans.size(); ++i)
+        CHECK(same(found[t][i], alone.cost(plans[(i + t * plans.size() / 4) % plans.size()])));
+  }
+}
