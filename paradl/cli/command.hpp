@@ -58,7 +58,7 @@ void refuse_twice(const std::vector<std::string>& files);
 std::vector<InputFile> inputs_of(const Ask& ask);
 /// An answer with everything but its results filled in.
 Answer start_answer(const Session& session, const Ask& ask);
-/// The file accuracy/recorded.yaml, its strategies looked up. SpecError.
+/// The file profiles/accuracy/recorded.yaml, its strategies looked up. SpecError.
 RecordedErrors read_record(const SourceText& source);
 /// What that file has; nothing where there is none.
 std::vector<RecordedError> recorded_errors(const Catalog& catalog);
