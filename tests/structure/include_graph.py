@@ -55,6 +55,9 @@ main.cpp
 # The highest part of paradl/ that calibrate/ may include.
 CALIBRATE_USES = "cli"  # console, once no command of paradl is needed any more
 
+# Headers of third parties that the library does without: the lowest part that may include them.
+RESERVED = {"nlohmann/": "paradl/report", "CLI/": "paradl/console"}
+
 
 def entries(program, text):
   names = [line.split()[0] for line in text.split("\n") if line]
@@ -75,15 +78,17 @@ def part_of(path, parts):
 
 
 def read_includes(root, programs):
-  """Of each file, as a path below root: the files of these programs that it includes."""
-  includes = {}
+  """Of each file, as a path below root: the files of these programs that it includes, and those of third parties."""
+  includes, foreign = {}, {}
   for program in programs:
     for file in sorted((root / program).rglob("*.[hc]pp")):
-      quoted = re.findall(r'^\s*#\s*include\s*"([^"]+)"', file.read_text(encoding="utf-8"), re.MULTILINE)
+      text = file.read_text(encoding="utf-8")
+      quoted = re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.MULTILINE)
+      foreign[file.relative_to(root)] = re.findall(r"^\s*#\s*include\s*<([^>]+)>", text, re.MULTILINE)
       beside = (pathlib.Path(os.path.normpath(file.parent / name)) for name in quoted)
       files = [b.relative_to(root) if b.exists() else pathlib.PurePath(name) for b, name in zip(beside, quoted)]
       includes[file.relative_to(root)] = [f for f in files if f.parts[0] in programs]
-  return includes
+  return includes, foreign
 
 
 def cycle_of(graph):
@@ -98,7 +103,7 @@ def cycle_of(graph):
 def check(root, order):
   """The graph: included parts with their number of includes, by part; and a list of sentences, one per fault."""
   known = {part for parts in order.values() for part in parts}
-  includes = read_includes(root, order)
+  includes, foreign = read_includes(root, order)
   graph, faults = collections.defaultdict(collections.Counter), []
   lost = {str(file.parent) for file in includes if not part_of(file, order[file.parts[0]])}
   faults += [f"{folder} is not in the order of folders" for folder in sorted(lost)]
@@ -117,6 +122,10 @@ def check(root, order):
         faults.append(f"{file} includes {other}: {file.parts[0]}/ must not use {there}")
       elif parts.index(there) > parts.index(here):
         faults.append(f"{file} includes {other}: {there} is above {here}")
+    for header in foreign[file]:
+      lowest = next((part for prefix, part in RESERVED.items() if header.startswith(prefix)), here)
+      if parts.index(here) < parts.index(lowest):
+        faults.append(f"{file} includes <{header}>: only {lowest} and what is above it may")
   for what, cycle in ("folders", cycle_of(graph)), ("files", cycle_of(includes)):
     if cycle:
       faults.append(f"cycle of {what}: {' -> '.join(cycle)}")

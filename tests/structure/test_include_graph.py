@@ -11,8 +11,9 @@ sys.dont_write_bytecode = True
 import include_graph
 
 ORDER = {
-    "paradl": ["paradl/core", "paradl/cost", "paradl/cli"],
-    "calibrate": ["paradl/core", "paradl/cost", "calibrate", "calibrate/commands", "calibrate/main.cpp"],
+    "paradl": ["paradl/core", "paradl/cost", "paradl/report", "paradl/console", "paradl/cli"],
+    "calibrate": ["paradl/core", "paradl/cost", "paradl/report", "paradl/console",
+                  "calibrate", "calibrate/commands", "calibrate/main.cpp"],
 }
 GOOD = {
     "paradl/core/text.hpp": [],
@@ -32,7 +33,8 @@ class IncludeGraph(unittest.TestCase):
       root = pathlib.Path(folder)
       for name, included in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text("#include <vector>\n" + "".join(f'#include "{other}"\n' for other in included))
+        words = (other if other.startswith("<") else f'"{other}"' for other in included)
+        (root / name).write_text("#include <vector>\n" + "".join(f"#include {word}\n" for word in words))
       _, faults = include_graph.check(root, ORDER)
       out, err = io.StringIO(), io.StringIO()
       with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -76,6 +78,15 @@ class IncludeGraph(unittest.TestCase):
   def test_paradl_does_not_include_calibrate(self):
     faults = self.faults(GOOD | {"paradl/cli/fit.cpp": ["calibrate/job.hpp"]})
     self.assertEqual(faults, ["paradl/cli/fit.cpp includes calibrate/job.hpp: paradl/ must not use calibrate"])
+
+  def test_json_and_options_are_for_the_programs(self):
+    allowed = {"paradl/report/json.cpp": ["<nlohmann/json.hpp>"], "paradl/cli/options.cpp": ["<CLI/CLI.hpp>"],
+               "calibrate/points.cpp": ["<nlohmann/json.hpp>"]}
+    self.assertEqual(self.faults(GOOD | allowed), [])
+    faults = self.faults(GOOD | {"paradl/cost/json.cpp": ["<nlohmann/json.hpp>"], "paradl/report/a.cpp": ["<CLI/CLI.hpp>"]})
+    self.assertEqual(faults, [
+        "paradl/cost/json.cpp includes <nlohmann/json.hpp>: only paradl/report and what is above it may",
+        "paradl/report/a.cpp includes <CLI/CLI.hpp>: only paradl/console and what is above it may"])
 
   def test_a_folder_that_nobody_ordered_fails(self):
     faults = self.faults(GOOD | {"calibrate/cuda/device.cpp": []})
