@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "calibrate/communicator.hpp"
-#include "calibrate/device.hpp"
+#include "calibrate/backend/communicator.hpp"
+#include "calibrate/backend/device.hpp"
 #include "paradl/cli/command.hpp"
 
 namespace paradl::calibrate {

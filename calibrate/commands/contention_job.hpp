@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "calibrate/commands/bench.hpp"
-#include "calibrate/contention.hpp"
+#include "calibrate/measure/contention.hpp"
 #include "paradl/cli/command.hpp"
 #include "paradl/cost/projection.hpp"
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "calibrate/commands/bench.hpp"
-#include "calibrate/layer_plan.hpp"
-#include "calibrate/layer_rounds.hpp"
+#include "calibrate/measure/layer_plan.hpp"
+#include "calibrate/measure/layer_rounds.hpp"
 #include "paradl/cli/command.hpp"
 
 namespace paradl::calibrate {

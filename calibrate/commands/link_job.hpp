@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "calibrate/commands/bench.hpp"
-#include "calibrate/kept_points.hpp"
-#include "calibrate/links.hpp"
-#include "calibrate/system_file.hpp"
+#include "calibrate/files/system_file.hpp"
+#include "calibrate/measure/kept_points.hpp"
+#include "calibrate/measure/links.hpp"
 #include "paradl/cli/command.hpp"
 
 namespace paradl::calibrate {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/layer_plan.hpp"
+#include "calibrate/measure/layer_plan.hpp"
 #include "calibrate/rehearse/rehearsal.hpp"
 #include "paradl/cli/command.hpp"
 

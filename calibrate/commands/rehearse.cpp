@@ -9,7 +9,7 @@
 #include "calibrate/commands/progress.hpp"
 #include "calibrate/commands/rehearsal_table.hpp"
 #include "calibrate/commands/rehearse_job.hpp"
-#include "calibrate/layer_plan.hpp"
+#include "calibrate/measure/layer_plan.hpp"
 #include "calibrate/rehearse/rehearsal.hpp"
 #include "paradl/cli/ask.hpp"
 #include "paradl/cli/ranges.hpp"

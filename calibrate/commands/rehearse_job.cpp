@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/layer_plan.hpp"
+#include "calibrate/measure/layer_plan.hpp"
 #include "paradl/cli/ranges.hpp"
 #include "paradl/cost/sweep.hpp"
 
