@@ -14,6 +14,7 @@
 #include "calibrate/files/profile_file.hpp"
 #include "calibrate/measure/kept_points.hpp"
 #include "calibrate/rehearse/survey.hpp"
+#include "paradl/cli/ask.hpp"
 #include "paradl/core/format.hpp"
 
 namespace paradl::calibrate {

@@ -14,6 +14,7 @@
 #include "calibrate/commands/interrupt.hpp"
 #include "calibrate/files/system_file.hpp"
 #include "calibrate/plain/plain.hpp"
+#include "paradl/console/deliver.hpp"
 #include "paradl/core/error.hpp"
 #ifdef PARADL_HAS_MPI
 #include "calibrate/mpi/mpi.hpp"

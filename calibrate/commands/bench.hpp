@@ -5,7 +5,7 @@
 
 #include "calibrate/backend/communicator.hpp"
 #include "calibrate/backend/device.hpp"
-#include "paradl/cli/command.hpp"
+#include "paradl/console/options.hpp"
 
 namespace paradl::calibrate {
 

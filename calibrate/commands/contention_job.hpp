@@ -5,7 +5,7 @@
 
 #include "calibrate/commands/bench.hpp"
 #include "calibrate/measure/contention.hpp"
-#include "paradl/cli/command.hpp"
+#include "paradl/console/session.hpp"
 #include "paradl/cost/projection.hpp"
 
 namespace paradl::calibrate {

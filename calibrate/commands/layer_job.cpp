@@ -11,7 +11,7 @@
 #include "calibrate/commands/progress.hpp"
 #include "calibrate/files/profile_file.hpp"
 #include "calibrate/rehearse/survey.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/core/units.hpp"
 

@@ -6,6 +6,8 @@
 #include "calibrate/commands/interrupt.hpp"
 #include "calibrate/commands/layer_job.hpp"
 #include "calibrate/files/profile_file.hpp"
+#include "paradl/cli/ask.hpp"
+#include "paradl/console/deliver.hpp"
 #include "paradl/report/json.hpp"
 #include "paradl/report/profile_table.hpp"
 

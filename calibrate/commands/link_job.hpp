@@ -7,7 +7,7 @@
 #include "calibrate/files/system_file.hpp"
 #include "calibrate/measure/kept_points.hpp"
 #include "calibrate/measure/links.hpp"
-#include "paradl/cli/command.hpp"
+#include "paradl/console/session.hpp"
 
 namespace paradl::calibrate {
 

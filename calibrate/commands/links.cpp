@@ -13,7 +13,8 @@
 #include "calibrate/files/logs.hpp"
 #include "calibrate/measure/kept_points.hpp"
 #include "calibrate/rehearse/survey.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/deliver.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/report/json.hpp"
 

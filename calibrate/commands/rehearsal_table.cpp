@@ -8,6 +8,7 @@
 #include "calibrate/commands/bench.hpp"
 #include "calibrate/measure/layer_plan.hpp"
 #include "calibrate/measure/layers.hpp"
+#include "paradl/console/deliver.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/report/json.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "calibrate/measure/layer_plan.hpp"
 #include "calibrate/rehearse/rehearsal.hpp"
-#include "paradl/cli/command.hpp"
+#include "paradl/console/session.hpp"
 
 namespace paradl::calibrate {
 

@@ -12,7 +12,8 @@
 #include "calibrate/measure/layer_plan.hpp"
 #include "calibrate/rehearse/rehearsal.hpp"
 #include "paradl/cli/ask.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/deliver.hpp"
+#include "paradl/console/ranges.hpp"
 
 namespace paradl::calibrate {
 namespace {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/measure/layer_plan.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/cost/sweep.hpp"
 
 namespace paradl::calibrate {

@@ -1,4 +1,4 @@
-#include "paradl/cli/arguments.hpp"
+#include "paradl/console/arguments.hpp"
 
 #include <CLI/CLI.hpp>
 

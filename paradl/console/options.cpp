@@ -1,11 +1,13 @@
+#include "paradl/console/options.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
 
-#include "paradl/cli/command.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/files.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/spec/reader.hpp"
 

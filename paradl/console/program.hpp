@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "paradl/cli/command.hpp"
+#include "paradl/console/arguments.hpp"
+#include "paradl/console/session.hpp"
 #include "paradl/core/quantity.hpp"
 
 namespace paradl {
@@ -11,7 +12,7 @@ namespace paradl {
 /// A program of commands.
 struct Program {
   std::string name, about;
-  std::string tree;   // what it prints when it is called without a word
+  std::string tree;                    // what it prints when it is called without a word
   std::function<std::string()> parts;  // what `--version -v` says of them; to look takes its time
   /// Before an error is told. Ranks have the same to tell, and the first one that does ends the others.
   Seconds patience;

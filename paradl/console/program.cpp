@@ -1,5 +1,5 @@
 // What both programs do: parse, dispatch, catch once, return the exit code.
-#include "paradl/cli/program.hpp"
+#include "paradl/console/program.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/memory.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/report/json.hpp"

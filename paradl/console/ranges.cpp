@@ -1,4 +1,4 @@
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/ranges.hpp"
 
 #include <algorithm>
 #include <charconv>
