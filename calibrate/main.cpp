@@ -4,7 +4,7 @@
 #include <stdlib.h>  // setenv is POSIX, not C++
 
 #include "calibrate/commands/commands.hpp"
-#include "paradl/cli/program.hpp"
+#include "paradl/console/program.hpp"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include "calibrate/kernels/aceso.hpp"
 #include "calibrate/kernels/benchmarks.hpp"
 #include "calibrate/kernels/pipedream.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/spec/kernel_errors.hpp"
 
 namespace paradl::calibrate {

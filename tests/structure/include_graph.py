@@ -36,18 +36,16 @@ cli
 """
 
 CALIBRATE = """
+backend         what back ends and ranks must offer
 fit
 kernels
-.               files that are in no subfolder
-backend
-files
+files           what is read and written
 measure
 plain
 onednn
 cuda
 mpi
 rehearse
-layers.cpp      measures layers with the rehearsal's values
 commands
 main.cpp
 """
@@ -60,8 +58,7 @@ RESERVED = {"nlohmann/": "paradl/report", "CLI/": "paradl/console"}
 
 
 def entries(program, text):
-  names = [line.split()[0] for line in text.split("\n") if line]
-  return [program if name == "." else f"{program}/{name}" for name in names]
+  return [f"{program}/{line.split()[0]}" for line in text.strip().split("\n")]
 
 
 def orders():
@@ -72,9 +69,8 @@ def orders():
 
 
 def part_of(path, parts):
-  """The entry of a file: itself, or the nearest of the folders around it; a program's own folder has no subfolders."""
-  around = (p for p in path.parents if len(p.parts) > 1 or p == path.parent)
-  return next((str(p) for p in (path, *around) if str(p) in parts), None)
+  """The entry of a file: itself, or the nearest of the folders around it."""
+  return next((str(p) for p in (path, *path.parents) if str(p) in parts), None)
 
 
 def read_includes(root, programs):
@@ -82,12 +78,12 @@ def read_includes(root, programs):
   includes, foreign = {}, {}
   for program in programs:
     for file in sorted((root / program).rglob("*.[hc]pp")):
-      text = file.read_text(encoding="utf-8")
-      quoted = re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.MULTILINE)
-      foreign[file.relative_to(root)] = re.findall(r"^\s*#\s*include\s*<([^>]+)>", text, re.MULTILINE)
-      beside = (pathlib.Path(os.path.normpath(file.parent / name)) for name in quoted)
-      files = [b.relative_to(root) if b.exists() else pathlib.PurePath(name) for b, name in zip(beside, quoted)]
-      includes[file.relative_to(root)] = [f for f in files if f.parts[0] in programs]
+      names = re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)', file.read_text(encoding="utf-8"), re.MULTILINE)
+      beside = (pathlib.Path(os.path.normpath(file.parent / name)) for name in names)
+      files = [b.relative_to(root) if b.is_file() else pathlib.PurePath(name) for b, name in zip(beside, names)]
+      here = file.relative_to(root)
+      includes[here] = [f for f in files if f.parts[0] in programs]
+      foreign[here] = [str(f) for f in files if f.parts[0] not in programs]
   return includes, foreign
 
 
@@ -105,8 +101,8 @@ def check(root, order):
   known = {part for parts in order.values() for part in parts}
   includes, foreign = read_includes(root, order)
   graph, faults = collections.defaultdict(collections.Counter), []
-  lost = {str(file.parent) for file in includes if not part_of(file, order[file.parts[0]])}
-  faults += [f"{folder} is not in the order of folders" for folder in sorted(lost)]
+  lost = {"/".join(file.parts[:2]) for file in includes if not part_of(file, order[file.parts[0]])}
+  faults += [f"{part} is not in the order of folders" for part in sorted(lost)]
   for file, included in includes.items():
     parts = order[file.parts[0]]
     here = part_of(file, parts)

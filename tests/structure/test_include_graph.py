@@ -13,15 +13,15 @@ import include_graph
 ORDER = {
     "paradl": ["paradl/core", "paradl/cost", "paradl/report", "paradl/console", "paradl/cli"],
     "calibrate": ["paradl/core", "paradl/cost", "paradl/report", "paradl/console",
-                  "calibrate", "calibrate/commands", "calibrate/main.cpp"],
+                  "calibrate/measure", "calibrate/commands", "calibrate/main.cpp"],
 }
 GOOD = {
     "paradl/core/text.hpp": [],
     "paradl/cost/price.hpp": ["paradl/core/text.hpp"],
     "paradl/cost/parts/part.cpp": ["paradl/cost/price.hpp"],
     "paradl/cli/advise.cpp": ["paradl/cost/price.hpp", "paradl/core/text.hpp"],
-    "calibrate/job.hpp": ["paradl/cost/price.hpp"],
-    "calibrate/commands/links.cpp": ["calibrate/job.hpp"],
+    "calibrate/measure/job.hpp": ["paradl/cost/price.hpp"],
+    "calibrate/commands/links.cpp": ["calibrate/measure/job.hpp"],
     "calibrate/main.cpp": ["calibrate/commands/links.cpp"],
 }
 
@@ -72,25 +72,27 @@ class IncludeGraph(unittest.TestCase):
     self.assertIn(faults, [["cycle of files: " + way] for way in ways])
 
   def test_calibrate_does_not_include_commands_of_paradl(self):
-    faults = self.faults(GOOD | {"calibrate/layers.cpp": ["paradl/cli/ask.hpp"]})
-    self.assertEqual(faults, ["calibrate/layers.cpp includes paradl/cli/ask.hpp: calibrate/ must not use paradl/cli"])
+    faults = self.faults(GOOD | {"calibrate/measure/a.cpp": ["paradl/cli/ask.hpp"]})
+    self.assertEqual(faults, ["calibrate/measure/a.cpp includes paradl/cli/ask.hpp: calibrate/ must not use paradl/cli"])
 
   def test_paradl_does_not_include_calibrate(self):
-    faults = self.faults(GOOD | {"paradl/cli/fit.cpp": ["calibrate/job.hpp"]})
-    self.assertEqual(faults, ["paradl/cli/fit.cpp includes calibrate/job.hpp: paradl/ must not use calibrate"])
+    faults = self.faults(GOOD | {"paradl/cli/a.cpp": ["<calibrate/measure/job.hpp>"]})
+    self.assertEqual(faults, ["paradl/cli/a.cpp includes calibrate/measure/job.hpp: paradl/ must not use calibrate/measure"])
 
   def test_json_and_options_are_for_the_programs(self):
     allowed = {"paradl/report/json.cpp": ["<nlohmann/json.hpp>"], "paradl/cli/options.cpp": ["<CLI/CLI.hpp>"],
-               "calibrate/points.cpp": ["<nlohmann/json.hpp>"]}
+               "calibrate/measure/points.cpp": ["<nlohmann/json.hpp>"]}
     self.assertEqual(self.faults(GOOD | allowed), [])
-    faults = self.faults(GOOD | {"paradl/cost/json.cpp": ["<nlohmann/json.hpp>"], "paradl/report/a.cpp": ["<CLI/CLI.hpp>"]})
+    refused = {"paradl/cost/json.cpp": ["<nlohmann/json.hpp>"], "paradl/report/a.cpp": ["<CLI/CLI.hpp>"]}
+    faults = self.faults(GOOD | refused)
     self.assertEqual(faults, [
         "paradl/cost/json.cpp includes <nlohmann/json.hpp>: only paradl/report and what is above it may",
         "paradl/report/a.cpp includes <CLI/CLI.hpp>: only paradl/console and what is above it may"])
 
   def test_a_folder_that_nobody_ordered_fails(self):
-    faults = self.faults(GOOD | {"calibrate/cuda/device.cpp": []})
-    self.assertEqual(faults, ["calibrate/cuda is not in the order of folders"])
+    faults = self.faults(GOOD | {"calibrate/cuda/kernels/add.cpp": [], "paradl/paradl.hpp": []})
+    self.assertEqual(faults, ["calibrate/cuda is not in the order of folders",
+                              "paradl/paradl.hpp is not in the order of folders"])
 
 
 class Order(unittest.TestCase):
