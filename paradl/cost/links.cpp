@@ -6,7 +6,6 @@
 #include "paradl/mesh/routed.hpp"
 #include "paradl/network/algorithm/nccl.hpp"
 #include "paradl/network/measured_cost.hpp"
-#include "paradl/strategy/strategy.hpp"
 
 namespace paradl {
 namespace {
@@ -130,9 +129,9 @@ const Curve& Links::curve_of(Collective operation, const Path& path, bool trees)
   return curves_.get(key, [&] { return measured_cost(operation, path, setting_.machine, trees); });
 }
 
-MessageCost Links::axis_cost(Collective operation, const Axis& axis, const Path& path) const {
+MessageCost Links::axis_cost(Collective operation, bool by_space, const Path& path) const {
   const Training& training = setting_.training;
-  if (axis.strategy->input == Placement::split_space && training.framework.halos == Transport::host) {
+  if (by_space && training.framework.halos == Transport::host) {
     Path staged = path;
     for (int k = 0; k < staged.hops; ++k) {
       Hop& hop = staged.hop[std::size_t(k)];
@@ -151,7 +150,7 @@ SecondsPerByte Links::stage_pace(const Mesh& mesh, int axis) const {
   constexpr Bytes large{1e8};
   const Path path = neighbours(mesh, axis, -1);
   if (!measured_) return cost(Collective::point_to_point, path).per_byte;
-  const MessageCost message = axis_cost(Collective::point_to_point, mesh.axis[std::size_t(axis)], path);
+  const MessageCost message = axis_cost(Collective::point_to_point, false, path);
   return (message(2 * large) - message(large)) / large;
 }
 

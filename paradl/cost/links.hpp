@@ -32,8 +32,9 @@ class Links {
   /// Between neighbours along an axis, or along one extent of its cut; -1: the axis as a whole.
   Path neighbours(const Mesh& mesh, int axis, int dim) const;
   MessageCost cost_of(Collective operation, const Path& path) const;
-  /// The same on one axis, as the framework sends it: perhaps by way of the hosts.
-  MessageCost axis_cost(Collective operation, const Axis& axis, const Path& path) const;
+  /// The same on one axis, as the framework sends it: perhaps by way of the hosts. `by_space`: the axis splits
+  /// extents.
+  MessageCost axis_cost(Collective operation, bool by_space, const Path& path) const;
   /// What a byte of a long message to the next stage takes, on the pipeline that is axis `axis` of a mesh.
   SecondsPerByte stage_pace(const Mesh& mesh, int axis) const;
   /// What the algorithm that was asked for costs; nullptr: none was, or there is nothing to sum.

@@ -8,21 +8,21 @@
 namespace paradl {
 
 MeshTable::MeshTable(const Setting& s, const Links& links, const Layout& layout, const Mesh& m)
-    : setting(s), mesh(m) {
+    : setting(s), mesh(m), sharing(layout.sharing), tensor_axis(layout.pairs) {
   parts[0] = 1;
   for (int a = 0; a < mesh.axes; ++a) {
     const auto i = std::size_t(a);
     const Axis& axis = mesh.axis[i];
     const AxisSet bit = axis_bit(a);
+    const bool by_space = layout.space & bit;
     for (std::size_t set = 0; set < bit; ++set) parts[set | bit] = parts[set] * axis.parts.total;
     axis_path[i] = links.group(mesh, bit);
     for (std::size_t op = 0; op < collectives; ++op)
-      if (layout.uses[i] & 1u << op || (axis.strategy->pairs && Collective(op) == Collective::allgather))
-        cost[i][op] = links.axis_cost(Collective(op), axis, axis_path[i]);
+      if (layout.uses[i] & 1u << op || (layout.pairs & bit && Collective(op) == Collective::allgather))
+        cost[i][op] = links.axis_cost(Collective(op), by_space, axis_path[i]);
     skew[i] = axis.parts.total > 1 ? setting.training.framework.sync : Seconds{};
-    if (is_split(axis.strategy->input)) sharing |= bit;
-    if (axis.strategy->pairs) tensor_axis |= bit, tensor *= axis.parts.total;
-    if (axis.strategy->input == Placement::split_space) {
+    if (layout.pairs & bit) tensor *= axis.parts.total;
+    if (by_space) {
       ring_path[i] = links.neighbours(mesh, a, -1);
       ring_message[i] = links.cost_of(Collective::point_to_point, ring_path[i]);
       cut = axis.parts.cut;
@@ -30,12 +30,12 @@ MeshTable::MeshTable(const Setting& s, const Links& links, const Layout& layout,
         if (cut[std::size_t(d)] < 2) continue;
         Path& path = halo_path[std::size_t(d)];
         path = links.neighbours(mesh, a, d);
-        halo_message[std::size_t(d)] = links.axis_cost(Collective::point_to_point, axis, path);
+        halo_message[std::size_t(d)] = links.axis_cost(Collective::point_to_point, by_space, path);
       }
     }
     if (layout.role[i].front() == Role::stage) {
       stage_path = links.neighbours(mesh, a, -1);
-      stage_message = links.axis_cost(Collective::point_to_point, axis, stage_path);
+      stage_message = links.axis_cost(Collective::point_to_point, by_space, stage_path);
     }
   }
 }

@@ -33,6 +33,7 @@ Limit limit(const Workload& work, const Parts& parts, double) {
 }  // namespace
 
 extern constinit const Strategy channel_strategy{"channel", "split the input channels of each layer",
-                                                 Placement::replicated, role, limit};
+                                                 Placement::replicated, role, limit,
+                                                 true, false, true};
 
 }  // namespace paradl

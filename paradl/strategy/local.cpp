@@ -47,14 +47,14 @@ Cut cut_of(const Layout& layout, const Cell& cell, const Mesh& mesh) {
     const AxisSet bit = axis_bit(a);
     if (!(cell.work & bit)) continue;
     const Role role = layout.role[i][std::size_t(cell.layer)];
-    if (mesh.axis[i].strategy->pairs && cell.weights & bit) cut.tensor *= parts.total;
+    if (layout.pairs & cell.weights & bit) cut.tensor *= parts.total;
     if (role == Role::expert)
       cut.samples *= parts.total, cut.experts *= parts.total;
     else if (cell.weights & bit)
       (role == Role::filter ? cut.filters : role == Role::channel ? cut.channels : cut.both) *= parts.total;
-    else if (mesh.axis[i].strategy->input == Placement::split_space)
+    else if (layout.space & bit)
       for (std::size_t d = 0; d < 3; ++d) cut.space[d] *= parts.cut[d];
-    else if (mesh.axis[i].strategy->pairs)  // the part of the sequence that lies between two pairs
+    else if (layout.pairs & bit)  // the part of the sequence that lies between two pairs
       cut.space[0] *= parts.total;
     else
       cut.samples *= parts.total;

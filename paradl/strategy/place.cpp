@@ -36,11 +36,11 @@ class CellKey {
 /// All axes together: which collectives each tensor needs.
 class Placer {
  public:
-  Placer(const Workload& work, const Mesh& mesh, const PlacingRules& rules)
+  Placer(const Workload& work, const RoleTable& roles, const PlacingRules& rules)
       : work_(work),
-        mesh_(mesh),
+        roles_(roles),
         rules_(rules),
-        placed_(work, mesh, rules),
+        placed_(work, roles, rules),
         recomputed_(recomputed(work, rules)),
         inputs_(work.layers.size() + 1),
         kept_(work.layers.size() + 1) {}
@@ -61,7 +61,13 @@ class Placer {
     }
     out.runs = find_runs(out.order);
     add_rebuilt(out);
-    for (std::size_t a = 0; a < placed_.axes(); ++a) out.role.push_back(placed_.on(a).role);
+    for (std::size_t a = 0; a < placed_.axes(); ++a) {
+      const AxisSet bit = axis_bit(int(a));
+      out.role.push_back(placed_.on(a).role);
+      if (is_split(roles_[a].input)) out.sharing |= bit;
+      if (roles_[a].input == Placement::split_space) out.space |= bit;
+      if (roles_[a].pairs) out.pairs |= bit;
+    }
     out.crossing = crossing();
     for (const Cell& cell : out.cells)
       if ((work_.layers[std::size_t(cell.layer)].weights > 0 || cell.samples) && cell.summed &&
@@ -110,8 +116,8 @@ class Placer {
   }
   AxisSet input_split() const {
     AxisSet set = 0;
-    for (int a = 0; a < mesh_.axes; ++a)
-      if (is_split(mesh_.axis[std::size_t(a)].strategy->input)) set |= axis_bit(a);
+    for (std::size_t a = 0; a < roles_.size(); ++a)
+      if (is_split(roles_[a].input)) set |= axis_bit(int(a));
     return set;
   }
 
@@ -347,7 +353,7 @@ class Placer {
   };
 
   const Workload& work_;
-  const Mesh& mesh_;
+  const RoleTable& roles_;
   PlacingRules rules_;
   Placements placed_;
   std::vector<bool> recomputed_;    // by layer
@@ -359,8 +365,8 @@ class Placer {
 
 }  // namespace
 
-Layout place(const Workload& work, const Mesh& mesh, const PlacingRules& rules) {
-  return Placer(work, mesh, rules).layout();
+Layout place(const Workload& work, const RoleTable& roles, const PlacingRules& rules) {
+  return Placer(work, roles, rules).layout();
 }
 
 std::vector<Role> roles_of(const Workload& work, const Strategy& strategy, const Parts& parts) {

@@ -5,7 +5,7 @@
 
 #include "paradl/mesh/exchange.hpp"
 #include "paradl/mesh/mesh.hpp"
-#include "paradl/strategy/rules.hpp"
+#include "paradl/strategy/roles.hpp"
 #include "paradl/strategy/strategy.hpp"
 
 namespace paradl {
@@ -75,6 +75,9 @@ struct Layout {
   std::vector<int> order;                   // cell of each layer
   std::vector<Run> runs;                    // covers `order`
   std::vector<std::vector<Role>> role;      // by axis, by layer
+  AxisSet sharing = 0;                      // axes that split samples or space of the input
+  AxisSet space = 0;                        // those that split space
+  AxisSet pairs = 0;                        // axes that split heads and words: see AxisRoles
   std::vector<std::vector<Kept>> crossing;  // by layer: tensors alive between it and the next
   struct Gradients {
     AxisSet summed, alike;
@@ -94,8 +97,12 @@ struct Layout {
   std::vector<Kept> rebuilt, rebuilt_masks;
 };
 
-/// Places every layer on every axis. `axes` are outermost first; a stage axis changes nothing here.
-Layout place(const Workload& work, const Mesh& mesh, const PlacingRules& rules);
+/// Places every layer on every axis by its role there; a stage axis changes nothing here.
+Layout place(const Workload& work, const RoleTable& roles, const PlacingRules& rules);
+/// The same with the roles that the strategies of a mesh give.
+inline Layout place(const Workload& work, const Mesh& mesh, const PlacingRules& rules) {
+  return place(work, roles_of(work, mesh, rules), rules);
+}
 
 /// The roles that a strategy gives to all layers: equal vectors make equal layouts.
 std::vector<Role> roles_of(const Workload& work, const Strategy& strategy, const Parts& parts);

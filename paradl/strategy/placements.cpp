@@ -2,49 +2,20 @@
 
 #include <algorithm>
 
-#include "paradl/strategy/table.hpp"
-
 namespace paradl {
 namespace {
 
-/// An axis that leaves samples and extents whole deals out channels.
-bool splits_channels(const Axis& axis) { return axis.strategy->input == Placement::replicated; }
-
-/// How a layer's sum is left lying on an axis: over positions where the sequence is split between the pairs
-/// of `tensor`, which a layer without a sequence cannot be.
-Placement after_sum(const Layer& layer, const Axis& axis, const PlacingRules& rules) {
-  const bool scattered = rules.sequence_parallel && axis.strategy->pairs && layer.y.dims == 1 &&
-                         layer.y.positions() >= axis.parts.total;
-  return scattered ? Placement::split_space : reduced(rules.reduction);
-}
-
-AxisPlacement place_on(const Workload& work, const Axis& axis, const PlacingRules& rules) {
+AxisPlacement place_on(const Workload& work, const AxisRoles& axis, const PlacingRules& rules) {
   const std::size_t n = work.layers.size();
   AxisPlacement placed;
+  placed.role = axis.role;
   for (auto* list : {&placed.x_wanted, &placed.y_given, &placed.y_left, &placed.dy_wanted, &placed.dx_given})
     list->resize(n);
-  placed.role.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
-    // Of several inputs the one that is split decides: what is whole can be sliced for nothing.
-    Placement incoming = Placement::replicated;
-    for (const int from : work.layers[i].inputs) {
-      const Placement here = from < 0 ? axis.strategy->input : placed.y_left[std::size_t(from)];
-      if (is_split(here)) incoming = here;
-    }
-    Role role = axis.strategy->role(work, i, axis.parts, incoming);
-    if (rules.convolutions_only && splits_channels(axis) && role != Role::stage) {
-      const Layer& layer = work.layers[i];
-      if (layer.op != Op::conv)
-        role = Role::whole;
-      else if (axis.strategy == find_strategy("channel") && is_dense_product(layer) && layer.first())
-        role = Role::channel;  // of three colours some PEs get none, but all sum
-    }
-    const RoleRow row = row_of(role, incoming);
-    placed.role[i] = role;
+    const RoleRow row = row_of(axis.role[i], incoming(work.layers[i], axis, placed.y_left));
     placed.x_wanted[i] = row.x_wanted;
     placed.y_given[i] = row.y_given;
-    placed.y_left[i] =
-        row.y_given == Placement::partial ? after_sum(work.layers[i], axis, rules) : row.y_given;
+    placed.y_left[i] = output_left(work.layers[i], axis, row, rules);
     placed.dy_wanted[i] = row.dy_wanted;
     placed.dx_given[i] = row.dx_given;
   }
@@ -70,9 +41,12 @@ class Journal {
 
 }  // namespace
 
-Placements::Placements(const Workload& work, const Mesh& mesh, const PlacingRules& rules)
-    : mesh_(mesh), rules_(rules) {
-  for (int a = 0; a < mesh.axes; ++a) axes_.push_back(place_on(work, mesh.axis[std::size_t(a)], rules));
+Placements::Placements(const Workload& work, const RoleTable& roles, const PlacingRules& rules)
+    : rules_(rules) {
+  for (const AxisRoles& axis : roles) {
+    axes_.push_back(place_on(work, axis, rules));
+    input_.push_back(axis.input);
+  }
   readers_.resize(work.layers.size() + 1);
   for (std::size_t i = 0; i < work.layers.size(); ++i)
     for (const int from : work.layers[i].inputs) readers_[std::size_t(from + 1)].push_back(i);
@@ -102,7 +76,7 @@ bool Placements::gathers_space(std::size_t a, int i) const {
 
 Lie Placements::input() const {
   Lie lie{};
-  for (std::size_t a = 0; a < axes_.size(); ++a) lie[a] = mesh_.axis[a].strategy->input;
+  for (std::size_t a = 0; a < axes_.size(); ++a) lie[a] = input_[a];
   return lie;
 }
 

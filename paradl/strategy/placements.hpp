@@ -6,8 +6,7 @@
 
 #include "paradl/mesh/exchange.hpp"
 #include "paradl/mesh/mesh.hpp"
-#include "paradl/strategy/rules.hpp"
-#include "paradl/strategy/strategy.hpp"
+#include "paradl/strategy/roles.hpp"
 
 namespace paradl {
 
@@ -35,7 +34,10 @@ struct Way {
 /// All layers on all axes: who wants what, and how it gets there. The engine prices it, a rehearsal does it.
 class Placements {
  public:
-  Placements(const Workload& work, const Mesh& mesh, const PlacingRules& rules);
+  Placements(const Workload& work, const RoleTable& roles, const PlacingRules& rules);
+  /// With the roles that the strategies of a mesh give.
+  Placements(const Workload& work, const Mesh& mesh, const PlacingRules& rules)
+      : Placements(work, roles_of(work, mesh, rules), rules) {}
 
   std::size_t axes() const { return axes_.size(); }
   const AxisPlacement& on(std::size_t axis) const { return axes_[axis]; }
@@ -59,8 +61,8 @@ class Placements {
   bool gathers_space(std::size_t axis, int layer) const;
   void slice_backward(const Workload& work, AxisPlacement& axis) const;
 
-  const Mesh& mesh_;
   PlacingRules rules_;
+  std::vector<Placement> input_;  // by axis
   std::vector<AxisPlacement> axes_;
   std::vector<std::vector<std::size_t>> readers_;  // of the input, of layer 0, ...
 };

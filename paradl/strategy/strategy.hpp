@@ -37,6 +37,7 @@ struct Strategy {
   Limit (*limit)(const Workload&, const Parts&, double batch);
   bool usual = true;   // tried where no strategy is named
   bool pairs = false;  // products in pairs, between which the sequence may be split
+  bool sums_inputs = false;  // splits the input channels of each layer, and sums what comes out
 };
 
 /// The tightest bound: the layer for which `extent` is smallest among those that `counts`.
