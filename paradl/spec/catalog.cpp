@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// `_` and `-` are the same in a name.
+/// `_` and `-` are equivalent in a name.
 std::string normal(std::string name) {
   std::ranges::replace(name, '_', '-');
   return name;
@@ -34,8 +34,8 @@ Parameters read_overrides(std::string_view text, const std::string& whole) {
       const auto [stop, failed] = std::from_chars(item.data() + equals + 1, end, value);
       good = failed == std::errc{} && stop == end && value >= 0;
       if (good && value > largest)
-        throw UsageError(fmt::format("`{}` in `{}` is more than {}", item, whole, largest),
-                         "write a number that a network can have");
+        throw UsageError(fmt::format("`{}` in `{}` is too large", item, whole),
+                         fmt::format("write a number up to {}", largest));
     }
     if (!good)
       throw UsageError(fmt::format("cannot read `{}` in `{}`", item, whole),
@@ -78,8 +78,9 @@ SourceText Catalog::find(const std::string& folder, const std::string& name) con
   const std::vector<std::string> known = names(folder);
   const std::string near = did_you_mean(name, known);
   const std::string all =
-      known.empty() ? fmt::format("no {} are found: set PARADL_PATH to the folder that has them", folder)
-      : folder == "kernels"  // of which no command tells
+      known.empty()
+          ? fmt::format("no {0} were found: set PARADL_PATH to the folder that contains {0}/", folder)
+      : folder == "kernels"  // no command lists these
           ? fmt::format("kernels/ has: {}", fmt::join(known, ", "))
           : fmt::format("`paradl {}` lists all {}", folder, known.size());
   throw UsageError(fmt::format("no {} is called `{}`", singular(folder), name),

@@ -66,7 +66,7 @@ TEST_CASE("what is out of its range is told with its cure") {
              "^^^ write a time, such as `500 ns`\n"));
   CHECK(says(told("n: 1e30 s\n", [](Reader& r) { r.quantity<Seconds>("n"); }),
              " write a time, such as `500 ns`\n"));
-  CHECK(says(told("n: [1]\n", number), " write one word or number behind it\n"));
+  CHECK(says(told("n: [1]\n", number), " write one word or number after it\n"));
   CHECK(says(told("n: ''\n", [](Reader& r) { r.text("n"); }), " write a word, or leave it out\n"));
   CHECK(says(told("n: []\n", [](Reader& r) { r.words("n"); }), " name one, or leave it out\n"));
 }
@@ -106,7 +106,7 @@ TEST_CASE("each kind of quantity says what it wants") {
   CHECK(says(out, "1 | a: 1\n  |    ^ write a time, such as `500 ns`\n"));
   CHECK(says(out, "2 | b: 16 GB/s\n  |    ^^^^^^^ write a size, such as `16 GiB`\n"));
   CHECK(says(out, "  |    ^^^^^^^ write a bandwidth, such as `12.5 GB/s` or `100 Gb/s`\n"));
-  CHECK(says(out, "  |    ^^^^ write a rate of work, such as `15.7 Tflop/s`\n"));
+  CHECK(says(out, "  |    ^^^^ write a compute rate, such as `15.7 Tflop/s`\n"));
   CHECK(says(out, "error: `e` must be more than zero\n"));
 }
 
@@ -326,7 +326,7 @@ TEST_CASE("nesting without end is refused, however it is written") {
 
 TEST_CASE("a second document is refused where it begins") {
   const std::string out = complaint([] { parse_yaml(source_of("a: 1\n---\nb: 2\n")); });
-  CHECK(says(out, "error: a file holds one document\n --> test.yaml:2:1\n"));
+  CHECK(says(out, "error: the file has a second document\n --> test.yaml:2:1\n"));
 }
 
 TEST_CASE("a very long line does not flood the terminal") {

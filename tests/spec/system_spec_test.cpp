@@ -149,7 +149,7 @@ TEST_CASE("what devices draw, and what a GPU costs") {
   CHECK_FALSE(without.device.watts);
   CHECK_FALSE(without.price);
   CHECK(says(complaint_about_system(small + "price: 2.5\n"),
-             "write what a GPU costs for an hour, such as `2.5 USD/h`"));
+             "write the price of a GPU for an hour, such as `2.5 USD/h`"));
   CHECK(says(complaint_about_system(with("peak: {fp32", "watts: {idle: 400, peak: 300}\n  peak: {fp32")),
              "`peak` is less than `idle`"));
   CHECK(mistakes(complaint_about_system(with("peak: {fp32", "watts: {idle: 40}\n  peak: {fp32"))) == 1);
@@ -189,8 +189,8 @@ TEST_CASE("mistakes in the group of a measured link are told where they stand") 
   CHECK(outer("gpus: 16, nodes: 4").empty());
   CHECK(says(outer("gpus: 16"), "a measured link has no `nodes`"));
   CHECK(says(outer("gpus: 4, nodes: 1"), "error: `nodes` must be from 2 to "));
-  CHECK(says(outer("gpus: 16, nodes: 3"), "error: 16 GPUs are not shared evenly by 3 nodes\n"));
-  CHECK(says(outer("gpus: 16, nodes: 2"), "error: 8 GPUs on each node, which has 4\n"));
+  CHECK(says(outer("gpus: 16, nodes: 3"), "error: 16 GPUs cannot be divided evenly among 3 nodes\n"));
+  CHECK(says(outer("gpus: 16, nodes: 2"), "error: 8 GPUs per node are too many (a node has 4)\n"));
 
   const std::string twice =
       "      - {operation: allreduce, gpus: 4, from: 0 B, latency: 1 us, bandwidth: 3 GB/s}\n";
@@ -397,20 +397,20 @@ TEST_CASE("--set multiplies what the file has, and what was measured of a link w
 
   CHECK(complaint_about_system(small, {{"device.memory", "x"}}) ==
         "usage: --set device.memory=x: not a factor\n"
-        "help: write x2 for twice what the file has, x0.5 for half\n");
+        "help: write x2 for twice the file's value, x0.5 for half\n");
   CHECK(complaint_about_system(small, {{"device.memory", "x-2"}})
             .starts_with("usage: --set device.memory=x-2: not a factor"));
   CHECK(complaint_about_system(small, {{"levels.node.ports", "x2"}}) ==
-        "usage: --set levels.node.ports=x2: the file has no number there\n"
-        "help: write the value itself\n");
+        "usage: --set levels.node.ports=x2: the file has no number to multiply\n"
+        "help: write the value instead of a factor\n");
 }
 
 TEST_CASE("a wrong path in --set is a mistake of the command line") {
   CHECK(complaint_about_system(small, {{"levels.nodes.size", "4"}}) ==
-        "usage: --set levels.nodes.size: there is no `nodes` in the system file\n"
+        "usage: --set levels.nodes.size: the system file has no `nodes`\n"
         "help: write a path such as device.memory or levels.node.bandwidth\n");
   CHECK(complaint_about_system(small, {{"device.memory.size", "4"}}) ==
-        "usage: --set device.memory.size: there is nothing to set there\n"
+        "usage: --set device.memory.size: this is not a single value\n"
         "help: write a path such as device.memory or levels.node.bandwidth\n");
   CHECK(complaint_about_system(small, {{"device.memry", "1 GiB"}}) ==
         "usage: --set device.memry=1 GiB: unknown key `memry`\n"

@@ -193,10 +193,10 @@ TEST_CASE("numbers that make no network are refused by name") {
     CHECK(says(refused("gpt:" + name + "=3000000000"), "3000000000"));
   }
   CHECK(says(refused("gpt:top-k=3"), "`top-k` is 3"));
-  CHECK(says(refused("gpt:top-k=3"), "it is at most 1 with experts=0"));
+  CHECK(says(refused("gpt:top-k=3"), "it must be at most 1 with experts=0"));
   CHECK(says(refused("gpt:moe=0,experts=4"), "`moe` is not a parameter"));
   CHECK(says(refused("gpt:gated=2"), "`gated` is 2"));
-  CHECK(says(refused("gpt:gated=2"), "it is at most 1"));
+  CHECK(says(refused("gpt:gated=2"), "it must be at most 1"));
   CHECK(says(refused("llama:tied=2"), "`tied` is 2"));
   CHECK(says(refused("bert:mlm=3"), "`mlm` is 3"));
   CHECK_FALSE(refused("gpt:layers=-1").empty());
