@@ -319,12 +319,12 @@ TEST_CASE("channels that are written down are checked, as the manual shows") {
             network("3x8x8",
                     "  - {name: conv1_2, op: conv, filters: 128, kernel: 3x3}\n"
                     "  - {name: conv2_1, op: conv, channels: 64, filters: 128, kernel: 3x3}\n")) ==
-        "error: layer `conv2_1` expects 64 input channels, but `conv1_2` gives 128\n"
+        "error: layer `conv2_1` expects 64 input channels, but `conv1_2` has 128\n"
         " --> test.yaml:5:41\n"
         "5 |   - {name: conv2_1, op: conv, channels: 64, filters: 128, kernel: 3x3}\n"
         "  |                                         ^^ write 128, or correct `conv1_2`\n");
   CHECK(says(complaint_about_model(network("3x8x8", "  - {name: a, op: fc, filters: 2, channels: 4}\n")),
-             "error: layer `a` expects 4 input channels, but the input gives 3\n"));
+             "error: layer `a` expects 4 input channels, but the input has 3\n"));
   CHECK(only_layer("3x8x8", "op: fc, filters: 2, channels: 3").weights == 8);
 }
 
@@ -346,9 +346,9 @@ TEST_CASE("shapes that do not follow each other are mistakes, each with its reas
           "layer `a`: 2 groups do not divide 3 channels and 4 filters");
   refused("4x8x8", "op: conv, filters: 3, kernel: 3, groups: 2",
           "layer `a`: 2 groups do not divide 4 channels and 3 filters");
-  refused("3x8", "op: embedding, vocab: 10, filters: 2", "layer `a` wants token ids, but 3 channels come in");
+  refused("3x8", "op: embedding, vocab: 10, filters: 2", "layer `a` needs token ids, but its input has 3 channels");
   refused("6x8", "op: group-norm, groups: 4", "layer `a`: 4 groups do not divide 6 channels");
-  refused("3x8", "op: gate", "layer `a` halves an odd number of channels, 3");
+  refused("3x8", "op: gate", "layer `a` cannot halve 3 channels (an odd number)");
   refused("10x8", "op: attention, heads: 4",
           "layer `a`: 10 channels cannot be 4 heads of queries and 4 of keys and values");
   refused("16x8", "op: attention, heads: 4, kv-heads: 6", "layer `a`: 6 kv-heads do not divide 4 heads");
@@ -369,8 +369,8 @@ TEST_CASE("only what is alike can be added or joined") {
                                          "  - {name: c, op: " +
                                              op + ", from: [a, b]}\n"));
   };
-  CHECK(says(joined("add"), "error: layer `c` adds 4x4x4 and 6x8x8\n --> test.yaml:6:"));
-  CHECK(says(joined("concat"), "error: layer `c` joins 4x4x4 and 6x8x8\n"));
+  CHECK(says(joined("add"), "error: layer `c` cannot add 4x4x4 and 6x8x8\n --> test.yaml:6:"));
+  CHECK(says(joined("concat"), "error: layer `c` cannot join 4x4x4 and 6x8x8\n"));
   CHECK(says(joined("relu"), "error: layer `c` takes one input, not 2\n"));
 }
 
