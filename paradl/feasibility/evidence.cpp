@@ -18,7 +18,7 @@ Seconds per_sample(const Projection& p) {
   return ((*p.cost)[Term::forward] + (*p.cost)[Term::backward] + (*p.cost)[Term::recompute]) / p.batch;
 }
 
-/// The mini-batch, of those that fit, at which a sample takes least computation.
+/// The mini-batch that fits with the least computation per sample.
 std::pair<double, Seconds> best_batch(const Projection& p, Planner& planner) {
   std::pair best{p.batch, per_sample(p)};
   for (double factor = 0.25; factor <= 16; factor *= 2) {
@@ -30,7 +30,7 @@ std::pair<double, Seconds> best_batch(const Projection& p, Planner& planner) {
   return best;
 }
 
-/// The kind of layer whose input and output take most of a PE's memory.
+/// The layer whose input and output take most of a PE's memory.
 int largest_cell(const Layout& layout, const Mesh& mesh) {
   const auto items = [&](const Cell& cell) {
     return cell.x.items / parts_of(cell.x.divided, mesh) + cell.y.items / parts_of(cell.y.divided, mesh);
@@ -100,7 +100,7 @@ Evidence Examiner::evidence(const Projection& p) {
   }
   const auto [batch, time] = p.feasible() ? best_batch(p, *planner_) : std::pair{p.batch, per_sample(p)};
 
-  // What the pricer knows is of its last projection: that one comes last.
+  // The pricer describes its last projection, so this one must come last.
   planner_->project(*p.strategy, p.mesh, p.batch);
   const Layout& layout = planner_->layout(e.mesh);
   const StagePlan& plan = planner_->stages(layout, e.mesh);

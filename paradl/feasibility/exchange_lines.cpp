@@ -26,7 +26,7 @@ double parts_of(AxisSet set, const Mesh& mesh) {
   return out;
 }
 
-/// Who is asked about links.
+/// The sources of link times.
 struct Asked {
   const Setting& setting;
   const Pricer& pricer;
@@ -38,8 +38,8 @@ bool is_ring(Collective operation) {
          operation == Collective::allreduce;
 }
 
-/// A ring on every level, each with what the levels inside it have left; other collectives are paced by the
-/// outermost level.
+/// A ring on every level, each with the bytes that the inner levels leave; other collectives take their time
+/// on the outermost level.
 std::vector<ExchangeStep> steps_of(Collective operation, const Path& path, Bytes m, const Asked& asked) {
   if (!is_ring(operation)) {
     const Hop& hop = path.outermost();
@@ -59,7 +59,7 @@ std::vector<ExchangeStep> steps_of(Collective operation, const Path& path, Bytes
   return out;
 }
 
-/// A ring in the node, and trees beyond it with what that has left.
+/// A ring in the node, and trees between nodes with the bytes that it leaves.
 std::vector<ExchangeStep> tree_steps(const Path& path, Bytes m, const Asked& asked) {
   std::vector<ExchangeStep> out;
   Seconds so_far;
@@ -83,7 +83,7 @@ ExchangeLine line_of(Term term, Collective operation, std::string what, std::str
   const Path measured = measured_path(operation, path, asked.setting.machine, m);
   if (operation == Collective::allreduce && takes_trees(asked.setting.training) && is_by_levels(measured) &&
       tree_allreduce(measured)(m) < cost(operation, measured)(m)) {
-    out.formula = "2(p-1)(α + m/p φ β) in a node, 2⌈log2 p⌉(α + m φ β) beyond";
+    out.formula = "2(p-1)(α + m/p φ β) in a node, 2⌈log2 p⌉(α + m φ β) between nodes";
     out.steps = tree_steps(measured, m, asked);
   } else {
     out.steps = steps_of(operation, measured, m, asked);
@@ -97,7 +97,8 @@ std::string_view extent_name(int dim, int dims) {
   return dims == 1 ? "positions" : names[std::size_t(3 - dims + dim)];
 }
 
-/// Rows of one message to each neighbour: two parts have one neighbour each, inner parts of more have two.
+/// Rows of one message to each neighbour: with two parts each has one neighbour, with more the inner ones
+/// have two.
 std::vector<double> messages(int parts, Halo rows) {
   std::vector<double> out = parts == 2 ? std::vector{std::max(rows.before, rows.after)}
                                        : std::vector<double>{rows.before, rows.after};
@@ -135,7 +136,7 @@ void add_halos(std::vector<ExchangeLine>& out, const Asked& asked, const Project
   }
 }
 
-/// Gradients of a group that belong to layers whose forward pass runs again.
+/// Gradients of a group that belong to recomputed layers.
 Bytes recomputed_gradients(const Pricer::GradientGroup& group, const Layout& layout, const Pricer& pricer) {
   Bytes out;
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
@@ -144,7 +145,7 @@ Bytes recomputed_gradients(const Pricer::GradientGroup& group, const Layout& lay
   return out;
 }
 
-/// Of the layers of a cell, on average: out of core, some of them run once more.
+/// The average over the layers of a cell: out of core, only some are recomputed.
 double forward_passes(const Projection& p, const Layout& layout, std::size_t cell) {
   const double again = p.out_of_core && !p.out_of_core->again.empty() ? p.out_of_core->again[cell] : 0;
   return forward_passes(layout.cells[cell]) + again / layout.cells[cell].count;
@@ -172,7 +173,7 @@ std::vector<ExchangeLine> layer_exchanges(const Setting& setting, const Projecti
   if (cell.halo_axis >= 0)
     for (const bool of_x : {true, false}) add_halos(out, asked, p, cell, layer, of_x, of_x ? forward : S);
   if (cell.ring_axis >= 0) {
-    // Each PE passes on what it has p-1 times; backward the gradients travel along.
+    // Each PE sends its part on p-1 times; in the backward pass together with the gradients.
     const double rounds = pricer.parts(axis_bit(cell.ring_axis)) - 1;
     const Bytes block = pricer.ring_block(cell, p.batch / S);
     const auto ring = [&](const char* what, double times, Bytes m) {
@@ -237,7 +238,8 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
                      group.asked->fidelity});
       continue;
     }
-    // ZeRO: sums go to the PE that updates; then, or before each pass (3), weights are gathered.
+    // ZeRO: the PE that updates a weight gets its sum; weights are gathered afterwards, or before each pass
+    // (3).
     const int zero = setting.training.zero;
     out.push_back(line_of(Term::gradient_exchange,
                           zero > 0 ? Collective::reduce_scatter : Collective::allreduce,
@@ -250,7 +252,7 @@ std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projectio
                   group.path, {setting, pricer}));
     };
     if (zero > 0) gather("allgather w", zero >= 3 ? 2 * S : 1, whole);
-    // Who gathers tensor by tensor does so for the forward pass of a backward pass as well.
+    // Gathers by tensor are repeated for a recomputed forward pass.
     if (zero >= 3 && setting.training.framework.gathers_by_tensor && plan.stages == 1)
       gather("allgather w again", S, recomputed_gradients(group, layout, pricer));
   }

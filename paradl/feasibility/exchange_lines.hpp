@@ -8,11 +8,11 @@
 
 namespace paradl {
 
-/// A collective on one level of links: what its formula needs.
+/// A collective on one level of links: the values of its formula.
 struct ExchangeStep {
   std::string_view level;
-  double p;     // units of the level below that meet; 0 for a message between two
-  Bytes bytes;  // what the levels inside have left of the buffer
+  double p;     // units of the level below that take part; 0 for a message between two
+  Bytes bytes;  // of the buffer after the inner levels
   double phi;
   Seconds time;
   Binding binding = {};
@@ -20,9 +20,9 @@ struct ExchangeStep {
 
 /// One kind of collective or message of an iteration.
 struct ExchangeLine {
-  Term term;  // to which it adds
+  Term term;  // that it belongs to
   std::string what, axis, layer;
-  double count;  // in one iteration
+  double count;  // per iteration
   Bytes bytes;   // of the whole buffer
   Seconds each;
   std::string_view formula;         // of each step
@@ -30,20 +30,20 @@ struct ExchangeLine {
   NetworkFidelity fidelity = NetworkFidelity::closed_form;
 };
 
-/// All of the last projection that the pricer made, the most expensive first.
+/// All exchanges of the pricer's last projection, most expensive first.
 std::vector<ExchangeLine> exchange_lines(const Setting& setting, const Projection& projection,
                                          const Layout& layout, const StagePlan& plan, const Pricer& pricer);
 
-/// Where flows of the job share a wire: "φ = 2 on rack for allreduce dw over data: 4 flows leave a node
-/// through 2 ports; 4 ports would make it 1". One line for each link; empty if none do.
+/// Where flows of the job share a wire: "φ = 2 on rack, allreduce dw over data: 4 flows leave a node through
+/// 2 ports; 4 ports would give φ = 1". One line for each link; empty if none is shared.
 std::string contention_text(const std::vector<ExchangeLine>& lines);
 
-/// Those of one layer; `count` is of that layer alone. Its forward pass runs `forward_passes` times for each
-/// micro-batch, with all that it exchanges.
+/// The exchanges of one layer; `count` is that of this layer. Its forward pass, with its exchanges, runs
+/// `forward_passes` times for each micro-batch.
 std::vector<ExchangeLine> layer_exchanges(const Setting& setting, const Projection& projection,
                                           const Cell& cell, const std::string& layer, const Pricer& pricer,
                                           double forward_passes);
-/// Once, and once more where its backward pass needs that.
+/// 1, or 2 if the forward pass is recomputed.
 double forward_passes(const Cell& cell);
 
 }  // namespace paradl
