@@ -10,12 +10,13 @@
 
 namespace paradl {
 
-/// Whether nothing of a pipeline leaves the core: there is no plan to tell, but its schedule.
+/// Whether every stage of a pipeline fits on its device: then there is no plan to show, only the schedule.
 bool stages_stay(const Projection& projection);
-/// ", stage 2 of 4, all micro-batches that it has at a time": whose plan is told of a pipeline; else nothing.
+/// ", stage 2 of 4, all micro-batches in its memory": the stage of a pipeline whose plan is shown; otherwise
+/// "".
 std::string planned_stage(const Projection& projection);
 
-/// What becomes of each block, and for how long its passes wait for copies.
+/// What happens to each block, and how long its passes wait for copies.
 struct BlockLine {
   OutOfCoreBlock block;
   std::string layers;  // "conv1", "layer1.0.relu3 to layer1.1.add"
@@ -24,11 +25,11 @@ struct BlockLine {
 };
 std::vector<BlockLine> block_lines(const Workload& work, OutOfCorePricer& pricer);
 
-/// The plan of the last projection that was out of core, block by block.
+/// The plan of the last out-of-core projection, block by block.
 Table plan_table(const Workload& work, OutOfCorePricer& pricer);
-/// What it has of the host's link, and what others would take.
+/// Its share of the host link, and the times of other plans.
 std::string plan_text(OutOfCorePricer& pricer);
-/// "Out of core: of 20 blocks 8 are kept, ...": of any projection that has such a plan.
+/// "Out of core: of 20 blocks, 8 are kept, ...": for any projection with such a plan.
 std::string out_of_core_text(const Projection& projection, const Machine& machine);
 nlohmann::ordered_json plan_json(const Workload& work, OutOfCorePricer& pricer);
 
