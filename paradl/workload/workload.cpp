@@ -180,9 +180,10 @@ class Inference {
         for (const int i : s.inputs) {
           l.y.channels += shape_of(i).channels;
           if (shape_of(i).extent != l.x.extent || shape_of(i).dims != l.x.dims)
-            problems_.add(s.from_spot,
-                          fmt::format("layer `{}` cannot join {} and {}", s.name, text(l.x), text(shape_of(i))),
-                          "extents must be equal");
+            problems_.add(
+                s.from_spot,
+                fmt::format("layer `{}` cannot join {} and {}", s.name, text(l.x), text(shape_of(i))),
+                "extents must be equal");
         }
         break;
       case Op::flatten:

@@ -145,9 +145,9 @@ TEST_CASE("a parameter may be spelt with `_` in the file, too") {
 
 TEST_CASE("numbers that do not fit together are a mistake of the command line, and say why") {
   CHECK(complaint([] { load_model(shipped(), "gpt:heads=7"); })
-            .starts_with(
-                "usage: `gpt:heads=7` is not a valid network: parameter `head-size`: 768 is not a multiple of 7\n"
-                "help: choose values that divide evenly; see "));
+            .starts_with("usage: `gpt:heads=7` is not a valid network: parameter `head-size`: 768 is not a "
+                         "multiple of 7\n"
+                         "help: choose values that divide evenly; see "));
   CHECK(complaint([] {
           load_model(shipped(), "resnet-bottleneck:depth1=0,depth2=0,depth3=0,depth4=20000");
         }).starts_with("usage: "));
@@ -160,7 +160,7 @@ TEST_CASE("a system takes overrides") {
   CHECK(shipped().system("abci", {{"device.memory", "32 GiB"}}).device.memory == Bytes{32.0 * 1'073'741'824});
 }
 
-TEST_CASE("what is no readable file says so") {
+TEST_CASE("a file that cannot be read is an error") {
   TemporaryFolder folder;
   CHECK(complaint([&] { read_source(folder.path()); }) ==
         "usage: `" + folder.path() + "` is a directory, not a file\nhelp: name a file in it\n");

@@ -20,12 +20,13 @@ TEST_CASE("a file is read whole") {
         std::string::npos);
 }
 
-TEST_CASE("a pipe is read to its end, and not waited for if nobody writes to it") {
+TEST_CASE("a pipe is read to its end, and refused if no program writes to it") {
   const test::TemporaryFolder folder;
   const std::string pipe = folder.path() + "/pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   CHECK(test::complaint([&] { read_source(pipe); }) ==
-        "usage: no program writes to the pipe `" + pipe + "`\nhelp: name a file, or start the program that writes to it\n");
+        "usage: no program writes to the pipe `" + pipe +
+            "`\nhelp: name a file, or start the program that writes to it\n");
 
   const std::string long_text(1 << 18, 'x');  // more than a pipe holds
   std::thread writer([&] { std::ofstream(pipe) << long_text; });

@@ -154,7 +154,7 @@ TEST_CASE("an ADD takes what its block started from") {
   const std::string block =
       "CONV" + conv + "BNORM" + keep + "RELU" + keep + "CONV" + conv + "BNORM" + keep + "ADD" + keep;
 
-  SUBCASE("the RELU behind the ADD before it, or behind the stem") {
+  SUBCASE("the RELU after the previous ADD, or after the stem") {
     const Imported imported =
         import_text(head + "CONV" + conv + "RELU" + keep + block + "RELU" + keep + block);
     CHECK(has(imported.yaml, "name: add_1, op: add, from: [bnorm_2, relu_1]"));
@@ -175,7 +175,7 @@ TEST_CASE("an ADD takes what its block started from") {
     CHECK(has(imported.warnings[0], "line 6"));
     CHECK(layer(load(imported), "add").y.items() == 96);
   }
-  SUBCASE("the network's input where nothing stands before it") {
+  SUBCASE("the network's input if there is no layer before it") {
     CHECK(load(import_text(head + "ADD" + keep)).layers[0].y.items() == 192);
   }
 }
@@ -236,7 +236,8 @@ TEST_CASE("the fifth column is a time: of the whole network if only the first la
 TEST_CASE("an x that contradicts the layer before is taken from there, with a warning") {
   const Imported imported = import_text(head + "CONV_2|3x8x8|3x4x3x3|4x8x8\nRELU|4x81x8|4x4x0x0|4x8x8\n");
   REQUIRE(imported.warnings.size() == 1);
-  CHECK(imported.warnings[0] == "line 5: the input of RELU is 4x81x8, but the output of CONV_2 is 4x8x8; using the latter");
+  CHECK(imported.warnings[0] ==
+        "line 5: the input of RELU is 4x81x8, but the output of CONV_2 is 4x8x8; using the latter");
   CHECK(load(imported).layers[1].x.items() == 256);
 
   SUBCASE("many of them are not all said") {
@@ -346,7 +347,7 @@ TEST_CASE("a platform becomes a system of two levels that share one link") {
   }
 }
 
-TEST_CASE("content tells what a file is, and what is nothing known says so") {
+TEST_CASE("the file type is detected from its content, and an unknown one is refused") {
   CHECK(import_file({"a.plat", head + "RELU|3x8x8|0x0x0x0|3x8x8"}).kind == Imported::Kind::model);
   for (const std::string text :
        {"", "\n\n", "name: resnet50\n", "{\"a\": 1}", "a|b|c\n", "# only a comment\n"}) {
@@ -369,7 +370,8 @@ TEST_CASE("mistakes in a network are shown where they stand") {
 
   CHECK(mistake("RELU|3x8x8|3x3x0x0|3x8x9").message == "the output of RELU is 3x8x9, but its input is 3x8x8");
   CHECK(mistake("RELU|3x8x8|3x3x1x1|3x8x8").message == "RELU has no window");
-  CHECK(mistake("MPOOL|3x8x8|0x0x2x2|4x4x4").message == "the output of MPOOL is 4x4x4, but its input is 3x8x8");
+  CHECK(mistake("MPOOL|3x8x8|0x0x2x2|4x4x4").message ==
+        "the output of MPOOL is 4x4x4, but its input is 3x8x8");
   CHECK(mistake("MPOOL|3x8x8|0x0x0x2|3x8x4").message == "MPOOL has an empty window");
   CHECK(mistake("CONV|3x8x8|2x4x3x3|4x8x8").message ==
         "CONV has 2 channels and 4 filters, but its input is 3x8x8 and its output 4x8x8");
@@ -393,7 +395,8 @@ TEST_CASE("mistakes in a network are shown where they stand") {
   CHECK(mistake("").message == "this network has no layers");
   CHECK(complaint("Dataset|d\nInput|1000x3x8x8\nRELU|3x8x8|0x0x0x0|3x8x8").message ==
         "this network has no `Model`");
-  CHECK(complaint("Dataset|d\nModel|m\nInput|8x8\n").message == "an input must be samples x channels x extents");
+  CHECK(complaint("Dataset|d\nModel|m\nInput|8x8\n").message ==
+        "an input must be samples x channels x extents");
 
   SUBCASE("all of them at once, up to ten") {
     std::string text = head;
@@ -481,7 +484,7 @@ TEST_SUITE("reference") {
 
   void check_shape(const Shape& shape, const std::string& written) {
     const std::vector<double> wanted = sizes(written);
-    if (shape.dims == 0) {  // behind a `flatten`
+    if (shape.dims == 0) {  // after a `flatten`
       CHECK(shape.channels == product(wanted));
       return;
     }
@@ -551,7 +554,8 @@ TEST_SUITE("reference") {
     const Imported imported = import_file(read_source(authors("COSMOFLOW.net_256")));
     REQUIRE(imported.warnings.size() == 1);
     CHECK(imported.warnings[0] ==
-          "line 8: the input of RELU is 32x2128x128x128, but the output of CONV_2 is 32x128x128x128; using the latter");
+          "line 8: the input of RELU is 32x2128x128x128, but the output of CONV_2 is 32x128x128x128; using "
+          "the latter");
   }
 
   TEST_CASE("every list of cut layers fits its network") {

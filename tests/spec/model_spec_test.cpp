@@ -124,7 +124,7 @@ TEST_CASE("every key of a layer arrives") {
   CHECK(spec.layers[3].whole);
 }
 
-TEST_CASE("attention has as many heads of keys and values as of queries unless told otherwise") {
+TEST_CASE("attention has as many key and value heads as query heads by default") {
   const ModelSpec spec =
       model_of(network("12x6",
                        "  - {name: a, op: attention, heads: 2}\n"
@@ -192,7 +192,7 @@ TEST_CASE("no network has two hundred parameters") {
 
 // Mistakes
 
-TEST_CASE("a misspelt op, key or layer is shown where it stands, all of them together") {
+TEST_CASE("misspelt ops, keys and layers are shown at their place, all at once") {
   CHECK(complaint_about_model(on_image("  - {name: a, op: convv, filters: 3, kernel: 3}\n"
                                        "  - {name: b, op: conv, fliters: 3, filters: 3, kernel: 3}\n"
                                        "  - {name: conv1, op: relu}\n"
@@ -377,7 +377,7 @@ TEST_CASE("a layer reads the one before it, or what `from` names") {
   CHECK(spec.layers[3].inputs == std::vector<int>{2, 1, -1});
 }
 
-TEST_CASE("a layer cannot read what stands after it, itself, or nothing") {
+TEST_CASE("a layer cannot read a later layer, itself, or nothing") {
   const auto refused = [](const std::string& from) {
     CAPTURE(from);
     return complaint_about_model(
@@ -535,7 +535,7 @@ TEST_CASE("blocks are a mapping of lists, each given once") {
           .empty());
 }
 
-TEST_CASE("a block's mistake is told once, however often the block is used") {
+TEST_CASE("a block's mistake is reported once, however often the block is used") {
   const std::string out = complaint_about_model(
       with_blocks("  bad:\n    - {name: a, op: reluu}\n",
                   "  - {name: x, block: bad, repeat: 100}\n  - {name: y, block: bad}\n"));
@@ -629,7 +629,8 @@ TEST_CASE("repetitions that multiply into millions of layers are refused") {
                "check that no `repeat` is too large\n"));
   }
   SUBCASE("blocks with nothing in them") {
-    CHECK(says(complaint_about_model(with_blocks(twice + "  c: []\n", use)), "check that no `repeat` is too large\n"));
+    CHECK(says(complaint_about_model(with_blocks(twice + "  c: []\n", use)),
+               "check that no `repeat` is too large\n"));
   }
   SUBCASE("a few layers too many") {
     CHECK(says(complaint_about_model(with_blocks("  c: [{name: x, op: relu}, {name: y, op: relu}]\n",
@@ -746,11 +747,10 @@ TEST_CASE("experts are sent to by a router and brought back") {
   CHECK(says(complaint_of(dispatch + experts + "  - {name: c, op: combine, from: [f, e]}\n"),
              "layer `c` needs two inputs: the output of experts, and their router"));
   CHECK(says(complaint_of(experts + combine), "layer `f` has experts, but no `dispatch` sends to them"));
-  CHECK(says(complaint_of(dispatch + experts),
-             "layer `loss` reads positions that `d` sent to experts"));
+  CHECK(says(complaint_of(dispatch + experts), "layer `loss` reads positions that `d` sent to experts"));
 }
 
-TEST_CASE("positions that are too few, turned keys that nobody reads, and half a flash are refused") {
+TEST_CASE("too few positions, rotated keys that no layer reads, and half a flash are refused") {
   const auto complaint_of = [](const std::string& layers) {
     return complaint_about_model(
         network("1x64", "  - {name: e, op: embedding, vocab: 100, filters: 64}\n" + layers));
@@ -768,7 +768,7 @@ TEST_CASE("positions that are too few, turned keys that nobody reads, and half a
              "`flash` must be from 0 to 1, not 2"));
 }
 
-TEST_CASE("a parameter beyond its bounds is told where it is written") {
+TEST_CASE("a parameter outside its bounds is reported at its place") {
   CHECK(complaint_about_model("name: m\nbase: gpt\nparameters: {layers: 0}\n") ==
         "error: `layers` is 0\n --> test.yaml:3:22\n3 | parameters: {layers: 0}\n"
         "  |                      ^ it must be at least 1\n");

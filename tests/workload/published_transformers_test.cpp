@@ -91,7 +91,7 @@ TEST_CASE("Llama 2 and 3: weights by formula, as released, and as the files have
   }
 }
 
-TEST_CASE("Mixtral 8x7B: 46.7 G weights, of which a token uses 12.9 G") {
+TEST_CASE("Mixtral 8x7B: 46.7 G weights, 12.9 G of them used for each token") {
   // Jiang et al., Mixtral of experts (2024), table 1: dim 4096, 32 layers, head_dim 128, hidden_dim 14336, 32
   // heads, 8 of keys and values, vocab 32000, 8 experts, 2 for each token.
   const Llama numbers{32, 4096, 32, 8, 14336, 32000, 8, 2};
