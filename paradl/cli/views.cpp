@@ -73,7 +73,7 @@ void tell_framework(const Session& session, const Options& options, const Ask& a
   Examiner examiner = ask.examiner();
   auto found = examiner.bottlenecks(best);
   for (Bottleneck& b : found) examiner.price(b, best);
-  auto improvements = examiner.improvements(best, Hands::framework);
+  auto improvements = examiner.improvements(best, Owner::framework);
   std::erase_if(improvements, [](const Improvement& i) { return i.priced.gain < nothing; });
   if (options.wants_json()) {
     examine(answer, examiner);

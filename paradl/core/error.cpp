@@ -10,7 +10,7 @@
 namespace paradl {
 namespace {
 
-/// Letters to insert, remove, replace or swap with their neighbour.
+/// Number of letters to insert, remove, replace or swap with their neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -37,7 +37,7 @@ std::string_view line_of(std::string_view source, int line) {
   return source;
 }
 
-/// A source line as it can be shown: control characters blanked, so that a caret below it stays in place.
+/// A source line with control characters replaced by spaces, so that the caret below it stays aligned.
 std::string printable(std::string_view line) {
   std::string shown(line);
   std::ranges::replace_if(
@@ -45,13 +45,13 @@ std::string printable(std::string_view line) {
   return shown;
 }
 
-/// Letters of a UTF-8 text: a caret stands under letters, places are counted in bytes.
+/// Number of letters in a UTF-8 text: columns are counted in bytes, but the caret is placed by letters.
 std::size_t letters(std::string_view utf8) {
   return std::size_t(
       std::ranges::count_if(utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-/// Very long lines (generated files) are shown around the mistake only.
+/// Of longer lines (generated files) only the part around the mistake is shown.
 constexpr std::size_t widest_line = 160;
 
 std::string picture(const std::string& file, std::string_view source, const Problem& problem) {
@@ -95,7 +95,7 @@ std::string shortened(std::string message) {
 
 namespace {
 
-/// Capitals are no spelling mistakes.
+/// Words are compared in lower case, because a capital letter is not a spelling mistake.
 std::string lower(std::string_view word) {
   std::string out(word);
   for (char& c : out)
@@ -106,7 +106,7 @@ std::string lower(std::string_view word) {
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
-  constexpr std::size_t longest_name = 64;  // nobody misspells more than that, and distances are quadratic
+  constexpr std::size_t longest_name = 64;  // edit_distance() takes quadratic time
   if (word.size() > longest_name) return {};
   std::string best;
   if (word.size() < 2) return {};

@@ -19,7 +19,7 @@ struct Problem {
   std::string help;
 };
 
-/// A spec file has mistakes that the user can mend by editing it. Exit code 3.
+/// A spec file has mistakes that the user can fix by editing it. Exit code 3.
 class SpecError : public std::runtime_error {
  public:
   SpecError(std::string file, std::string source, std::vector<Problem> problems);
@@ -32,7 +32,7 @@ class SpecError : public std::runtime_error {
   std::vector<Problem> problems_;
 };
 
-/// The command line asks for something that cannot be. Exit code 2.
+/// The command line asks for something impossible. Exit code 2.
 class UsageError : public std::runtime_error {
  public:
   explicit UsageError(const std::string& message, std::string help = {})
@@ -43,7 +43,7 @@ class UsageError : public std::runtime_error {
   std::string help_;
 };
 
-/// The machine stands in the way: a file that cannot be written, no GPU. Exit code 4.
+/// The machine prevents the work: a file cannot be written, there is no GPU. Exit code 4.
 class EnvironmentError : public std::runtime_error {
  public:
   explicit EnvironmentError(const std::string& message, std::string help = {})
@@ -54,16 +54,16 @@ class EnvironmentError : public std::runtime_error {
   std::string help_;
 };
 
-/// A message that quotes a word as long as a book keeps its beginning and its end.
+/// Keeps only the beginning and the end of a very long message, such as one that quotes a long word.
 std::string shortened(std::string message);
 
-/// The nearest known word, or "" if nothing is near (at most a third of the letters differ).
+/// The known word with the fewest letters different, or "" if more than a third of the letters differ.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
-/// "did you mean `abci`?", or "" if nothing is near.
+/// "did you mean `abci`?", or "" if no known word is similar.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
-/// The picture of each problem: message, file:line:column, the source line, a caret and the help.
+/// Shows each problem: message, file:line:column, the source line, a caret and the help.
 std::string render(const SpecError& error);
 
 }  // namespace paradl

@@ -15,25 +15,25 @@ struct Scale {
   const char* unit;
 };
 
-/// The third significant digit.
+/// The value of one unit in the third significant digit.
 double last_digit(double number) { return std::pow(10.0, std::floor(std::log10(std::abs(number))) - 2); }
 
-/// To three significant digits.
+/// Rounded to three significant digits.
 double rounded(double number) {
   if (number == 0 || !std::isfinite(number)) return number;
   const double unit = last_digit(number);
   return std::round(number / unit) * unit;
 }
 
-/// To the next three significant digits that are no less; what division adds is not a digit more.
+/// Rounded up to three significant digits; the factor absorbs the rounding error of the division.
 double rounded_up(double number) {
   if (number == 0 || !std::isfinite(number)) return number;
   const double unit = last_digit(number);
   return std::ceil(number / unit * (1 - 1e-15)) * unit;
 }
 
-/// The largest unit that the value, rounded to three digits, fills at least once; the smallest unit
-/// otherwise.
+/// Uses the largest unit in which the value, rounded to three digits, is at least one; otherwise the smallest
+/// unit.
 std::string scaled(double value, std::span<const Scale> largest_first) {
   if (value == 0) {
     const auto base = std::ranges::find(largest_first, 1.0, &Scale::base);
@@ -66,9 +66,9 @@ std::string grouped(std::string digits) {
   return digits;
 }
 
-constexpr double longest_grouped = 1e15;  // more digits than anyone counts: an exponent from here on
+constexpr double longest_grouped = 1e15;  // larger numbers are printed with an exponent
 constexpr double seconds_per_day = 86'400;
-constexpr double long_time = 100'000;  // s; what takes days is told in days
+constexpr double long_time = 100'000;  // s; longer times are printed in days
 
 }  // namespace
 

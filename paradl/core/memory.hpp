@@ -5,8 +5,8 @@
 
 namespace paradl {
 
-/// For programs that evaluate one case after the other: memory that one gave back is kept for the next one.
-/// Asked from the system again it comes page by page, which took an eighth of a simulation's time.
+/// For programs that evaluate many cases: keeps the memory that one case freed for the next one.
+/// Returning it to the system and asking again took an eighth of a simulation's time, because of page faults.
 inline void keep_freed_memory() {
 #ifdef M_TRIM_THRESHOLD
   constexpr int most = 64 << 20;  // B

@@ -5,16 +5,16 @@
 
 namespace paradl {
 
-/// What one GPU costs for an hour, in a currency that is a word: "2.5 USD/h".
+/// The price of one GPU for an hour, in a currency named by letters: "2.5 USD/h".
 struct Price {
   double per_hour = 0;
   std::string currency;
 };
 
-/// "2.5 USD/h" -> Price. Nothing if it is not a number, a word of letters and `/h`, or too large to be meant.
+/// "2.5 USD/h" -> Price. Nothing if it is not a number, letters and `/h`, or if it is implausibly large.
 std::optional<Price> parse_price(std::string_view text);
 
-/// How to ask for one in an error message.
-inline constexpr std::string_view wanted_price = "what a GPU costs for an hour, such as `2.5 USD/h`";
+/// How an error message asks for a price.
+inline constexpr std::string_view wanted_price = "the price of a GPU for an hour, such as `2.5 USD/h`";
 
 }  // namespace paradl

@@ -5,8 +5,7 @@
 
 namespace paradl {
 
-/// Whether a table that is looked up by an enumerator has a name for each of them; `last` is the last one.
-/// For static_assert beside the table.
+/// Whether a table of names has one for each enumerator up to `last`. For a static_assert beside the table.
 template <class Enum, std::size_t N>
 consteval bool names_every(Enum last, const std::array<std::string_view, N>& names) {
   for (const std::string_view name : names)

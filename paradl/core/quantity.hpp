@@ -30,7 +30,7 @@ class Quantity {
   friend constexpr Quantity operator*(Quantity q, double k) { return k * q; }
   friend constexpr Quantity operator/(Quantity q, double k) { return Quantity{q.base_ / k}; }
   friend constexpr auto operator<=>(Quantity, Quantity) = default;
-  // And each by itself: by way of an order that may be partial, they take far more instructions.
+  // Written out because the versions derived from <=>, whose order is partial, take far more instructions.
   friend constexpr bool operator<(Quantity a, Quantity b) { return a.base_ < b.base_; }
   friend constexpr bool operator>(Quantity a, Quantity b) { return a.base_ > b.base_; }
   friend constexpr bool operator<=(Quantity a, Quantity b) { return a.base_ <= b.base_; }

@@ -8,16 +8,16 @@
 
 namespace paradl {
 
-/// The pieces between the characters `at`, empty ones too.
+/// The pieces between the characters `at`, including empty ones.
 std::vector<std::string_view> split(std::string_view text, char at);
 
-/// A word as it is typed in a shell: in quotes where it has to be.
+/// A word as it is typed in a shell: in quotes where the shell needs them.
 std::string shell_word(const std::string& word);
 
-/// Control characters but line ends as `\x1b`, so that a quoted word cannot play on somebody's terminal.
+/// Writes control characters other than line ends as `\x1b`, so that a quoted word cannot control a terminal.
 std::string visible(std::string_view text);
 
-/// Where text stops being UTF-8, or has a control character that would reach somebody's terminal.
+/// The first place where text is not UTF-8, or has a control character that could control a terminal.
 std::optional<Spot> not_text(std::string_view text);
 
 }  // namespace paradl

@@ -51,7 +51,7 @@ std::string_view wanted<Bandwidth>() {
 }
 template <>
 std::string_view wanted<FlopRate>() {
-  return "a rate of work, such as `15.7 Tflop/s`";
+  return "a compute rate, such as `15.7 Tflop/s`";
 }
 
 template <>
@@ -81,7 +81,7 @@ std::optional<Q> parse(std::string_view text) {
   const auto units = units_of<Q>();
   const auto unit = std::ranges::find(units, text, &Unit::name);
   if (unit == units.end()) return {};
-  // Dividing by a power of ten is exact where multiplying by its inverse is not: 10 us is 1e-5 s to the last
+  // Dividing by a power of ten is exact, multiplying by its inverse is not: 10 us must be 1e-5 s to the last
   // bit.
   const double base = unit->base < 1 ? number / std::round(1 / unit->base) : number * unit->base;
   if (std::isfinite(base)) return Q{base};

@@ -12,7 +12,7 @@ struct Unit {
   double base;  // how many s, B, B/s or flop/s
 };
 
-/// Every unit a spec may use for Q, spelt out: no prefix arithmetic to get wrong.
+/// Every unit that a spec may use for Q. Prefixes are listed, not computed.
 template <class Q>
 std::span<const Unit> units_of();
 
@@ -20,16 +20,16 @@ std::span<const Unit> units_of();
 template <class Q>
 std::optional<Q> parse(std::string_view text);
 
-/// What a machine or a measurement can have. Beyond it a number is a slip, and sums of such numbers overflow.
+/// The values that a machine or a measurement can have. Others are mistakes, and sums of them could overflow.
 struct Range {
-  double least, most;     // in base units; zero may be allowed besides
+  double least, most;     // in base units; zero may be allowed as well
   std::string_view text;  // "from 1 kB/s to 1e9 GB/s"
   bool holds(double base) const { return base >= least && base <= most; }
 };
 template <class Q>
 Range plausible();
 
-/// How to ask for a Q in an error message: "a time, such as `500 ns`".
+/// How an error message asks for a Q: "a time, such as `500 ns`".
 template <class Q>
 std::string_view wanted();
 

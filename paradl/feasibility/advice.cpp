@@ -16,8 +16,8 @@
 namespace paradl {
 namespace {
 
-constexpr double worth_saving = 1.0 / 3;  // of the memory that is needed
-constexpr double least_margin = 0.05;     // of the device: contexts, libraries and fragments need some
+constexpr double worth_saving = 1.0 / 3;  // share of the needed memory
+constexpr double least_margin = 0.05;     // of the device, for contexts, libraries and fragmentation
 
 /// Work that every PE repeats: the paper's computation redundancy.
 bool is_redundant(Role role, const Layer& layer) {
@@ -51,7 +51,7 @@ struct MemoryPart {
   Words remedies;
 };
 
-/// What makes activations smaller.
+/// Options that reduce activations.
 Words less_activation(const Projection& p, const Setting& setting) {
   const Training& training = setting.training;
   const double pipelines = parts(p.mesh, "data");
@@ -65,9 +65,9 @@ Words less_activation(const Projection& p, const Setting& setting) {
   if (training.recompute == Recompute::selective && blocks) out.emplace_back("--recompute full");
   if (can_split_sequence(setting, p.mesh)) out.emplace_back("--sequence-parallel on");
   if (training.micro_batches < samples) {
-    // A pipeline that keeps all micro-batches gains nothing from smaller ones.
+    // A pipeline that keeps all micro-batches saves nothing with smaller ones.
     const bool keeps_all = staged && training.schedule == PipelineSchedule::gpipe;
-    constexpr double most = 1e6;  // that can be typed
+    constexpr double most = 1e6;  // of the option
     const double each_its_own = std::min(std::floor(samples), most);
     out.push_back(fmt::format("{}--micro-batches{}{}", training.micro_batches > 1 ? "more " : "",
                               training.micro_batches > 1 ? "" : fmt::format(" {:.0f}", each_its_own),
@@ -85,7 +85,7 @@ Words less_activation(const Projection& p, const Setting& setting) {
   return out;
 }
 
-/// What makes weights, gradients and optimizer states smaller.
+/// Options that reduce weights, gradients and optimizer state.
 Words less_weight(const Projection& p, const Setting& setting) {
   Words out;
   const bool replicated = !splits(p.mesh, "layer") && !splits(p.mesh, "tensor") &&
@@ -97,7 +97,7 @@ Words less_weight(const Projection& p, const Setting& setting) {
   return out;
 }
 
-/// What to change when no grid has a meaning at all.
+/// What to change if every grid breaks a limit.
 Words wider_bounds(std::span<const Projection> projections) {
   const auto breaks = [](std::string_view rule) {
     return [rule](const Projection& p) {
@@ -121,7 +121,7 @@ std::string fitting_hint(std::span<const Projection> projections, const Setting&
     if (p.cost && (!nearest || p.cost->memory.total() < nearest->cost->memory.total())) nearest = &p;
   if (!nearest) return fmt::format("try {}", either(wider_bounds(projections)));
   const Memory& memory = nearest->cost->memory;
-  // What grows with the samples, and what grows with the weights.
+  // Parts that grow with the samples, and parts that grow with the weights.
   std::array parts{
       MemoryPart{"activations", memory.activations + memory.workspace, less_activation(*nearest, setting)},
       MemoryPart{"weights, gradients and optimizer", memory.weights + memory.gradients + memory.optimizer,
@@ -139,10 +139,10 @@ std::string fitting_hint(std::span<const Projection> projections, const Setting&
 
 std::string margin_text(const Projection& projection) {
   if (!projection.feasible()) return {};
-  if (projection.out_of_core && projection.out_of_core->plans()) return {};  // it takes what room there is
+  if (projection.out_of_core && projection.out_of_core->plans()) return {};  // it fills the memory on purpose
   for (const Limit& limit : projection.limits.all())
     if (limit.rule == memory_rule && limit.bound - limit.value < least_margin * limit.bound)
-      return fmt::format("only {:.1f} % of the memory is left, which may not be enough",
+      return fmt::format("only {:.1f} % of the memory is free, which may not be enough",
                          100 * (1 - limit.value / limit.bound));
   return {};
 }
@@ -151,19 +151,71 @@ void rank(std::vector<Projection>& projections) { std::ranges::stable_sort(proje
 
 namespace {
 
-/// "3 does not divide 16; nearest: 2 or 4".
-std::string indivisible(double value, double bound) {
-  if (bound != std::floor(bound))
-    return fmt::format(
-        "{0} does not divide {1:g}, which is no whole number; choose a --batch that makes it {2}{3}", value,
-        bound, bound > value ? fmt::format("{} or ", value * std::floor(bound / value)) : "",
-        value * std::ceil(bound / value));
+/// "1 row", "7 rows".
+std::string counted(double number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+/// How a broken limit reads: {0} is the value, {1} the bound with its unit, {2} the layer.
+struct TooMany {
+  std::string_view rule, unit, sentence;
+};
+constexpr std::string_view split_layer = "cannot split into {0} parts: {2} has {1}";
+constexpr std::array too_many{
+    TooMany{"p <= B", "sample", "cannot split {1} into {0} parts"},
+    TooMany{"p <= G", "layer", "cannot divide {1} into {0} stages"},
+    TooMany{"p V <= G", "layer", "cannot divide {1} into {0} chunks"},
+    TooMany{"micro-batches <= samples", "sample", "cannot split {1} into {0} micro-batches"},
+    TooMany{"p <= min F", "filter", split_layer},
+    TooMany{"parts <= min F", "filter", split_layer},
+    TooMany{"p <= min C", "input channel", split_layer},
+    TooMany{"parts <= min C", "input channel", split_layer},
+    TooMany{"p <= min L", "position", split_layer},
+    TooMany{"rows <= min H", "row", "cannot cut into {0} rows: {2} is {1} high"},
+    TooMany{"columns <= min W", "column", "cannot cut into {0} columns: {2} is {1} wide"},
+    TooMany{"planes <= min D", "plane", "cannot cut into {0} planes: {2} is {1} deep"},
+    TooMany{"p <= sequences", "",
+            "`context` needs attention over a sequence, which this network does not have"},
+    TooMany{"p <= experts", "", "`expert` needs layers with experts, which this network does not have"}};
+
+/// How a number that must divide another one reads: {} is the number.
+struct MustDivide {
+  std::string_view rule, subject, unit, of = "";
+};
+constexpr std::array must_divide{
+    MustDivide{"p divides heads", "tensor={}", "head"},
+    MustDivide{"p divides experts", "expert={}", "expert"},
+    MustDivide{"p divides sequence", "context={}", "position"},
+    MustDivide{micro_batch_rule, "--micro-batches {}", "sample", " of a replica"},
+    MustDivide{"stages divide blocks", "{} stages", "block"},
+    MustDivide{"stages divide blocks/chunks", "{} stages", "block", " of a chunk"},
+    MustDivide{"chunks divide blocks", "{} chunks", "block"}};
+
+std::string in_layer(std::string_view layer) {
+  return layer.empty() ? "" : fmt::format(" (layer {})", layer);
+}
+
+/// "nearest: 4 or 6", "the largest possible is 32".
+std::string nearest_divisors(double value, double bound) {
   double below = value, above = value;
   while (below > 1 && std::fmod(bound, below) != 0) --below;
   while (above < bound && std::fmod(bound, above) != 0) ++above;
-  std::string near = fmt::format("{}", std::min(below, bound));
-  if (std::fmod(bound, above) == 0 && above > below) near += fmt::format(" or {}", above);
-  return fmt::format("{} does not divide {}; nearest: {}", value, bound, near);
+  if (value > bound) return fmt::format("the largest possible is {}", bound);
+  const bool both = std::fmod(bound, above) == 0 && above > below;
+  return fmt::format("nearest: {}{}", below, both ? fmt::format(" or {}", above) : "");
+}
+
+/// "tensor=5 must divide the 12 heads; nearest: 4 or 6 (layer attention)".
+std::string indivisible(const MustDivide& rule, double value, double bound, std::string_view layer) {
+  const std::string subject = fmt::format(fmt::runtime(rule.subject), value);
+  if (bound == std::floor(bound))
+    return fmt::format("{} must divide the {}{}; {}{}", subject, counted(bound, rule.unit), rule.of,
+                       nearest_divisors(value, bound), in_layer(layer));
+  return fmt::format(
+      "{} must divide the {:g} {}s{}, which is not a whole number; choose a --batch that makes it {}{}",
+      subject, bound, rule.unit, rule.of,
+      bound > value ? fmt::format("{} or ", value * std::floor(bound / value)) : "",
+      value * std::ceil(bound / value));
 }
 
 }  // namespace
@@ -172,39 +224,36 @@ std::string reason(std::string_view rule, double value, double bound, std::strin
   if (rule == memory_rule)
     return fmt::format("needs {}, the device has {}", text(Bytes{value}), text(Bytes{bound}));
   if (rule == storage_rule)
-    return fmt::format("a node would keep {} of the data set, its storage has {}", decimal(Bytes{value}),
-                       decimal(Bytes{bound}));
+    return fmt::format("a node would have to store {} of the data set, its storage has {}",
+                       decimal(Bytes{value}), decimal(Bytes{bound}));
   if (rule == host_rule)
     return fmt::format("needs at least {} of host memory, a node has {}", enough(Bytes{value}),
                        text(Bytes{bound}));
   if (rule == host_update_rule)
-    return "weights would have to leave the device, and how fast its host updates them is unknown: the "
-           "system file "
+    return "the weights do not fit the device, and the update rate of its host is unknown: the system file "
            "has no host memory-bandwidth (add host: {memory-bandwidth: 256 GB/s})";
   if (rule == allreduce_rule && bound <= 1)
-    return fmt::format("the allreduce that was asked for cannot serve {} ranks, nor fewer", value);
+    return fmt::format("the chosen allreduce cannot run on {} ranks, nor on fewer", value);
   if (rule == allreduce_rule)
-    return fmt::format(
-        "the allreduce that was asked for cannot serve {} ranks; below them, {} is the most it can", value,
-        bound);
+    return fmt::format("the chosen allreduce cannot run on {} ranks; the largest possible number below is {}",
+                       value, bound);
   if (rule == interleaving_rule)
-    return fmt::format(
-        "interleaved stages take turns by whole rounds: {} micro-batch{} {} no multiple of {} "
-        "stages; {}",
-        bound, bound == 1 ? "" : "es", bound == 1 ? "is" : "are", value,
-        bound < value ? fmt::format("the nearest is {}", value)
-                      : fmt::format("the nearest are {} and {}", bound - std::fmod(bound, value),
-                                    bound - std::fmod(bound, value) + value));
-  if (rule.find(" divide") != rule.npos)
-    return fmt::format("{}: {}{}", rule, indivisible(value, bound),
-                       layer.empty() ? "" : fmt::format(" (layer {})", layer));
-  return fmt::format("{} = {} breaks {} = {}{}", rule.substr(0, rule.find(" <=")), value, rule, bound,
-                     layer.empty() ? "" : fmt::format(" (layer {})", layer));
+    return fmt::format("--micro-batches {} must be a multiple of the {} (interleaved schedule); nearest: {}",
+                       bound, counted(value, "stage"),
+                       bound < value ? fmt::format("{}", value)
+                                     : fmt::format("{} or {}", bound - std::fmod(bound, value),
+                                                   bound - std::fmod(bound, value) + value));
+  if (const auto found = std::ranges::find(must_divide, rule, &MustDivide::rule); found != must_divide.end())
+    return indivisible(*found, value, bound, layer);
+  if (const auto found = std::ranges::find(too_many, rule, &TooMany::rule); found != too_many.end())
+    return fmt::format(fmt::runtime(found->sentence), value, counted(bound, found->unit),
+                       layer.empty() ? "a layer" : fmt::format("layer {}", layer));
+  return fmt::format("{} does not hold: {} and {}{}", rule, value, bound, in_layer(layer));
 }
 
 namespace {
 
-/// "6 or 12": parts among which the heads of attention come out even and which `fits`, around a number.
+/// "nearest: 6 or 12": numbers near `value` that divide the heads of attention and that `fits`.
 template <class Fits>
 std::string nearest_parts(double value, const Layer& attention, Fits fits) {
   const auto good = [&](double p) {
@@ -214,22 +263,24 @@ std::string nearest_parts(double value, const Layer& attention, Fits fits) {
   double below = value, above = value;
   while (!good(below)) --below;
   while (above < attention.query_heads && !good(above)) ++above;
-  return fmt::format("{}{}", below, good(above) ? fmt::format(" or {}", above) : "");
+  return fmt::format("nearest: {}{}", below, good(above) ? fmt::format(" or {}", above) : "");
 }
 
-/// "8 parts and 6 heads of keys and values do not come out even; nearest: 6 or 12 (layer attention)".
+/// "tensor=8 must divide the 6 key and value heads, or be a multiple of them; nearest: 6 or 12 (layer ...)".
 std::string uneven_heads(const Limit& limit, const Layer& attention) {
-  return fmt::format(
-      "{}: {} parts and {} heads of keys and values do not come out even; nearest: {} (layer {})", limit.rule,
-      limit.value, limit.bound, nearest_parts(limit.value, attention, [](double) { return true; }),
-      attention.name);
+  return fmt::format("tensor={} must divide the {}, or be a multiple of them; {}{}", limit.value,
+                     counted(limit.bound, "key and value head"),
+                     nearest_parts(limit.value, attention, [](double) { return true; }),
+                     in_layer(attention.name));
 }
 
-/// "4 does not divide 2; nearest: 2 (layer attention)".
+/// "tensor=4 must divide the 2 positions of a sequence ...; nearest: 2 (layer ...)".
 std::string uneven_sequence(const Limit& limit, const Layer& attention) {
   const auto fits = [&](double p) { return std::fmod(limit.bound, p) == 0; };
-  return fmt::format("{}: {} does not divide {}; nearest: {} (layer {})", limit.rule, limit.value,
-                     limit.bound, nearest_parts(limit.value, attention, fits), attention.name);
+  return fmt::format("tensor={} must divide the {} of a sequence{} for --sequence-parallel; {}{}",
+                     limit.value, counted(limit.bound, "position"),
+                     limit.rule == context_sequence_rule ? " on each part of `context`" : "",
+                     nearest_parts(limit.value, attention, fits), in_layer(attention.name));
 }
 
 }  // namespace
@@ -245,13 +296,14 @@ std::string reason(const Limit& limit, const Workload& work) {
 
 namespace {
 
-template <class Tell>
-std::string broken(const Projection& projection, Tell tell) {
+template <class Reason>
+std::string broken(const Projection& projection, Reason reason_of) {
   std::string out;
   for (const Limit& limit : projection.limits.all())
     if (!limit.holds())
-      out += (out.empty() ? "" : "; ") +
-             (limit.rule == allreduce_rule && !projection.refused.empty() ? projection.refused : tell(limit));
+      out += (out.empty() ? "" : "; ") + (limit.rule == allreduce_rule && !projection.refused.empty()
+                                              ? projection.refused
+                                              : reason_of(limit));
   return out;
 }
 
@@ -288,12 +340,12 @@ std::string whole_layers_text(const std::vector<std::vector<Role>>& roles, const
     for (std::size_t l = 0; l < work.layers.size(); ++l)
       if (is_redundant(roles[std::size_t(a)][l], work.layers[l]))
         by_op[work.layers[l].op].push_back(work.layers[l].name);
-    std::vector<std::string> told;
+    std::vector<std::string> shown;
     for (const auto& [op, names] : by_op)
-      told.push_back(names.size() <= few ? fmt::format("{}", fmt::join(names, ", "))
-                                         : fmt::format("{} {} layers", names.size(), traits(op).name));
-    if (told.empty()) continue;
-    out += fmt::format("{}{} ({})", out.empty() ? "" : "; ", fmt::join(told, ", "),
+      shown.push_back(names.size() <= few ? fmt::format("{}", fmt::join(names, ", "))
+                                          : fmt::format("{} {} layers", names.size(), traits(op).name));
+    if (shown.empty()) continue;
+    out += fmt::format("{}{} ({})", out.empty() ? "" : "; ", fmt::join(shown, ", "),
                        mesh.axis[std::size_t(a)].strategy->name);
   }
   return out;

@@ -12,7 +12,7 @@ namespace paradl {
 
 namespace {
 
-/// `layouts`: of other changes.
+/// `layouts`: shared with other changes.
 Projection ask_again(const Setting& setting, const MachineWith& machine_with, const Projection& p,
                      const Alternative& change, const std::shared_ptr<Layouts>& layouts) {
   Training training = setting.training;

@@ -8,7 +8,7 @@
 namespace paradl {
 namespace {
 
-/// So many ports for so many flows; what rounding adds is no flow.
+/// Rounds up to whole ports, but not because of rounding errors.
 double whole(double ports) { return std::ceil(ports - 1e-9); }
 
 std::string_view unit_below(const Machine& machine, int level) {
@@ -26,7 +26,7 @@ Binding counted(const Hop& hop, const Machine& machine) {
 
 /// A wire of the levels as a tree: "node 3 to rack 0".
 Binding in_tree(const Wire& wire, double phi, const Machine& machine) {
-  const auto level_of = [&](int& vertex) {  // -1: a GPU; leaves its number in its level
+  const auto level_of = [&](int& vertex) {  // -1: a GPU; `vertex` becomes the number within the level
     int level = -1;
     for (double units = machine.gpus(); vertex >= units;
          units = machine.gpus() / machine.levels[std::size_t(level)].gpus) {
@@ -97,11 +97,11 @@ Binding binding_of(const GradientGroup& group, const Setting& setting, const Lin
 std::string text_of(const Binding& binding, double phi) {
   const auto& [link, unit, ports, enough, routed, step, steps] = binding;
   if (!routed)
-    return fmt::format("{:.3g} flows leave a {} through {:.3g} port{}; {:.3g} ports would make it 1",
+    return fmt::format("{:.3g} flows leave a {} through {:.3g} port{}; {:.3g} ports would give φ = 1",
                        phi * ports, unit, ports, ports == 1 ? "" : "s", enough);
   return unit.empty()
-             ? fmt::format("flows share the wire from {}; {:.3g} such wires would make it 1", link, enough)
-             : fmt::format("flows share the port from {}; {:.3g} ports of a {} would make it 1", link, enough,
+             ? fmt::format("flows share the wire from {}; {:.3g} such wires would give φ = 1", link, enough)
+             : fmt::format("flows share the port from {}; {:.3g} ports per {} would give φ = 1", link, enough,
                            unit);
 }
 

@@ -12,9 +12,9 @@
 
 namespace paradl {
 
-/// What keeps a strategy from being as fast, as large or as good as it might be: the fourteen entries of the
-/// paper's table of limitations and bottlenecks.
-enum class Hindrance {
+/// What keeps a strategy from being faster, larger or better: the fourteen entries of the paper's table of
+/// limitations and bottlenecks.
+enum class BottleneckKind {
   gradient_exchange,
   layer_collectives,
   point_to_point,
@@ -30,7 +30,7 @@ enum class Hindrance {
   batch_norm_quality,
   gpu_occupancy,
 };
-inline constexpr std::size_t hindrances = std::size_t(Hindrance::gpu_occupancy) + 1;
+inline constexpr std::size_t bottleneck_kinds = std::size_t(BottleneckKind::gpu_occupancy) + 1;
 
 /// Inherent to the strategy, or due to framework or system.
 enum class Nature { limit, bottleneck };
@@ -39,51 +39,51 @@ static_assert(names_every(Nature::bottleneck, nature_names), "name every Nature"
 
 struct Entry {
   std::string_view name;   // as in the JSON
-  std::string_view title;  // as people read it
+  std::string_view title;  // in text
   Nature nature;
   std::string_view meaning;
 };
-const Entry& entry(Hindrance hindrance);
+const Entry& entry(BottleneckKind kind);
 
 /// What a projection is judged by, beside its terms.
 struct Evidence {
   const Projection& projection;
   const Setting& setting;
   Mesh mesh;  // without axes of one PE
-  /// From the engine; none where a bound is broken and nothing was priced, and of the paper's closed forms.
+  /// From the engine; none if a limit is broken, and for the paper's closed forms.
   struct Details {
     Evaluation evaluation;
     std::vector<ExchangeLine> lines;
-    Seconds direct;           // messages between neighbours, if none passed through a host
-    double best_batch = 0;    // at which a sample takes least computation, of those that fit; 0: not known
-    Seconds best_per_sample;  // and what it takes there
-    Bytes largest_layer;      // what the layer needs that needs most, alone on a device
-    int largest = -1;         // which one that is
+    Seconds direct;           // point-to-point time with direct GPU-to-GPU transfer
+    double best_batch = 0;    // the mini-batch that fits with the least computation per sample; 0: unknown
+    Seconds best_per_sample;  // computation per sample at that mini-batch
+    Bytes largest_layer;      // memory of the largest layer, alone on a device
+    int largest = -1;         // index of that layer
   };
   std::optional<Details> details;
 };
 
-/// A value that was found, and what it means here.
+/// The value of a measure for one projection, and what it means.
 struct Reading {
   double value = 0;
   double share = 0;      // of the iteration, or of the device's memory
-  std::string cause;     // the layer or link behind it
-  std::string message;   // a sentence without its stop
-  bool forbids = false;  // a bound that is broken: there is no such plan
+  std::string cause;     // the layer or link that causes it
+  std::string message;   // a sentence without a full stop
+  bool forbids = false;  // a limit is broken: the plan is impossible
 };
 
 enum class Reads { share, ratio, count };
 enum class Sense { above, at_least, at_most };
 
-/// A value of the model that tells a hindrance from a trigger on. An entry has one or two.
+/// A value that detects a kind of bottleneck when it reaches its trigger. Each kind has one or two.
 struct Measure {
-  Hindrance of;
+  BottleneckKind of;
   std::string_view key;  // of the trigger, under `bottlenecks` in paradl.yaml
   std::string_view meaning;
   Reads reads;
   Sense sense;
-  double trigger, least, most;  // as shipped, and the range it may be set to
-  bool costs_time;  // told only if its share of the iteration is worth naming; others are told in any case
+  double trigger, least, most;  // the default trigger, and the range it may be set to
+  bool costs_time;              // reported only if its share of the iteration is large enough
   std::optional<Reading> (*read)(const Evidence&);  // nothing: does not apply
 };
 std::span<const Measure> measures();
@@ -93,15 +93,15 @@ const Measure* find_measure(std::string_view key);
 std::string value_text(const Measure& measure, double value);
 std::string trigger_text(const Measure& measure, double trigger);
 
-/// From which values on something is told: as shipped, or as paradl.yaml says.
+/// The triggers: defaults, or those of paradl.yaml.
 struct Triggers {
   Triggers();
   std::vector<double> value;  // by measure
-  double least_share = 0.05;  // of the iteration: what costs less is not told
+  double least_share = 0.05;  // of the iteration: smaller costs are not reported
 };
 inline constexpr std::string_view least_share_key = "least-share";
 
-/// One value, judged.
+/// One measure, its value, and whether it reached its trigger.
 struct Finding {
   const Measure* measure = nullptr;
   double trigger = 0;
@@ -109,21 +109,22 @@ struct Finding {
   bool fires = false;
 };
 
-/// A hindrance that was found: by a measure that forbids the plan, or that is farthest beyond its trigger.
+/// A bottleneck that was found. If both of its measures fire, `finding` is a broken limit, or the one that is
+/// farther beyond its trigger.
 struct Bottleneck {
-  Hindrance kind;
+  BottleneckKind kind;
   Finding finding;
-  std::vector<Alternative> changes;         // that might mend it
-  std::vector<PricedAlternative> remedies;  // those of them that fit, priced; empty until somebody asks
+  std::vector<Alternative> changes;         // that might help
+  std::vector<PricedAlternative> remedies;  // those that fit, projected; empty until price() is called
 };
 
-/// A change that brings something, and what it mends.
+/// A change that makes a projection faster, and the bottlenecks that it addresses.
 struct Improvement {
   PricedAlternative priced;
-  std::vector<Hindrance> mends;
+  std::vector<BottleneckKind> against;
 };
 
-/// Looks at projections of one setting for what limits them.
+/// Finds the limits and bottlenecks of projections of one setting.
 class Examiner {
  public:
   /// `evaluator`: of the same setting; nullptr: projections come from the paper's closed forms, of which only
@@ -139,14 +140,14 @@ class Examiner {
   std::vector<Bottleneck> bottlenecks(const Projection& projection) const;
   /// Asks the oracle again for everything that might mend one.
   void price(Bottleneck& bottleneck, const Projection& projection) const;
-  /// All changes in these hands that make a projection faster, for whatever hindrance, found or not; the
+  /// All changes by this owner that make a projection faster, for any kind of bottleneck, found or not;
   /// largest gain first.
-  std::vector<Improvement> improvements(const Projection& projection, Hands hands) const;
+  std::vector<Improvement> improvements(const Projection& projection, Owner owner) const;
 
  private:
   Evidence evidence(const Projection& projection) const;
   std::vector<Finding> judge(const Evidence& evidence) const;
-  /// Changes as they are typed to get this very plan.
+  /// The changes with options that reproduce exactly this plan.
   std::vector<Alternative> typed(std::vector<Alternative> changes, const Projection& projection) const;
 
   Setting setting_;
@@ -157,7 +158,8 @@ class Examiner {
   const Question* asked_;
 };
 
-/// What might mend a hindrance. `system`: the machine's file, or nullptr if it cannot be changed.
-std::vector<Alternative> remedies(Hindrance hindrance, const Evidence& evidence, const SystemSpec* system);
+/// Changes that might help against a bottleneck. `system`: the system file, or nullptr if it cannot be
+/// changed.
+std::vector<Alternative> remedies(BottleneckKind kind, const Evidence& evidence, const SystemSpec* system);
 
 }  // namespace paradl

@@ -1,4 +1,4 @@
-// The table of limits and bottlenecks: what each means, by which value it is told, and from which value on.
+// The table of limits and bottlenecks: what each means, the values that detect it, and their triggers.
 #include <algorithm>
 #include <cassert>
 
@@ -11,81 +11,83 @@
 namespace paradl {
 namespace {
 
-using H = Hindrance;
+using K = BottleneckKind;
 
 // clang-format off
-constexpr std::array<Entry, hindrances> entries{{
+constexpr std::array<Entry, bottleneck_kinds> entries{{
     {"gradient_exchange", "gradient exchange", Nature::limit,
-     "all who hold the same weights sum their gradients in every iteration"},
+     "GPUs with the same weights sum their gradients in every iteration"},
     {"layer_collectives", "layer-wise collectives", Nature::limit,
-     "activations and their gradients are gathered or summed layer by layer, and each layer waits for them"},
+     "activations and their gradients are gathered or summed between layers, and each layer waits for them"},
     {"point_to_point", "point-to-point messages", Nature::bottleneck,
-     "halos and what stages pass on go through host memory (no GPUDirect)"},
+     "halos and stage transfers go through host memory (no GPUDirect)"},
     {"congestion", "network congestion", Nature::bottleneck,
-     "exchanges cross a part of the network that is narrower than what is below it, or meet other jobs there"},
+     "exchanges cross an oversubscribed part of the network, or share it with other jobs"},
     {"self_contention", "self-contention", Nature::bottleneck,
      "flows of the job itself share a link"},
     {"input_output", "input/output", Nature::bottleneck,
-     "reading and staging of samples takes longer than the iteration that hides it, or a node cannot keep them"},
+     "reading and staging samples takes longer than the iteration, or a node cannot store them"},
     {"memory_redundancy", "memory redundancy", Nature::bottleneck,
-     "GPUs hold copies of what others hold, or one layer alone is more than a device holds"},
+     "GPUs hold copies of the same data, or one layer alone exceeds the memory of a device"},
     {"fragmentation", "memory fragmentation", Nature::bottleneck,
-     "so little memory is left that what lies idle between pieces may be missing"},
+     "so little memory is free that allocator fragmentation may cause an out-of-memory error"},
     {"weight_update", "weight update", Nature::limit,
      "every replica updates all its weights"},
     {"workload_balance", "workload balance", Nature::limit,
-     "stages of a pipeline wait for the slowest one, and for the first and the last micro-batch"},
+     "pipeline stages wait for the slowest one, and for the first and the last micro-batch"},
     {"computation_redundancy", "computation redundancy", Nature::bottleneck,
-     "layers that are not split run whole on every GPU, and split ones take more than their part"},
+     "layers that are not split run whole on every GPU, or split layers take longer than their share"},
     {"number_of_pes", "number of PEs", Nature::limit,
-     "more GPUs than the samples, channels, extents or layers that there are to share"},
+     "there are more GPUs than samples, channels, extents or layers to split"},
     {"batch_norm_quality", "batch-norm quality", Nature::limit,
-     "statistics of a batch norm over too few samples spoil training"},
+     "batch-norm statistics over too few samples harm training"},
     {"gpu_occupancy", "GPU occupancy", Nature::bottleneck,
-     "so few (or many) samples on a GPU that its kernels run below their best"},
+     "kernels are inefficient with so few (or so many) samples per GPU"},
 }};
-static_assert(!entries.back().name.empty(), "one for each Hindrance");
+static_assert(!entries.back().name.empty(), "one for each BottleneckKind");
 
-// Triggers quoted from the ParaDL report: update 10 to 15 % of computation, congestion seen from 512 GPUs on, statistics
-// of 2 to 4 samples. The others are choices: a fifth of the iteration, twice as slow, half as much again.
+// From the ParaDL report: update 10 to 15 % of computation, congestion from 512 GPUs on, statistics of 2 to 4 samples.
+// The other triggers are our choice.
 constexpr std::array table{
-    Measure{H::gradient_exchange, "gradient-exchange", "exposed gradient exchange, of the iteration",
+    Measure{K::gradient_exchange, "gradient-exchange", "exposed gradient exchange / iteration",
             Reads::share, Sense::above, 0.2, 0, 1, false, read_gradient_exchange},
-    Measure{H::layer_collectives, "layer-collectives", "exposed exchange of activations, of the iteration",
+    Measure{K::layer_collectives, "layer-collectives", "exposed activation exchange / iteration",
             Reads::share, Sense::above, 0.2, 0, 1, false, read_layer_collectives},
-    Measure{H::point_to_point, "point-to-point", "messages between neighbours, times what they take from GPU to GPU",
+    Measure{K::point_to_point, "point-to-point",
+            "point-to-point time divided by its time with direct GPU-to-GPU transfer",
             Reads::ratio, Sense::at_least, 2, 1, 1e6, true, read_point_to_point},
-    Measure{H::congestion, "congestion-taper", "ports below a level of links that is crossed, over those into it",
+    Measure{K::congestion, "congestion-taper", "oversubscription: ports below a network level / ports into it",
             Reads::ratio, Sense::above, 1, 1, 1e6, true, read_taper},
-    Measure{H::congestion, "congestion-gpus", "GPUs that exchange over more than one node",
+    Measure{K::congestion, "congestion-gpus", "number of GPUs that communicate across nodes",
             Reads::count, Sense::at_least, 512, 1, 1e9, true, read_many_gpus},
-    Measure{H::self_contention, "self-contention", "flows of the job that share a link (φ)",
+    Measure{K::self_contention, "self-contention", "flows of the job that share a link (φ)",
             Reads::ratio, Sense::above, 1, 1, 1e6, true, read_self_contention},
-    Measure{H::input_output, "input-output", "exposed input/output, of the iteration",
+    Measure{K::input_output, "input-output", "exposed input/output / iteration",
             Reads::share, Sense::above, 0.05, 0, 1, false, read_input_output},
-    Measure{H::input_output, "node-storage", "what a node keeps of the data set, of its storage",
+    Measure{K::input_output, "node-storage", "part of the data set that a node keeps / its storage",
             Reads::share, Sense::above, 1, 0, 1e6, false, read_node_storage},
-    Measure{H::memory_redundancy, "memory-redundancy", "copies of what other GPUs hold, of the device's memory",
+    Measure{K::memory_redundancy, "memory-redundancy", "data that other GPUs also hold / memory of the device",
             Reads::share, Sense::above, 0.25, 0, 1, false, read_replicas},
-    Measure{H::memory_redundancy, "largest-layer", "what one layer needs alone, of the device's memory",
+    Measure{K::memory_redundancy, "largest-layer", "memory of the largest layer / memory of the device",
             Reads::share, Sense::above, 1, 0, 1e6, false, read_largest_layer},
-    Measure{H::fragmentation, "fragmentation", "memory in use, of the device's",
+    Measure{K::fragmentation, "fragmentation", "memory in use / memory of the device",
             Reads::share, Sense::above, 0.85, 0, 1, false, read_fragmentation},
-    Measure{H::weight_update, "weight-update", "weight update, of the computation",
+    Measure{K::weight_update, "weight-update", "weight update / computation",
             Reads::share, Sense::above, 0.1, 0, 1, false, read_update},
-    Measure{H::workload_balance, "stage-imbalance", "slowest stage, times the mean of all",
+    Measure{K::workload_balance, "stage-imbalance", "time of the slowest stage / mean of all stages",
             Reads::ratio, Sense::above, 1.1, 1, 1e6, true, read_imbalance},
-    Measure{H::workload_balance, "bubble", "stages that wait, of the iteration",
+    Measure{K::workload_balance, "bubble", "pipeline bubble / iteration",
             Reads::share, Sense::above, 0.2, 0, 1, false, read_bubble},
-    Measure{H::computation_redundancy, "whole-layers", "layers that run whole, of forward and backward",
+    Measure{K::computation_redundancy, "whole-layers", "layers that run whole on every GPU / forward and backward",
             Reads::share, Sense::above, 0.2, 0, 1, true, read_whole_layers},
-    Measure{H::computation_redundancy, "split-overhead", "split layers, times their part of the whole layers",
+    Measure{K::computation_redundancy, "split-overhead", "time of split layers / their share of the whole layers' time",
             Reads::ratio, Sense::above, 1.5, 1, 1e6, true, read_split_overhead},
-    Measure{H::number_of_pes, "number-of-pes", "parts of an axis, over what there is to share",
+    Measure{K::number_of_pes, "number-of-pes", "parts of an axis / samples, channels, extents or layers to split",
             Reads::ratio, Sense::above, 1, 0, 1e6, false, read_bounds},
-    Measure{H::batch_norm_quality, "batch-norm-samples", "samples of one batch norm's statistics",
+    Measure{K::batch_norm_quality, "batch-norm-samples", "samples in the statistics of one batch norm",
             Reads::count, Sense::at_most, 4, 0, 1e6, false, read_batch_norm},
-    Measure{H::gpu_occupancy, "gpu-occupancy", "computation of a sample, times the least of any mini-batch that fits",
+    Measure{K::gpu_occupancy, "gpu-occupancy",
+            "compute time per sample, relative to the best batch size that fits",
             Reads::ratio, Sense::above, 1.25, 1, 1e6, true, read_occupancy},
 };
 // clang-format on
@@ -103,7 +105,7 @@ bool beyond(Sense sense, double value, double trigger) {
   return false;
 }
 
-/// How far a value is beyond its trigger; what forbids a plan is beyond all.
+/// How far a value is beyond its trigger; a broken limit comes before everything else.
 std::pair<bool, double> excess(const Finding& f) {
   const double value = f.reading->value;
   const double high = f.measure->sense == Sense::at_most ? f.trigger : value;
@@ -113,7 +115,7 @@ std::pair<bool, double> excess(const Finding& f) {
 
 }  // namespace
 
-const Entry& entry(Hindrance hindrance) { return entries[std::size_t(hindrance)]; }
+const Entry& entry(BottleneckKind kind) { return entries[std::size_t(kind)]; }
 std::span<const Measure> measures() { return table; }
 
 const Measure* find_measure(std::string_view key) {
@@ -158,7 +160,7 @@ std::vector<Alternative> Examiner::typed(std::vector<Alternative> changes, const
   if (!asked_) return changes;
   const std::string same = same_plan(*asked_, *p.strategy, p.mesh, setting_.work.input.dims);
   for (Alternative& change : changes)
-    if (!change.mesh) change.option += same;  // else it names its own
+    if (!change.mesh) change.option += same;  // a change of the mesh names its own plan
   return changes;
 }
 
@@ -178,7 +180,7 @@ std::vector<Finding> Examiner::findings(const Projection& projection) const { re
 
 namespace {
 
-/// Whether the paper's closed forms refuse to be asked with a change.
+/// Whether the paper's closed forms do not support a change.
 bool beyond_paper(const Alternative& change, Training training) {
   if (change.strategy && !paper::find_row(change.strategy->text)) return true;
   if (change.training) change.training(training);
@@ -190,7 +192,7 @@ bool beyond_paper(const Alternative& change, Training training) {
 
 std::vector<Bottleneck> Examiner::bottlenecks(const Projection& projection) const {
   const Evidence e = evidence(projection);
-  const auto changes = [&](Hindrance kind) {
+  const auto changes = [&](BottleneckKind kind) {
     std::vector<Alternative> list = remedies(kind, e, system_);
     if (!evaluator_)
       std::erase_if(list, [&](const Alternative& c) { return beyond_paper(c, setting_.training); });
@@ -199,7 +201,7 @@ std::vector<Bottleneck> Examiner::bottlenecks(const Projection& projection) cons
   std::vector<Bottleneck> out;
   for (Finding& found : judge(e)) {
     if (!found.fires) continue;
-    const Hindrance kind = found.measure->of;
+    const BottleneckKind kind = found.measure->of;
     const auto same = std::ranges::find(out, kind, &Bottleneck::kind);
     if (same == out.end())
       out.push_back({kind, std::move(found), changes(kind), {}});
@@ -213,22 +215,22 @@ std::vector<Bottleneck> Examiner::bottlenecks(const Projection& projection) cons
 
 namespace {
 
-/// Of several algorithms, or of several grids, the best one is enough.
+/// Of several algorithms, or of several grids, only the best one is listed.
 std::string_view family(const Alternative& change) {
   for (const std::string_view option : {"--allreduce", "-s", "--micro-batches"})
     if (change.option.starts_with(option)) return option;
   return change.option;
 }
 
-/// Whether a change mends a plan that fits: by time; or by memory, at no cost of time where that is merely
-/// held twice; whatever it costs where something else is amiss.
-bool mends(Hindrance hindrance, const PricedAlternative& priced, const Projection& now) {
-  constexpr double worth_telling = 0.005;  // of the epoch, or of the memory
-  if (hindrance == Hindrance::number_of_pes || hindrance == Hindrance::batch_norm_quality) return true;
-  if (priced.gain >= worth_telling) return true;
-  if (priced.memory > (1 - worth_telling) * now.cost->memory.total()) return false;
-  return hindrance == Hindrance::fragmentation ||
-         (hindrance == Hindrance::memory_redundancy && priced.gain > -worth_telling);
+/// Whether a change improves a plan that fits: it saves time; or it saves memory, which for redundant copies
+/// must not cost time. For broken limits and poor statistics every change counts.
+bool helps(BottleneckKind kind, const PricedAlternative& priced, const Projection& now) {
+  constexpr double least_gain = 0.005;  // of the epoch, or of the memory
+  if (kind == BottleneckKind::number_of_pes || kind == BottleneckKind::batch_norm_quality) return true;
+  if (priced.gain >= least_gain) return true;
+  if (priced.memory > (1 - least_gain) * now.cost->memory.total()) return false;
+  return kind == BottleneckKind::fragmentation ||
+         (kind == BottleneckKind::memory_redundancy && priced.gain > -least_gain);
 }
 
 }  // namespace
@@ -241,27 +243,27 @@ void Examiner::price(Bottleneck& b, const Projection& projection) const {
     const auto same = [&](const PricedAlternative& other) {
       return family(other.change) == family(priced.change);
     };
-    if (projection.feasible() && !mends(b.kind, priced, projection)) continue;
+    if (projection.feasible() && !helps(b.kind, priced, projection)) continue;
     if (std::ranges::none_of(b.remedies, same)) b.remedies.push_back(std::move(priced));
   }
-  if (b.remedies.empty()) b.changes.clear();  // none of them would
+  if (b.remedies.empty()) b.changes.clear();  // none of them helps
 }
 
-std::vector<Improvement> Examiner::improvements(const Projection& projection, Hands hands) const {
+std::vector<Improvement> Examiner::improvements(const Projection& projection, Owner owner) const {
   std::vector<Improvement> out;
   if (!evaluator_ || !projection.cost) return out;
   const Evidence e = evidence(projection);
   std::vector<Alternative> changes;
-  std::vector<std::vector<Hindrance>> mends;
-  for (std::size_t i = 0; i < hindrances; ++i)
-    for (Alternative& change : remedies(Hindrance(i), e, system_)) {
-      if (change.hands != hands) continue;
+  std::vector<std::vector<BottleneckKind>> against;
+  for (std::size_t i = 0; i < bottleneck_kinds; ++i)
+    for (Alternative& change : remedies(BottleneckKind(i), e, system_)) {
+      if (change.owner != owner) continue;
       const auto known = std::ranges::find(changes, change.option, &Alternative::option);
       if (known == changes.end()) {
         changes.push_back(std::move(change));
-        mends.push_back({Hindrance(i)});
+        against.push_back({BottleneckKind(i)});
       } else {
-        mends[std::size_t(known - changes.begin())].push_back(Hindrance(i));
+        against[std::size_t(known - changes.begin())].push_back(BottleneckKind(i));
       }
     }
   changes = typed(std::move(changes), projection);
@@ -269,7 +271,7 @@ std::vector<Improvement> Examiner::improvements(const Projection& projection, Ha
     if (!(priced.gain > 0)) continue;
     const auto at = std::ranges::find(changes, priced.change.option, &Alternative::option) - changes.begin();
     const auto same = [&](const Improvement& i) { return family(i.priced.change) == family(priced.change); };
-    if (std::ranges::none_of(out, same)) out.push_back({std::move(priced), mends[std::size_t(at)]});
+    if (std::ranges::none_of(out, same)) out.push_back({std::move(priced), against[std::size_t(at)]});
   }
   return out;
 }

@@ -30,7 +30,7 @@ std::pair<double, Seconds> best_batch(const Projection& p, const Evaluator& eval
   return best;
 }
 
-/// The kind of layer whose input and output take most of a PE's memory.
+/// The layer whose input and output take most of a PE's memory.
 int largest_cell(const Layout& layout, const Mesh& mesh) {
   const auto items = [&](const Cell& cell) {
     return cell.x.items / parts_of(cell.x.divided, mesh) + cell.y.items / parts_of(cell.y.divided, mesh);

@@ -5,23 +5,23 @@
 
 namespace paradl {
 
-// What readings and remedies both ask of a mesh and its layers.
+// Properties of a mesh and its layers that readings and remedies share.
 
 /// Product of the sizes of a set of axes.
 double parts_of(AxisSet set, const Mesh& mesh);
-/// Parts of an axis by its strategy's name; 1 if the mesh has none.
+/// Parts of the axis with that strategy; 1 if the mesh has none.
 int parts_of(std::string_view strategy, const Mesh& mesh);
-/// Parts into which the samples of a mini-batch are dealt out.
+/// Parts into which the samples of a mini-batch are split.
 double sample_parts(const Mesh& mesh);
-/// All axes but that of a pipeline, which puts other layers on its PEs.
+/// All axes except that of a pipeline, whose PEs have different layers.
 AxisSet sharing_axes(const Evidence& e);
-/// A stage's layers: each kind of layer and how many of it.
+/// A stage's layers: each kind of layer and its number.
 const std::vector<StageKind::Share>& cells_of_stage(const Evidence::Details& details, int stage);
-/// Time of one micro-batch on a stage, forward and backward, with its exchanges.
+/// Time of one micro-batch on a stage, forward and backward, including exchanges.
 Seconds stage_time(const Evidence::Details& details, int stage);
 const Layer& layer_of(const Evidence& e, const Cell& cell);
 
-// The fourteen readings' functions, by what they look at.
+// One function for each measure.
 std::optional<Reading> read_gradient_exchange(const Evidence& e);
 std::optional<Reading> read_layer_collectives(const Evidence& e);
 std::optional<Reading> read_point_to_point(const Evidence& e);

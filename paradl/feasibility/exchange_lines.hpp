@@ -8,11 +8,11 @@
 
 namespace paradl {
 
-/// A collective on one level of links: what its formula needs.
+/// A collective on one level of links: the values of its formula.
 struct ExchangeStep {
   std::string_view level;
-  double p;     // units of the level below that meet; 0 for a message between two
-  Bytes bytes;  // what the levels inside have left of the buffer
+  double p;     // units of the level below that take part; 0 for a message between two
+  Bytes bytes;  // of the buffer after the inner levels
   double phi;
   Seconds time;
   Binding binding = {};
@@ -20,9 +20,9 @@ struct ExchangeStep {
 
 /// One kind of collective or message of an iteration.
 struct ExchangeLine {
-  Term term;  // to which it adds
+  Term term;  // that it belongs to
   std::string what, axis, layer;
-  double count;  // in one iteration
+  double count;  // per iteration
   Bytes bytes;   // of the whole buffer
   Seconds each;
   std::string_view formula;         // of each step
@@ -33,8 +33,8 @@ struct ExchangeLine {
 /// All exchanges of a plan, the most expensive first.
 std::vector<ExchangeLine> exchange_lines(const Evaluation& evaluation);
 
-/// Where flows of the job share a wire: "φ = 2 on rack for allreduce dw over data: 4 flows leave a node
-/// through 2 ports; 4 ports would make it 1". One line for each link; empty if none do.
+/// Where flows of the job share a wire: "φ = 2 on rack, allreduce dw over data: 4 flows leave a node through
+/// 2 ports; 4 ports would give φ = 1". One line for each link; empty if none is shared.
 std::string contention_text(const std::vector<ExchangeLine>& lines);
 
 /// Those of one layer of a cell; `count` is of that layer alone.

@@ -17,13 +17,13 @@
 namespace paradl {
 namespace {
 
-/// One thing that can be done otherwise: to the training, or to the mesh.
+/// One change of the training, or of the mesh.
 struct Change {
-  std::string words;  // as they are typed; a mesh besides
+  std::string words;  // as typed, without the mesh
   std::function<void(Training&)> training = [](Training&) {};
   std::optional<Mesh> mesh = {};
 };
-/// Of one option, what saves least first; they exclude each other.
+/// The values of one option, smallest saving first; they exclude each other.
 using Levels = std::vector<Change>;
 using Changes = std::vector<Change>;
 
@@ -36,7 +36,7 @@ int parts(const Mesh& mesh, std::string_view strategy) {
 Levels recomputation(const Setting& setting) {
   const Training& now = setting.training;
   const bool scores = std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.scores > 0; });
-  const bool some = now.recomputed_blocks >= 0;  // and not all
+  const bool some = now.recomputed_blocks >= 0;  // but not all
   Levels out;
   const auto add = [&](const char* words, Recompute kind) {
     out.push_back({words, [kind](Training& t) { t.recompute = kind, t.recomputed_blocks = -1; }});
@@ -53,7 +53,7 @@ Levels sequence_parallelism(const Projection& p, const Setting& setting) {
   return {{"--sequence-parallel on", [](Training& t) { t.sequence_parallel = true; }}};
 }
 
-/// Wherever GPUs have the same weights and other samples, or other parts of them.
+/// Possible if GPUs have the same weights and different samples, or different parts of them.
 Levels sharding(const Projection& p, const Setting& setting) {
   bool shares = false;
   for (int a = 0; a < p.mesh.axes; ++a)
@@ -66,7 +66,7 @@ Levels sharding(const Projection& p, const Setting& setting) {
   return out;
 }
 
-/// Numbers of micro-batches that samples can be cut into, the smallest first.
+/// Numbers of micro-batches that divide the samples, smallest first.
 std::vector<double> divisors(double samples, double most) {
   std::vector<double> small, large;
   for (double i = 1; i <= std::min(std::sqrt(samples), most); ++i) {
@@ -78,7 +78,7 @@ std::vector<double> divisors(double samples, double most) {
   return small;
 }
 
-/// Those above `least` that differ enough to be worth a price each, and the last.
+/// Those above `least` that differ enough to be tried, and the last.
 std::vector<double> thinned(const std::vector<double>& numbers, double least) {
   constexpr double step = 1.25;
   std::vector<double> out;
@@ -87,9 +87,9 @@ std::vector<double> thinned(const std::vector<double>& numbers, double least) {
   return out;
 }
 
-/// Smaller micro-batches, and a pipeline that does not keep all of them.
+/// Smaller micro-batches, and a pipeline schedule that does not keep all of them.
 Levels micro_batches(const Projection& p, const Setting& setting) {
-  constexpr double most = 1'000'000;  // that can be asked for
+  constexpr double most = 1'000'000;  // of the option
   const Training& now = setting.training;
   const double stages = parts(p.mesh, "layer");
   const double samples = p.batch / parts(p.mesh, "data") / parts(p.mesh, "expert");
@@ -113,7 +113,7 @@ Levels micro_batches(const Projection& p, const Setting& setting) {
   return out;
 }
 
-/// Changes that leave the number of GPUs as it is. They change neither results nor, much, their quality.
+/// Changes that keep the number of GPUs. They hardly change the result of training.
 std::vector<Levels> options_of(const Projection& p, const Setting& setting) {
   std::vector<Levels> out{recomputation(setting), sequence_parallelism(p, setting), sharding(p, setting),
                           micro_batches(p, setting)};
@@ -121,7 +121,7 @@ std::vector<Levels> options_of(const Projection& p, const Setting& setting) {
   return out;
 }
 
-/// Twice the GPUs, on one axis or another; the mini-batch stays.
+/// Twice the GPUs, on any axis, with the same mini-batch.
 Levels more_gpus(const Projection& p, const Setting& setting) {
   Levels out;
   if (2 * p.gpus > setting.machine.gpus()) return out;
@@ -130,7 +130,7 @@ Levels more_gpus(const Projection& p, const Setting& setting) {
     Parts& parts = mesh.axis[std::size_t(a)].parts;
     parts.total *= 2;
     if (mesh.axis[std::size_t(a)].strategy->input == Placement::split_space) parts.cut[0] *= 2;
-    // Whoever asks for samples a GPU would get more of them.
+    // With -b N/gpu the mini-batch would grow.
     out.push_back({.words = fmt::format("-p {} -b {:.0f}", 2 * p.gpus, p.batch), .mesh = mesh});
   }
   return out;
@@ -142,23 +142,23 @@ bool only_memory_fails(const Projection& p) {
          });
 }
 
-/// Gives the oracle's answer with some changes. What they leave as it is, is found once.
+/// Projects plans with some changes, and reuses what they do not change.
 class Oracle {
  public:
-  /// Without a question it is about just this strategy on this grid.
+  /// Without a question, strategy and grid are fixed.
   Oracle(const Setting& setting, const Question* asked)
       : setting_(setting), asked_(asked), layouts_(std::make_shared<Layouts>(setting.work)) {}
   const Setting& setting() const { return setting_; }
   const Question* asked() const { return asked_; }
   int dims() const { return std::max(1, setting_.work.input.dims); }
 
-  /// Whether it was left open how space is cut.
+  /// Whether the question leaves the spatial split open.
   bool cut_is_open() const {
     const auto settled = [](const Parts& parts) { return parts.cut != std::array{1, 1, 1}; };
     return asked_ && !(asked_->grid && std::ranges::any_of(*asked_->grid, settled));
   }
 
-  /// On the best cut of space, if that is open.
+  /// With the best spatial split, if that is open.
   Projection changed(const Changes& changes, const Projection& p) const {
     Setting other = setting_;
     Mesh mesh = p.mesh;
@@ -194,7 +194,7 @@ struct Way {
   Projection found;
 };
 
-/// What is typed besides, so that it is this plan.
+/// The further options that fix this plan.
 std::string same_plan(const Way& way, const Oracle& oracle) {
   const Projection& found = way.found;
   const Question* asked = oracle.asked();
@@ -223,7 +223,7 @@ Remedy remedy_of(const Way& way, const Oracle& oracle) {
           .projection = way.found};
 }
 
-/// What a projection takes, in the parts that changes act on.
+/// The time and memory of a projection, in the parts that changes affect.
 struct Need {
   double states = 0, activations = 0, time = 0;
 };
@@ -233,8 +233,8 @@ Need need_of(const Projection& p) {
   return {states.base(), (m.total() - states).base(), p.iteration().base()};
 }
 
-/// Several changes together, guessed from what each of them does alone: what they save adds up where they
-/// save different things and multiplies where they save shares of the same, whichever leaves less.
+/// Estimates several changes together from the effect of each alone: savings add up if they concern different
+/// tensors, and multiply if they are shares of the same; the lower estimate counts.
 Need together(const Need& now, const std::vector<Need>& alone) {
   Need sum = now, product = now;
   for (const Need& one : alone) {
@@ -247,7 +247,7 @@ Need together(const Need& now, const std::vector<Need>& alone) {
           std::min(std::max(0.0, sum.activations), product.activations), sum.time};
 }
 
-/// The same with as few recomputed blocks as are enough, where all of them are more than that.
+/// The same with as few recomputed blocks as necessary, if not all are.
 std::optional<Way> fewest_blocks(const Way& way, const Oracle& oracle) {
   const Setting& setting = oracle.setting();
   int enough = int(recomputable_blocks(setting.work).size());
@@ -272,27 +272,27 @@ bool recomputes_all(const Changes& changes) {
   return std::ranges::any_of(changes, [](const Change& c) { return c.words == "--recompute full"; });
 }
 
-/// Whether all of `fewer` are among `changes`: then the rest is not needed.
+/// Whether all of `fewer` are among `changes`: then the rest is unnecessary.
 bool includes(const Changes& changes, const Changes& fewer) {
   return std::ranges::all_of(fewer, [&](const Change& one) {
     return std::ranges::find(changes, one.words, &Change::words) != changes.end();
   });
 }
 
-/// Prices the combinations that promise to fit, those that promise to be fastest first, until it has some.
+/// Projects the combinations that are estimated to fit, fastest first, until it has found some.
 class Search {
  public:
   Search(const Projection& p, const Oracle& oracle)
       : p_(p), oracle_(oracle), options_(options_of(p, oracle.setting())) {}
 
-  /// All that can be saved, together: where that does not fit, nothing does.
+  /// Tries all savings together: if that does not fit, nothing does.
   bool can_fit() const {
     Changes all;
     for (const Levels& levels : options_) all.push_back(levels.back());
     return !all.empty() && oracle_.changed(all, p_).feasible();
   }
 
-  /// So many ways, if there are.
+  /// Finds up to that many ways.
   std::vector<Way> run(std::size_t enough) {
     price_single_changes();
     combine(0, {}, {});
@@ -311,7 +311,7 @@ class Search {
  private:
   static constexpr std::size_t most_priced = 32;
 
-  /// Changes that break another bound are left out.
+  /// Omits changes that break another limit.
   void price_single_changes() {
     for (Levels& levels : options_) {
       alone_.emplace_back();
@@ -356,7 +356,7 @@ void sort(std::vector<Way>& ways) {
   std::ranges::stable_sort(ways, {}, [](const Way& way) { return way.found.iteration(); });
 }
 
-/// Those that recompute all blocks, a few of the fastest, with no more of them than they need.
+/// Adds variants of the fastest ways that recompute all blocks, with only as many blocks as necessary.
 void count_blocks(std::vector<Way>& ways, const Oracle& oracle) {
   constexpr int few = 3;
   if (oracle.setting().training.recompute == Recompute::selective) return;
@@ -367,10 +367,10 @@ void count_blocks(std::vector<Way>& ways, const Oracle& oracle) {
   for (Way& way : more) ways.push_back(std::move(way));
 }
 
-/// No change makes it faster than this: micro-batches fill a pipeline's bubble, the others cost time.
+/// A lower bound of the time with any change: micro-batches can remove a pipeline's bubble, others cost time.
 double least_time(const Projection& p) { return (p.iteration() - (*p.cost)[Term::bubble]).base(); }
 
-/// Whether they differ in nothing but the cut of space.
+/// Whether they differ only in the spatial split.
 bool same_sizes(const Projection& a, const Projection& b) {
   return a.strategy->text == b.strategy->text && grid_text(a.mesh, false) == grid_text(b.mesh, false);
 }
@@ -389,7 +389,7 @@ std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const S
   for (const Projection& p : projections)
     if (only_memory_fails(p) && !p.feasible() && !setting.training.gamma) candidates.push_back(&p);
   std::ranges::stable_sort(candidates, {}, [](const Projection* p) { return least_time(*p); });
-  if (oracle.cut_is_open()) {  // of several cuts the fastest stands for all
+  if (oracle.cut_is_open()) {  // only the fastest of several spatial splits
     std::vector<const Projection*> one_each;
     for (const Projection* p : candidates)
       if (std::ranges::none_of(one_each, [&](const Projection* other) { return same_sizes(*p, *other); }))
@@ -408,7 +408,7 @@ std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const S
     ++searched;
   }
   count_blocks(ways, oracle);
-  if (ways.empty()) {  // the nearest, on more GPUs
+  if (ways.empty()) {  // those that need least, on more GPUs
     std::ranges::stable_sort(candidates, {}, [](const Projection* p) { return p->cost->memory.total(); });
     for (std::size_t i = 0; i < candidates.size() && i < most_searched; ++i)
       for (const Change& change : more_gpus(*candidates[i], setting))
@@ -426,7 +426,7 @@ std::string nothing_fits_text(const Projection& p, const Setting& setting) {
   std::vector<std::string> tried;
   for (const Levels& levels : options_of(p, setting)) tried.push_back(levels.back().words);
   if (!more_gpus(p, setting).empty()) tried.emplace_back("twice the GPUs");
-  return tried.empty() ? "no change is left to try"
+  return tried.empty() ? "there is nothing to change"
                        : fmt::format("nothing that was tried fits, up to {}", fmt::join(tried, ", "));
 }
 

@@ -1,4 +1,4 @@
-// What is full or used up: memory, things to share, samples of statistics.
+// Readings of what is exhausted: memory, samples or layers to split, samples of statistics.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace paradl {
 namespace {
 
-/// Of something that one PE holds: how much, and how much of that other PEs hold as well.
+/// How much one PE holds, and how much of that other PEs hold as well.
 struct Copies {
   double all = 0, redundant = 0;
   void add(double amount, double holders) {
@@ -32,8 +32,8 @@ std::optional<Reading> read_replicas(const Evidence& e) {
     const Cell& cell = e.details->evaluation.layout->cells[std::size_t(id)];
     const double parts = parts_of(cell.weights, e.mesh), shards = e.details->evaluation.mesh.shards(cell);
     const double own = count * layer_of(e, cell).weights / parts, holders = sharers / parts;
-    const auto add = [&](Copies& of, bool dealt_out) {
-      of.add(dealt_out ? own / shards : own, dealt_out ? holders / shards : holders);
+    const auto add = [&](Copies& of, bool sharded) {
+      of.add(sharded ? own / shards : own, sharded ? holders / shards : holders);
     };
     add(weights, zero >= 3);
     add(gradients, zero >= 2);
@@ -50,7 +50,7 @@ std::optional<Reading> read_replicas(const Evidence& e) {
   const bool mostly_weights = of_weights >= of_activations;
   return Reading{
       share, share, mostly_weights ? "weights, gradients and optimizer" : "activations",
-      fmt::format("{} of the {} in use are copies of what other GPUs hold, mostly {}", text(redundant),
+      fmt::format("{} of the {} in use are copies of data on other GPUs, mostly {}", text(redundant),
                   text(memory.total()), mostly_weights ? "weights, gradients and optimizer" : "activations")};
 }
 
@@ -61,27 +61,28 @@ std::optional<Reading> read_largest_layer(const Evidence& e) {
   const double share = need / device;
   return Reading{
       share, share, name,
-      fmt::format("layer {} alone needs {}{}", name, text(need),
-                  need > device
-                      ? fmt::format(", and the device has {}: no pipeline fits, the layer must be split",
-                                    text(device))
-                      : "")};
+      fmt::format(
+          "layer {} alone needs {}{}", name, text(need),
+          need > device
+              ? fmt::format(", but the device has {}: the layer must be split, a pipeline does not help",
+                            text(device))
+              : "")};
 }
 
 std::optional<Reading> read_fragmentation(const Evidence& e) {
   if (!e.projection.cost) return {};
-  if (const auto& beyond = e.projection.out_of_core; beyond && beyond->plans()) return {};  // by intent
+  if (const auto& beyond = e.projection.out_of_core; beyond && beyond->plans()) return {};  // full on purpose
   const Bytes need = e.projection.cost->memory.total(), device = e.setting.machine.device.memory;
   const double share = need / device;
-  if (share > 1) return {};  // does not fit in any case
+  if (share > 1) return {};  // does not fit anyway
   return Reading{share, share, "allocator",
-                 fmt::format("{} of {} are in use: {} are left for what lies idle between pieces", text(need),
+                 fmt::format("{} of {} are in use: only {} are free for allocator fragmentation", text(need),
                              text(device), text(device - need))};
 }
 
 namespace {
 
-/// Bounds on what there is to share, not on memory or storage.
+/// Limits on what there is to split, not on memory or storage.
 bool is_of_parts(const Limit& limit) {
   for (const std::string_view rule : {memory_rule, storage_rule, host_rule, host_update_rule})
     if (limit.rule == rule) return false;
@@ -109,7 +110,7 @@ std::optional<Reading> read_node_storage(const Evidence& e) {
     if (limit.rule == storage_rule) {
       const double share = limit.value / limit.bound;
       return Reading{share, 0, "storage of a node",
-                     limit.holds() ? fmt::format("a node keeps {} of the data set on {}",
+                     limit.holds() ? fmt::format("a node stores {} of the data set, of {}",
                                                  decimal(Bytes{limit.value}), decimal(Bytes{limit.bound}))
                                    : reason(limit, e.setting.work),
                      !limit.holds()};
@@ -124,8 +125,9 @@ std::optional<Reading> read_batch_norm(const Evidence& e) {
   if (norm == layers.end() || parts <= 1 || e.setting.training.synchronised_batch_norm) return {};
   const double samples = e.projection.batch / parts / e.setting.training.micro_batches;
   const auto count = std::ranges::count(layers, Op::batch_norm, &Layer::op);
-  return Reading{samples, 0, count > 1 ? fmt::format("{} and {} more", norm->name, count - 1) : norm->name,
-                 fmt::format("each GPU's batch norms see {:.3g} sample{}", samples, samples == 1 ? "" : "s")};
+  return Reading{
+      samples, 0, count > 1 ? fmt::format("{} and {} more", norm->name, count - 1) : norm->name,
+      fmt::format("the batch norms of a GPU use {:.3g} sample{}", samples, samples == 1 ? "" : "s")};
 }
 
 }  // namespace paradl

@@ -1,4 +1,4 @@
-// What takes time: exchanges, updates, waiting and work that is done twice.
+// Readings of what takes time: exchanges, updates, waiting and redundant work.
 #include <algorithm>
 #include <map>
 
@@ -17,14 +17,14 @@ double exposed(const Evidence& e, Term term) { return share_of(e, (*e.projection
 /// The exchange that takes most of a term: "allreduce dw of all weights over data, 553 MB, level rack".
 std::string busiest(const Evidence& e, Term term) {
   if (!e.details) return {};
-  for (const ExchangeLine& line : e.details->lines)  // the most expensive comes first
+  for (const ExchangeLine& line : e.details->lines)  // most expensive first
     if (line.term == term)
       return fmt::format("{} of {} over {}, {} each, level {}", line.what, line.layer, line.axis,
                          decimal(line.bytes), line.steps.back().level);
   return {};
 }
 
-/// A term's share, and the exchange behind it.
+/// A term's share, and the exchange that causes it.
 std::optional<Reading> read_term(const Evidence& e, Term term, std::string_view what) {
   if (!e.projection.cost) return {};
   const double share = exposed(e, term);
@@ -32,8 +32,8 @@ std::optional<Reading> read_term(const Evidence& e, Term term, std::string_view 
   return Reading{share, share, busiest(e, term), fmt::format("{} {} of the iteration", what, percent(share))};
 }
 
-/// Where leaders send: ": one leader a node sends, through one of 2 ports, 1.9 times as long as under data on
-/// as many GPUs".
+/// If leaders send: ": one leader per node sends, through one of 2 ports, which takes 1.9 times as long as
+/// data on as many GPUs".
 std::string beside_data(const Evidence& e) {
   const Machine& machine = e.setting.machine;
   if (e.setting.training.framework.hybrid_gradients != GradientRoute::leader || e.mesh.axes < 2 ||
@@ -51,14 +51,14 @@ std::string beside_data(const Evidence& e) {
   };
   const double ports = machine.levels[1].ports;
   std::string out =
-      fmt::format(": one leader a node sends, through one of {:g} port{}", ports, ports == 1 ? "" : "s");
+      fmt::format(": one leader per node sends, through one of {:g} port{}", ports, ports == 1 ? "" : "s");
   if (const Seconds alone = sum(data, all); alone > Seconds{})
-    out += fmt::format(", {:.1f} times as long as under data on as many GPUs",
+    out += fmt::format(", which takes {:.1f} times as long as data on as many GPUs",
                        sum(*e.projection.strategy, e.projection.mesh) / alone);
   return out;
 }
 
-/// Passes of one PE for a kind of layer in one iteration.
+/// Time of one PE for the passes of a kind of layer in one iteration.
 Seconds work_of(const Evidence& e, std::size_t cell) {
   const CellCost& cost = e.details->evaluation.passes.cells[cell];
   return e.setting.training.micro_batches * (cost.forward + cost.backward);
@@ -81,17 +81,18 @@ std::string names(const Evidence& e, const std::vector<std::pair<Seconds, std::s
   return layers > 1 ? fmt::format("{} and {:g} more", name, layers - 1) : name;
 }
 
-/// What of reading, staging and shuffling takes longest, and what sets its pace.
+/// Which of reading, staging and shuffling takes longest, and what limits it.
 std::string slowest_part(const Evidence& e, const InputCost& input) {
   if (input.staging > std::max(input.reading, input.exchange))
-    return fmt::format("leaders pass on {} to {:g} GPUs", decimal(input.staged), input.space * input.copies);
+    return fmt::format("leaders distribute {} to {:g} GPUs", decimal(input.staged),
+                       input.space * input.copies);
   if (input.exchange > input.reading)
-    return fmt::format("workers exchange {} of samples in an epoch", decimal(input.exchanged));
+    return fmt::format("workers exchange {} of samples per epoch", decimal(input.exchanged));
   const Machine& machine = e.setting.machine;
   const InputFrom from = e.setting.training.input.from;
   switch (input.bound) {
     case ReadBound::reader:
-      return fmt::format("each reader gets {} at {}", decimal(input.read),
+      return fmt::format("each reader reads {} at {}", decimal(input.read),
                          text(*e.setting.training.framework.reader));
     case ReadBound::storage:
       return fmt::format("{:g} readers share the {} of {}",
@@ -108,7 +109,7 @@ std::string slowest_part(const Evidence& e, const InputCost& input) {
 }  // namespace
 
 std::optional<Reading> read_gradient_exchange(const Evidence& e) {
-  auto out = read_term(e, Term::gradient_exchange, "the exchange of gradients takes");
+  auto out = read_term(e, Term::gradient_exchange, "the gradient exchange takes");
   if (out && e.details) out->message += beside_data(e);
   return out;
 }
@@ -126,25 +127,28 @@ std::optional<Reading> read_point_to_point(const Evidence& e) {
   const Term term = cost[Term::halo_exchange] > Seconds{} ? Term::halo_exchange : Term::stage_transfer;
   return Reading{
       ratio, share_of(e, now), busiest(e, term),
-      ratio > 1 ? fmt::format("messages between neighbours pass through host memory: {} an iteration, {} "
-                              "from GPU to GPU",
-                              text(now), text(direct))
-                : fmt::format("messages between neighbours go from GPU to GPU: {} an iteration", text(now))};
+      ratio > 1
+          ? fmt::format("point-to-point messages go through host memory: {} per iteration instead of {} "
+                        "with direct GPU-to-GPU transfer",
+                        text(now), text(direct))
+          : fmt::format("point-to-point messages go directly from GPU to GPU: {} per iteration", text(now))};
 }
 
 std::optional<Reading> read_taper(const Evidence& e) {
   if (!e.projection.cost) return {};
   const auto& levels = e.setting.machine.levels;
   std::optional<Reading> out;
-  // Who leaves a node shares its ports with its neighbours, which is self-contention; a taper is above that.
+  // Sharing the ports of a node is self-contention; oversubscription is about the levels above it.
   for (std::size_t k = 2; k < levels.size() && e.projection.gpus > levels[k].inside; ++k) {
     const double below = levels[k - 1].ports * levels[k - 1].gpus / levels[k - 1].inside;
     const double taper = below / levels[k].ports;
     if (out && taper <= out->value) continue;
     const double share = share_of(e, e.projection.cost->exposed_communication());
     out = {taper, share, fmt::format("{} to {}", levels[k - 1].name, levels[k].name),
-           fmt::format("{} GPUs span several units of level {}, which {:.3g} ports leave in place of {:.3g}",
-                       e.projection.gpus, levels[k - 1].name, levels[k].ports, below)};
+           fmt::format(
+               "{} GPUs use several units of level {}, each with {:.3g} ports to the next level instead of "
+               "{:.3g}",
+               e.projection.gpus, levels[k - 1].name, levels[k].ports, below)};
   }
   return out;
 }
@@ -154,18 +158,18 @@ std::optional<Reading> read_many_gpus(const Evidence& e) {
   if (!e.projection.cost || e.projection.gpus <= machine.gpus_per_node()) return {};
   const double share = share_of(e, e.projection.cost->exposed_communication());
   std::string band =
-      machine.congestion ? "" : fmt::format("; how much is not known: {} has no `congestion`", machine.name);
+      machine.congestion ? "" : fmt::format("; by how much is unknown: {} has no `congestion`", machine.name);
   if (const auto& c = e.projection.congested)
     band = fmt::format(": {:.2g} to {:.2g} times as long", c->low / e.projection.iteration(),
                        c->high / e.projection.iteration());
   return Reading{
       e.projection.gpus, share, fmt::format("level {}", machine.spanned_by(e.projection.gpus).name),
-      fmt::format("exchanges among {} GPUs are often slowed down by other jobs{}", e.projection.gpus, band)};
+      fmt::format("other jobs often slow down exchanges among {} GPUs{}", e.projection.gpus, band)};
 }
 
 std::optional<Reading> read_self_contention(const Evidence& e) {
   if (!e.details) return {};
-  std::map<Term, Seconds> lost;  // what sharing adds, by term
+  std::map<Term, Seconds> lost;  // time added by sharing, by term
   Seconds most;
   Reading out{.value = 1};
   for (const ExchangeLine& line : e.details->lines)
@@ -191,10 +195,11 @@ std::optional<Reading> read_input_output(const Evidence& e) {
   const Seconds rest = e.projection.iteration() - (*e.projection.cost)[Term::io];
   return Reading{
       share, share, slowest_part(e, input),
-      share > 0 ? fmt::format("input/output that nothing hides takes {} of the iteration, {} in all: {:.2g} "
-                              "times computation and communication",
-                              percent(share), text(input.total()), input.total() / rest)
-                : fmt::format("input/output of {} is hidden behind the iteration", text(input.total()))};
+      share > 0
+          ? fmt::format("exposed input/output takes {} of the iteration; in total it takes {}, {:.2g} times "
+                        "as long as computation and communication",
+                        percent(share), text(input.total()), input.total() / rest)
+          : fmt::format("input/output of {} overlaps with the iteration", text(input.total()))};
 }
 
 std::optional<Reading> read_update(const Evidence& e) {
@@ -232,7 +237,7 @@ std::optional<Reading> read_imbalance(const Evidence& e) {
   return Reading{most / mean, share,
                  fmt::format("stage {} of {}, from layer {}", slowest + 1, plan.stages,
                              e.setting.work.layers[first].name),
-                 fmt::format("the slowest stage takes {:.2f} times the mean of all", most / mean)};
+                 fmt::format("the slowest stage takes {:.2f} times the mean of all stages", most / mean)};
 }
 
 std::optional<Reading> read_bubble(const Evidence& e) {
@@ -282,9 +287,10 @@ std::optional<Reading> read_split_overhead(const Evidence& e) {
   }
   if (cells.empty() || !(part > Seconds{})) return {};
   const double ratio = std::max(1.0, actual / part);
-  return Reading{ratio, share_of(e, std::max(Seconds{}, actual - part)), names(e, cells),
-                 fmt::format("split layers take {} an iteration, {:.2f} times their part of the whole layers",
-                             text(actual), ratio)};
+  return Reading{
+      ratio, share_of(e, std::max(Seconds{}, actual - part)), names(e, cells),
+      fmt::format("split layers take {} per iteration, {:.2f} times their share of the whole layers' time",
+                  text(actual), ratio)};
 }
 
 std::optional<Reading> read_occupancy(const Evidence& e) {
@@ -294,11 +300,11 @@ std::optional<Reading> read_occupancy(const Evidence& e) {
   const double ratio = passes / (e.projection.batch * e.details->best_per_sample);
   const double here = e.projection.batch / e.projection.gpus,
                best = e.details->best_batch / e.projection.gpus;
-  return Reading{
-      ratio, (1 - 1 / ratio) * share_of(e, passes), fmt::format("{:.3g} samples a GPU", here),
-      ratio > 1
-          ? fmt::format("a sample takes {:.2f} times the computation of {:.3g} samples a GPU", ratio, best)
-          : fmt::format("no mini-batch that fits computes a sample faster")};
+  return Reading{ratio, (1 - 1 / ratio) * share_of(e, passes), fmt::format("{:.3g} samples per GPU", here),
+                 ratio > 1
+                     ? fmt::format("compute time per sample is {:.2f} times that with {:.3g} samples per GPU",
+                                   ratio, best)
+                     : fmt::format("no mini-batch that fits has a shorter compute time per sample")};
 }
 
 }  // namespace paradl

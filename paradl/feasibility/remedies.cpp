@@ -1,5 +1,5 @@
-// What might mend a hindrance: changes of training, framework, machine or grid, each as it would be typed.
-// Whether one helps, and by how much, the oracle tells when it is asked again.
+// Changes that might help against a bottleneck: of training, framework, machine or grid, each with its
+// option. Whether a change helps, and by how much, is found by projecting it.
 #include <algorithm>
 #include <cmath>
 
@@ -24,11 +24,11 @@ struct Changes {
   const Training& now() const { return e.setting.training; }
   double samples() const { return e.projection.batch / sample_parts(e.mesh); }  // of one pipeline
 
-  void add(Hands hands, std::string text, std::string option, std::function<void(Training&)> change) {
-    list.push_back({std::move(text), std::move(option), hands, std::move(change)});
+  void add(Owner owner, std::string text, std::string option, std::function<void(Training&)> change) {
+    list.push_back({std::move(text), std::move(option), owner, std::move(change)});
   }
   void set_system(std::string text, std::string path, std::string value) {
-    Alternative change{std::move(text), fmt::format("--set {}={}", path, value), Hands::system};
+    Alternative change{std::move(text), fmt::format("--set {}={}", path, value), Owner::system};
     change.system = {{std::move(path), std::move(value)}};
     list.push_back(std::move(change));
   }
@@ -36,7 +36,7 @@ struct Changes {
     // Stages are cut by the times of whole layers, which are asked for at the mini-batch: another cut is
     // another plan.
     if (e.details && e.details->evaluation.stages->stages > 1) return;
-    Alternative change{fmt::format("a mini-batch of {:g} ({:.3g} a GPU), which changes the training", batch,
+    Alternative change{fmt::format("a mini-batch of {:g} ({:.3g} per GPU), which changes the training", batch,
                                    batch / e.projection.gpus),
                        fmt::format("-b {:.0f}", batch)};
     change.batch = batch;
@@ -51,7 +51,7 @@ struct Changes {
     change.strategy = std::move(strategy);
     list.push_back(std::move(change));
   }
-  /// Every cut of space that these sizes can have.
+  /// Every spatial split that these sizes can have.
   void use_sizes(const StrategyName& strategy, const std::vector<int>& sizes, bool other) {
     std::vector<Parts> parts;
     for (const int n : sizes) parts.push_back({.total = n});
@@ -66,7 +66,7 @@ bool splits_channels(const Mesh& mesh) {
   return parts_of("filter", mesh) * parts_of("channel", mesh) * parts_of("tensor", mesh) > 1;
 }
 
-/// The other axes of a strategy: one GPU on an axis is none.
+/// The strategy without an axis that has only one GPU left.
 StrategyName without_axis(const StrategyName& strategy, std::size_t axis) {
   std::string name;
   for (std::size_t i = 0; i < strategy.axes.size(); ++i)
@@ -74,7 +74,7 @@ StrategyName without_axis(const StrategyName& strategy, std::size_t axis) {
   return read_strategy(name + (strategy.out_of_core ? "/ooc" : ""));
 }
 
-/// Half of the parts of every other axis go to `data`.
+/// Moves half of the parts of each other axis to `data`.
 void move_to_data(Changes& out) {
   const StrategyName& strategy = *out.e.projection.strategy;
   const Mesh& mesh = out.e.projection.mesh;
@@ -103,12 +103,12 @@ void use_hybrid(Changes& out, std::string_view inner) {
   if (strategy.text != out.e.projection.strategy->text) out.use_sizes(strategy, {p / node, node}, true);
 }
 
-/// `tensor` in the place of filter or channel, with the same sizes.
+/// `tensor` instead of filter or channel, with the same sizes.
 void use_tensor(Changes& out) {
   std::string name;
   std::vector<int> sizes;
   bool changed = false;
-  int tensors = 0;  // an axis may stand once only
+  int tensors = 0;  // an axis may occur only once
   for (const Strategy* axis : out.e.projection.strategy->axes) {
     const bool here = axis->name == "filter" || axis->name == "channel";
     changed |= here;
@@ -136,23 +136,23 @@ void faster_links(Changes& out, Term term) {
 
 void shard(Changes& out, int zero, const char* what) {
   if (parts_of("data", out.e.mesh) < 2 || out.now().allreduce || out.now().zero >= zero) return;
-  out.add(Hands::framework, what, fmt::format("--zero {}", zero), [zero](Training& t) { t.zero = zero; });
+  out.add(Owner::framework, what, fmt::format("--zero {}", zero), [zero](Training& t) { t.zero = zero; });
 }
 
 void recompute(Changes& out) {
   const Workload& work = out.e.setting.work;
   const bool scores = std::ranges::any_of(work.layers, [](const Layer& l) { return l.scores > 0; });
   if (scores && out.now().recompute == Recompute::none)
-    out.add(Hands::user, "scores of attention computed again", "--recompute selective",
+    out.add(Owner::user, "recomputed attention scores", "--recompute selective",
             [](Training& t) { t.recompute = Recompute::selective, t.recomputed_blocks = -1; });
   if (out.now().recompute != Recompute::full && !recomputable_blocks(work).empty())
-    out.add(Hands::user, "blocks computed again", "--recompute full",
+    out.add(Owner::user, "recomputed activations", "--recompute full",
             [](Training& t) { t.recompute = Recompute::full, t.recomputed_blocks = -1; });
 }
 
 void split_sequence(Changes& out) {
   if (can_split_sequence(out.e.setting, out.e.mesh))
-    out.add(Hands::framework, "sequence split between the pairs of products", "--sequence-parallel on",
+    out.add(Owner::framework, "sequence parallelism between pairs of products", "--sequence-parallel on",
             [](Training& t) { t.sequence_parallel = true; });
 }
 
@@ -160,40 +160,39 @@ void more_micro_batches(Changes& out) {
   const int S = out.now().micro_batches;
   for (const int factor : {2, 4, 8})
     if (std::fmod(out.samples(), double(S) * factor) == 0)
-      out.add(Hands::user, fmt::format("{} micro-batches", S * factor),
+      out.add(Owner::user, fmt::format("{} micro-batches", S * factor),
               fmt::format("--micro-batches {}", S * factor),
               [n = S * factor](Training& t) { t.micro_batches = n; });
 }
 
-/// More GPUs send, each of them its part, and each level of links carries no more than it must.
+/// Lets more GPUs send, each its own part, so that each level of links carries no more than necessary.
 void spread_gradients(Changes& out) {
   if (out.now().framework.hybrid_gradients == GradientRoute::leader && out.e.mesh.axes > 1)
-    out.add(Hands::framework, "a ring for each part of the weights in place of one leader a node",
+    out.add(Owner::framework, "a ring for each part of the weights instead of one leader per node",
             "--set framework.hybrid-gradients=rings",
             [](Training& t) { t.framework.hybrid_gradients = GradientRoute::rings; });
   if (out.now().framework.flat_rings)
-    out.add(Hands::framework, "a ring on every level in place of one through all GPUs",
+    out.add(Owner::framework, "a ring on every level instead of one through all GPUs",
             "--set framework.rings=levels", [](Training& t) { t.framework.flat_rings = false; });
 }
 
-void mend_gradients(Changes& out) {
+void help_gradients(Changes& out) {
   const Training& now = out.now();
   if (!now.overlap)
-    out.add(Hands::framework, "gradients sent behind the backward pass", "--overlap on",
+    out.add(Owner::framework, "gradients sent during the backward pass", "--overlap on",
             [](Training& t) { t.overlap = true; });
   spread_gradients(out);
   if (now.framework.packing > SecondsPerByte{})
-    out.add(Hands::framework, "gradients packed twice as fast", "--set framework.costs.packing=x2",
+    out.add(Owner::framework, "gradients packed twice as fast", "--set framework.costs.packing=x2",
             [](Training& t) { t.framework.packing = 0.5 * t.framework.packing; });
   if (now.framework.tensor > Seconds{})
-    out.add(Hands::framework, "half of what packing costs for each tensor",
-            "--set framework.costs.tensor=x0.5", [](Training& t) { t.framework.tensor *= 0.5; });
-  // Algorithms by name are priced by the links' specifications: beside a measured ring they would seem to
-  // gain.
+    out.add(Owner::framework, "half the packing time per tensor", "--set framework.costs.tensor=x0.5",
+            [](Training& t) { t.framework.tensor *= 0.5; });
+  // Named algorithms use specified links: they would look faster than a measured ring.
   if (!now.allreduce && now.zero == 0 && !has_measured_links(out.e.setting.machine))
     for (const char* name : {"hd", "double-tree"})
       if (const Algorithm* algorithm = find_algorithm(name))
-        out.add(Hands::framework, fmt::format("another allreduce: {}", algorithm->summary),
+        out.add(Owner::framework, fmt::format("another allreduce: {}", algorithm->summary),
                 fmt::format("--allreduce {}", name),
                 [algorithm](Training& t) { t.allreduce = algorithm, t.density = 1; });
   if (sample_parts(out.e.mesh) > 1) out.use_batch(2 * out.e.projection.batch);
@@ -201,20 +200,20 @@ void mend_gradients(Changes& out) {
   faster_links(out, Term::gradient_exchange);
 }
 
-/// Past the hosts. Those of halos carry what gathers a tensor that was cut through space, too.
+/// Without the hosts. `halos` also applies to gathers of tensors that are split in space.
 void send_directly(Changes& out) {
   if (out.now().framework.halos == Transport::host)
-    out.add(Hands::framework, "halos from GPU to GPU", "--set framework.halos=gpu",
+    out.add(Owner::framework, "halos directly from GPU to GPU", "--set framework.halos=gpu",
             [](Training& t) { t.framework.halos = Transport::gpu; });
   if (out.now().transport == Transport::host)
-    out.add(Hands::framework, "exchanges from GPU to GPU", "--transport gpu",
+    out.add(Owner::framework, "exchanges directly from GPU to GPU", "--transport gpu",
             [](Training& t) { t.transport = Transport::gpu; });
 }
 
-void mend_collectives(Changes& out) {
+void help_collectives(Changes& out) {
   send_directly(out);
   if (splits_channels(out.e.mesh) && out.now().reduction == Reduction::allreduce)
-    out.add(Hands::framework, "reduce-scatter in place of allreduce", "--reduction reduce-scatter",
+    out.add(Owner::framework, "reduce-scatter instead of allreduce", "--reduction reduce-scatter",
             [](Training& t) { t.reduction = Reduction::reduce_scatter; });
   split_sequence(out);
   use_tensor(out);
@@ -223,22 +222,23 @@ void mend_collectives(Changes& out) {
   faster_links(out, Term::activation_exchange);
 }
 
-void mend_messages(Changes& out) {
+void help_messages(Changes& out) {
   send_directly(out);
   move_to_data(out);
 }
 
-void mend_congestion(Changes& out) {
+void help_congestion(Changes& out) {
   spread_gradients(out);
   if (!out.system) return;
   const auto& levels = out.e.setting.machine.levels;
   for (std::size_t k = 2; k < levels.size() && out.e.projection.gpus > levels[k].inside; ++k)
     if (const LevelSpec& level = out.system->levels[k]; level.oversubscription > 1)
-      out.set_system(fmt::format("full bisection between units of level {}", out.system->levels[k - 1].name),
-                     fmt::format("levels.{}.oversubscription", level.name), "1");
+      out.set_system(
+          fmt::format("no oversubscription between units of level {}", out.system->levels[k - 1].name),
+          fmt::format("levels.{}.oversubscription", level.name), "1");
 }
 
-void mend_contention(Changes& out) {
+void help_contention(Changes& out) {
   if (!out.system || !out.e.details) return;
   const auto& levels = out.system->levels;
   std::vector<std::string> done;
@@ -250,16 +250,16 @@ void mend_contention(Changes& out) {
       const auto inner = std::ranges::find(levels, b.unit, &LevelSpec::name);
       const std::size_t k = inner == levels.end() ? 0 : std::size_t(inner - levels.begin()) + 1;
       if (k >= levels.size() || levels[k].oversubscription > 1) continue;
-      out.set_system(fmt::format("{:g} ports per {} in place of {:g}: φ {:.3g} -> 1", b.enough, b.unit,
+      out.set_system(fmt::format("{:g} ports per {} instead of {:g}: φ {:.3g} -> 1", b.enough, b.unit,
                                  b.ports, step.phi),
                      fmt::format("levels.{}.ports", levels[k].name), fmt::format("{:g}", b.enough));
     }
-  mend_congestion(out);
+  help_congestion(out);
 }
 
-void mend_memory(Changes& out) {
-  shard(out, 1, "optimizer state dealt out");
-  shard(out, 3, "weights, gradients and optimizer state dealt out");
+void help_memory(Changes& out) {
+  shard(out, 1, "sharded optimizer state");
+  shard(out, 3, "sharded weights, gradients and optimizer state");
   recompute(out);
   split_sequence(out);
   if (out.e.mesh.axes != 1) return;
@@ -270,43 +270,43 @@ void mend_memory(Changes& out) {
     out.use_sizes(read_strategy("spatial"), {int(out.e.projection.gpus)}, true);
 }
 
-void mend_fragments(Changes& out) {
+void help_fragments(Changes& out) {
   more_micro_batches(out);
-  shard(out, 1, "optimizer state dealt out");
+  shard(out, 1, "sharded optimizer state");
   recompute(out);
 }
 
-void mend_balance(Changes& out) {
+void help_balance(Changes& out) {
   more_micro_batches(out);
   const Training& now = out.now();
   const int stages = parts_of("layer", out.e.mesh);
   if (now.chunks == 1 && now.micro_batches > 1 && now.micro_batches % std::max(1, stages) == 0)
-    out.add(Hands::framework, "two pieces of the network on each stage", "--schedule interleaved:2",
+    out.add(Owner::framework, "two chunks of the network on each stage", "--schedule interleaved:2",
             [](Training& t) { t.schedule = PipelineSchedule::interleaved, t.chunks = 2; });
   if (now.stage_cut == StageCut::equal_blocks)
-    out.add(Hands::framework, "stages of equal times in place of equal numbers of blocks",
+    out.add(Owner::framework, "stages of equal times instead of equal numbers of blocks",
             "--set framework.stages=balanced", [](Training& t) { t.stage_cut = StageCut::balanced; });
   move_to_data(out);
 }
 
-void mend_redundancy(Changes& out) {
+void help_redundancy(Changes& out) {
   if (out.now().framework.convolutions_only)
-    out.add(Hands::framework, "all layers split, not only convolutions", "--set framework.split=all",
+    out.add(Owner::framework, "all layers split, not only convolutions", "--set framework.split=all",
             [](Training& t) { t.framework.convolutions_only = false; });
   if (out.now().framework.split_layer > Seconds{})
-    out.add(Hands::framework, "half of the copies and small kernels of a split layer",
+    out.add(Owner::framework, "half the time for copies and small kernels of a split layer",
             "--set framework.costs.split-layer=x0.5", [](Training& t) { t.framework.split_layer *= 0.5; });
   use_tensor(out);
   move_to_data(out);
   if (out.e.mesh.axes == 1) use_hybrid(out, out.e.mesh.axis[0].strategy->name);
 }
 
-/// Samples from another place, or dealt out otherwise: only what the system file has facts of.
+/// Samples from other storage, or distributed differently, if the system file has the numbers.
 void move_samples(Changes& out) {
   const Machine& machine = out.e.setting.machine;
   const InputPlan& plan = out.now().input;
   const auto add = [&](const char* text, const std::string& option, InputFrom from, Shuffle shuffle) {
-    out.add(Hands::user, text, option,
+    out.add(Owner::user, text, option,
             [from, shuffle](Training& t) { t.input.from = from, t.input.shuffle = shuffle; });
   };
   const Shuffle local{.global = false}, partial{.global = false, .Q = 0.1};
@@ -315,9 +315,9 @@ void move_samples(Changes& out) {
     const std::string from = here ? "" : "--input node ";
     if (!here) add("all samples on each node", "--input node", InputFrom::node, {});
     if (plan.shuffle.global) {
-      add("samples dealt out to node storage, a tenth of them exchanged in an epoch",
+      add("samples divided among the nodes, a tenth of them exchanged per epoch",
           from + "--shuffle partial:0.1", InputFrom::node, partial);
-      add("samples dealt out to node storage, none exchanged", from + "--shuffle local", InputFrom::node,
+      add("samples divided among the nodes, none exchanged", from + "--shuffle local", InputFrom::node,
           local);
     } else if (plan.shuffle.Q > 0) {
       add("no samples exchanged", "--shuffle local", InputFrom::node, local);
@@ -327,17 +327,17 @@ void move_samples(Changes& out) {
     add("samples from the shared file system", "--input shared", InputFrom::shared, {});
 }
 
-/// Who goes on reading from storage of which no rate is known gains no more than this.
+/// The gain is an upper bound if the rate of the storage is unknown.
 std::string at_best(const InputCost& input, InputFrom from) {
   if (input.lacks != InputLacks::read_rate) return {};
   return fmt::format(", at best: storage.{}.read is unknown", input_names[std::size_t(from)]);
 }
 
-/// Twice of what sets the pace of reading.
+/// Twice the rate that limits reading.
 void faster_reading(Changes& out, const InputCost& input) {
   if (input.bound == ReadBound::reader) {
-    out.add(Hands::framework,
-            "twice the rate of a reader: more processes that read and prepare" +
+    out.add(Owner::framework,
+            "twice the rate of a reader (more processes that read and prepare)" +
                 at_best(input, out.now().input.from),
             "--set framework.costs.reader=x2",
             [](Training& t) { t.framework.reader = 2 * *t.framework.reader; });
@@ -354,25 +354,25 @@ void faster_reading(Changes& out, const InputCost& input) {
                    fmt::format("levels.{}.ports", ports->name), "x2");
 }
 
-void mend_input(Changes& out) {
+void help_input(Changes& out) {
   if (!out.e.projection.input || !out.e.projection.input->known) return;
   const InputCost& input = *out.e.projection.input;
   const Training& now = out.now();
   if (!now.input.prefetch)
-    out.add(Hands::framework, "the next mini-batch read behind the iteration", "--prefetch on",
+    out.add(Owner::framework, "the next mini-batch read during the iteration", "--prefetch on",
             [](Training& t) { t.input.prefetch = true; });
   if (now.input.readers == Readers::leader && input.space * input.copies > 1)
-    out.add(Hands::framework,
-            "every GPU reads what it needs in place of one leader" + at_best(input, now.input.from),
+    out.add(Owner::framework,
+            "every GPU reads what it needs instead of one leader" + at_best(input, now.input.from),
             "--staging each", [](Training& t) { t.input.readers = Readers::each; });
   if (now.framework.staging == Transport::host && input.staged > Bytes{})
-    out.add(Hands::framework, "leaders pass samples on from GPU to GPU", "--set framework.staging=gpu",
+    out.add(Owner::framework, "leaders send samples directly from GPU to GPU", "--set framework.staging=gpu",
             [](Training& t) { t.framework.staging = Transport::gpu; });
   faster_reading(out, input);
   move_samples(out);
 }
 
-void mend_bounds(Changes& out) {
+void help_bounds(Changes& out) {
   for (const Limit& limit : out.e.projection.limits.all())
     if (limit.rule == "p <= B" && !limit.holds())
       out.use_batch(out.e.projection.batch * std::ceil(limit.value / limit.bound));
@@ -380,9 +380,9 @@ void mend_bounds(Changes& out) {
   move_to_data(out);
 }
 
-void mend_update(Changes& out) {
+void help_update(Changes& out) {
   shard(out, 1, "sharded weight update");
-  out.use_batch(2 * out.e.projection.batch);  // half as many updates
+  out.use_batch(2 * out.e.projection.batch);  // half as many updates per epoch
   const Training& now = out.now();
   if (now.framework.update_kernels == UpdateKernels::fused) return;
   const auto work_in = [&](UpdateKernels kernels) {
@@ -391,19 +391,19 @@ void mend_update(Changes& out) {
   const auto times = with_update(out.e.setting.times, out.e.setting.work, work_in(UpdateKernels::separate),
                                  work_in(UpdateKernels::fused));
   if (!times) return;
-  out.add(Hands::framework, "weights updated by one kernel for each array, not one for each operation",
+  out.add(Owner::framework, "one update kernel per weight tensor instead of one per operation",
           "--set framework.optimizer-kernels=fused",
           [](Training& t) { t.framework.update_kernels = UpdateKernels::fused; });
   out.list.back().times = std::make_shared<const LayerTimes>(*times);
 }
 
-void mend_statistics(Changes& out) {
+void help_statistics(Changes& out) {
   if (!out.now().synchronised_batch_norm)
-    out.add(Hands::user, "statistics over all GPUs", "--batch-norm sync",
+    out.add(Owner::user, "batch-norm statistics over all GPUs", "--batch-norm sync",
             [](Training& t) { t.synchronised_batch_norm = true; });
 }
 
-void mend_occupancy(Changes& out) {
+void help_occupancy(Changes& out) {
   if (out.e.details && out.e.details->best_batch != out.e.projection.batch)
     out.use_batch(out.e.details->best_batch);
   move_to_data(out);
@@ -411,50 +411,50 @@ void mend_occupancy(Changes& out) {
 
 }  // namespace
 
-std::vector<Alternative> remedies(Hindrance hindrance, const Evidence& e, const SystemSpec* system) {
+std::vector<Alternative> remedies(BottleneckKind kind, const Evidence& e, const SystemSpec* system) {
   Changes out{e, system};
-  switch (hindrance) {
-    case Hindrance::gradient_exchange:
-      mend_gradients(out);
+  switch (kind) {
+    case BottleneckKind::gradient_exchange:
+      help_gradients(out);
       break;
-    case Hindrance::layer_collectives:
-      mend_collectives(out);
+    case BottleneckKind::layer_collectives:
+      help_collectives(out);
       break;
-    case Hindrance::point_to_point:
-      mend_messages(out);
+    case BottleneckKind::point_to_point:
+      help_messages(out);
       break;
-    case Hindrance::congestion:
-      mend_congestion(out);
+    case BottleneckKind::congestion:
+      help_congestion(out);
       break;
-    case Hindrance::self_contention:
-      mend_contention(out);
+    case BottleneckKind::self_contention:
+      help_contention(out);
       break;
-    case Hindrance::input_output:
-      mend_input(out);
+    case BottleneckKind::input_output:
+      help_input(out);
       break;
-    case Hindrance::memory_redundancy:
-      mend_memory(out);
+    case BottleneckKind::memory_redundancy:
+      help_memory(out);
       break;
-    case Hindrance::fragmentation:
-      mend_fragments(out);
+    case BottleneckKind::fragmentation:
+      help_fragments(out);
       break;
-    case Hindrance::weight_update:
-      mend_update(out);
+    case BottleneckKind::weight_update:
+      help_update(out);
       break;
-    case Hindrance::workload_balance:
-      mend_balance(out);
+    case BottleneckKind::workload_balance:
+      help_balance(out);
       break;
-    case Hindrance::computation_redundancy:
-      mend_redundancy(out);
+    case BottleneckKind::computation_redundancy:
+      help_redundancy(out);
       break;
-    case Hindrance::number_of_pes:
-      mend_bounds(out);
+    case BottleneckKind::number_of_pes:
+      help_bounds(out);
       break;
-    case Hindrance::batch_norm_quality:
-      mend_statistics(out);
+    case BottleneckKind::batch_norm_quality:
+      help_statistics(out);
       break;
-    case Hindrance::gpu_occupancy:
-      mend_occupancy(out);
+    case BottleneckKind::gpu_occupancy:
+      help_occupancy(out);
       break;
   }
   return out.list;

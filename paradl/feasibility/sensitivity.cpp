@@ -38,7 +38,7 @@ std::vector<Lever> levers(const SystemSpec& system, Precision precision) {
 }
 
 std::vector<Swing> sensitivity(const std::vector<Lever>& all, const Projection& now, const BestOn& best_on) {
-  const auto turned = [&](const Lever& lever, const char* factor) -> std::optional<BestPlan> {
+  const auto scaled = [&](const Lever& lever, const char* factor) -> std::optional<BestPlan> {
     try {
       const std::optional<Projection> best = best_on({{lever.path, factor}});
       BestPlan out{fmt::format("--set {}={}", lever.path, factor), best.has_value()};
@@ -55,7 +55,7 @@ std::vector<Swing> sensitivity(const std::vector<Lever>& all, const Projection& 
   };
   std::vector<Swing> out;
   for (const Lever& lever : all) {
-    Swing swing{lever, turned(lever, "x0.5"), turned(lever, "x2")};
+    Swing swing{lever, scaled(lever, "x0.5"), scaled(lever, "x2")};
     double low = 0, high = 0;
     bool fits = true;
     for (const auto& outcome : {swing.half, swing.twice}) {
@@ -64,7 +64,7 @@ std::vector<Swing> sensitivity(const std::vector<Lever>& all, const Projection& 
       low = std::min(low, outcome->gain);
       high = std::max(high, outcome->gain);
     }
-    // Without a plan there is no epoch: nothing swings more.
+    // If no plan fits, there is no epoch: the largest possible effect.
     swing.size = fits ? high - low : std::numeric_limits<double>::infinity();
     out.push_back(std::move(swing));
   }

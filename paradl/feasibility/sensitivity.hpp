@@ -9,38 +9,37 @@
 
 namespace paradl {
 
-/// One thing about a machine that could be bought otherwise.
+/// One value of a machine that one could buy differently.
 struct Lever {
   std::string name;  // "bandwidth of level rack"
   std::string path;  // in the system file: "levels.rack.bandwidth"
   bool less_is_better = false;
 };
 
-/// What a system file says that a price list has: links, ports, GPUs per node, memory, rates.
+/// The values of a system file that one can buy: links, ports, GPUs per node, memory, rates.
 std::vector<Lever> levers(const SystemSpec& system, Precision precision);
 
-/// The best plan on a changed machine, chosen anew.
+/// The best plan on a changed machine.
 struct BestPlan {
   std::string option;  // that reproduces it: "--set levels.rack.bandwidth=x2"
-  bool fits = false;   // else there is no plan, and what follows has no meaning
+  bool fits = false;   // otherwise there is no plan, and the rest is unset
   std::string strategy = {}, grid = {};
   Mesh mesh = {};  // the grid, axis by axis
   Seconds epoch = {};
   double gain = 0;  // of the epoch; below 0: slower
 };
 
-/// A lever turned both ways.
+/// A lever at half and at twice its value.
 struct Swing {
   Lever lever;
-  std::optional<BestPlan> half, twice;  // nothing: there is no such machine
-  double size = 0;                      // from the slowest to the fastest, as a share of the epoch now
+  std::optional<BestPlan> half, twice;  // nothing: no such machine is possible
+  double size = 0;                      // from the slowest to the fastest, as a share of the current epoch
 };
 
-/// The best projection on a machine with something changed; nothing if none fits there. UsageError if there
-/// is no such machine.
+/// The best projection on a changed machine; nothing if none fits. UsageError if no such machine is possible.
 using BestOn = std::function<std::optional<Projection>(const std::vector<Override>&)>;
 
-/// Half and twice of everything, the plan chosen anew each time; the largest swing first.
+/// The effect of half and twice of each lever, with the best plan for each; largest effect first.
 std::vector<Swing> sensitivity(const std::vector<Lever>& levers, const Projection& now,
                                const BestOn& best_on);
 

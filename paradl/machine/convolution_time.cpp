@@ -32,14 +32,14 @@ double relative_efficiency(const KernelParameters& fitted, ConvolutionPass pass)
   }
 }
 
-/// Input, output and weights, each once.
+/// Bytes of input, output and weights, each once.
 Bytes moved(const KernelDevice& device, const Convolution& c) {
   return (c.samples * (c.x_channels * volume(c.x) + c.y_channels * volume(c.y)) +
           c.x_channels / c.groups * c.y_channels * volume(c.kernel)) *
          device.item;
 }
 
-/// What a strided backward-data pass computes, over what it needs: a kernel is padded to whole strides.
+/// Work of a strided backward-data pass / work it needs: a kernel is padded to whole strides.
 double stride_waste(const Convolution& c) {
   double waste = 1;
   for (std::size_t d = 0; d < 3; ++d) waste *= rounded_up(c.kernel[d], c.stride[d]) / c.kernel[d];
@@ -72,9 +72,9 @@ Seconds implicit_product(const KernelDevice& device, const Convolution& c, Convo
   return launches * device.fitted.launch + kernel_time(device, p, kernels);
 }
 
-/// Backward-data the other way round: products of each output with all weights, (N OH OW) x (C R S) over K,
-/// added to the inputs they belong to. No tile is wasted on few channels and no stride computes in vain, but
-/// each product is written and added.
+/// Another algorithm for backward-data: products of each output with all weights, (N OH OW) x (C R S) over K,
+/// are added to their inputs. It wastes no work on few channels or strides, but each product is written and
+/// added.
 Seconds scattered_product(const KernelDevice& device, const Convolution& c) {
   const double window = c.x_channels / c.groups * volume(c.kernel), outputs = c.samples * volume(c.y);
   Product p{.m = outputs, .n = window, .k = c.y_channels / c.groups, .batch = c.groups};
@@ -84,7 +84,7 @@ Seconds scattered_product(const KernelDevice& device, const Convolution& c) {
   return 2 * device.fitted.launch + kernel_time(device, p, kernels);
 }
 
-/// F(2x2, 3x3) in one kernel: 16 products where there were 36.
+/// F(2x2, 3x3) in one kernel: 16 products instead of 36.
 Seconds winograd_fused(const KernelDevice& device, const Convolution& c, ConvolutionPass pass) {
   constexpr double saved = 2.25;
   KernelDevice faster = device;
@@ -92,7 +92,8 @@ Seconds winograd_fused(const KernelDevice& device, const Convolution& c, Convolu
   return implicit_product(faster, c, pass);
 }
 
-/// F(4x4, RxR): alpha^2 products of transformed tiles, alpha = R + 3, between kernels that transform.
+/// F(4x4, RxR): alpha^2 products of transformed tiles, alpha = R + 3, with transform kernels before and
+/// after.
 Seconds winograd_by_products(const KernelDevice& device, const Convolution& c, ConvolutionPass pass) {
   constexpr double side = 4, launches = 4;
   const double alpha = c.kernel[0] + side - 1, points = alpha * alpha;
@@ -119,11 +120,11 @@ Seconds winograd_by_products(const KernelDevice& device, const Convolution& c, C
 
 bool suits_winograd(const KernelDevice& device, const Convolution& c) {
   const bool square = c.kernel[0] == c.kernel[1] && (c.kernel[0] == 3 || c.kernel[0] == 5);
-  return device.policy.convolutions.winograd && device.fitted.winograd > 0 && !device.tensor_cores && c.dims == 2 &&
-         c.groups == 1 && square && volume(c.stride) == 1;
+  return device.policy.convolutions.winograd && device.fitted.winograd > 0 && !device.tensor_cores &&
+         c.dims == 2 && c.groups == 1 && square && volume(c.stride) == 1;
 }
 
-/// Channel by channel: each value is fetched once and serves all products of its window.
+/// Depthwise: each value is read once for all products of its window.
 Seconds direct(const KernelDevice& device, const Convolution& c) {
   const Flop work{2 * c.samples * c.y_channels * volume(c.y) * volume(c.kernel)};
   return device.pass(moved(device, c)) + work / (device.fitted.compute * device.plain_peak);
@@ -136,7 +137,7 @@ Seconds convolution_time(const KernelDevice& given, const Convolution& asked, Co
   Convolution c = asked;
   if (c.groups > 1 && c.groups == c.x_channels) return direct(device, c);
   if (device.tensor_cores) {
-    // Channels that are no multiple of eight are padded and miss the tensor cores.
+    // If the channels are not a multiple of eight, they are padded and do not use tensor cores.
     const double C = c.x_channels / c.groups, K = c.y_channels / c.groups;
     const double C8 = rounded_up(C, tensor_multiple), K8 = rounded_up(K, tensor_multiple);
     if (C8 != C || K8 != K) device.peak = device.plain_peak;

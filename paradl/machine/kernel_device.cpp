@@ -3,7 +3,7 @@
 namespace paradl {
 namespace {
 
-/// Plain units run 16-bit numbers at twice the fp32 rate at most.
+/// Without tensor cores, 16-bit numbers run at most at twice the fp32 rate.
 constexpr double most_without_tensor_cores = 2;
 
 }  // namespace

@@ -7,19 +7,19 @@
 
 namespace paradl {
 
-/// Which kernels a framework runs where a library has several.
+/// Which kernels a framework uses if a library has several.
 struct KernelPolicy {
   ConvolutionPolicy convolutions;
-  /// Norms keep a row on the multiprocessor, and dropout runs in the kernel of the addition behind it.
+  /// Norms keep a row on the multiprocessor, and dropout runs in the kernel of the addition after it.
   bool fused = false;
   UpdateKernels updates = UpdateKernels::fused;
 };
 
-/// A device as kernels see it: what its data sheet says of one precision, and what was fitted.
+/// A device as the kernel-time model uses it: its data sheet for one precision, and the fitted parameters.
 struct KernelDevice {
   double multiprocessors = 1;
-  FlopRate peak;        // in the precision in question
-  FlopRate plain_peak;  // of fp32 without tensor cores: what shapes that do not suit these fall back to
+  FlopRate peak;        // in this precision
+  FlopRate plain_peak;  // without tensor cores, for shapes that do not suit them
   Bandwidth bandwidth;
   Bytes item;         // of tensors in memory
   UpdateWork update;  // of weights
@@ -27,17 +27,16 @@ struct KernelDevice {
   KernelParameters fitted;
   KernelPolicy policy;
 
-  /// One pass over that many bytes by a kernel that does nothing else.
+  /// The time of a kernel that only moves that many bytes.
   Seconds pass(Bytes moved) const { return moved / (fitted.stream * bandwidth) + fitted.launch; }
 };
 
-/// The precision whose fitted kernels serve another one: itself, or one with items of the same size and the
-/// same peak rate, which runs on the same units at the same pace (bf16 beside fp16). None: nothing was
-/// fitted.
+/// The precision whose fitted kernels are used for `precision`: itself, or one with the same item size and
+/// peak rate, because it runs on the same units at the same rate (bf16 and fp16). Nothing if there is no fit.
 std::optional<Precision> fitted_precision(const DeviceSpec& spec, Precision precision);
 
-/// The device of a system in that precision; none where its multiprocessors or peak rates are not known. What
-/// was not fitted there is what its data sheet and the defaults say.
+/// The device of a system in that precision; nothing if its multiprocessors or peak rates are unknown.
+/// Parameters that were not fitted have their defaults.
 std::shared_ptr<const KernelDevice> kernel_device(const DeviceSpec& spec, Precision precision,
                                                   Optimizer optimizer, const KernelPolicy& policy = {});
 

@@ -6,12 +6,12 @@
 
 namespace paradl {
 
-/// How far kernels of a device are off, median errors: from the best to the worst kind of kernel.
+/// Median relative errors of kernel times on a device, for the best and the worst kind of kernel.
 struct KernelErrorRange {
   double least = 0, most = 0;
-  bool data_sheet = false;  // nothing was fitted on the device: what that was worth elsewhere
+  bool data_sheet = false;  // nothing was fitted on the device: the errors on other devices without a fit
 };
-/// None where kernels were fitted, but their file does not tell how far off they are.
+/// Nothing if kernels were fitted, but their file does not state the errors.
 std::optional<KernelErrorRange> kernel_error_range(const DeviceSpec& device, Precision precision);
 
 }  // namespace paradl

@@ -14,7 +14,7 @@ std::array<double, 3> numbers(const std::array<std::int64_t, 3>& from) {
   return {double(from[0]), double(from[1]), double(from[2])};
 }
 
-/// The gradient of a bias is the sum of dy over all but its channels.
+/// The gradient of a bias is the sum of dy over everything but the channels.
 Seconds bias_gradient(const KernelDevice& device, const LocalLayer& l) {
   return l.bias ? device.pass(double(l.y_items()) * device.item) : Seconds{};
 }
@@ -35,7 +35,7 @@ PassTimes convolution(const KernelDevice& device, const LocalLayer& l) {
               convolution_time(device, c, ConvolutionPass::backward_weights) + bias_gradient(device, l)};
 }
 
-/// Each expert has a product of its own, for its share of the positions.
+/// Each expert computes its own product, for its share of the positions.
 PassTimes fully_connected(const KernelDevice& device, const LocalLayer& l) {
   const double experts = double(std::max<std::int64_t>(l.experts, 1)), C = double(l.x_channels),
                K = double(l.y_channels), rows = std::ceil(double(l.samples * l.x_positions()) / experts);
@@ -45,8 +45,8 @@ PassTimes fully_connected(const KernelDevice& device, const LocalLayer& l) {
 }
 
 /// Scores and context are batched products, one for each head; the scores cross the memory bus in between,
-/// and heads are permuted into place before and after. Backward has each product twice. Where scores are not
-/// stored they cross no bus, and backward computes them once more.
+/// and heads are permuted before and after. Backward has each product twice. If scores are not stored, they
+/// do not cross the bus, and backward computes them again.
 PassTimes attention(const KernelDevice& device, const LocalLayer& l) {
   const double queries = double(l.x_positions()), keys = l.kv_length > 0 ? double(l.kv_length) : queries,
                heads = double(l.samples * l.heads), size = double(l.y_channels) / double(l.heads);

@@ -4,8 +4,8 @@
 
 namespace paradl {
 
-/// How long the passes of a layer take by the kernel-time model, at the shapes that one device has of it:
-/// products and convolutions by tiles and waves, all else by how often its tensors cross the memory bus.
+/// The times of a layer's passes by the kernel-time model, for the shapes on one device: products and
+/// convolutions by tiles and waves, everything else by how often its tensors cross the memory bus.
 PassTimes modelled_passes(const KernelDevice& device, const LocalLayer& layer);
 
 }  // namespace paradl

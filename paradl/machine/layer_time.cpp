@@ -7,7 +7,7 @@
 namespace paradl {
 namespace {
 
-/// Forward is one product; backward is two: with respect to the input and to the weights.
+/// Forward is one product; backward is two, for the gradients of the input and of the weights.
 constexpr double backward_products = 2;
 
 LayerTime roofline(const Layer& layer, FlopRate peak_rate, Bandwidth memory, Bytes item, Bytes update) {
@@ -22,8 +22,8 @@ LayerTime roofline(const Layer& layer, FlopRate peak_rate, Bandwidth memory, Byt
   return time;
 }
 
-/// Puts measured times in place of the roofline's: a layer's own, or a network's total spread over its layers
-/// in proportion to the roofline. The measured figure is forward + backward: one third is shown as forward.
+/// Replaces the roofline's times by measured ones: a layer's own, or a share of the network's total in
+/// proportion to the roofline. The measured time is forward + backward, of which a third counts as forward.
 void use_measured(const Workload& work, LayerTimes& times) {
   constexpr double forward_share = 1.0 / 3;
   if (work.time > Seconds{}) {
@@ -64,14 +64,14 @@ FlopRate peak(const Machine& machine, Precision precision) {
 }
 
 LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision, Optimizer optimizer,
-                       bool heed_file, UpdateKernels updates) {
+                       bool use_file_times, UpdateKernels updates) {
   LayerTimes times{.layer = {}, .source = "roofline", .level = "ideal"};
   const FlopRate rate = peak(machine, precision);
   const Bytes item = item_bytes(precision).activation;
   const Bytes update = update_work(optimizer, precision, updates).moved;
   for (const Layer& layer : work.layers)
     times.layer.push_back(roofline(layer, rate, machine.device.memory_bandwidth, item, update));
-  if (heed_file && work.has_times()) use_measured(work, times);
+  if (use_file_times && work.has_times()) use_measured(work, times);
   return times;
 }
 

@@ -18,21 +18,21 @@ struct LayerTime {
 
 struct LayerTimes {
   std::vector<LayerTime> layer;
-  std::string source;   // "roofline", "model file": what the answer says it used
-  std::string level{};  // the same in one word: "ideal", "modelled", "profile:NAME", "model file"
-  // Times depend on the shapes that are left of a layer. They come from the first of these that has them:
-  std::shared_ptr<const Profile> profile{};       // what was measured
+  std::string source;   // as printed: "roofline", "model file"
+  std::string level{};  // the same as a key: "ideal", "modelled", "profile:NAME", "model file"
+  // Times depend on the shapes of the split layer. They come from the first of these that has them:
+  std::shared_ptr<const Profile> profile{};       // measured times
   std::shared_ptr<const KernelDevice> kernels{};  // the kernel-time model
-  std::shared_ptr<const KernelDevice> shapes{};   // how times of a profile depend on shapes that it lacks
-  double correction = 1;     // of the model's passes: a measured total over what the model says of it
-  bool update_known = true;  // measured totals of the paper have no weight update in them
+  std::shared_ptr<const KernelDevice> shapes{};   // the model that extends a profile to other shapes
+  double correction = 1;                          // of the model's passes: measured total / modelled total
+  bool update_known = true;  // the paper's measured totals do not include the weight update
 };
 
-/// Ideal times of one unsplit layer on one device, a roofline: the longer of arithmetic at the peak rate and
-/// of memory traffic. Times that the model file brings take their place unless `heed_file` is false.
-/// UsageError if the device has no peak for the precision.
+/// Ideal times of unsplit layers on one device, by a roofline: the longer of arithmetic at the peak rate and
+/// memory traffic. Times in the model file replace them unless `use_file_times` is false. UsageError if the
+/// device has no peak for the precision.
 LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision, Optimizer optimizer,
-                       bool heed_file = true, UpdateKernels updates = UpdateKernels::fused);
+                       bool use_file_times = true, UpdateKernels updates = UpdateKernels::fused);
 
 /// The peak rate of the device in that precision; UsageError if it has none.
 FlopRate peak(const Machine& machine, Precision precision);

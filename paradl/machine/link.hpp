@@ -4,13 +4,13 @@
 
 namespace paradl {
 
-/// Hockney link: one message of m bytes takes alpha + m * beta.
+/// A link by Hockney's model: one message of m bytes takes alpha + m * beta.
 struct Link {
   Seconds alpha;
   SecondsPerByte beta;
 };
 
-/// Alpha and beta of one message of an operation's ring on a group, for buffers from `from` bytes up to, but
+/// Alpha and beta of one message in an operation's ring on a group, for buffers from `from` bytes up to, but
 /// not including, `below`.
 struct MeasuredLink {
   LinkOperation operation = LinkOperation::point_to_point;

@@ -25,7 +25,7 @@ Machine build_machine(const SystemSpec& spec) {
   double inside = 1, ports_below = 1;
   int size_below = 1;
   for (const LevelSpec& level : spec.levels) {
-    // Further out a unit has the ports of all that is in it, thinned by the taper of the tree.
+    // On outer levels a unit has the ports of everything in it, divided by the oversubscription.
     const double ports = level.ports.value_or(ports_below * size_below / level.oversubscription);
     machine.levels.push_back({.name = level.name,
                               .gpus = inside * level.size,
@@ -56,8 +56,9 @@ Machine without_measured_links(Machine machine) {
 SecondsPerByte staged_copy(const Machine& machine) {
   if (machine.host && machine.host->staged) return 1.0 / machine.host->staged->copies;
   if (machine.host && machine.host->bandwidth) return 1.0 / *machine.host->bandwidth;
-  throw UsageError(machine.name + " says nothing of its hosts, through which exchanges would pass",
-                   "add host: {bandwidth: 16 GB/s} to the system file, or --set host.bandwidth=16GB/s");
+  throw UsageError(
+      "the host bandwidth of " + machine.name + " is unknown (exchanges would go through the host)",
+      "add host: {bandwidth: 16 GB/s} to the system file, or --set host.bandwidth=16GB/s");
 }
 
 Link staged_message(const Machine& machine, const Link& link) {
@@ -72,11 +73,11 @@ bool knows_host(const Machine& machine) {
 
 HostShare host_share(const Machine& machine, double gpus) {
   if (!machine.host || !machine.host->bandwidth)
-    throw UsageError("unknown: the system file of " + machine.name + " has no host bandwidth",
-                     "add host: {bandwidth: 16 GB/s} to it, or --set host.bandwidth=16GB/s");
+    throw UsageError("the host bandwidth of " + machine.name + " is unknown",
+                     "add host: {bandwidth: 16 GB/s} to its system file, or --set host.bandwidth=16GB/s");
   if (!machine.host->memory)
-    throw UsageError("unknown: the system file of " + machine.name + " has no host memory",
-                     "add host: {memory: 384 GiB} to it, or --set host.memory=384GiB");
+    throw UsageError("the host memory of " + machine.name + " is unknown",
+                     "add host: {memory: 384 GiB} to its system file, or --set host.memory=384GiB");
   const HostSpec& host = *machine.host;
   const double here = std::min(gpus, machine.gpus_per_node());
   HostShare share{.link = *host.bandwidth / std::min(host.shared_by, here),

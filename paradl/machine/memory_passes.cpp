@@ -3,10 +3,10 @@
 namespace paradl {
 namespace {
 
-// Counts by what a kernel must read and write (a priori) or, where libraries do more, as read off Aceso's
-// operator times on V100 (marked A). Of those that are marked no other data tells.
+// The reads and writes that a kernel needs or, if libraries do more, the number that fits Aceso's operator
+// times on V100 (marked A). For the marked ones we have no other data.
 
-/// Of y, which has as many items as one input.
+/// Passes over y, which has as many items as one input.
 constexpr MemoryPasses of_y(Op op) {
   switch (op) {
     case Op::batch_norm:
@@ -14,7 +14,7 @@ constexpr MemoryPasses of_y(Op op) {
       return {3, 5};  // statistics, then values; backward the same with dy
     case Op::layer_norm:
     case Op::rms_norm:
-      return {3, 11};  // A: backward sums over rows for its weights as well
+      return {3, 11};  // A: backward also sums over rows for the gradients of its weights
     case Op::gelu:
       return {2.25, 4.5};  // A
     case Op::softmax:
@@ -31,7 +31,7 @@ constexpr MemoryPasses of_y(Op op) {
   }
 }
 
-/// The same with fused kernels: a norm reads its rows once, and dropout costs an addition its mask.
+/// The same with fused kernels: a norm reads its rows once, and dropout adds only its mask to an addition.
 constexpr MemoryPasses of_y_fused(Op op) {
   switch (op) {
     case Op::layer_norm:
@@ -44,13 +44,13 @@ constexpr MemoryPasses of_y_fused(Op op) {
   }
 }
 
-/// Of both x and y: each is read or written once.
+/// Passes over x and y, each read or written once.
 constexpr bool counts_x_and_y(Op op) {
   return op == Op::avg_pool || op == Op::global_pool || op == Op::concat || op == Op::tokens ||
          op == Op::dispatch || op == Op::combine || op == Op::upsample;
 }
 
-// Of logits, bytes: the loss of a large vocabulary in Megatron-LM (modelled there on A100).
+// Bytes moved per logit by the loss of a large vocabulary in Megatron-LM (fitted on A100).
 constexpr double loss_forward = 47, loss_backward = 20;
 
 }  // namespace
@@ -75,7 +75,7 @@ PassTimes memory_bound_passes(const KernelDevice& device, const LocalLayer& l) {
     case Op::gate:
       return times(x + y, 2 * x + y);
     case Op::max_pool: {
-      const Bytes moved = x + y + double(l.y_items()) * Bytes{8};  // and where the largest was
+      const Bytes moved = x + y + double(l.y_items()) * Bytes{8};  // including the index of each maximum
       return times(moved, 1.5 * moved);
     }
     case Op::embedding: {

@@ -9,13 +9,13 @@ struct MemoryPasses {
   double forward, backward;
 };
 
-/// Of attention: over the scores, and over y for the permutations of heads.
+/// Passes of attention over the scores, and over y to permute heads.
 struct AttentionPasses {
   MemoryPasses softmax, dropout, permute;
 };
 const AttentionPasses& attention_passes();
 
-/// Times of a layer that memory bounds: passes * bytes / (stream * W), and one launch each way.
+/// Times of a layer that is bound by memory: passes * bytes / (stream * W), and one launch for each pass.
 PassTimes memory_bound_passes(const KernelDevice& device, const LocalLayer& layer);
 
 }  // namespace paradl

@@ -19,8 +19,8 @@ constexpr std::array<Tile, 10> tiles{{{256, 128},
                                       {64, 16},
                                       {32, 16}}};
 
-constexpr double least_split_sum = 32;    // splitting a sum further leaves blocks without work
-constexpr double blocks_to_saturate = 2;  // half as many blocks as multiprocessors fill the memory bus
+constexpr double least_split_sum = 32;    // splitting a sum further leaves blocks too little work
+constexpr double blocks_to_saturate = 2;  // half as many blocks as multiprocessors saturate the memory bus
 constexpr double sum_bytes = 4;           // partial sums are kept in fp32
 constexpr double tensor_multiple = 8;
 
@@ -38,7 +38,7 @@ Seconds kernel_time(const KernelDevice& device, const Product& p, const Kernels&
   const double bandwidth = device.bandwidth.base() * fitted.memory;
   const double moved = p.moved.base() / bandwidth;
   const double partial = 2 * p.batch * p.m * p.n * sum_bytes / bandwidth;
-  const double again = fitted.launch.base() / 2;  // the kernel that adds up partial sums is a short one
+  const double again = fitted.launch.base() / 2;           // the kernel that adds partial sums is short
   double least = std::numeric_limits<double>::infinity();  // of t^2
   const auto attempt = [&](double tm, double tn) {
     const double side = tm * tn / (tm + tn);

@@ -15,8 +15,8 @@ LocalLayer of_one_sample(LocalLayer layer) {
   return layer;
 }
 
-/// The line through two points at `share` of the way from one to the other, which may lie beyond both; a time
-/// does not fall below a tenth of the nearer one.
+/// Interpolates between two points, or extrapolates if `share` is below 0 or above 1; a time does not fall
+/// below a tenth of that of the nearer point.
 PassTimes between(const PassTimes& a, const PassTimes& b, double share) {
   PassTimes out{.noise = std::max(a.noise, b.noise)};
   for (const auto pass : {&PassTimes::forward, &PassTimes::backward_data, &PassTimes::backward_weights}) {
@@ -30,7 +30,7 @@ PassTimes between(const PassTimes& a, const PassTimes& b, double share) {
 constexpr std::array passes{&PassTimes::forward, &PassTimes::backward_data, &PassTimes::backward_weights,
                             &PassTimes::update};
 
-/// One way to cut a layer: how large the part is, and the layer without what such cuts change.
+/// One way to split a layer: the size of the part, and the layer without the sizes that such splits change.
 struct CutWay {
   double (*size)(const LocalLayer&);
   void (*forget)(LocalLayer&);
@@ -55,14 +55,14 @@ LocalLayer family(LocalLayer layer, const CutWay& way) {
   return layer;
 }
 
-/// What was measured over what the model says, for one shape.
+/// Measured time / modelled time, for one shape.
 struct Correction {
   double size = 1;  // its logarithm
   PassTimes measured, modelled;
 };
 
-/// The correction of one pass at `size`: along the line through its neighbours, and as the nearest one's
-/// beyond them. Corrections are ratios, hence logarithms.
+/// The correction of one pass at `size`: interpolated between its neighbours, constant beyond them, in
+/// logarithms because corrections are ratios.
 double correction(const std::vector<Correction>& sorted, double size, Seconds PassTimes::*pass) {
   const auto log_ratio = [&](const Correction& c) { return std::log(c.measured.*pass / c.modelled.*pass); };
   const auto next = std::ranges::lower_bound(sorted, size, {}, &Correction::size);
@@ -105,7 +105,7 @@ std::optional<PassTimes> Profile::find(const LocalLayer& layer, const KernelDevi
   return time;
 }
 
-/// By the way of cutting that comes nearest to the layer in question.
+/// Uses the way of splitting whose measured parts are nearest to this layer.
 std::optional<PassTimes> Profile::corrected(const LocalLayer& layer, const KernelDevice& model) const {
   std::vector<Correction> best;
   double nearest = std::numeric_limits<double>::infinity(), best_size = 0;

@@ -1,4 +1,4 @@
-// Data+spatial: p1 groups of p2 PEs; a group cuts the extents of its B/p1 samples. Legend: row.hpp.
+// Data+spatial: p1 groups of p2 PEs; a group splits the extents of its B/p1 samples. Legend: row.hpp.
 #include "paradl/paper/row.hpp"
 
 namespace paradl::paper {
@@ -7,8 +7,8 @@ namespace {
 /// The table has no such row.
 constexpr std::string_view source = "text on Data+Spatial, and the authors' tool";
 
-/// Weights are replicated, so gradients are reduced inside the node first and then between leaders; where
-/// groups lie no closer than their PEs there are no leaders, and one ring joins all.
+/// Weights are replicated, so gradients are reduced first inside the node and then between leaders. If groups
+/// and their PEs are connected by the same level, there are no leaders and one ring connects all PEs.
 Seconds gradient_exchange(const Case& c, Bytes W) {
   if (c.one_level) return ring_allreduce(c.p, W, c.all);
   return ring_allreduce(c.p2, W, c.in) + ring_allreduce(c.p1, W, c.ex);

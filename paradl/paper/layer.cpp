@@ -8,7 +8,7 @@
 namespace paradl::paper {
 namespace {
 
-/// The table has the pipelined form only.
+/// The table has only the pipelined form.
 constexpr std::string_view pure = "appendix, Layer without segments";
 
 std::vector<int> borders(const Case& c) {
@@ -44,7 +44,7 @@ CostLines time(const Case& c) {
             {Term::backward, c.D * sum_BW, "D Σ BW", pure},
             {Term::update, c.I * sum_WU, update_known ? "I Σ WU" : no_update_times, pure},
             {Term::stage_transfer, 2 * c.I * sum_transfer, "2I Σ_{i<p} (α + B|y_gi|δβ)", pure}};
-  // WU is per iteration: I max WU, where the printed table has it without I (X1).
+  // WU is per iteration: I max WU. The printed table omits I (X1).
   return {{Term::forward, c.D * (p + S - 1) / S * max_FW, "D(p+S-1)/S max FW_gi", "Table III, Layer"},
           {Term::backward, c.D * (p + S - 1) / S * max_BW, "D(p+S-1)/S max BW_gi", "Table III, Layer"},
           {Term::update, c.I * max_WU, update_known ? "I max WU_gi" : no_update_times, "Table III, Layer"},
@@ -52,7 +52,7 @@ CostLines time(const Case& c) {
            "2I(p+S-2) max_{i<p} (α + B/S|y_gi|δβ)", "Table III, Layer"}};
 }
 
-/// 2 delta max over stages: the needs of the fullest PE (one factor 2, X3; sums over the layers of a stage,
+/// 2 delta max over stages: the memory of the fullest PE (one factor 2, X3; sums over the layers of a stage,
 /// X4).
 Memory memory(const Case& c) {
   const std::vector<int> border = borders(c);

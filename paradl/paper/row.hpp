@@ -7,7 +7,7 @@
 namespace paradl::paper {
 
 // clang-format off
-/// What a row of the paper's table is asked about. Letters are the paper's:
+/// The input of a row of the paper's table, with the paper's letters:
 ///   D  samples in the data set    B  samples per mini-batch      I = D/B  iterations    S  segments of a pipeline
 ///   p  PEs, p = p1 p2             p1 data-parallel groups        p2 PEs inside a group
 ///   alpha, beta, delta            start-up time, seconds per byte, bytes per item       phi  flows that share a link
@@ -15,13 +15,13 @@ namespace paradl::paper {
 struct Case {
   const Setting& setting;
   const Strategy* inner = nullptr;  // what the PEs of a group split; none under serial and data
-  Parts parts;                      // p2, and how it cuts space
+  Parts parts;                      // p2, and how it splits space
   double D = 0, B = 0, I = 0, p = 1, p1 = 1, p2 = 1, S = 1;
   Bytes delta;
   Link all, in, ex;  // links that span all PEs, one group, and the groups
   double phi = 1;
-  bool hybrid = false;    // p1 and p2 are two numbers; else there is only p
-  bool one_level = true;  // a group lies no closer together than the groups do
+  bool hybrid = false;    // both p1 and p2 are given, otherwise only p
+  bool one_level = true;  // PEs of a group are connected by the same level as the groups
 
   const std::vector<Layer>& layers() const { return setting.work.layers; }
   const LayerTime& time(std::size_t l) const { return setting.times.layer[l]; }
@@ -29,7 +29,7 @@ struct Case {
   bool split(std::size_t l) const { return split_layer[l]; }
 };
 
-/// One addend of the epoch time, with the formula that `paradl explain` prints.
+/// One term of the epoch time, with the formula that `paradl explain` prints.
 struct CostLine {
   Term term;
   Seconds time;
@@ -49,37 +49,36 @@ struct Row {
 const Row* find_row(std::string_view strategy);
 std::vector<std::string_view> row_names();
 
-/// The same question that Evaluator::project answers, answered by the paper's closed forms.
+/// Like Evaluator::project, but by the paper's closed forms.
 Projection project(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch);
-/// The links that its α and β (all PEs, or the groups), and its α_in and β_in (one group) belong to.
+/// The links of α and β (all PEs, or the groups) and of α_in and β_in (one group).
 struct Links {
   const Level* all;
   const Level* in;
   double phi;
 };
 Links links_of(const Setting& setting, const Mesh& mesh, double batch);
-/// The addends behind it, for `explain`.
+/// The terms of its epoch time, for `explain`.
 CostLines explain(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch);
 
 // Sums that several rows share.
 
-inline constexpr std::string_view no_update_times = "0: no update times are known";
+inline constexpr std::string_view no_update_times = "0: update times are unknown";
 
-/// Forward, backward and update where split layers are shared by `share` PEs: D/p1 (sum_split/share +
-/// sum_rest).
+/// Forward, backward and update if split layers are shared by `share` PEs: D/p1 (sum_split/share + sum_rest).
 CostLines computation(const Case& c, double share, double update_share, std::string_view source);
-/// sum |w| held by one PE, where split layers are shared by `share` PEs.
+/// sum |w| held by one PE if split layers are shared by `share` PEs.
 double held_weights(const Case& c, double share);
 /// 2 delta (samples sum (|x|+|y|) + sum |w|): values and gradients. The activations of split layers are
 /// shared by `activation_share` PEs, their weights by `weight_share`.
 Memory memory_of(const Case& c, double samples, double activation_share, double weight_share);
-/// Whether a layer's buffers count: views have none, and the authors' tool leaves out what frameworks keep in
-/// place (normalisation, activation) unless gamma says how much is reused.
+/// Whether a layer's buffers count: views have none, and the authors' tool omits layers that frameworks run
+/// in place (normalisation, activation) unless gamma states the share that is reused.
 bool has_buffers(const Layer& layer, bool all);
-/// 3(p-1) sum (alpha + m/p beta): an allgather one way and an allreduce the other, for every split product
-/// but the network's last.
+/// 3(p-1) sum (alpha + m/p beta): an allgather in one direction and an allreduce in the other, for every
+/// split product except the network's last.
 Seconds layer_wise(const Case& c, double p, double samples, Link link);
-/// Halos of all split layers with K > 1, both ways: 2 sum [2 alpha + B (h(x) + h(dL/dy)) delta beta].
+/// Halos of all split layers with K > 1, to both sides: 2 sum [2 alpha + B (h(x) + h(dL/dy)) delta beta].
 Seconds halos(const Case& c, double samples, Link link);
 /// Gathering y of the last split layer, and scattering its gradient, if whole layers follow it.
 Seconds gather_for_rest(const Case& c, double samples, Link link);

@@ -1,4 +1,4 @@
-// Spatial: every PE works on a part of the extents of all B samples and trades halos. Legend: row.hpp.
+// Spatial: every PE has a part of the extents of all B samples and exchanges halos. Legend: row.hpp.
 #include "paradl/paper/row.hpp"
 
 namespace paradl::paper {
@@ -9,7 +9,7 @@ CostLines time(const Case& c) {
   CostLines lines = computation(c, c.p, 1, "Table III, Spatial");
   lines.push_back({Term::gradient_exchange, c.I * ring_allreduce(c.p, W, c.all), "I 2(p-1)(α + W/p β)",
                    "Table III, Spatial"});
-  // The printed table has B halo() with halo per batch; a halo is counted per sample here (X7).
+  // The printed table has B halo() with the halo of a batch; here a halo is that of one sample (X7).
   lines.push_back({Term::halo_exchange, c.I * halos(c, c.B, c.all), "2I Σ_{K>1} [2α + B(h(x) + h(dy))δβ]",
                    "Table III, Spatial"});
   lines.push_back({Term::activation_exchange, c.I * gather_for_rest(c, c.B, c.all),

@@ -7,8 +7,8 @@
 namespace paradl::paper {
 namespace {
 
-/// |y_l| of the product layers that are split, except the network's last one: nothing after it needs its
-/// output whole.
+/// Visits the product layers that are split, except the network's last one: no layer after it needs its whole
+/// output.
 template <class Visit>
 void for_exchanged(const Case& c, Visit visit) {
   std::size_t last = 0;
@@ -18,7 +18,7 @@ void for_exchanged(const Case& c, Visit visit) {
     if (is_dense_product(c.layers()[l]) && c.split(l)) visit(c.layers()[l]);
 }
 
-/// Items of one halo, one sample, one direction: (K-1)/2 rows (K/2 for an even K) of the other extents.
+/// Items of one halo of one sample to one side: (K-1)/2 rows (K/2 for an even K) of the other extents.
 double halo_items(const Layer& layer, const Shape& shape, std::size_t d, const Parts& parts) {
   double items = shape.channels * std::floor(layer.kernel[d] / 2);
   for (std::size_t o = 0; o < 3; ++o)

@@ -22,19 +22,19 @@ const Row& row_of(const StrategyName& strategy) {
   std::string known;
   for (const Row* row : table) known += fmt::format("{}{}", known.empty() ? "" : ", ", row->name);
   throw UsageError(fmt::format("the paper has no closed form for `{}`", strategy.text),
-                   "it has: " + known + "; or use --fidelity detailed");
+                   "use --fidelity detailed, or one of " + known);
 }
 
-/// Whether a product layer is among those that a strategy may split. The paper counts the first layer as
-/// split by channel too, although pictures have three (its tables do, and its tool).
+/// Whether a strategy may split a product layer. Like the paper's tables and tool, it counts the first layer
+/// as split by channel, although images have only three channels.
 bool may_split(const Workload& work, const Strategy& inner, const Parts& parts, std::size_t l) {
   if (inner.name == "channel") return work.channel(l);
   return inner.role(work, l, parts, Placement::split_channel) != Role::whole;
 }
 
-/// The layers that run in parts; the rest runs whole on every PE. Layers that take what comes are split if
-/// all they read is, unless the model says which layers the framework splits: then it puts the others
-/// together at once.
+/// The layers that are split; the others run whole on every PE. Layers that keep the placement of their
+/// inputs are split if all their inputs are, unless the model lists the layers that the framework splits:
+/// then their outputs are gathered at once.
 std::vector<bool> split_layers(const Workload& work, const Strategy* inner, const Parts& parts) {
   std::vector<bool> split(work.layers.size(), true);
   if (!inner) return split;
@@ -68,7 +68,8 @@ Case case_of(const Setting& setting, const Mesh& mesh, double batch) {
     const Axis& axis = mesh.axis[std::size_t(a)];
     if (axis.strategy->input == Placement::split_sample) {
       c.p1 = axis.parts.total;
-      // Where the groups meet first: ABCI's four exchanges leave a node through two ports, at any size.
+      // Flows at the innermost level that the groups share: ABCI's four exchanges leave a node through two
+      // ports.
       c.phi = group_path(mesh, axis_bit(a), setting.machine).innermost().phi;
     } else {
       c.p2 = axis.parts.total;
@@ -113,7 +114,7 @@ Projection project(const Setting& setting, const StrategyName& strategy, const M
   Projection out{.strategy = &strategy, .mesh = mesh, .gpus = c.p, .batch = batch, .iterations = c.I};
   out.samples = setting.work.D;
   out.serial = serial_time(setting, c.I);
-  if (!setting.times.update_known)  // the rows have none either
+  if (!setting.times.update_known)  // as in the rows
     for (const LayerTime& t : setting.times.layer) out.serial -= t.WU;
   double samples = batch;
   for (int a = 0; a < mesh.axes; ++a) {

@@ -54,10 +54,10 @@ std::string unseen_text(const RecordedError& error) {
              : "";
 }
 
-/// Why nothing on record applies: the first thing of a projection's level that no run had.
+/// Why no record applies: the first property of a projection's level that no run had.
 std::string nothing_text(const std::vector<RecordedError>& recorded, const ParameterLevel& level,
                          double gpus) {
-  if (!level.changed.empty()) return fmt::format("no runs on record with {}", level.changed);
+  if (!level.changed.empty()) return fmt::format("no measured run with {}", level.changed);
   std::vector<ParameterLevel> known;
   for (const RecordedError& error : recorded) known.push_back(error.level);
   const auto keep = [&](auto alike) {
@@ -68,27 +68,28 @@ std::string nothing_text(const std::vector<RecordedError>& recorded, const Param
         return l.fidelity == level.fidelity && l.layers == level.layers && l.links == level.links &&
                l.framework == level.framework;
       }))
-    return "no measured runs on record for " + level_text(level);
+    return "no measured run with " + level_text(level);
   if (!keep([&](const ParameterLevel& l) { return l.networks == level.networks; }))
-    return fmt::format("no runs on record for {} networks under {}", level.networks, level.framework);
-  return fmt::format("no runs on record like this on {:.0f} GPU{} under {}", gpus, gpus == 1 ? "" : "s",
-                     level.framework);
+    return fmt::format("no measured run of {} networks with framework {}", level.networks, level.framework);
+  return fmt::format("no measured run like this on {:.0f} GPU{} with framework {}", gpus,
+                     gpus == 1 ? "" : "s", level.framework);
 }
 
-/// What is known of kernels where no run is on record: errors of shapes that were left out of their fit. Of
-/// one projection also what that would mean for its computation.
+/// The error of kernels if no run is on record: that of shapes left out of their fit. For one projection also
+/// the effect on its computation.
 std::string kernels_text(const Setting& setting, const Projection* p = nullptr) {
   if (!setting.times.kernels || setting.times.level != "modelled") return "";
   const auto errors = kernel_error_range(setting.machine.device, setting.training.precision);
-  if (!errors) return "; nothing is known of how far off its kernels are";
+  if (!errors) return "; the error of its kernels is unknown";
   const double most = errors->most;
-  std::string out = fmt::format("; {}single kernels are {:.0f} to {:.0f} % off (median by kind{})",
-                                errors->data_sheet ? "from a data sheet alone, " : "", 100 * errors->least,
+  std::string out = fmt::format("; {}the error of single kernels is {:.0f} to {:.0f} % (median by kind{})",
+                                errors->data_sheet ? "without fitted kernels, " : "", 100 * errors->least,
                                 100 * most, errors->data_sheet ? "" : ", cross-validated");
   if (!p) return out;
   const Seconds compute = p->iterations * p->cost->compute();
-  return out + fmt::format(": were all {:.0f} % off the same way, computation would take {} to {}",
-                           100 * most, text((1 - most) * compute), text((1 + most) * compute));
+  return out +
+         fmt::format(": if all were wrong by {:.0f} % in the same direction, computation would take {} to {}",
+                     100 * most, text((1 - most) * compute), text((1 + most) * compute));
 }
 
 std::string gpus_text(const RecordedError& error) {
@@ -96,7 +97,7 @@ std::string gpus_text(const RecordedError& error) {
                                     : fmt::format("{:.0f} GPUs and more", error.from);
 }
 
-/// "1.3 to 3.4": how many times as long as projected these runs took.
+/// "1.3 to 3.4": measured / projected of these runs.
 std::string times_text(const RecordedError& error) {
   const auto two_digits = [](double times) {
     return fmt::format("{:.{}f}", times, times < 1 ? 2 : times < 10 ? 1 : 0);
@@ -104,16 +105,17 @@ std::string times_text(const RecordedError& error) {
   return fmt::format("{} to {}", two_digits(error.least), two_digits(error.most));
 }
 
-/// "; none on H100 SXM5 80GB: of runs on V100 SXM2 16GB; intervals ...": where the runs are of another level,
-/// or in core and the plans are not.
-std::string elsewhere_text(const Answer& answer, const ParameterLevel& there, bool out_of_core) {
+/// "; no measured run on H100 SXM5 80GB; interval borrowed from runs on V100 SXM2 16GB, widened ...": if the
+/// record is that of another level, or of runs in core for a plan out of core.
+std::string borrowed_text(const Answer& answer, const ParameterLevel& there, bool out_of_core) {
   const ParameterLevel& asked = answer.level;
   std::vector<std::string> none, of;
-  if (asked.framework != there.framework) none.push_back("under " + asked.framework);
   const auto differ = [&](const std::string& here, const std::string& other) {
     none.push_back(here);
     of.push_back(other);
   };
+  if (asked.framework != there.framework) differ("with " + asked.framework, "without framework terms");
+  const bool only_framework = none.size() == 1;
   if (asked.networks != there.networks)
     differ(fmt::format("of {} networks", asked.networks), fmt::format("of {} ones", there.networks));
   if (out_of_core) differ("out of core", "in core");
@@ -125,20 +127,22 @@ std::string elsewhere_text(const Answer& answer, const ParameterLevel& there, bo
   if (asked.device != there.device) differ("on " + asked.device, "on " + there.device);
   if (asked.precision != there.precision) differ("in " + asked.precision, "in " + there.precision);
   if (none.empty()) return "";
-  if (of.empty()) return fmt::format("; none {}: taken for {}", fmt::join(none, " "), there.framework);
-  return fmt::format("; none {}: of runs {}; intervals are wider by what its kernels may be off{}",
-                     fmt::join(none, " "), fmt::join(of, " "),
-                     out_of_core ? ", and by a host link half or twice as fast" : "");
+  if (only_framework && none.size() == 1)
+    return fmt::format("; no measured run {}; using the errors of runs {}", none.front(), of.front());
+  return fmt::format(
+      "; no measured run {}; interval borrowed from runs {}, widened by the error of the layer times{}",
+      fmt::join(none, ", "), fmt::join(of, ", "),
+      out_of_core ? " and by a host link half or twice as fast" : "");
 }
 
-/// Whether it is the interval that tells, and not how accurate projections like this were.
-bool tells_times(const Answer& answer) {
+/// Whether the text gives the range of measured / projected instead of an accuracy.
+bool gives_times(const Answer& answer) {
   return from_ideal(answer) || answer.nearest.front().level != answer.level;
 }
 
 bool leaves_core(const Projection& projection) { return projection.strategy->out_of_core; }
 
-/// "data 1.3 to 3.3, others 0.85 to 16 on 1 to 64 GPUs": of all strategies of an answer, scale by scale.
+/// "data 1.3 to 3.3, others 0.85 to 16 on 1 to 64 GPUs": for all strategies of an answer, by number of GPUs.
 std::string all_times_text(const Answer& answer) {
   struct Scale {
     std::string gpus, others;
@@ -162,9 +166,9 @@ std::string all_times_text(const Answer& answer) {
     texts.push_back(fmt::format("{} on {}", fmt::join(scale.strategies, ", "), scale.gpus));
   }
   return fmt::format(
-      "measured runs took this many times as long: {} ({}){}", fmt::join(texts, "; "),
+      "real time / projection in measured runs: {} ({}){}", fmt::join(texts, "; "),
       level_text(answer.nearest.front().level),
-      elsewhere_text(answer, answer.nearest.front().level, std::ranges::any_of(answer.results, leaves_core)));
+      borrowed_text(answer, answer.nearest.front().level, std::ranges::any_of(answer.results, leaves_core)));
 }
 
 }  // namespace
@@ -174,21 +178,22 @@ std::string record_text(const Answer& answer, const Projection& projection) {
   if (!error)
     return nothing_text(answer.recorded, answer.level, projection.gpus) +
            kernels_text(*answer.setting, &projection);
-  const std::string of =
-      fmt::format("{} of {} on {}", runs_text(*error),
+  const std::string runs =
+      fmt::format("{} measured {} ({}, {})", error->runs, error->runs == 1 ? "run" : "runs",
                   error->strategy == any_strategy
-                      ? fmt::format("all strategies, none of them {},", projection.strategy->text)
+                      ? fmt::format("all strategies, because {} has none", projection.strategy->text)
                       : error->strategy,
                   gpus_text(*error));
-  if (tells_times(answer) || borrowed(answer, projection, *error))
-    return fmt::format("{} took {} times as long ({}){}", of, times_text(*error), level_text(error->level),
-                       elsewhere_text(answer, error->level, leaves_core(projection)));
-  return fmt::format("{} on record, the mean of {}{} ({})", percent(error->mean_accuracy), of,
-                     unseen_text(*error), level_text(answer.level));
+  if (gives_times(answer) || borrowed(answer, projection, *error))
+    return fmt::format("in {} the real time was {} times the projection ({}){}", runs, times_text(*error),
+                       level_text(error->level),
+                       borrowed_text(answer, error->level, leaves_core(projection)));
+  return fmt::format("mean {} in {}{} ({})", percent(error->mean_accuracy), runs, unseen_text(*error),
+                     level_text(answer.level));
 }
 
 std::string records_text(const Answer& answer) {
-  std::vector<std::string> told, without;
+  std::vector<std::string> with, without;
   bool any = false;
   for (const Projection& p : answer.results) {
     if (!p.timed()) continue;
@@ -198,19 +203,19 @@ std::string records_text(const Answer& answer) {
     std::string text = own ? fmt::format("{} {} ({})", error->strategy, percent(error->mean_accuracy),
                                          gpus_text(*error) + ", " + runs_text(*error) + unseen_text(*error))
                            : p.strategy->text;
-    auto& list = own ? told : without;
+    auto& list = own ? with : without;
     if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
   }
-  if (told.empty() && without.empty()) return "";
-  if (any && tells_times(answer)) return all_times_text(answer);
-  if (told.empty()) {
+  if (with.empty() && without.empty()) return "";
+  if (any && gives_times(answer)) return all_times_text(answer);
+  if (with.empty()) {
     for (const Projection& p : answer.results)
       if (p.cost && recorded_error(answer, p)) return record_text(answer, p);
     return nothing_text(answer.recorded, answer.level, answer.results.front().gpus) +
            kernels_text(*answer.setting);
   }
-  return fmt::format("on record with {}: {}{}", level_text(answer.level), fmt::join(told, ", "),
-                     without.empty() ? "" : fmt::format("; no runs of {}", fmt::join(without, ", ")));
+  return fmt::format("mean in measured runs with {}: {}{}", level_text(answer.level), fmt::join(with, ", "),
+                     without.empty() ? "" : fmt::format("; no measured run of {}", fmt::join(without, ", ")));
 }
 
 std::string interval_text(const Answer& answer, const Projection& projection) {
@@ -223,11 +228,11 @@ std::string interval_text(const Answer& answer, const Projection& projection) {
 std::string accuracy_text(const Answer& answer, const Projection& projection) {
   const std::string range = interval_text(answer, projection);
   return fmt::format("{}.{}", record_text(answer, projection),
-                     range.empty() ? "" : fmt::format(" Nine times in ten: {} per epoch.", range));
+                     range.empty() ? "" : fmt::format(" 90 % interval: {} per epoch.", range));
 }
 
 double model_flop(const Setting& setting, double batch) {
-  constexpr double passes = 3;  // forward, and backward with respect to inputs and weights
+  constexpr double passes = 3;  // forward, and backward for the gradients of inputs and weights
   constexpr double flop_per_mac = 2;
   return passes * flop_per_mac * setting.work.train_macs() * batch;
 }
@@ -244,7 +249,7 @@ std::string allreduce_basis(const Training& training, const std::vector<Projecti
   for (const Projection& p : results)
     if (p.allreduce) ++(*p.allreduce == NetworkFidelity::link_load ? followed : formula);
   const std::string name = allreduce_text(training);
-  constexpr std::string_view on_wires = "message by message on the wires (link-load)";
+  constexpr std::string_view on_wires = "message by message (link-load)";
   if (formula == 0)
     return followed == 0 ? fmt::format("Allreduce: {}.", name)
                          : fmt::format("Allreduce: {}, {}.", name, on_wires);
@@ -256,7 +261,7 @@ std::string allreduce_basis(const Training& training, const std::vector<Projecti
     return fmt::format("Allreduce: {} ({}), by NCCL's own model (closed form).", name,
                        fmt::join(chosen, "; "));
   }
-  const std::string_view why = "too many messages to follow";
+  const std::string_view why = "too many messages to route";
   if (followed == 0) return fmt::format("Allreduce: {}, by its closed form: {}.", name, why);
   return fmt::format("Allreduce: {}, {}; {} of {} results by its closed form: {}.", name, on_wires, formula,
                      formula + followed, why);
@@ -264,7 +269,7 @@ std::string allreduce_basis(const Training& training, const std::vector<Projecti
 
 namespace {
 
-/// Parts to which heads and words are dealt out.
+/// Parts into which heads and words are split.
 double tensor_parts(const Mesh& mesh) {
   double parts = 1;
   for (int a = 0; a < mesh.axes; ++a)

@@ -12,71 +12,71 @@
 
 namespace paradl {
 
-/// One spec file that an answer rests on.
+/// One spec file that an answer used.
 struct InputFile {
   std::string kind, name;  // "model", "resnet50"
   SourceText source;
 };
 
-/// What a command found, as data: printers only format it.
+/// The result of a command, as data: printers only format it.
 struct Answer {
   std::vector<std::string> command;  // as typed, without the program's name
   std::vector<InputFile> inputs;
   std::string model, system, framework, fidelity;
   const Setting* setting = nullptr;
-  ParameterLevel level;                 // on what the projections rest
-  std::vector<RecordedError> recorded;  // how far off projections were, at all levels,
-  std::vector<RecordedError> nearest;   // and at this one, or the nearest: `nearest_recorded`
-  std::vector<RecordedError> beyond;    // the same for plans out of core, which no run had
-  double epochs = 0;                    // 0: not asked
-  bool costs = false;                   // what they cost is shown
-  bool ranked = false;                  // results stand in the order of choice
+  ParameterLevel level;                 // the inputs that the error of the projections depends on
+  std::vector<RecordedError> recorded;  // errors of projections at all levels
+  std::vector<RecordedError> nearest;   // errors at this level, or the nearest: `nearest_recorded`
+  std::vector<RecordedError> beyond;    // the same for plans out of core
+  double epochs = 0;                    // 0: not given
+  bool costs = false;                   // whether to show their cost
+  bool ranked = false;                  // whether results are sorted, best first
   std::vector<Projection> results;
-  std::vector<std::vector<Bottleneck>> bottlenecks;  // of each result; empty: nobody looked
-  /// What would make it fit in core, the cheapest first: where nothing does as it is asked.
+  std::vector<std::vector<Bottleneck>> bottlenecks;  // of each result; empty: not examined
+  /// If nothing fits in core: changes that would make it fit, fastest first.
   std::vector<Remedy> fitting;
 };
 
-/// What the epochs that were asked for use up, or one.
+/// The cost of the given number of epochs, or of one.
 Expense expense_of(const Answer& answer, const Projection& projection);
 
-/// Where a projection's time is expected nine times in ten, by the recorded error of its level and strategy;
-/// nothing if nothing was recorded. Out of core, by that of the strategy in core, wider by what the plan
-/// takes longer, or less long, behind another host link.
+/// The recorded error that gives a projection's 90 % interval, by level and strategy; nothing without a
+/// record. Out of core it is that of the strategy in core, widened by the effect of a slower or faster host
+/// link.
 std::optional<RecordedError> recorded_error(const Answer& answer, const Projection& projection);
 
-/// Whether that is the error of other runs than those that were asked about.
+/// Whether the record is that of another level, or of runs in core for a plan out of core.
 bool borrowed(const Answer& answer, const Projection& projection, const RecordedError& error);
 
-/// Whether intervals tell how far runs are from what frameworks cost nothing for, and not how right
-/// projections are: a line says it better than columns do.
+/// Whether the record is that of the ideal framework: then its intervals mostly show the cost of frameworks,
+/// and a line of text explains them better than columns.
 bool from_ideal(const Answer& answer);
 
-/// What a projection's level is worth, in a sentence: "94 % mean accuracy over 10 runs of data (profile layer
-/// times, measured links, chainermn)"; of the ideal framework and of runs elsewhere, between how many times
-/// as long runs took; or that nothing is on record, and what is known of the kernels.
+/// The recorded accuracy, in a sentence: "mean 94 % in 10 measured runs (data, 1 to 64 GPUs) (profile
+/// layer times, measured links, framework chainermn)"; for the ideal framework and borrowed records, the
+/// range of real time / projection; without a record, the error of the kernels.
 std::string record_text(const Answer& answer, const Projection& projection);
 /// The same for all strategies of an answer: "data 94 % (10 runs), filter 90 % (10 runs)".
 std::string records_text(const Answer& answer);
-/// "49.3 s to 70.6 s": the epoch, nine times in ten. Empty if nothing was recorded.
+/// "49.3 s to 70.6 s": the 90 % interval of the epoch. Empty without a record.
 std::string interval_text(const Answer& answer, const Projection& projection);
-/// Both in one line: "86 % on record, ... Nine times in ten: 47 s to 98 s per epoch."
+/// Both in one line: "mean 86 % ... 90 % interval: 47 s to 98 s per epoch."
 std::string accuracy_text(const Answer& answer, const Projection& projection);
 
 /// Model flop of one iteration (forward and backward), for utilisation.
 double model_flop(const Setting& setting, double batch);
 
-/// The allreduce that was asked for, as it is typed: "sparse-ring:0.0078". Empty if none was.
+/// The chosen allreduce, as typed: "sparse-ring:0.0078". Empty if none was chosen.
 std::string allreduce_text(const Training& training);
-/// How it was priced: "Allreduce: hd, message by message on the wires." Empty if none was asked for.
+/// How its time was computed: "Allreduce: hd, message by message (link-load)." Empty if none was chosen.
 std::string allreduce_basis(const Training& training, const std::vector<Projection>& results);
 
-/// The vocabulary as a framework pads it for the parts of `tensor`; 0 where it leaves it as it is.
+/// The vocabulary as a framework pads it for the parts of `tensor`; 0 if it is not padded.
 double padded_words(const Workload& work, const FrameworkTerms& framework, const Mesh& mesh);
-/// Parts of `tensor` that have the same heads of keys and values; 1 where each has its own.
+/// Number of parts of `tensor` that hold the same key and value heads; 1 if each has its own.
 double kv_copies(const Workload& work, const Mesh& mesh);
 
-/// Tokens per sample, or 0 where samples are no sequences.
+/// Tokens per sample, or 0 if samples are not sequences.
 double tokens_per_sample(const Workload& work);
 
 }  // namespace paradl

@@ -13,35 +13,35 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double worth_telling = 0.005;  // of the epoch
+constexpr double least_gain = 0.005;  // of the epoch
 
-std::string_view title(Hindrance hindrance) { return entry(hindrance).title; }
+std::string_view title(BottleneckKind kind) { return entry(kind).title; }
 
-std::string titles(const std::vector<Hindrance>& all) {
+std::string titles(const std::vector<BottleneckKind>& all) {
   std::string out;
-  for (const Hindrance one : all) out += fmt::format("{}{}", out.empty() ? "" : ", ", title(one));
+  for (const BottleneckKind one : all) out += fmt::format("{}{}", out.empty() ? "" : ", ", title(one));
   return out;
 }
 
-/// A remedy against a shortage is worth telling whatever time it takes.
-bool saves_memory(Hindrance hindrance) {
-  return hindrance == Hindrance::memory_redundancy || hindrance == Hindrance::fragmentation;
+/// A remedy that saves memory is listed even if it takes time.
+bool saves_memory(BottleneckKind kind) {
+  return kind == BottleneckKind::memory_redundancy || kind == BottleneckKind::fragmentation;
 }
 
 bool worth(const PricedAlternative& remedy, const Bottleneck& b) {
-  if (saves_memory(b.kind) || b.kind == Hindrance::number_of_pes || b.kind == Hindrance::batch_norm_quality ||
-      b.finding.reading->forbids)
+  if (saves_memory(b.kind) || b.kind == BottleneckKind::number_of_pes ||
+      b.kind == BottleneckKind::batch_norm_quality || b.finding.reading->forbids)
     return true;
-  return remedy.gain >= worth_telling;
+  return remedy.gain >= least_gain;
 }
 
-/// Where a bound is broken there is no time that something could be gained of.
-bool has_time(Hindrance hindrance) { return hindrance != Hindrance::number_of_pes; }
+/// Whether a gain in time makes sense: if a limit is broken, there is no time to compare with.
+bool has_time(BottleneckKind kind) { return kind != BottleneckKind::number_of_pes; }
 
 Json priced_json(const PricedAlternative& p, bool gains = true) {
   Json out{{"text", p.change.text},
            {"option", p.change.option},
-           {"hands", hands_names[std::size_t(p.change.hands)]}};
+           {"hands", owner_names[std::size_t(p.change.owner)]}};
   if (gains) out["gain"] = p.gain;
   out["epoch_s"] = p.epoch.base();
   out["memory_bytes"] = p.memory.base();
@@ -62,7 +62,7 @@ Value gain_of(double gain, ReadBy reader) {
   return reader == ReadBy::machines ? Value{gain} : Value{gain_text(gain)};
 }
 
-/// "-13 %", or that there is no plan.
+/// "-13 %", or "nothing fits".
 Value outcome_text(const std::optional<BestPlan>& outcome, ReadBy reader) {
   if (!outcome) return {};
   return outcome->fits ? gain_of(outcome->gain, reader) : Value{"nothing fits"};
@@ -94,9 +94,9 @@ Json outcome_json(const std::optional<BestPlan>& outcome) {
 Table findings_table(const std::vector<Finding>& findings, ReadBy reader) {
   Table table{.columns = {{"name", "limit or bottleneck", Holds::text, 9},
                           {"type", "type", Holds::text, 5},
-                          {"measure", "measured by", Holds::text, 2},
+                          {"measure", "quantity", Holds::text, 2},
                           {"value", "value", Holds::shape, 8},
-                          {"trigger", "fires", Holds::shape, 7},
+                          {"trigger", "trigger", Holds::shape, 7},
                           {"share", "share", Holds::share, 6},
                           {"cause", "cause", Holds::text, 4}}};
   if (reader == ReadBy::machines) table.columns.push_back({"fires", "fires", Holds::text, 4});
@@ -125,13 +125,13 @@ Table improvements_table(const std::vector<Improvement>& improvements, ReadBy re
                           {"epoch", "epoch", Holds::seconds, 7},
                           {"change", "change", Holds::text, 8},
                           {"option", "option", Holds::text, 6},
-                          {"mends", "mends", Holds::text, 4}}};
+                          {"mends", "helps with", Holds::text, 4}}};
   int rank = 0;
   for (const Improvement& i : improvements) {
     Row row;
     row.mark = fmt::format("{}", ++rank);
     row.values = {gain_of(i.priced.gain, reader), i.priced.epoch.base(), i.priced.change.text,
-                  i.priced.change.option, titles(i.mends)};
+                  i.priced.change.option, titles(i.against)};
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -145,7 +145,7 @@ Table sensitivity_table(const std::vector<Swing>& swings, ReadBy reader) {
                           {"twice", "twice", Holds::shape, 8},
                           {"twice_epoch", "epoch", Holds::seconds, 3},
                           {"twice_plan", "best plan", Holds::text, 4},
-                          {"swing", "swing", Holds::share, 6},
+                          {"swing", "effect", Holds::share, 6},
                           {"path", "--set", Holds::text, 2}}};
   for (const Swing& s : swings) {
     Row row;
@@ -168,17 +168,17 @@ std::string bottleneck_text(const Bottleneck& b, std::size_t most) {
   const Reading& reading = *b.finding.reading;
   std::string out =
       fmt::format("{}: {}", about.nature == Nature::limit ? "Limit" : "Bottleneck", about.title);
-  // Where the value is a share, the message has it.
+  // If the value is a share, the message contains it.
   if (b.finding.measure->reads != Reads::share && reading.share > 0)
     out += fmt::format(", {} of the epoch", percent(reading.share));
   out += ": " + reading.message;
   if (!reading.cause.empty() && reading.message.find(reading.cause) == reading.message.npos)
     out += fmt::format(" ({})", reading.cause);
   out += ".\n";
-  std::size_t told = 0;
+  std::size_t shown = 0;
   for (const PricedAlternative& remedy : b.remedies) {
-    if (told == most || !worth(remedy, b)) continue;
-    ++told;
+    if (shown == most || !worth(remedy, b)) continue;
+    ++shown;
     out += fmt::format(
         "  {:>7}  {}{} ({})\n", has_time(b.kind) ? gain_text(remedy.gain) : text(remedy.epoch) + " per epoch",
         remedy.change.text, saves_memory(b.kind) ? fmt::format(", {}", text(remedy.memory)) : "",
@@ -236,7 +236,7 @@ Json improvements_json(const std::vector<Improvement>& improvements) {
   for (const Improvement& i : improvements) {
     Json one = priced_json(i.priced);
     one["mends"] = Json::array();
-    for (const Hindrance h : i.mends) one["mends"].push_back(entry(h).name);
+    for (const BottleneckKind h : i.against) one["mends"].push_back(entry(h).name);
     out.push_back(std::move(one));
   }
   return out;

@@ -10,23 +10,23 @@
 
 namespace paradl {
 
-/// Who reads a table: people see "24 %" and "> 20 %", machines numbers.
+/// The reader of a table: people get "24 %" and "> 20 %", machines get numbers.
 enum class ReadBy { people, machines };
 inline ReadBy reader_of(const std::string& format) {
   return format == "csv" ? ReadBy::machines : ReadBy::people;
 }
 
-/// Every measure: its value, from where on it fires, what it costs and what causes it.
+/// Every measure: its value, trigger, share of the time and cause.
 Table findings_table(const std::vector<Finding>& findings, ReadBy reader = ReadBy::people);
-/// Changes by what they bring.
+/// Changes, largest gain first.
 Table improvements_table(const std::vector<Improvement>& improvements, ReadBy reader = ReadBy::people);
-/// Half and twice of everything that could be bought otherwise: a tornado.
+/// The effect of half and twice of each value of the machine, as in a tornado chart.
 Table sensitivity_table(const std::vector<Swing>& swings, ReadBy reader = ReadBy::people);
 
 /// "Limit: gradient exchange, 24 % of the epoch: the exchange of gradients ...", and a line for each remedy
 /// that is worth it, at most so many.
 std::string bottleneck_text(const Bottleneck& bottleneck, std::size_t most);
-/// What might mend it, in one line: the best where they are priced, else all as they are typed.
+/// Remedies in one line: the best one if they were projected, otherwise all options.
 std::string remedy_text(const Bottleneck& bottleneck);
 
 nlohmann::ordered_json bottleneck_json(const Bottleneck& bottleneck);

@@ -33,14 +33,14 @@ std::vector<std::pair<Question, std::vector<const CollectiveResult*>>> by_questi
   return groups;
 }
 
-/// The quickest first; those that cannot do it are left out.
+/// Fastest first, without algorithms that cannot do the operation.
 std::vector<const CollectiveResult*> ranked(std::vector<const CollectiveResult*> group) {
   std::erase_if(group, [](const CollectiveResult* r) { return !r->refused.empty(); });
   std::ranges::stable_sort(group, {}, [](const CollectiveResult* r) { return r->cost.timing.time; });
   return group;
 }
 
-/// The footnote for a reason, each reason once.
+/// The number of the footnote with this reason; equal reasons share one.
 int note_of(Table& table, const std::string& reason) {
   const auto known = std::ranges::find(table.notes, reason);
   if (known == table.notes.end()) {
@@ -50,15 +50,15 @@ int note_of(Table& table, const std::string& reason) {
   return int(known - table.notes.begin()) + 1;
 }
 
-/// Who could not be followed, and so is in no race.
+/// The algorithms with too many messages to be compared.
 std::string left_out(const std::vector<const CollectiveResult*>& group) {
   std::vector<std::string_view> names;
   for (const CollectiveResult* r : group)
     if (r->too_large) names.push_back(r->algorithm);
   if (names.empty()) return "";
   return fmt::format(
-      "left out, with too many messages at {} ranks to be followed: {}; --fidelity closed-form "
-      "compares formulas",
+      "left out because {} ranks have too many messages to route: {}; --fidelity closed-form compares "
+      "formulas",
       group.front()->gpus, fmt::join(names, ", "));
 }
 
@@ -66,10 +66,10 @@ std::string name_of(const CollectiveResult& r) {
   return r.chosen.empty() ? r.algorithm : fmt::format("{} ({})", r.algorithm, r.chosen);
 }
 
-/// To the twelve digits that a sum of shares leaves certain: 63, not 63.00000000000004.
+/// Rounded to twelve digits, because a sum of shares has rounding errors: 63, not 63.00000000000004.
 double without_noise(double phi) { return std::stod(fmt::format("{:.12g}", phi)); }
 
-/// Not beside a closed form of a schedule that is too large to be made.
+/// Not next to a closed form whose schedule is too large to build.
 bool knows_steps(const CollectiveResult& r) { return r.cost.steps > 0 || r.gpus == 1; }
 void add_steps(const CollectiveResult& r, Row& row) {
   row.values.resize(row.values.size() + 2);
@@ -78,14 +78,14 @@ void add_steps(const CollectiveResult& r, Row& row) {
   row.values.back() = double(r.cost.steps);
 }
 
-/// Beside other jobs, and what cables draw: of one result, at the end of its row.
+/// The last columns of a row: times with other jobs, and the energy of cables.
 const std::vector<Column> last_columns{{"congested_low", "congested from", Holds::seconds, 6},
-                                       {"congested_typical", "typically", Holds::seconds, 6},
+                                       {"congested_typical", "typical", Holds::seconds, 6},
                                        {"congested_high", "up to", Holds::seconds, 6},
                                        {"energy", "energy", Holds::joules, 6}};
 void add_last(const CollectiveResult& r, Row& row) {
   const std::size_t first = row.values.size();
-  row.values.resize(first + last_columns.size());  // none of them applies, unless ...
+  row.values.resize(first + last_columns.size());  // empty by default
   if (r.congested)
     for (std::size_t i = 0; const Seconds time : {r.congested->low, r.congested->typical, r.congested->high})
       row.values[first + i++] = time.base();
@@ -211,7 +211,7 @@ Table best_collectives(const std::vector<CollectiveResult>& results) {
                           {"steps", "steps", Holds::count, 5},
                           {"bus_bandwidth", "bus bandwidth", Holds::bandwidth, 8},
                           {"next", "next best", Holds::text, 6},
-                          {"behind", "behind", Holds::share, 6}}};
+                          {"behind", "slower by", Holds::share, 6}}};
   table.columns.insert(table.columns.end(), last_columns.begin(), last_columns.end());
   for (const auto& [question, group] : by_question(results)) {
     const auto order = ranked(group);
@@ -222,7 +222,7 @@ Table best_collectives(const std::vector<CollectiveResult>& results) {
       row.values.emplace_back(best.cost.timing.time.base());
       add_steps(best, row);
       row.values.emplace_back(best.bus_bandwidth.base());
-      row.values.resize(row.values.size() + 2);  // the next one, if there is one
+      row.values.resize(row.values.size() + 2);  // empty if there is no next best
       if (order.size() > 1) {
         row.values.end()[-2] = name_of(*order[1]);
         if (best.cost.timing.time > Seconds{})

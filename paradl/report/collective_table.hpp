@@ -17,26 +17,26 @@ struct CollectiveResult {
   Bytes bytes;
   NetworkFidelity fidelity = NetworkFidelity::closed_form;
   CollectiveTime cost;
-  bool measured_links() const { return cost.specified.has_value(); }  // in the place of specified ones
-  std::string stands_in;  // what was measured in the place of this operation
+  bool measured_links() const { return cost.specified.has_value(); }  // instead of specified ones
+  std::string stands_in;  // the measured operation that replaces this one
   Bandwidth bus_bandwidth;
-  std::optional<Projection::Band> congested;  // beside other jobs; never mixed with `cost`
-  std::string chosen;                         // what `auto` would take
-  std::string remark;                         // what else to know of it
-  std::string refused;                        // why it cannot be done; then the rest says nothing
-  std::string wire;                           // the busiest, where there is contention
-  bool too_large = false;                     // refused since its messages are too many to be followed
-  std::vector<std::string> left_out;          // of the best: who was too large to be in the race
+  std::optional<Projection::Band> congested;  // with other jobs on the network; not part of `cost`
+  std::string chosen;                         // the choice of `auto`
+  std::string remark;                         // a note for the user
+  std::string refused;                        // why it is impossible; then the other fields are unset
+  std::string wire;                           // the busiest one, if there is contention
+  bool too_large = false;                     // refused because it has too many messages to route
+  std::vector<std::string> left_out;          // of the best: algorithms that were too large to compare
 };
 
-/// One row a result: for spreadsheets, and for one algorithm.
+/// One row per result: for spreadsheets, and for a single algorithm.
 Table collective_table(const std::vector<CollectiveResult>& results);
 /// Algorithms side by side, with the best and its bus bandwidth.
 Table collective_comparison(const std::vector<CollectiveResult>& results);
-/// The best algorithm alone for each number of GPUs and size, and how far behind the next one is.
+/// Only the best algorithm for each number of GPUs and size, and how much slower the next one is.
 Table best_collectives(const std::vector<CollectiveResult>& results);
 
-/// The results behind that table.
+/// The results in that table.
 std::vector<CollectiveResult> best_of(const std::vector<CollectiveResult>& results);
 
 /// Schema paradl.collective/1.

@@ -41,7 +41,8 @@ std::optional<double> term_epoch(const Json& result, const char* term) {
   return *one * *I;
 }
 
-/// Whether all costs say the same there: money of several currencies is not compared, nor are unequal epochs.
+/// Whether all costs agree in this key: prices in different currencies, or of different numbers of epochs,
+/// are not compared.
 bool alike(const std::vector<Json>& results, const char* key) {
   const auto value = [&](const Json& r) {
     return r.is_object() && r.contains("cost") && r["cost"].is_object() ? r["cost"].value(key, Json())
@@ -56,7 +57,7 @@ struct Line {
   std::vector<std::optional<double>> values;
 };
 
-/// Whether it has a cost: a grid that breaks a bound has none.
+/// Whether it has a time: a grid that breaks a limit has none.
 bool priced(const Json& result) { return number(result, {"time_s", "epoch"}).has_value(); }
 
 std::string signed_text(const Line& line, double before, double after) {
@@ -86,13 +87,13 @@ std::vector<Line> lines_of(const std::vector<Json>& results) {
   add("iteration", "iteration", Holds::seconds, [](const Json& r) {
     return number(r, {"time_s", "iteration"});
   });
-  add("congested", "epoch beside other jobs", Holds::seconds, [](const Json& r) {
+  add("congested", "epoch with other jobs", Holds::seconds, [](const Json& r) {
     return number(r, {"congested_time_s", "epoch_typical"});
   });
-  add("congested_low", "  at best", Holds::seconds, [](const Json& r) {
+  add("congested_low", "  lowest", Holds::seconds, [](const Json& r) {
     return number(r, {"congested_time_s", "epoch_low"});
   });
-  add("congested_high", "  at worst", Holds::seconds, [](const Json& r) {
+  add("congested_high", "  highest", Holds::seconds, [](const Json& r) {
     return number(r, {"congested_time_s", "epoch_high"});
   });
   add("network_energy", "network energy", Holds::joules, [](const Json& r) {
@@ -104,7 +105,7 @@ std::vector<Line> lines_of(const std::vector<Json>& results) {
     });
     if (alike(results, "currency"))
       add("price", "price", Holds::count, [](const Json& r) { return number(r, {"cost", "price"}); });
-    // Part by part, and only what is known of all: one file may tell what hosts draw, and another may not.
+    // Only parts that are known for all: one file may have the power of hosts, and another may not.
     for (const auto& [part, title] : {std::pair{"gpus", "energy of GPUs"}, {"hosts", "  of hosts"}}) {
       const auto joules = [&](const Json& r) { return number(r, {"cost", "energy_parts_joules", part}); };
       if (std::ranges::all_of(results, [&](const Json& r) { return joules(r).has_value(); }))
@@ -144,7 +145,7 @@ std::string grid_of(const Json& result) {
   return out;
 }
 
-/// What was compared: rows of words above the rows of numbers.
+/// The rows of words above the rows of numbers.
 struct WordLine {
   std::string id;
   std::string (*get)(const Json&);
@@ -161,14 +162,14 @@ std::string reasons_of(const Json& result) {
     const std::string rule = word(limit, {"rule"});
     const auto value = number(limit, {"value"}), bound = number(limit, {"bound"});
     if (rule.empty() || !value || !bound) continue;
-    const std::string told = word(limit, {"reason"});  // in an algorithm's own words
+    const std::string stated = word(limit, {"reason"});
     out += (out.empty() ? "" : "; ") +
-           (told.empty() ? reason(rule, *value, *bound, word(limit, {"layer"})) : told);
+           (stated.empty() ? reason(rule, *value, *bound, word(limit, {"layer"})) : stated);
   }
   return out;
 }
 
-/// Where byte `at` stands.
+/// The place of byte `at`.
 Spot spot_at(const std::string& text, std::size_t at) {
   Spot spot{1, 1, 1};
   for (std::size_t i = 0; i < std::min(at, text.size()); ++i)
@@ -182,22 +183,22 @@ Json parse_answer(const SourceText& source, Problems& problems) {
     root = Json::parse(source.text);
   } catch (const Json::parse_error& error) {
     problems.add(spot_at(source.text, error.byte > 0 ? error.byte - 1 : 0), "this is not JSON",
-                 "make the file anew with `paradl project ... -o FILE.json`");
+                 "write the file again with `paradl project ... -o FILE.json`");
     problems.raise();
   }
   const std::string schema = word(root, {"schema"});
   if (schema != "paradl.projection/1")
     problems.add({1, 1, 1},
-                 schema.empty() ? "this is no saved answer of paradl"
+                 schema.empty() ? "this is not a saved answer of paradl"
                                 : fmt::format("answers of schema `{}` cannot be compared", schema),
-                 "make one with `paradl project ... -o FILE.json`");
+                 "write one with `paradl project ... -o FILE.json`");
   else if (!root.contains("results") || !root["results"].is_array() || root["results"].empty())
-    problems.add({1, 1, 1}, "this answer holds no results", "");
+    problems.add({1, 1, 1}, "this answer has no results", "");
   problems.raise();
   return root;
 }
 
-/// Numbers that no projection can have: below zero, or beyond any machine.
+/// Whether there is a number that no projection can have: below zero, or implausibly large.
 bool has_odd_number(const Json& value) {
   if (value.is_number()) {
     const double number = value.get<double>();
@@ -206,12 +207,12 @@ bool has_odd_number(const Json& value) {
   return (value.is_object() || value.is_array()) && std::ranges::any_of(value, has_odd_number);
 }
 
-/// What every result has, and what one that can be run has besides.
+/// Checks the fields that every result has, and those that a feasible one has in addition.
 void check_result(const Json& result, const std::string& place, Problems& problems) {
   const auto demand = [&](bool good, const char* what) {
-    if (!good) problems.add({1, 1, 1}, fmt::format("{}{}", place, what), "make the file anew");
+    if (!good) problems.add({1, 1, 1}, fmt::format("{}{}", place, what), "write the file again");
   };
-  demand(!has_odd_number(result), " has a number below zero or beyond any machine");
+  demand(!has_odd_number(result), " has a number that is negative or implausibly large");
   demand(!word(result, {"strategy"}).empty(), ".strategy is not a name");
   demand(number(result, {"gpus"}).value_or(0) >= 1, ".gpus is not a number of GPUs");
   const bool known = result.is_object() && result.contains("feasible") && result["feasible"].is_boolean();
@@ -262,7 +263,7 @@ void keep_common(std::vector<Contestant>& sides, std::size_t files) {
       return;
     }
   throw UsageError("these files have no strategy and number of GPUs in common",
-                   "make them with the same -s and -p");
+                   "write them with the same -s and -p");
 }
 
 Table comparison_table(const std::vector<Contestant>& sides) {
@@ -286,7 +287,7 @@ Table comparison_table(const std::vector<Contestant>& sides) {
     const Column column{.id = {}, .title = {}, .holds = line.holds};
     for (const auto& value : line.values)
       row.values.emplace_back(value ? Value{cell_text(column, Value{*value})} : Value{});
-    // A term that is not listed is zero, unless nothing is known of that side.
+    // A term that is not listed is zero, unless that side has no times.
     if (sides.size() == 2 && priced(results[0]) && priced(results[1]))
       row.values.emplace_back(signed_text(line, line.values[0].value_or(0), line.values[1].value_or(0)));
     table.rows.push_back(std::move(row));
@@ -329,7 +330,7 @@ std::string verdict(const std::vector<Contestant>& sides) {
     const std::string why = reasons_of(result);
     out += fmt::format("{} does not fit{}{}.\n", side.name, why.empty() ? "" : ": ", why);
   }
-  if (speeds.size() < 2) return out;  // how fast something would be that does not fit says nothing
+  if (speeds.size() < 2) return out;  // the time of a plan that does not fit is not compared
   std::ranges::stable_sort(speeds, std::greater{}, &Speed::rate);
   for (std::size_t i = 1; i < speeds.size(); ++i) {
     const double ratio = speeds[0].rate / speeds[i].rate;
@@ -341,26 +342,27 @@ std::string verdict(const std::vector<Contestant>& sides) {
 }
 
 std::string basis(const std::vector<Contestant>& sides) {
-  std::vector<std::string> times, systems, sums, unknown;
+  std::vector<std::string> times, measured, specified, sums, unknown;
   const auto add = [](std::vector<std::string>& list, const std::string& item) {
     if (!item.empty() && std::ranges::find(list, item) == list.end()) list.push_back(item);
   };
-  std::string links = "specifications";
   for (const Contestant& side : sides) {
     const Json result = parsed(side);
     add(times, word(result, {"parameters", "layers"}));
-    add(systems, word(result, {"system"}));
+    add(word(result, {"parameters", "links"}) == "measured" ? measured : specified, word(result, {"system"}));
     if (const std::string sum = word(result, {"parameters", "allreduce"}); !sum.empty())
       add(sums, fmt::format("{} ({})", sum, word(result, {"parameters", "allreduce_fidelity"})));
     add(unknown, word(result, {"input", "unknown"}));
-    if (const std::string kind = word(result, {"parameters", "links"}); kind != "specified") links = kind;
   }
   if (times.empty()) return {};
-  const auto told = [](const char* title, const std::vector<std::string>& list) {
+  std::vector<std::string> links;
+  if (!measured.empty()) links.push_back(fmt::format("measured ({})", fmt::join(measured, ", ")));
+  if (!specified.empty()) links.push_back(fmt::format("specified ({})", fmt::join(specified, ", ")));
+  const auto listed = [](const char* title, const std::vector<std::string>& list) {
     return list.empty() ? "" : fmt::format(" {}: {}.", title, fmt::join(list, ", "));
   };
-  return fmt::format("Layer times: {}. Links: {} of {}.{}{}\n", fmt::join(times, ", "), links,
-                     fmt::join(systems, ", "), told("Allreduce", sums), told("Input unknown", unknown));
+  return fmt::format("Layer times: {}. Links: {}.{}{}\n", fmt::join(times, ", "), fmt::join(links, ", "),
+                     listed("Allreduce", sums), listed("Input unknown", unknown));
 }
 
 std::string comparison_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,

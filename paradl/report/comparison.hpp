@@ -7,31 +7,29 @@
 
 namespace paradl {
 
-/// One side of a comparison: a result as the JSON has it, so that saved results and fresh ones are the same
-/// thing.
+/// One side of a comparison: a result as JSON, so that saved and new results are treated alike.
 struct Contestant {
   std::string name;
   std::string json;  // one element of `results`
   bool feasible = false;
-  std::size_t file = 0;  // which of the saved answers it comes from
+  std::size_t file = 0;  // index of its saved answer
 };
 
 Contestant contestant(const std::string& name, const Answer& answer, std::size_t result);
 
-/// The results of a saved answer (JSON, or an HTML report that carries it). SpecError if it is none.
+/// The results of a saved answer (JSON, or an HTML report that contains it). SpecError if it is not one.
 std::vector<Contestant> read_results(const SourceText& source);
 
-/// Of files with several results each: those that all files have (same strategy and GPUs), the first of these
-/// per file.
+/// For files with several results: the first strategy and number of GPUs that all files have.
 void keep_common(std::vector<Contestant>& sides, std::size_t files);
 
 /// For people: one column for each side, one row for each quantity.
 Table comparison_table(const std::vector<Contestant>& sides);
 /// For machines: one row for each side.
 Table comparison_rows(const std::vector<Contestant>& sides);
-/// "data is 1.13 times as fast as data+spatial."; of what does not fit, why.
+/// "data is 1.13 times as fast as data+spatial."; if one does not fit, why.
 std::string verdict(const std::vector<Contestant>& sides);
-/// What the numbers rest on: "Layer times: roofline. Links: specifications of abci."
+/// The sources of the numbers: "Layer times: ideal. Links: measured (dgx-h100), specified (b200)."
 std::string basis(const std::vector<Contestant>& sides);
 std::string comparison_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
                             const std::vector<Contestant>& sides);

@@ -11,7 +11,7 @@ namespace {
 
 using Fields = std::vector<std::string>;
 
-/// RFC 4180: quotes around what would be misread, and quotes inside doubled.
+/// RFC 4180: quotes a field if necessary, and doubles the quotes inside it.
 std::string quoted(const std::string& field) {
   if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
   static constexpr std::array doubled{Substitution{"\"", "\"\""}};
@@ -24,14 +24,14 @@ std::string line(const Fields& fields) {
   return fmt::format("{}\n", fmt::join(safe, ","));
 }
 
-/// Base units; the shortest digits that give the same double again.
+/// In base units, with the fewest digits that give the same double.
 std::string field(const Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   return {};
 }
 
-/// Ranks are left to the order of the rows.
+/// Only infeasible rows are marked; the rank of the others is their order.
 bool does_not_fit(const Row& row) { return row.emphasis == Emphasis::infeasible; }
 
 std::string note_texts(const Table& table, const Row& row) {
@@ -43,7 +43,7 @@ std::string note_texts(const Table& table, const Row& row) {
 }  // namespace
 
 std::string to_csv(const Table& table) {
-  // A machine has no footnotes and sees no colour: what they say becomes columns.
+  // CSV has no footnotes and colours, so their information becomes columns.
   const bool marks = std::ranges::any_of(table.rows, does_not_fit);
   const bool notes = has_notes(table);
   Fields header;

@@ -1,4 +1,4 @@
-// What a projection costs, told.
+// The cost of a projection, as text and JSON.
 #include "paradl/report/expense_text.hpp"
 
 #include <filesystem>
@@ -16,7 +16,7 @@ std::string file_of(const Machine& machine) {
   return std::filesystem::path(machine.file).filename().string();
 }
 
-/// What is missing, and where it would stand.
+/// What is missing, and in which file.
 std::vector<std::string> lacks(const Expense& expense, const Machine& machine) {
   std::vector<std::string> out;
   const std::string file = file_of(machine);

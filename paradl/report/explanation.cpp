@@ -24,31 +24,32 @@ struct ExplainedTerm {
   std::string formula, source;
 };
 
-/// What the engine adds up for each term, in the letters of the paper. `n_l`: the parts that share layer l.
+/// The formula of the engine for each term, with the letters of the paper. `n_l`: the parts of layer l.
 std::string_view engine_formula(Term term, bool pipeline) {
   switch (term) {
     case Term::forward:
-      return pipeline ? "I Σ_gr FW_l B/n_l, r the busiest stage" : "I Σ FW_l B/n_l";
+      return pipeline ? "I Σ_gr FW_l B/n_l, r: busiest stage" : "I Σ FW_l B/n_l";
     case Term::backward:
       return pipeline ? "I Σ_gr BW_l B/n_l" : "I Σ BW_l B/n_l";
     case Term::update:
       return pipeline ? "I max_i Σ_gi WU_l/n_w" : "I Σ WU_l/n_w";
     case Term::recompute:
-      return pipeline ? "I S Σ_gi FW_l B/S/n_l, of what is not kept" : "I Σ FW_l B/n_l, of what is not kept";
+      return pipeline ? "I S Σ_gi FW_l B/S/n_l, l: recomputed layers"
+                      : "I Σ FW_l B/n_l, l: recomputed layers";
     case Term::bubble:
       return "I [schedule executed: r waits for others]";
     case Term::gradient_exchange:
-      return "I [allreduce of W, less what backward hides]";
+      return "I [allreduce of W - overlap with backward]";
     case Term::activation_exchange:
       return "I Σ [changes of placement]";
     case Term::halo_exchange:
       return "I Σ_{K>1} [α + B h δ φ β] per neighbour";
     case Term::stage_transfer:
-      return "I [schedule executed: what α + B/S|y| δ φ β adds]";
+      return "I [schedule executed: messages of α + B/S|y| δ φ β]";
     case Term::io:
-      return "I [read + stage + shuffle, less what it hides]";
+      return "I [read + stage + shuffle - overlap]";
     case Term::swap:
-      return "I [plan executed: passes wait for copies and room]";
+      return "I [plan executed: passes wait for copies and memory]";
     default:
       return "";
   }
@@ -112,8 +113,8 @@ Table with_bars(Table table) {
 Table exchange_table(const Projection& p, const Evaluation& evaluation) {
   Table table{.columns = {{"exchange", "exchange", Holds::text, 9},
                           {"axis", "axis", Holds::text, 7},
-                          {"layer", "of layer", Holds::text, 6},
-                          {"count", "times", Holds::count, 5},
+                          {"layer", "layer", Holds::text, 6},
+                          {"count", "count", Holds::count, 5},
                           {"p", "p", Holds::count, 4},
                           {"bytes", "m", Holds::message, 5},
                           {"each", "each", Holds::seconds, 4},
@@ -148,11 +149,11 @@ Table exchange_table(const Projection& p, const Evaluation& evaluation) {
   if (lines.size() > shown)
     add({fmt::format("{} more", lines.size() - shown), blank, blank, blank, blank, blank, blank, rest.base(),
          blank, blank, blank});
-  // Lines are what wires take; of a pipeline they are those of all stages, which says nothing about one.
+  // Lines are the time on wires. In a pipeline they are those of all stages and cannot be compared with one.
   const Seconds besides = p.cost->communication() - wires;
   if (evaluation.stages->stages == 1 && besides > 1e-6 * wires)
     add({std::string("framework"), blank, blank, blank, blank, blank, blank, besides.base(), blank, blank,
-         std::string("packing, copies through the host, waits")});
+         std::string("packing, copies through the host, waiting")});
   if (lines.empty())
     add({std::string("none"), blank, blank, blank, blank, blank, blank, blank, blank, blank, blank});
   return table;
@@ -160,7 +161,7 @@ Table exchange_table(const Projection& p, const Evaluation& evaluation) {
 
 namespace {
 
-/// What one layer costs in one iteration.
+/// The times of one layer in one iteration.
 struct LayerLine {
   Seconds forward, backward, update, exchange, halo;
   Bytes gradient;

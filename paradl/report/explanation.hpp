@@ -12,7 +12,7 @@ namespace paradl {
 /// Term, formula, value per epoch, share and source: from the paper's table, or from the engine.
 Table explain_paper(const Setting& setting, const Projection& projection);
 Table explain_engine(const Setting& setting, const Projection& projection);
-/// The same with the shares drawn, for people.
+/// The same with bars for the shares.
 Table with_bars(Table terms);
 
 /// Every collective of one iteration that the placements ask for: which tensor, on which axis, and for each
@@ -25,19 +25,19 @@ Table layer_table(const Projection& projection, const Evaluation& evaluation);
 /// D, B, I, p; sums over layers; alpha and beta of the links in use.
 std::string symbols_text(const Setting& setting, const Projection& projection, bool paper);
 std::string memory_text(const Setting& setting, const Projection& projection, bool paper);
-/// Behind what exchanges hide: "the backward pass"; keys and values on their way around a ring, and weights
-/// that are gathered when they are needed (ZeRO 3), hide behind both passes. Empty where nothing hides.
+/// What exchanges overlap with: "the backward pass"; "both passes" for the rings of keys and values and for
+/// gathered weights (ZeRO 3). Empty if nothing overlaps.
 std::string_view hides_behind(const Setting& setting, std::span<const Projection> projections);
-/// What does not come out even, and what is done about it: "vocabulary padded to 51200 words, ...", "... each
-/// head is on 2 of them", "stages cannot have as many blocks each ...".
+/// Sizes that do not divide evenly, and how they are handled: "vocabulary padded to 51200 words, ...", "...
+/// each head is on 2 of them", "stages cannot have equal numbers of blocks ...".
 std::vector<std::string> plan_notes(const Setting& setting, const Mesh& mesh);
-/// The same of several projections, a line each with those that it is true of: "data+tensor 8x8: vocabulary
-/// padded to ...".
+/// The same for several projections, a line for each note with the projections it applies to: "data+tensor
+/// 8x8: vocabulary padded to ...".
 std::string plan_notes_text(const Setting& setting, std::span<const Projection> projections);
-/// "80.1 s to 120 s per epoch, typically 95.0 s": beside other jobs. Only where `p.congested` is.
+/// "80.1 s to 120 s per epoch, typically 95.0 s": with other jobs on the network. Needs `p.congested`.
 std::string band_text(const Projection& p);
 std::string limits_text(const Projection& projection, const Workload& work);
-/// Every limit with its value and its bound, and why it does not hold: the answer for what has no terms.
+/// Every limit with its value and bound, and why it does not hold: for plans without times.
 Table limits_table(const Projection& projection, const Workload& work);
 
 /// The projection's JSON with `explanation`, `exchanges` and, if asked for, `layers` in each result.

@@ -1,4 +1,4 @@
-// The lines of an explanation that are no tables: letters and their values, memory, limits.
+// The lines of an explanation other than tables: letters and their values, memory, limits.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -29,7 +29,7 @@ std::string link_text(std::string_view suffix, const Link& link, std::string_vie
                      text(1.0 / link.beta), level);
 }
 
-/// The letters that the formulas of the paper's row use, and no others.
+/// The letters in the formulas of the paper's row.
 std::string paper_links(const Setting& setting, const Projection& p) {
   std::string formulas;
   for (const paper::CostLine& line : paper::explain(setting, *p.strategy, p.mesh, p.batch))
@@ -46,9 +46,9 @@ std::string paper_links(const Setting& setting, const Projection& p) {
   return out;
 }
 
-/// What serves operations that were not measured on a level: "; allgather, reduce-scatter as allreduce".
+/// What replaces operations that were not measured on a level: "; allgather, reduce-scatter as allreduce".
 std::string others_text(const Level& level) {
-  std::map<std::string_view, std::vector<std::string_view>> others;  // by what serves them
+  std::map<std::string_view, std::vector<std::string_view>> others;  // by what replaces them
   for (std::size_t k = 0; k < link_operation_names.size(); ++k) {
     const auto taken = taken_from(level, LinkOperation(k));
     if (taken == LinkOperation(k)) continue;
@@ -60,15 +60,15 @@ std::string others_text(const Level& level) {
   return out;
 }
 
-/// Every level that some axis uses. How many flows share a link depends on the exchange, so φ stands there.
+/// Every level that some axis uses. φ is not here but with each exchange, because it differs.
 std::string engine_links(const Setting& setting, const Projection& p) {
   std::string out;
-  std::set<std::string_view> told;
+  std::set<std::string_view> shown;
   for (int a = 0; a < p.mesh.axes; ++a) {
     const Path path = group_path(p.mesh, axis_bit(a), setting.machine);
     for (int k = 0; k < path.hops; ++k) {
       const Hop& hop = path.hop[std::size_t(k)];
-      if (hop.size <= 1 || !told.insert(hop.level).second) continue;
+      if (hop.size <= 1 || !shown.insert(hop.level).second) continue;
       const Level& level = setting.machine.levels[std::size_t(k)];
       out += level.measured.empty()
                  ? link_text("", hop.link, hop.level) + "\n"
@@ -110,13 +110,13 @@ std::string memory_text(const Setting& setting, const Projection& p, bool paper)
   for (int a = 0; a < p.mesh.axes; ++a)
     if (const Axis& axis = p.mesh.axis[std::size_t(a)];
         axis.strategy->name == "layer" && axis.parts.total > 1)
-      out += fmt::format(" (stage {} of {}, which needs most)", p.cost->worst_stage + 1, axis.parts.total);
+      out += fmt::format(" (stage {} of {}, the fullest)", p.cost->worst_stage + 1, axis.parts.total);
   out += "\n";
   if (const std::string margin = margin_text(p); !margin.empty()) out += fmt::format("         {}\n", margin);
   if (paper)
     out += setting.training.gamma
                ? fmt::format("         γ 2δ Σ (b(|x|+|y|) + |w|), γ = {}\n", *setting.training.gamma)
-               : "         2δ Σ (b(|x|+|y|) + |w|), normalisation and activation buffers left out\n";
+               : "         2δ Σ (b(|x|+|y|) + |w|), without normalisation and activation buffers\n";
   return out;
 }
 
@@ -137,7 +137,7 @@ std::string_view hides_behind(const Setting& setting, std::span<const Projection
 
 namespace {
 
-/// Where stages were to have as many blocks each, and cannot.
+/// If the framework wants equal numbers of blocks in all stages, but they do not divide evenly.
 std::string uneven_blocks(const Setting& setting, const Mesh& mesh) {
   int stages = 1;
   for (int a = 0; a < mesh.axes; ++a)
@@ -146,15 +146,15 @@ std::string uneven_blocks(const Setting& setting, const Mesh& mesh) {
   const int chunks = setting.training.chunks;
   const int blocks = std::max(0, int(repeated_blocks(setting.work).size()) - 1);
   if (blocks > 0 && blocks % (stages * chunks) == 0) return {};
-  const std::string why = blocks == 0 ? "the network repeats none"
+  const std::string why = blocks == 0 ? "the network has no repeated blocks"
                           : blocks % chunks != 0
                               ? reason("chunks divide blocks", chunks, blocks, "")
                               : reason(chunks > 1 ? "stages divide blocks/chunks" : "stages divide blocks",
                                        stages, blocks / chunks, "");
-  return fmt::format("stages cannot have as many blocks each ({}): they are cut by their times", why);
+  return fmt::format("stages cannot have equal numbers of blocks ({}); they are balanced by time", why);
 }
 
-/// Options that need an axis which this mesh has not.
+/// Options without effect because the mesh lacks the axis that they need.
 void add_idle(const Training& training, const Mesh& mesh, std::vector<std::string>& out) {
   const auto any_axis = [&](auto holds) {
     return std::any_of(mesh.axis.begin(), mesh.axis.begin() + mesh.axes,
@@ -162,12 +162,12 @@ void add_idle(const Training& training, const Mesh& mesh, std::vector<std::strin
   };
   if (training.zero > 0 && !any_axis([](const Strategy& s) { return is_split(s.input); }))
     out.push_back(
-        fmt::format("--zero {} changes nothing: no axis has GPUs with the same weights and other samples",
+        fmt::format("--zero {} has no effect: no axis has GPUs with the same weights and different samples",
                     training.zero));
   if (training.chunks > 1 && !any_axis([](const Strategy& s) { return s.name == "layer"; }))
-    out.emplace_back("--schedule interleaved changes nothing: there are no stages");
+    out.emplace_back("--schedule interleaved has no effect: there is no pipeline");
   if (training.sequence_parallel && !any_axis([](const Strategy& s) { return s.pairs; }))
-    out.emplace_back("--sequence-parallel on changes nothing: it is between products that `tensor` pairs");
+    out.emplace_back("--sequence-parallel on has no effect: it needs an axis `tensor`");
 }
 
 }  // namespace
@@ -182,12 +182,12 @@ std::vector<std::string> plan_notes(const Setting& setting, const Mesh& mesh) {
                               padded, framework.vocabulary_multiple));
   if (const double copies = kv_copies(setting.work, mesh); copies > 1)
     out.push_back(fmt::format(
-        "fewer heads of keys and values than tensor-parallel GPUs: each head is on {} of them", copies));
+        "fewer key and value heads than tensor-parallel GPUs: each head is on {} of them", copies));
   return out;
 }
 
 std::string plan_notes_text(const Setting& setting, std::span<const Projection> projections) {
-  std::vector<std::pair<std::string, std::string>> notes;  // and of what
+  std::vector<std::pair<std::string, std::string>> notes;  // with their projections
   for (const Projection& p : projections) {
     if (!p.cost) continue;
     for (std::string& note : plan_notes(setting, p.mesh)) {
@@ -233,7 +233,7 @@ std::string limits_text(const Projection& p, const Workload& work) {
   for (const Limit& limit : p.limits.all()) {
     if (limit.rule == memory_rule || limit.rule == storage_rule || limit.rule == host_rule ||
         limit.rule == host_update_rule)
-      continue;  // told with their parts
+      continue;  // memory_line() and input lines show these
     const std::string layer =
         limit.layer >= 0 ? fmt::format(" (layer {})", work.layers[std::size_t(limit.layer)].name) : "";
     const char* relation = limit.multiple ? "and" : limit.divides ? "into" : "<=";

@@ -1,4 +1,4 @@
-// How samples come to the GPUs, told.
+// How samples are read and distributed, as text and JSON.
 #include "paradl/report/input_lines.hpp"
 
 #include <algorithm>
@@ -23,15 +23,15 @@ std::string who(const InputPlan& plan, const InputCost& input) {
                      input.readers == 1 ? "" : "s");
 }
 
-/// "4 ", and nothing for one.
+/// "4 ", or "" for one.
 std::string times(double readers) { return readers == 1 ? "" : count(readers) + " "; }
 
-/// "hidden behind the iteration", "12.0 s of it hidden", "none of it hidden (no prefetch)".
+/// "all of it overlaps with the iteration", "12.0 s of it overlap ...", "no overlap (no prefetch)".
 std::string hidden_text(const InputPlan& plan, const InputCost& input) {
-  if (!plan.prefetch) return "none of it hidden (no prefetch)";
+  if (!plan.prefetch) return "no overlap (no prefetch)";
   if (input.exposed() > Seconds{})
-    return fmt::format("{} of it hidden behind the iteration", text(input.hidden));
-  return "all of it hidden behind the iteration";
+    return fmt::format("{} of it overlap with the iteration", text(input.hidden));
+  return "all of it overlaps with the iteration";
 }
 
 std::string_view staging_word(const InputCost& input) {
@@ -39,7 +39,7 @@ std::string_view staging_word(const InputCost& input) {
   return "broadcast";
 }
 
-/// What sets the pace of reading: the formula, and the rate in it.
+/// What limits reading: the formula, and its rate.
 struct Pace {
   std::string formula, rate;
 };
@@ -76,16 +76,16 @@ std::string staging_formula(const InputCost& input) {
   return out;
 }
 
-/// What a worker and a node keep, by which formula.
+/// What a worker and a node store, with the formula.
 std::string kept_text(const Setting& setting, const InputCost& input) {
   const Shuffle& shuffle = setting.training.input.shuffle;
   const auto& node = setting.machine.node_storage;
-  const std::string room = node && node->capacity ? fmt::format("of {}", decimal(*node->capacity))
-                                                  : "and how much it can is unknown";
-  const std::string kept =
-      fmt::format("a node keeps {} {}; shuffle {}", decimal(input.kept_by_node), room, shuffle_text(shuffle));
+  const std::string room =
+      node && node->capacity ? fmt::format("of {}", decimal(*node->capacity)) : "of an unknown capacity";
+  const std::string kept = fmt::format("a node stores {} {}; shuffle {}", decimal(input.kept_by_node), room,
+                                       shuffle_text(shuffle));
   if (shuffle.global) return fmt::format("storage  N s: {}, every node has all samples", kept);
-  return fmt::format("storage  {} s = {} a worker: {}", shuffle.Q > 0 ? "(1+Q) N/M" : "N/M",
+  return fmt::format("storage  {} s = {} per worker: {}", shuffle.Q > 0 ? "(1+Q) N/M" : "N/M",
                      decimal(input.kept_by_worker), kept);
 }
 
@@ -114,7 +114,7 @@ std::string storage_cure(const Setting& setting, const Projection& p) {
   const Shuffle& shuffle = setting.training.input.shuffle;
   const double most = machine.gpus() / machine.gpus_per_node();
   std::string out;
-  // A worker that reads for others on many nodes fills one node: more nodes than these would be needed.
+  // If a worker spans several nodes, its leader's node stores its samples, so more nodes are needed.
   const double nodes = std::ceil(p.gpus / machine.gpus_per_node());
   const double needed = shuffle.global
                             ? nodes_to_hold(setting.work, *machine.node_storage, 0)
@@ -122,7 +122,7 @@ std::string storage_cure(const Setting& setting, const Projection& p) {
   if (needed <= most)
     out = fmt::format("{}{} nodes or more", shuffle.global ? "--shuffle local on " : "", count(needed));
   if (machine.shared_storage) out += fmt::format("{}--input shared", out.empty() ? "" : ", or ");
-  return out.empty() ? "no number of nodes holds it" : "use " + out;
+  return out.empty() ? "it does not fit on any number of nodes" : "use " + out;
 }
 
 std::string input_sentence(const Setting& setting, const Projection& p) {
@@ -137,7 +137,7 @@ std::string input_sentence(const Setting& setting, const Projection& p) {
   if (input.staged > Bytes{}) out += fmt::format(", {} in {}", staging_word(input), text(input.staging));
   if (input.exchange > Seconds{}) out += fmt::format(", shuffled in {}", text(input.exchange));
   out += fmt::format("; {}.", hidden_text(plan, input));
-  if (!lack.empty()) out += fmt::format(" At least so long: {}.", without_unknown(lack));
+  if (!lack.empty()) out += fmt::format(" This is a lower bound: {}.", without_unknown(lack));
   return out;
 }
 
@@ -159,7 +159,7 @@ std::string input_lines(const Setting& setting, const Projection& p) {
                     text(input.reading), decimal(input.read), from_text(plan),
                     input.readers == 1 ? "" : "each of ", who(plan, input), rate,
                     decimal(setting.work.sample), count(input.workers), input.workers == 1 ? "" : "s"));
-    if (!lack.empty()) add(fmt::format("at least so long: {}", without_unknown(lack)));
+    if (!lack.empty()) add(fmt::format("this is a lower bound: {}", without_unknown(lack)));
     if (input.staged > Bytes{})
       add(fmt::format("stage  {} = {}: m = {} {} to {} GPUs", staging_formula(input), text(input.staging),
                       decimal(input.staged), staging_word(input), count(input.space * input.copies)));
@@ -167,10 +167,10 @@ std::string input_lines(const Setting& setting, const Projection& p) {
   if (input.kept_by_node > Bytes{}) add(kept_text(setting, input));
   if (const std::string cure = storage_cure(setting, p); !cure.empty()) add("fits if you " + cure);
   if (input.exchanged > Bytes{})
-    add(fmt::format("shuffle  all-to-all of Q N/M s = {} a worker and epoch: {} = {} an iteration",
+    add(fmt::format("shuffle  all-to-all of Q N/M s = {} per worker and epoch: {} = {} per iteration",
                     decimal(input.exchanged), text(p.iterations * input.exchange), text(input.exchange)));
   if (input.known)
-    add(fmt::format("in all {} an iteration, {}", text(input.total()), hidden_text(plan, input)));
+    add(fmt::format("in total {} per iteration, {}", text(input.total()), hidden_text(plan, input)));
   return out;
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// How an axis cuts space, where one does.
+/// How an axis splits space, if one does.
 Json cut(const Mesh& mesh, int extents) {
   for (int a = 0; a < mesh.axes; ++a) {
     const Axis& axis = mesh.axis[std::size_t(a)];

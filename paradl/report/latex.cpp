@@ -57,7 +57,7 @@ template <class Q>
 double base_of(std::string_view unit) {
   const auto units = units_of<Q>();
   const auto found = std::ranges::find(units, unit, &Unit::name);
-  return found == units.end() ? 1 : found->base;  // what is printed but not read is a base unit: "B/s"
+  return found == units.end() ? 1 : found->base;  // units that cannot be read are base units: "B/s"
 }
 
 double base_of(Holds holds, std::string_view unit) {
@@ -78,7 +78,7 @@ double base_of(Holds holds, std::string_view unit) {
   }
 }
 
-/// Of the numbers of a column that are not zero; 0 if there are none.
+/// The median of the non-zero numbers of a column; 0 if there are none.
 double median_size(const Table& table, std::size_t index) {
   std::vector<double> sizes;
   for (const Row& row : table.rows)
@@ -89,26 +89,27 @@ double median_size(const Table& table, std::size_t index) {
   return sizes.empty() ? 0.0 : sizes[sizes.size() / 2];
 }
 
-/// One unit for all columns of a kind, so that a reader can add across a row: the one in which the median of
-/// the largest of them is printed.
+/// One unit for all columns of a kind, so that numbers of a row can be added: that of the median of the
+/// largest column.
 ColumnUnit unit_of(const Table& table, std::size_t index) {
   const Column& column = table.columns[index];
   if (column.holds == Holds::count || column.holds == Holds::rate) return {};
   double size = 0;
   for (std::size_t c = 0; c < table.columns.size(); ++c)
     if (table.columns[c].holds == column.holds) size = std::max(size, median_size(table, c));
-  if (column.holds == Holds::seconds) size = std::min(size, 1.0);  // days would hide what takes seconds
+  if (column.holds == Holds::seconds)
+    size = std::min(size, 1.0);  // not in days, so that seconds remain visible
   const std::string sample = cell_text(column, size);
   const std::string unit = sample.substr(sample.rfind(' ') + 1);
   return {unit, base_of(column.holds, unit)};
 }
 
-/// The three digits of core/format without exponent or grouping; siunitx groups as the paper's settings say.
+/// The three digits of core/format without exponent or grouping; siunitx groups by the document's settings.
 std::string three_plain_digits(double number) {
   static constexpr std::array ungrouped{Substitution{" ", ""}};
   const double rounded = std::stod(substituted(three_digits(number), ungrouped));
   if (rounded == 0) return "0";
-  const int exponent = int(std::floor(std::log10(std::abs(rounded)) + 1e-9));  // 1e-9: of 1000, surely 3
+  const int exponent = int(std::floor(std::log10(std::abs(rounded)) + 1e-9));  // 1e-9: 1000 must give 3
   return fmt::format("{:.{}f}", rounded, std::max(0, 2 - exponent));
 }
 
@@ -118,7 +119,7 @@ std::string plain_number(Holds holds, double number) {
   return three_plain_digits(number);
 }
 
-/// Room that the numbers of an S column need: "table-format=-3.2".
+/// The width of the numbers of an S column: "table-format=-3.2".
 class NumberFormat {
  public:
   void widen(std::string_view number) {
@@ -154,7 +155,7 @@ LatexColumn text_column(const Table& table, std::size_t index) {
   return result;
 }
 
-/// Braces keep siunitx from reading what is no number.
+/// Braces keep siunitx from parsing text as a number.
 LatexColumn number_column(const Table& table, std::size_t index) {
   const Column& column = table.columns[index];
   const ColumnUnit unit = unit_of(table, index);
@@ -220,7 +221,7 @@ std::string to_latex(const Table& table) {
   for (std::size_t i = 1; i < lines.size(); ++i) text += fmt::format("{} \\\\\n", lines[i]);
   text += "\\bottomrule\n\\end{tabular}\n";
 
-  // Below the tabular rather than in it: a long note must not widen the columns.
+  // Below the tabular, because a long note inside would widen the columns.
   if (!table.notes.empty()) text += "\n";
   for (std::size_t i = 0; i < table.notes.size(); ++i)
     text += fmt::format("{{\\footnotesize\\noindent\\textsuperscript{{{}}} {}\\par}}\n", i + 1,

@@ -9,7 +9,7 @@ namespace paradl {
 namespace {
 
 constexpr std::array escapes{Substitution{"|", "\\|"}};
-constexpr std::size_t shortest_rule = 3;  // some readers of Markdown want three dashes
+constexpr std::size_t shortest_rule = 3;  // some Markdown renderers need three dashes
 
 void escape(PrintedColumn& column) {
   column.title = substituted(column.title, escapes);

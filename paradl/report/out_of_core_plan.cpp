@@ -16,13 +16,13 @@ bool computes(const OutOfCoreEvent& event) {
   return event.kind == Kind::forward || event.kind == Kind::recompute || event.kind == Kind::backward;
 }
 
-/// "1.52 times as long", or why there is nothing to compare with.
+/// "1.52 times as long", or "does not fit".
 std::string against(const OutOfCoreClock::Time& other, const OutOfCorePlan& plan) {
   return other.possible ? fmt::format("{:.2f} times as long", other.end / plan.time.end)
                         : std::string("does not fit");
 }
 
-/// A stage's blocks come again for each micro-batch that it has at a time: which one is each of.
+/// A stage's blocks are repeated for each micro-batch in memory: the micro-batch of each block.
 std::vector<int> micro_batches(const std::vector<BlockLine>& lines) {
   std::vector<int> out;
   for (std::size_t b = 0; b < lines.size(); ++b) {
@@ -45,7 +45,7 @@ bool stages_stay(const Projection& p) { return stages_of(p) > 1 && !p.out_of_cor
 
 std::string planned_stage(const Projection& p) {
   return stages_of(p) == 1 ? ""
-                           : fmt::format(", stage {} of {}, all micro-batches that it has at a time",
+                           : fmt::format(", stage {} of {}, all micro-batches in its memory",
                                          p.cost->worst_stage + 1, stages_of(p));
 }
 
@@ -57,7 +57,7 @@ std::vector<BlockLine> block_lines(const Workload& work, const PricedOutOfCore& 
     const std::string& last = work.layers[std::size_t(blocks[b].end) - 1].name;
     out.push_back({blocks[b], first == last ? first : first + " to " + last, priced.plan().fate[b], {}});
   }
-  Seconds before;  // the end of what was computed last
+  Seconds before;  // the end of the last computation
   for (const OutOfCoreEvent& event : priced.events()) {
     if (!computes(event)) continue;
     out[std::size_t(event.block)].stall += event.begin - before;
@@ -74,8 +74,8 @@ Table plan_table(const Workload& work, const PricedOutOfCore& priced) {
                           {"backward", "backward", Holds::seconds, 5},
                           {"activations", "activations", Holds::bytes, 7},
                           {"weights", "weights", Holds::bytes, 3},
-                          {"fate", "is", Holds::text, 10},
-                          {"again", "again", Holds::seconds, 6},
+                          {"fate", "action", Holds::text, 10},
+                          {"again", "recompute", Holds::seconds, 6},
                           {"stall", "stall", Holds::seconds, 6}}};
   const bool streamed = priced.plan().home == WeightHome::streamed;
   const auto lines = block_lines(work, priced);
@@ -99,29 +99,28 @@ std::string out_of_core_text(const Projection& p, const Machine& machine) {
   const auto& [kept, swapped, recomputed, weights, host, again, doubt] = *p.out_of_core;
   const int blocks = kept + swapped + recomputed;
   if (stages_stay(p))
-    return fmt::format("Out of core: nothing to do, each of the {} stages stays on its device.",
-                       stages_of(p));
+    return fmt::format("Out of core: not needed, each of the {} stages fits on its device.", stages_of(p));
   if (!p.out_of_core->plans())
-    return fmt::format("Out of core: nothing to do, all {} blocks stay on the device.", blocks);
+    return fmt::format("Out of core: not needed, all {} blocks fit on the device.", blocks);
   constexpr std::array<std::string_view, weight_homes> homes{
-      "", " The host keeps the optimizer's state and updates the weights.",
-      " Weights come block by block; the host keeps and updates them."};
+      "", " The host stores the optimizer state and updates the weights.",
+      " The host stores and updates the weights, which are copied to the device block by block."};
   return fmt::format(
-      "Out of core{}: of {} blocks {} stay, {} {} to the host, {} {} recomputed.{} The host of a node "
-      "gives {} of {}.",
-      planned_stage(p), blocks, kept, swapped, swapped == 1 ? "goes" : "go", recomputed,
-      recomputed == 1 ? "is" : "are", homes[std::size_t(weights)], text(host), text(*machine.host->memory));
+      "Out of core{}: of {} blocks, {} {} kept, {} swapped and {} recomputed.{} It uses {} of {} host memory "
+      "per node.",
+      planned_stage(p), blocks, kept, kept == 1 ? "is" : "are", swapped, recomputed,
+      homes[std::size_t(weights)], text(host), text(*machine.host->memory));
 }
 
 std::string plan_text(const PricedOutOfCore& priced) {
   const OutOfCorePlan& plan = priced.plan();
   const double gpus = priced.host().gpus;
-  std::string out = fmt::format(" host link: {} each way{}\n", text(priced.host().link),
+  std::string out = fmt::format(" host link: {} per direction{}\n", text(priced.host().link),
                                 gpus > 1 ? fmt::format(" for each of {} GPUs of a node", gpus) : "");
   const auto others = priced.others();
-  out += fmt::format(" instead: swap every block, {}; swap only what must, {}; recompute every block, {}\n",
-                     against(others.swap_all, plan), against(others.swap_only, plan),
-                     against(others.recompute_all, plan));
+  out += fmt::format(
+      " instead: swap every block, {}; swap only as many as necessary, {}; recompute every block, {}\n",
+      against(others.swap_all, plan), against(others.swap_only, plan), against(others.recompute_all, plan));
   return out;
 }
 

@@ -10,12 +10,13 @@
 
 namespace paradl {
 
-/// Whether nothing of a pipeline leaves the core: there is no plan to tell, but its schedule.
+/// Whether every stage of a pipeline fits on its device: then there is no plan to show, only the schedule.
 bool stages_stay(const Projection& projection);
-/// ", stage 2 of 4, all micro-batches that it has at a time": whose plan is told of a pipeline; else nothing.
+/// ", stage 2 of 4, all micro-batches in its memory": the stage of a pipeline whose plan is shown; otherwise
+/// "".
 std::string planned_stage(const Projection& projection);
 
-/// What becomes of each block, and for how long its passes wait for copies.
+/// What happens to each block, and how long its passes wait for copies.
 struct BlockLine {
   OutOfCoreBlock block;
   std::string layers;  // "conv1", "layer1.0.relu3 to layer1.1.add"

@@ -8,10 +8,10 @@
 
 namespace paradl {
 
-/// The shapes of a profile that take longest, at most so many.
+/// The shapes of a profile that take longest, at most `most`.
 Table slowest_shapes(const std::vector<ProfileSpec::Entry>& entries, std::size_t most);
 
-/// What a profile says of itself, and its shapes as `layers`: the fields of paradl.profile/1.
+/// The properties of a profile, and its shapes as `layers`: the fields of paradl.profile/1.
 nlohmann::ordered_json profile_json(const ProfileSpec& profile);
 
 }  // namespace paradl

@@ -16,7 +16,7 @@ using Get = Value (*)(const Projection&, const Answer&);
 struct Field {
   Column column;
   Get get;
-  const char* cure = "";  // what gives it a value, where none has one
+  const char* cure = "";  // how to get a value if no row has one
 };
 
 Value epoch_of(const Projection& p, Seconds per_iteration) { return (p.iterations * per_iteration).base(); }
@@ -27,8 +27,8 @@ Value term(const Projection& p, const Answer&) {
   return epoch_of(p, p.cost->exposed[T]);
 }
 
-/// On a narrow terminal the small terms go first, then computation, which strategies have in common, then
-/// exchanges.
+/// On a narrow terminal, small terms are dropped first, then computation, which is similar for all
+/// strategies, then exchanges.
 constexpr int term_importance(Term term) {
   if (term == Term::forward || term == Term::backward) return 3;
   return is_communication(term) || term == Term::bubble ? 4 : 2;
@@ -40,7 +40,7 @@ std::vector<Field> term_fields(std::index_sequence<T...>) {
   (out.push_back({{std::string(term_names[T].json), std::string(term_names[T].column), Holds::seconds,
                    term_importance(Term(T))},
                   term<T>,
-                  Term(T) == Term::io ? "say how fast storage reads: `storage` in the system file" : ""}),
+                  Term(T) == Term::io ? "add the read rate of `storage` to the system file" : ""}),
    ...);
   return out;
 }
@@ -50,7 +50,7 @@ Value part(const Projection& p, const Answer&) {
   return (p.cost->memory.*Part).base();
 }
 
-/// "gradient exchange, self-contention": what was found, the largest share first. Nothing if nobody looked.
+/// "gradient exchange, self-contention": largest share first. Nothing if bottlenecks were not examined.
 Value limited_by(const Projection& p, const Answer& answer) {
   const auto row = std::size_t(&p - answer.results.data());
   if (row >= answer.bottlenecks.size()) return {};
@@ -61,10 +61,10 @@ Value limited_by(const Projection& p, const Answer& answer) {
 }
 
 constexpr const char* unpriced = "add --price 2.5USD/h";
-constexpr const char* uncongested = "say how other jobs slow the network: `congestion` in the system file";
-constexpr const char* unrecorded = "no measured runs are on record for this: --sort epoch";
+constexpr const char* uncongested = "add `congestion` to the system file";
+constexpr const char* unrecorded = "no measured run is on record; use --sort epoch";
 
-/// Fields that have a value although a grid breaks a bound.
+/// Fields that have a value even if a grid breaks a limit.
 constexpr std::size_t always = 4;
 
 const std::vector<Field>& fields() {
@@ -109,7 +109,7 @@ const std::vector<Field>& fields() {
            const double tokens = tokens_per_sample(a.setting->work);
            return tokens > 0 ? Value{tokens * p.samples_per_s()} : Value{};
          },
-         "samples of this network are no sequences: --sort samples"},
+         "samples of this network are not sequences; use --sort samples"},
         {{"efficiency", "efficiency", Holds::share, 5},
          [](const Projection& p, const Answer&) -> Value { return p.efficiency(); }},
         {{"interval_low", "90 %: from", Holds::seconds, 6},
@@ -129,7 +129,7 @@ const std::vector<Field>& fields() {
            return p.congested ? epoch_of(p, p.congested->low) : Value{};
          },
          uncongested},
-        {{"congested_typical", "typically", Holds::seconds, 6},
+        {{"congested_typical", "typical", Holds::seconds, 6},
          [](const Projection& p, const Answer&) -> Value {
            return p.congested ? epoch_of(p, p.congested->typical) : Value{};
          },
@@ -144,7 +144,7 @@ const std::vector<Field>& fields() {
            const auto joules = network_joules(p, a.setting->machine);
            return joules ? Value{p.iterations * *joules} : Value{};
          },
-         "say what cables draw: `watts: {idle: 5, peak: 10}` at a level of the system file"},
+         "add `watts: {idle: 5, peak: 10}` to a level of the system file"},
         {{"achieved", "flop/s per GPU", Holds::flops, 1},
          [](const Projection& p, const Answer& a) -> Value {
            return model_flop(*a.setting, a.setting->work.D / p.iterations) / p.iteration().base() / p.gpus;
@@ -178,8 +178,10 @@ const std::vector<Field>& fields() {
            const auto joules = expense_of(a, p).joules();
            return joules ? Value{*joules} : Value{};
          },
-         "say what a GPU draws: `watts: {idle: 50, peak: 300}` at the device of the system file"},
-        {{"bottlenecks", "limited by", Holds::text, 5}, limited_by, "they have no order: --sort epoch"},
+         "add `watts: {idle: 50, peak: 300}` to the device of the system file"},
+        {{"bottlenecks", "limited by", Holds::text, 5},
+         limited_by,
+         "bottlenecks have no order; use --sort epoch"},
     };
     f.insert(f.end(), rest.begin(), rest.end());
     return f;
@@ -195,7 +197,7 @@ std::size_t find_field(const std::string& id) {
                    near.empty() ? "`--columns help` lists them" : near);
 }
 
-/// Out of core, a plan that does not fit has needs, but no times: those of its cost would be in core.
+/// An out-of-core plan that does not fit has a memory need, but no times.
 Value value_of(std::size_t field, const Projection& p, const Answer& answer) {
   const Column& column = fields()[field].column;
   const bool has_value =
@@ -241,7 +243,7 @@ Table projection_table(const Answer& answer, const std::vector<std::string>& col
 
 namespace {
 
-/// Rows that could have a value, and none has one: nothing could be sorted.
+/// UsageError if no row has a value to sort by.
 void demand_values(std::size_t field, const Answer& answer, const std::string& column) {
   const auto timed = [](const Projection& p) { return p.timed(); };
   const auto has_value = [&](const Projection& p) {

@@ -13,7 +13,7 @@ namespace paradl {
 std::vector<std::string> projection_columns();
 
 /// A table of the answer's results. `columns`: ids to show; UsageError for an unknown one. Results that do
-/// not fit are marked, and footnotes tell why. Times are per epoch except `iteration`.
+/// not fit are marked, and footnotes say why. Times are per epoch except `iteration`.
 Table projection_table(const Answer& answer, const std::vector<std::string>& columns);
 
 /// Sorts results by a column, smallest first (rates, efficiency: largest first). UsageError for an unknown

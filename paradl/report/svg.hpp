@@ -4,7 +4,7 @@
 
 namespace paradl {
 
-/// Text as it may stand in SVG.
+/// Text with the special characters of SVG escaped.
 std::string escaped(std::string_view text);
 
 }  // namespace paradl

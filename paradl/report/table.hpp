@@ -7,10 +7,10 @@
 
 namespace paradl {
 
-/// What a column holds: decides alignment, formatting and the unit in machine formats.
+/// What a column holds: determines alignment, formatting and the unit in machine formats.
 enum class Holds {
   text,
-  shape,  // text that stands for a number and is aligned like one: "16x4"
+  shape,  // text that is aligned like a number: "16x4"
   count,  // plain numbers: GPUs, layers, ratios
   share,  // 0.883 -> "88 %"
   seconds,
@@ -26,17 +26,17 @@ struct Column {
   std::string id;     // machine name without unit: "epoch" becomes epoch_s in CSV
   std::string title;  // heading for people
   Holds holds = Holds::text;
-  int importance = 0;  // higher stays longer when a terminal is narrow
+  int importance = 0;  // on a narrow terminal, columns of low importance are dropped first
 };
 
-/// A cell in base units; monostate: does not apply. A number in a text column is printed as a count, and a
-/// text in a column of numbers as it is.
+/// A cell in base units; monostate: does not apply. A number in a text column is printed as a count, a text
+/// in a column of numbers unchanged.
 using Value = std::variant<std::monostate, double, std::string>;
 
 enum class Emphasis { none, best, infeasible, dim };
 
 struct Row {
-  std::vector<Value> values;  // one per column; what is missing at the end does not apply
+  std::vector<Value> values;  // one per column; missing ones at the end do not apply
   Emphasis emphasis = Emphasis::none;
   std::vector<int> notes;  // footnotes, counted from 1
   std::string mark;        // before the first column: "1"; an infeasible row without one gets "x"
@@ -48,8 +48,8 @@ struct Table {
   std::vector<std::string> notes;
 };
 
-/// Drops the columns that say nothing in any row: no value, an empty text, or zero seconds. Columns whose ids
-/// are in `keep` stay, and a table without rows stays as it is.
+/// Drops columns that are empty in every row: no value, an empty text, or zero seconds. Columns in `keep`
+/// stay, and so do all columns of a table without rows.
 Table without_empty_columns(Table table, const std::vector<std::string_view>& keep = {});
 
 /// Name of a column for machines, with its unit: "epoch_s".
@@ -64,7 +64,7 @@ struct Style {
   bool unicode = true;
 };
 
-/// A text for stdout and, if something was left out, a line for stderr (without its end of line).
+/// A text for stdout and, if columns were dropped, a line for stderr (without its end of line).
 struct Printed {
   std::string text;
   std::string hint;
@@ -75,16 +75,16 @@ std::string to_markdown(const Table& table);
 std::string to_csv(const Table& table);
 std::string to_latex(const Table& table);
 
-// What the printers share.
+// Shared by the printers.
 
-/// What stands before the first column of a row: its mark, "x" if it is infeasible, or nothing.
+/// The mark before the first column of a row: its own, "x" if it is infeasible, or nothing.
 std::string mark_of(const Row& row);
 bool has_marks(const Table& table);
 bool has_notes(const Table& table);  // whether any row refers to a footnote
 const Value& value_at(const Row& row, std::size_t column);
 bool is_right_aligned(Holds holds);
 
-/// A column of which everything is text already. Marks and footnote marks are columns, too.
+/// A column whose cells are text already. Marks and footnote marks are columns, too.
 struct PrintedColumn {
   std::string name;  // for the hint: the title, or the id of a column without one
   std::string title;

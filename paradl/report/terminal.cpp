@@ -12,7 +12,7 @@
 namespace paradl {
 namespace {
 
-/// Empty if unset: an empty variable counts as unset for all that we read.
+/// Empty if unset: all variables that we read are ignored if empty.
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
@@ -26,7 +26,7 @@ bool colour_wanted(ColourChoice choice, bool tty) {
   return tty;
 }
 
-/// The system's word comes first: a shell exports COLUMNS once, but windows are resized.
+/// The system's value has priority, because COLUMNS is out of date when a window was resized.
 int columns_of(int fd) {
   winsize size{};
   if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;

@@ -20,19 +20,18 @@ void make_ascii(std::vector<PrintedColumn>& columns) {
   }
 }
 
-/// Columns that may go, in the order in which they do: the least important first.
+/// Columns that may be dropped, least important first.
 std::vector<std::size_t> leaving_order(const std::vector<PrintedColumn>& columns) {
   std::vector<std::size_t> order;
   for (std::size_t c = columns.size(); c-- > 0;)
     if (columns[c].importance < always_shown) order.push_back(c);
   std::ranges::stable_sort(order, {}, [&](std::size_t c) { return columns[c].importance; });
-  if (!order.empty())
-    order.pop_back();  // a table keeps its most important column, however narrow the terminal
+  if (!order.empty()) order.pop_back();  // the most important column is never dropped
   return order;
 }
 
-/// Removes columns until the rest fits, equally important ones together: half of a breakdown would mislead.
-/// Returns the names of the removed ones, in their order in the table.
+/// Drops columns until the rest fits; equally important ones together, because half of a breakdown would
+/// mislead. Returns the names of the dropped ones in table order.
 std::vector<std::string> fit(std::vector<PrintedColumn>& columns, std::size_t width) {
   const std::size_t room = width + gap.size();  // no gap is needed after the last column
   std::size_t needed = indent.size();
@@ -85,7 +84,7 @@ Printed to_text(const Table& table, const Style& style) {
   Printed result;
   if (style.width > 0)
     if (const auto names = fit(columns, std::size_t(style.width)); !names.empty())
-      result.hint = fmt::format("left out: {} (use --columns all)", fmt::join(names, ", "));
+      result.hint = fmt::format("columns left out: {} (use --columns all)", fmt::join(names, ", "));
 
   const std::vector<std::string> lines = joined_lines(columns, gap);
   const bool titled = std::ranges::any_of(columns, [](const auto& column) { return !column.title.empty(); });

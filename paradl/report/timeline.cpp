@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t most_drawn = 20'000, most_traced = 1'000'000;  // passes
 constexpr double left = 70, right = 20, top = 40, lane = 30, bar = 24, width = 1200;
 
-// Forward is dark and backward light, so that grey tells them apart; what is sent is striped; idle is what
-// lies bare.
+// Forward is dark and backward light, so that they differ in greyscale; messages are striped; idle time is
+// empty.
 constexpr std::string_view style =
     "<style>text{font:500 11px system-ui,sans-serif;fill:#6b7079}"
     ".idle{fill:#8a8f98;fill-opacity:.15}.f{fill:#1f5a9e}.b{fill:#f0b060}"
@@ -36,9 +36,9 @@ std::size_t passes_of(const Timeline& timeline) {
 
 void demand(const Timeline& timeline, std::size_t most, const char* what) {
   if (passes_of(timeline) > most)
-    throw UsageError(fmt::format("{} stages do {} passes; {} shows at most {}", timeline.pipeline.stages,
+    throw UsageError(fmt::format("{} stages have {} passes; {} shows at most {}", timeline.pipeline.stages,
                                  passes_of(timeline), what, most),
-                     "ask with fewer --micro-batches: rounds repeat each other");
+                     "use fewer --micro-batches: the rounds are similar");
 }
 
 Seconds end_of(const Timeline& timeline) {
@@ -48,7 +48,7 @@ Seconds end_of(const Timeline& timeline) {
   return end;
 }
 
-/// The micro-batch and, where a stage has several, the chunk: `3`, `3b`.
+/// The micro-batch and, if a stage has several chunks, the chunk: `3`, `3b`.
 std::string label(const Pipeline& pipeline, const Pipeline::Pass& pass) {
   std::string out = fmt::format("{}", pass.micro_batch);
   if (pipeline.chunks > 26) return fmt::format("{}.{}", out, pass.chunk);
@@ -71,7 +71,7 @@ Shares shares_of(const Timeline& timeline) {
   return out;
 }
 
-/// 1, 2 or 5 times a power of ten, so that there are about ten of them.
+/// The distance of ticks: 1, 2 or 5 times a power of ten, so that there are about ten ticks.
 double tick_of(double whole) {
   const double power = std::pow(10, std::floor(std::log10(whole / 10)));
   for (const double step : {1.0, 2.0, 5.0})
@@ -84,7 +84,7 @@ std::string box(const char* kind, double x, double y, double wide, double high) 
                      kind, x, y, wide, high);
 }
 
-/// What the boxes mean: kind and words.
+/// The class of each kind of box, and its meaning.
 using Legend = std::vector<std::pair<const char*, std::string_view>>;
 
 std::string legend_text(double y, const Legend& entries) {
@@ -98,7 +98,7 @@ std::string legend_text(double y, const Legend& entries) {
   return out;
 }
 
-/// A picture begins with its name and what is found in it, and ends with the time and the legend.
+/// A picture begins with its title and a summary, and ends with the time axis and the legend.
 std::string opening(const std::string& name, const std::string& found, const std::string& numbers,
                     double bottom) {
   return fmt::format(
@@ -120,7 +120,7 @@ std::string closing(Seconds end, double scale, double bottom, const Legend& entr
   return svg + legend_text(bottom + 44, entries) + "</svg>\n";
 }
 
-/// A lane's name and its whole length, idle so far.
+/// A row's name, and its whole length as idle time.
 std::string empty_lane(double y, std::string_view name, double wide) {
   return fmt::format("<text x=\"8\" y=\"{:.1f}\">{}</text>\n", y + bar / 2 + 4, name) +
          box("idle", left, y, wide, bar) + "\n";
@@ -134,15 +134,16 @@ std::string timeline_svg(const Timeline& timeline, const std::string& name) {
   const Shares shares = shares_of(timeline);
   const double scale = (width - left - right) / end.base(), bottom = top + lane * timeline.pipeline.stages;
   const std::string found = fmt::format(
-      "{} from the first pass to the last; of the time of all stages {:.1f} % is work, {:.1f} % sending, "
+      "{} from the first pass to the last; of the time of all stages, {:.1f} % is computation, {:.1f} % "
+      "sending, "
       "{:.1f} % "
       "idle",
       text(end), 100 * shares.work, 100 * shares.sent, 100 * shares.idle);
   const bool pieces = timeline.pipeline.chunks > 1;
-  std::string svg =
-      opening(name, found,
-              std::string("micro-batches") + (pieces ? ", letters the pieces of the network on a stage" : ""),
-              bottom);
+  std::string svg = opening(
+      name, found,
+      std::string("micro-batches") + (pieces ? ", letters are the chunks of the network on a stage" : ""),
+      bottom);
 
   for (std::size_t s = 0; s < timeline.passes.size(); ++s) {
     const double y = top + lane * double(s);
@@ -150,7 +151,7 @@ std::string timeline_svg(const Timeline& timeline, const std::string& name) {
     for (const auto& event : timeline.passes[s]) {
       const double x = left + event.begin.base() * scale, wide = (event.end - event.begin).base() * scale;
       const bool other = event.pass.chunk % 2 == 1, back = event.pass.backward;
-      const double gap = wide > 2 ? 0.5 : 0;  // neighbours are told apart
+      const double gap = wide > 2 ? 0.5 : 0;  // separates neighbours
       svg += box(back ? (other ? "b2" : "b") : other ? "f2" : "f", x, y, wide - gap, bar);
       if (event.sent > event.end)
         svg += box("s", x + wide, y + bar / 3, (event.sent - event.end).base() * scale, bar / 3);
@@ -164,14 +165,14 @@ std::string timeline_svg(const Timeline& timeline, const std::string& name) {
   Legend entries{{"f", "forward"}, {"b", "backward"}};
   if (pieces)
     entries.insert(entries.end(),
-                   {{"f2", "forward, every other piece"}, {"b2", "backward, every other piece"}});
+                   {{"f2", "forward, every other chunk"}, {"b2", "backward, every other chunk"}});
   entries.insert(entries.end(), {{"s", "sends"}, {"idle", "idle"}});
   return svg + closing(end, scale, bottom, entries);
 }
 
 namespace {
 
-/// What one stream of a plan out of core does, and how its boxes look.
+/// One stream of an out-of-core plan, and the look of its boxes.
 struct Lane {
   std::string_view name;
   std::vector<std::pair<OutOfCoreEvent::Kind, const char*>> kinds;
@@ -233,12 +234,12 @@ std::string timeline_svg(std::span<const OutOfCoreEvent> events, const std::stri
     drawn += empty_lane(y, lane_of.name, end.base() * scale) + boxes;
     y += lane;
   }
-  const std::string found =
-      fmt::format("{} for one pass forward and back; {:.1f} % of it computes", text(end), 100 * computing);
+  const std::string found = fmt::format("{} for one forward and backward pass; {:.1f} % of it is computation",
+                                        text(end), 100 * computing);
   return opening(name, found, "blocks", y) + drawn +
          closing(end, scale, y,
                  {{"f", "forward"},
-                  {"f2", "forward again; weights"},
+                  {"f2", "recomputed forward; weights"},
                   {"b", "backward; update on the host"},
                   {"b2", "gradients"},
                   {"s", "activations"},

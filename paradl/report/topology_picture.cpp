@@ -17,7 +17,7 @@ constexpr int most_vertices = 3000;
 constexpr double unit = 40;      // of a drawing in pixels
 constexpr double radius = 0.27;  // of a host in units
 
-// Seen on light and on dark ground alike, and told apart by people who do not see red or green.
+// Visible on light and dark backgrounds, and safe for colour blindness.
 constexpr std::string_view style =
     "<style>line,path{stroke:#8a8f98;fill:none}circle{fill:#2f74c0}rect{fill:#d9822b}"
     "text{font:500 9px system-ui,sans-serif;fill:#fff;text-anchor:middle;dominant-baseline:central}"
@@ -44,7 +44,7 @@ std::string cable(Place a, Place b, int count, bool bent) {
     return fmt::format(
         "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke-width=\"{:.1f}\"/>\n", a.x, a.y,
         b.x, b.y, width);
-  // Aside by a share of the length: the further it reaches, the further out it runs.
+  // Bent aside in proportion to its length.
   const double aside = 0.22;
   const Place middle{(a.x + b.x) / 2 + (b.y - a.y) * aside, (a.y + b.y) / 2 - (b.x - a.x) * aside};
   return fmt::format("<path d=\"M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}\" stroke-width=\"{:.1f}\"/>\n",
@@ -64,15 +64,15 @@ std::string topology_svg(const Topology& topology) {
   if (topology.vertices() > most_vertices)
     throw UsageError(fmt::format("`{}` has {} hosts and switches; a picture shows at most {}",
                                  topology.text(), topology.vertices(), most_vertices),
-                     "draw a smaller one of the same kind");
+                     "draw a smaller topology of the same kind");
   const std::vector<Place> places = topology.places();
   const auto [left, right] = std::ranges::minmax(places, {}, &Place::x);
   const auto [top, bottom] = std::ranges::minmax(places, {}, &Place::y);
-  // Room for cables that are bent around the outermost vertices.
+  // Margin for cables that are bent around the outermost vertices.
   const double margin = 1 + 0.12 * std::max(right.x - left.x, bottom.y - top.y);
   const double width = std::max((right.x - left.x + 2 * margin) * unit, 420.0);
   const double height = (bottom.y - top.y + 2 * margin) * unit + 30;
-  const double letters = std::max(14.0, width / 70);  // to be read when a large picture is shown small
+  const double letters = std::max(14.0, width / 70);  // readable if a large picture is scaled down
   const auto on_page = [&](int v) {
     const Place place = places[std::size_t(v)];
     return Place{(place.x - (left.x + right.x) / 2) * unit + width / 2, (place.y - top.y + margin) * unit};

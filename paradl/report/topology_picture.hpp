@@ -5,8 +5,8 @@
 
 namespace paradl {
 
-/// A topology as SVG: hosts are numbered circles, switches squares, bundles of cables thicker. UsageError if
-/// it has more vertices than a picture can show.
+/// A topology as SVG: hosts are numbered circles, switches squares, parallel cables thicker. UsageError if it
+/// has too many vertices for a picture.
 std::string topology_svg(const Topology& topology);
 
 }  // namespace paradl

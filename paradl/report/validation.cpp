@@ -31,15 +31,15 @@ Table tally_table(const std::string& title, const std::vector<Tally>& tallies) {
   return table;
 }
 
-/// Of projections that were made without their runs. Nothing where those in the file are of another level
-/// than the one in question.
+/// Coverage of projections with parameters fitted without their runs. Nothing if the file's are of another
+/// level.
 std::optional<Coverage> unseen_coverage(const Validation& v) {
   for (std::size_t i = 0; i < v.runs.size(); ++i)
     if (v.runs[i].left_out && !v.judged[i].left_out) return {};
   return left_out_coverage(v.judged, v.levels);
 }
 
-/// Whether intervals that should hold nine runs in ten do.
+/// How many runs the 90 % intervals hold.
 std::string coverage_text(const Validation& v) {
   const Coverage known = coverage(v.judged, v.levels, v.recorded);
   const Coverage left_out = unseen_coverage(v).value_or(Coverage{});
@@ -50,17 +50,17 @@ std::string coverage_text(const Validation& v) {
     return std::ranges::find(v.recorded, level, &RecordedError::level) != v.recorded.end();
   });
   if (known.n > 0)
-    out += fmt::format("Intervals on record{}, meant to hold 90 %, hold {} of {} runs ({}).\n",
-                       own ? "" : " for what is nearest", known.inside, known.n, percent(known.share()));
+    out += fmt::format("The recorded 90 % intervals{} hold {} of {} runs ({}).\n",
+                       own ? "" : " of the nearest levels", known.inside, known.n, percent(known.share()));
   if (left_out.n > 0)
-    out += fmt::format("Intervals recorded without a curve hold {} of {} of its runs ({}){}.\n",
+    out += fmt::format("Intervals recorded without the curve of a run hold {} of {} runs ({}){}.\n",
                        left_out.inside, left_out.n, percent(left_out.share()),
-                       unseen ? ", projected by parameters that were fitted without it"
-                              : ", projected by the files' parameters");
+                       unseen ? ", projected with parameters fitted without it"
+                              : ", projected with the parameters of the files");
   return out;
 }
 
-/// Where the gaps are, on average and in percent of the measured time.
+/// The mean error of each part, in per cent of the measured iteration.
 std::string attribution_text(const std::vector<Judged>& runs) {
   double n = 0, compute = 0, communication = 0, unexplained = 0;
   for (const Judged& run : runs) {
@@ -73,14 +73,14 @@ std::string attribution_text(const std::vector<Judged>& runs) {
   std::string out;
   if (n > 0)
     out += fmt::format(
-        "Gap (projected less measured, over the measured iteration; mean of {}): computation {:+.1f} %, "
+        "Error ((projected - measured) / measured iteration; mean of {}): computation {:+.1f} %, "
         "communication {:+.1f} %, unexplained {:+.1f} %.\n",
         counted(n, "run"), 100 * compute / n, 100 * communication / n, 100 * unexplained / n);
   double with_memory = 0, memory = 0;
   for (const Judged& run : runs)
     if (run.memory) ++with_memory, memory += run.memory->gap() / run.memory->measured;
   if (with_memory > 0)
-    out += fmt::format("Memory: {:+.1f} % of what was measured, mean of {}.\n", 100 * memory / with_memory,
+    out += fmt::format("Memory: {:+.1f} % of the measured memory, mean of {}.\n", 100 * memory / with_memory,
                        counted(with_memory, "run"));
   return out;
 }
@@ -89,16 +89,17 @@ std::string partial_text(const std::vector<Judged>& runs) {
   const auto partial = std::ranges::count_if(runs, &Judged::partial);
   if (partial == 0) return "";
   return fmt::format(
-      "Of {} runs only parts were measured: for these, measured and projected are the sum of these parts.\n",
+      "For {} runs only some terms were measured: measured and projected are the sums of these terms.\n",
       partial);
 }
 
 std::string without_row_text(const std::map<std::string, int>& without_row) {
   if (without_row.empty()) return "";
-  std::vector<std::string> told;
+  std::vector<std::string> listed;
   for (const auto& [strategy, runs] : without_row)
-    told.push_back(fmt::format("{} of {}", counted(runs, "run"), strategy));
-  return fmt::format("Not counted, as the paper has no closed form for them: {}.\n", fmt::join(told, ", "));
+    listed.push_back(fmt::format("{} of {}", counted(runs, "run"), strategy));
+  return fmt::format("Not counted, because the paper has no closed form for them: {}.\n",
+                     fmt::join(listed, ", "));
 }
 
 Json number(const std::optional<Judged::Part>& part) {
@@ -154,7 +155,7 @@ Json tallies_json(const std::vector<Tally>& tallies) {
   return out;
 }
 
-/// Whether runs differ in their grids alone, so that a table without them would not tell them apart.
+/// Whether some runs differ only in their grids, so that the table needs a column for them.
 bool several_grids(const std::vector<MeasuredRun>& runs) {
   std::map<std::string, std::string> known;
   return std::ranges::any_of(runs, [&](const MeasuredRun& run) {

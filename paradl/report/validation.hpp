@@ -10,22 +10,21 @@
 
 namespace paradl {
 
-/// Measured runs beside their projections, as data.
+/// Measured runs with their projections, as data.
 struct Validation {
   std::vector<std::string> command;
   std::vector<InputFile> inputs;
   std::vector<MeasuredRun> runs;
-  std::vector<Judged> judged;          // in the order of `runs`,
-  std::vector<ParameterLevel> levels;  // with what each projection rests on
+  std::vector<Judged> judged;          // in the order of `runs`
+  std::vector<ParameterLevel> levels;  // of each projection
   std::vector<RecordedError> recorded;
   std::vector<std::string> bases;
-  std::map<std::string, int>
-      without_row;  // runs that do not count, by strategy: the paper has no closed form
+  std::map<std::string, int> without_row;  // number of runs without a closed form of the paper, by strategy
 };
 
-/// One row a run.
+/// One row per run.
 Table validation_table(const Validation& validation);
-/// All that people read: the runs, the sums, the ranking, and where the gaps are.
+/// The text report: the runs, the sums, the ranking, and the errors of each part.
 std::string validation_text(const Validation& validation, const Style& style);
 /// Schema paradl.validation/1.
 std::string validation_json(const Validation& validation);

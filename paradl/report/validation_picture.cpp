@@ -12,9 +12,9 @@ namespace paradl {
 namespace {
 
 constexpr double side = 360, left = 70, top = 56, between = 90, legend_line = 20;
-constexpr double band = 0.1;  // shown around what would be right
+constexpr double band = 0.1;  // shown around the diagonal
 
-// Okabe and Ito's colours: told apart by people who do not see red or green; shapes say the same in grey.
+// Okabe and Ito's colours, which are safe for colour blindness; shapes distinguish them in greyscale.
 constexpr std::array<std::string_view, 7> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                   "#b58900", "#56b4e9", "#7f7f7f"};
 
@@ -35,7 +35,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// A shape around a place, by the number of its strategy; `said` appears when one points at it.
+/// A shape at a place, by the number of its strategy; `said` is its tooltip.
 std::string mark(std::size_t kind, double x, double y, const std::string& said) {
   const std::string_view colour = colours[kind % colours.size()];
   constexpr double r = 5;
@@ -74,7 +74,7 @@ std::string line(std::string_view kind, double x1, double y1, double x2, double 
   return fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", kind, x1, y1, x2, y2);
 }
 
-/// Round numbers within bounds, at most a dozen or so: 1, 2, 5, 10, ..., or every so many powers of ten.
+/// Ticks within bounds, at most about a dozen: 1, 2, 5, 10, ..., or every n-th power of ten.
 std::vector<double> round_numbers(double least, double most) {
   const double decades = std::log10(most / least);
   const int stride = std::max(1, int(std::ceil(decades / 10)));
@@ -88,10 +88,10 @@ std::vector<double> round_numbers(double least, double most) {
   return out;
 }
 
-/// How far projections are off, upwards: in percent, or as factors where some are off by a large one.
+/// The axis of errors: in per cent, or as factors if some are large.
 struct ErrorAxis {
   bool factors = false;
-  double reach = 0;  // of the coordinate, to both sides
+  double reach = 0;  // of the coordinate, in both directions
 
   static double ratio(const Judged& run) { return std::clamp(run.projected / run.measured, 1e-12, 1e12); }
   explicit ErrorAxis(const std::vector<Judged>& runs) {
@@ -139,7 +139,7 @@ std::string scatter(const std::vector<Judged>& runs, const std::vector<std::stri
   const auto along = [&](double value) { return side * std::log(value / least) / std::log(most / least); };
   const auto x = [&](double value) { return left + along(value); };
   const auto y = [&](double value) { return top + side - along(value); };
-  std::string out = words(left, top - 14, "start", "Projected against measured iteration", "head");
+  std::string out = words(left, top - 14, "start", "Projected and measured iteration", "head");
   const double off = along(least * (1 + band));
   out += fmt::format(
       "<clipPath id=\"plot\"><rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{2}\"/></clipPath>\n", left,
@@ -177,8 +177,8 @@ std::string errors(const std::vector<Judged>& runs, const std::vector<std::strin
   const auto x = [&](double gpus) { return start + 16 + (side - 32) * std::log2(gpus / least) / octaves; };
   const auto y = [&](double error) { return top + side / 2 * (1 - error / axis.reach); };
   std::string out = words(start, top - 14, "start",
-                          axis.factors ? "Projected over measured, over GPUs (x 2: twice as slow)"
-                                       : "Error over GPUs (+: projected too slow)",
+                          axis.factors ? "Projected / measured, by number of GPUs (x 2: twice as slow)"
+                                       : "Error by number of GPUs (+: projected too slow)",
                           "head");
   out += fmt::format("<rect class=\"band\" x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\"/>\n", start,
                      y(axis.at(1 + band)), side, y(axis.at(1 - band)) - y(axis.at(1 + band)));
@@ -199,7 +199,7 @@ std::string errors(const std::vector<Judged>& runs, const std::vector<std::strin
                      side, side);
   out += words(start + side / 2, top + side + 40, "middle", "GPUs");
   for (const Judged& run : runs) {
-    // Strategies stand a little aside of each other, so that none hides another.
+    // Strategies are shifted slightly, so that none hides another.
     const double aside = std::min(3.0, 24.0 / double(strategies.size())) *
                          (double(kind_of(strategies, run)) - double(strategies.size() - 1) / 2);
     out +=
@@ -219,7 +219,7 @@ std::string validation_svg(const std::vector<Judged>& runs) {
   int lines = 0;
   for (const std::string& strategy : strategies) {
     const double wide = 40 + 7.0 * double(strategy.size());
-    if (x > left && x + wide > width - 150) x = left, ++lines;  // the rest of a line says what is grey
+    if (x > left && x + wide > width - 150) x = left, ++lines;  // leaves space for the note on the grey band
     places.emplace_back(x, lines);
     x += wide;
   }

@@ -6,8 +6,7 @@
 
 namespace paradl {
 
-/// Two charts side by side: projected against measured times with the diagonal, and the error of each run
-/// over the number of GPUs.
+/// Two charts: projected and measured times with the diagonal, and the error of each run by number of GPUs.
 std::string validation_svg(const std::vector<Judged>& runs);
 
 }  // namespace paradl

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// `_` and `-` are the same in a name.
+/// `_` and `-` are equivalent in a name.
 std::string normal(std::string name) {
   std::ranges::replace(name, '_', '-');
   return name;
@@ -41,8 +41,8 @@ Parameters read_overrides(std::string_view text, const std::string& whole) {
       const auto [stop, failed] = std::from_chars(item.data() + equals + 1, end, value);
       good = failed == std::errc{} && stop == end && value >= 0;
       if (good && value > largest)
-        throw UsageError(fmt::format("`{}` in `{}` is more than {}", item, whole, largest),
-                         "write a number that a network can have");
+        throw UsageError(fmt::format("`{}` in `{}` is too large", item, whole),
+                         fmt::format("write a number up to {}", largest));
     }
     if (!good)
       throw UsageError(fmt::format("cannot read `{}` in `{}`", item, whole),
@@ -85,7 +85,7 @@ SourceText Catalog::find(const std::string& kind, const std::string& name) const
   const std::vector<std::string> known = names(kind);
   const std::string near = did_you_mean(name, known);
   const std::string all =
-      known.empty() ? fmt::format("no {} are found: set PARADL_PATH to the folder that has them", kind)
+      known.empty() ? fmt::format("no {} were found: set PARADL_PATH to the folder that contains them", kind)
       : kind == "kernels"  // no command lists them
           ? fmt::format("{} has: {}", folder_of(kind).string(), fmt::join(known, ", "))
           : fmt::format("`paradl {}` lists all {}", kind, known.size());

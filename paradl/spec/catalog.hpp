@@ -18,7 +18,7 @@ class Catalog {
   /// The file of that kind and name; a word with `/` or ending in .yaml is a path. UsageError if there is none.
   SourceText find(const std::string& kind, const std::string& name) const;
 
-  /// A model by name, by path, or by numbers: `gpt:layers=24,hidden=2304,heads=24,seq=2048,vocab=51200`.
+  /// A model by name, path or parameters: `gpt:layers=24,hidden=2304,heads=24,seq=2048,vocab=51200`.
   ModelSpec model(const std::string& name) const;
   static bool is_path(const std::string& name);
   static bool is_parametric(const std::string& name);

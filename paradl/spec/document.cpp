@@ -17,7 +17,7 @@
 namespace paradl {
 namespace {
 
-/// No spec is near this size; refusing early keeps a wrong file name from costing seconds.
+/// Far more than any spec needs; refusing larger files early saves seconds when the file name is wrong.
 constexpr std::size_t largest_file = 16u << 20;
 
 [[noreturn]] void unreadable(const std::string& name) {
@@ -32,7 +32,7 @@ std::string read_all(std::FILE* in, const std::string& name) {
     text.append(chunk.data(), read);
     if (text.size() > largest_file)
       throw UsageError(fmt::format("{} is larger than 16 MiB", name),
-                       "spec files are small; is it the right file?");
+                       "spec files are small; check the file name");
   }
   if (std::ferror(in)) unreadable(name);
   return text;
@@ -43,18 +43,18 @@ struct Close {
 };
 using File = std::unique_ptr<std::FILE, Close>;
 
-/// A pipe whose writer does not come within a moment (in ms below) is not waited for.
+/// Gives up on a pipe that has no writer after a short wait.
 File open_pipe(const std::string& path) {
   const int pipe = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   File file(pipe < 0 ? nullptr : ::fdopen(pipe, "rb"));
   if (!file) unreadable(fmt::format("`{}`", path));
   pollfd wait{.fd = pipe, .events = POLLIN, .revents = 0};
-  ::poll(&wait, 1, 300);
-  // Nothing yet: without a writer that is the end, with one it is "try again".
+  ::poll(&wait, 1, 300);  // ms
+  // If nothing has arrived, this read ends the file (no writer) or asks to try again (a writer).
   const int first = std::fgetc(file.get());
   if (first == EOF && std::feof(file.get()))
-    throw UsageError(fmt::format("`{}` is a pipe that nobody writes to", path),
-                     "name a file, or start its writer");
+    throw UsageError(fmt::format("no program writes to the pipe `{}`", path),
+                     "name a file, or start the program that writes to it");
   std::clearerr(file.get());
   if (first != EOF) std::ungetc(first, file.get());
   ::fcntl(pipe, F_SETFL, 0);  // wait for the rest
@@ -68,7 +68,7 @@ SourceText read_source(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);
-  if (!fs::exists(status)) throw UsageError(fmt::format("there is no file `{}`", path), "check the path");
+  if (!fs::exists(status)) throw UsageError(fmt::format("file `{}` does not exist", path), "check the path");
   if (fs::is_directory(status))
     throw UsageError(fmt::format("`{}` is a directory, not a file", path), "name a file in it");
   const File file = fs::is_fifo(status) ? open_pipe(path) : File(std::fopen(path.c_str(), "rb"));
@@ -82,7 +82,7 @@ void Problems::add(Spot where, std::string message, std::string help) {
   const auto same = [&](const Problem& p) {
     return p.where.line == where.line && p.where.column == where.column && p.message == message;
   };
-  if (std::ranges::any_of(list_, same)) return;  // a block that is used twice repeats its mistakes
+  if (std::ranges::any_of(list_, same)) return;  // a block that is used twice would report them twice
   list_.push_back({where, std::move(message), shortened(std::move(help))});
 }
 

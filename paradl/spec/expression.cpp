@@ -11,9 +11,10 @@
 namespace paradl {
 namespace {
 
-constexpr std::int64_t largest = (std::int64_t{1} << 31) - 1;  // no size of a network is near it
+constexpr std::int64_t largest = (std::int64_t{1} << 31) - 1;  // far more than any size of a network
 
-constexpr std::size_t longest = 200;  // letters; it is read anew for each layer of a repeated block
+constexpr std::size_t longest =
+    200;  // letters; an expression is evaluated for each layer of a repeated block
 
 class Parser {
  public:
@@ -31,7 +32,7 @@ class Parser {
                           "write a whole number, or one with `$names`, + - * / and min(,)"};
   }
 
-  /// Values stay below 2^31 in size, so that no product of two can overflow before it is checked.
+  /// Absolute values stay below 2^31, so that a product of two cannot overflow before it is checked.
   static std::int64_t checked(std::int64_t value) {
     if (value > largest || value < -largest) throw ExpressionError{"this number is too large", ""};
     return value;
@@ -101,8 +102,8 @@ class Parser {
     return checked(value);
   }
 
-  /// The longest known name that stands here: `$kv-heads` is one name if there is such a parameter, else `$kv
-  /// - heads`.
+  /// Takes the longest known name: `$kv-heads` is one name if there is such a parameter, otherwise `$kv -
+  /// heads`.
   std::int64_t name() {
     const std::string_view words = rest_.substr(0, rest_.find_first_of(" +*/(),$"));
     for (std::size_t end = words.size(); end != words.npos;

@@ -7,13 +7,13 @@
 
 namespace paradl {
 
-/// Which layers a strategy cuts, as an authors' .lc file says.
+/// Which layers a strategy splits, as in an .lc file of the ParaDL authors.
 struct ImportOptions {
   std::vector<std::pair<std::string, SourceText>> splits;  // strategy, its .lc file
   std::string name;                                        // of the result; empty: from the file
 };
 
-/// A file of another tool, in our words.
+/// A file of another tool, converted to ours.
 struct Imported {
   enum class Kind { model, system, split };
   Kind kind = Kind::model;
@@ -23,9 +23,9 @@ struct Imported {
   std::vector<std::string> warnings;
 };
 
-/// Reads a network (.net), a platform (.plat) or a list of cut layers (.lc) of the ParaDL authors' tool.
-/// Content tells which, not the file's name. SpecError if it is none of them or has mistakes; UsageError if
-/// the options do not go with it.
+/// Reads a network (.net), a platform (.plat) or a list of split layers (.lc) of the ParaDL authors' tool.
+/// The file type is detected from its content, not its name. SpecError if it is none of them or has mistakes;
+/// UsageError if the options do not apply to it.
 Imported import_file(const SourceText& source, const ImportOptions& options = {});
 
 }  // namespace paradl

@@ -20,7 +20,7 @@ Words list(const std::array<std::string_view, N>& names) {
   return {names.begin(), names.end()};
 }
 
-/// What a framework takes where nobody says otherwise: an option of the same name has the last word.
+/// A framework's default for the command-line option of the same name.
 struct DefaultTerm {
   const char* key;
   std::optional<std::string> FrameworkSpec::*value;
@@ -32,18 +32,18 @@ const std::vector<DefaultTerm>& default_terms() {
   static const std::vector<DefaultTerm> table{
       {"precision", &FrameworkSpec::precision, list(precision_names), "of weights and activations"},
       {"optimizer", &FrameworkSpec::optimizer, list(optimizer_names), "that updates the weights"},
-      {"overlap", &FrameworkSpec::overlap, {"on", "off"}, "gradients are sent behind the backward pass"},
+      {"overlap", &FrameworkSpec::overlap, {"on", "off"}, "gradients are sent during the backward pass"},
       {"reduction",
        &FrameworkSpec::reduction,
        {"allreduce", "reduce-scatter"},
-       "what ends a sum over filters or channels (filter's backward pass)"},
+       "operation that sums partial results (filter's backward pass)"},
       {"transport", &FrameworkSpec::transport, list(transport_names), "exchanges pass through host memory"},
-      {"prefetch", &FrameworkSpec::prefetch, {"on", "off"}, "samples are read behind the iteration before"},
+      {"prefetch", &FrameworkSpec::prefetch, {"on", "off"}, "samples are read during the previous iteration"},
   };
   return table;
 }
 
-/// A term that is one of a few words; the first is the ideal.
+/// A term that is one of a few words; the first is the ideal one.
 struct ChoiceTerm {
   const char* key;
   Words words;
@@ -63,37 +63,39 @@ const std::vector<ChoiceTerm>& choice_terms() {
   using T = FrameworkTerms;
   static const std::vector<ChoiceTerm> table{
       choice_term<&T::convolutions_only>("split", {"all", "convolutions"},
-                                         "under filter and channel, the rest runs whole on every GPU"),
+                                         "layers that filter and channel split; others run whole on every GPU"),
       choice_term<&T::gathers_reduce>("backward-of-allgather", {"slice", "reduce-scatter"},
-                                      "what was gathered forward is summed backward"),
-      choice_term<&T::one_extent>("spatial-cut", {"any", "first"}, "extents along which space is cut"),
+                                      "backward pass of an allgather: take a slice, or reduce-scatter"),
+      choice_term<&T::one_extent>("spatial-cut", {"any", "first"}, "extents along which spatial may split"),
       choice_term<&T::flat_rings>("rings", {"levels", "flat"},
-                                  "one ring through all GPUs of a group, or one on every level (segmented)"),
+                                  "one ring per level, or one flat ring through all GPUs of a group"),
       choice_term<&T::hybrid_gradients>("hybrid-gradients", list(gradient_route_names),
-                                        "of several axes: by every GPU, or by one leader a node"),
-      choice_term<&T::halos>("halos", list(transport_names), "what a spatial axis exchanges passes the host"),
-      choice_term<&T::staging>("staging", list(transport_names), "of samples that one GPU reads for others"),
+                                        "hybrid strategies: every GPU takes part, or one leader per node"),
+      choice_term<&T::halos>("halos", list(transport_names),
+                             "route of halo exchanges: GPU to GPU, or through the host"),
+      choice_term<&T::staging>("staging", list(transport_names),
+                               "route of samples that one GPU reads for others"),
       choice_term<&T::scatters_transfers>("stage-transfers", {"whole", "scattered"},
-                                          "tensor-parallel GPUs send a part each to the next stage"),
+                                          "to the next stage: in full, or one part per tensor-parallel GPU"),
       choice_term<&T::gathers_by_tensor>("weight-gathers", {"rings", "by-tensor"},
-                                         "ZeRO-3: of all together, or tensor by tensor through one port"),
+                                         "ZeRO-3: all weights at once, or one tensor at a time (one port)"),
       choice_term<&T::fused_kernels>("kernels", {"plain", "fused"},
-                                     "modelled times: norms in one pass, dropout inside additions"),
+                                     "modelled times: fused norms, and dropout fused with additions"),
       choice_term<&T::update_kernels>("optimizer-kernels", list(update_kernel_names),
-                                      "one kernel updates an array of weights, or one for each operation"),
+                                      "one kernel per weight tensor, or one per optimizer operation"),
       choice_term<&T::padding>("vocabulary-padding", list(vocabulary_padding_names),
-                               "where tensor does not divide it, in any case, or not at all"),
+                               "pad if tensor does not divide it, always, or never"),
   };
   return table;
 }
 
-/// Of a pipeline.
+/// How a pipeline divides its layers into stages.
 const Words& stage_words() {
   static const Words words{"balanced", "equal"};
   return words;
 }
 
-/// A term that is a quantity; the ideal is zero.
+/// A term that is a quantity; the ideal value is zero.
 struct CostTerm {
   const char* key;
   void (*read)(Reader&, const char*, FrameworkTerms&);
@@ -113,8 +115,9 @@ CostTerm time_term(const char* key, std::string_view meaning) {
 const std::vector<CostTerm>& cost_terms() {
   using T = FrameworkTerms;
   static const std::vector<CostTerm> table{
-      time_term<&T::split_layer>("split-layer", "slices, copies and small kernels of one split layer"),
-      time_term<&T::tensor>("tensor", "to pack, scale and unpack one weight tensor's gradient"),
+      time_term<&T::split_layer>("split-layer",
+                                 "time for slices, copies and small kernels of one split layer"),
+      time_term<&T::tensor>("tensor", "time to pack, scale and unpack one weight tensor's gradient"),
       {"packing",
        [](Reader& map, const char* key, FrameworkTerms& terms) {
          terms.packing = 1.0 / map.quantity<Bandwidth>(key);
@@ -122,26 +125,26 @@ const std::vector<CostTerm>& cost_terms() {
        [](const FrameworkTerms& terms) {
          return terms.packing > SecondsPerByte{} ? text(1.0 / terms.packing) : std::string("none");
        },
-       "rate at which all gradients are packed"},
-      time_term<&T::host>("host", "of the host to start one layer's kernels: launch gaps"),
-      time_term<&T::sync>("sync", "of an exchange of activations: GPUs wait for the latest of them"),
+       "rate at which gradients are packed"},
+      time_term<&T::host>("host", "host time to launch one layer's kernels"),
+      time_term<&T::sync>("sync", "wait for the slowest GPU at each exchange of activations"),
       {"accumulation",
        [](Reader& map, const char* key, FrameworkTerms& terms) {
          terms.accumulation = map.quantity_or_zero<Bytes>(key);
        },
        [](const FrameworkTerms& terms) { return fmt::format("{:g} B", terms.accumulation.base()); },
-       "moved to add one weight's gradient to those of earlier micro-batches"},
+       "memory traffic to accumulate one weight's gradient"},
       {"reader",
        [](Reader& map, const char* key, FrameworkTerms& terms) {
          terms.reader = map.quantity<Bandwidth>(key);
        },
        [](const FrameworkTerms& terms) { return terms.reader ? text(*terms.reader) : std::string("none"); },
-       "rate of one process that reads and prepares samples"},
+       "rate at which one process reads and prepares samples"},
   };
   return table;
 }
 
-/// One of a few words; the first is what a file that says nothing means.
+/// One of a few words; the first is the default.
 std::size_t choice(Reader& map, const std::string& key, const Words& words) {
   const std::string word = map.text(key, words.front());
   const auto found = std::ranges::find(words, word);
@@ -195,7 +198,7 @@ std::optional<ConvolutionPolicy> convolution_policy(const std::string& text) {
 }
 
 FrameworkSpec read_framework(SourceText source, const std::vector<Override>& overrides) {
-  FrameworkSpec spec = read(source, shared_yaml(source));  // mistakes of the file itself are told first
+  FrameworkSpec spec = read(source, shared_yaml(source));  // reports mistakes of the file itself first
   if (overrides.empty()) return spec;
   const YAML::Node root = parse_yaml(source);
   apply(overrides, root, "framework file", "framework.overlap");
@@ -216,15 +219,15 @@ std::vector<ListedTerm> listed_terms(const FrameworkSpec& framework) {
     out.push_back({term.key, (framework.*term.value).value_or(ideal), ideal, term.meaning});
   }
   out.push_back({"convolutions", framework.convolutions.value_or("best"), "best",
-                 "algorithms: all, without Winograd's, or by workspace"});
+                 "allowed algorithms: all, no Winograd, or by workspace"});
   for (const ChoiceTerm& term : choice_terms())
     out.push_back({term.key, term.words[term.get(terms)], term.words.front(), term.meaning});
   out.push_back({"stages", stage_words()[framework.equal_stages], stage_words().front(),
-                 "of a pipeline: by time or by blocks"});
+                 "of a pipeline: equal times, or equal numbers of blocks"});
   out.push_back({"vocabulary-multiple", fmt::format("{:g}", terms.vocabulary_multiple), "128",
-                 "words for each part that a padded vocabulary is a multiple of"});
+                 "a padded vocabulary is a multiple of this, for each part"});
   out.push_back({"hidden-sums", fmt::format("{:g}", terms.hidden_sums), "0",
-                 "share of tensor's backward exchanges behind products for weights"});
+                 "share of tensor's backward exchanges that is overlapped"});
   for (const CostTerm& term : cost_terms())
     out.push_back({fmt::format("costs.{}", term.key), term.value(terms), term.value({}), term.meaning});
   return out;

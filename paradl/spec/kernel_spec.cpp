@@ -46,7 +46,7 @@ KernelSpec read_kernels(SourceText source) {
   const YAML::Node root = shared_yaml(source);
   Problems problems(source);
   KernelSpec spec;
-  Reader map(root, problems, "a file of kernels");
+  Reader map(root, problems, "a kernel file");
   spec.name = map.text("name");
   spec.device = map.text("device");
   spec.libraries = map.text("libraries");

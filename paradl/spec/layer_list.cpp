@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::size_t most_layers = 20'000;
 constexpr int deepest_block = 16;
-constexpr std::size_t most_keys = 60;  // of a layer or block entry; each is read anew at every repetition
+constexpr std::size_t most_keys = 60;  // of a layer or block entry; each is read for every repetition
 constexpr std::int64_t largest_size = 1'000'000'000;
 
-/// Where a list stands: what its names start with, what `$names` mean, and what comes in.
+/// The context of a list of layers: the prefix of its names, the values of `$names`, and its input.
 struct Scope {
   std::string prefix;
   Parameters parameters;
@@ -33,8 +33,8 @@ class LayOut {
       for (const auto& each : blocks) blocks_.emplace(scalar_text(each.first), each.second);
   }
 
-  /// Appends the layers of one list; returns the index of its last layer (or the scope's input if it has
-  /// none).
+  /// Appends the layers of one list. Returns the index of its last layer, or the scope's input if the list is
+  /// empty.
   int list(const YAML::Node& entries, const Scope& scope) {
     int last = scope.input;
     if (!entries.IsSequence()) {
@@ -59,16 +59,16 @@ class LayOut {
   int too_many(const YAML::Node& entry, int last) {
     overflow_ = true;
     problems_.add(spot_of(entry), fmt::format("more than {} layers", most_layers),
-                  "is a `repeat` too large?");
+                  "check that no `repeat` is too large");
     return last;
   }
 
   static bool is_name(const std::string& name) {
-    constexpr std::size_t longest_name = 100;  // it stands in front of each layer of a block
+    constexpr std::size_t longest_name = 100;  // a block's name is a prefix of each of its layers
     return !name.empty() && name != "in" && name.size() <= longest_name;
   }
 
-  /// Keys of a layer, read by name and checked. Missing ones keep the fallback.
+  /// Reads and checks the keys of a layer. Missing ones get the fallback.
   struct Fields {
     Reader map;
     const Scope& scope;
@@ -98,7 +98,8 @@ class LayOut {
       Sizes sizes;
       try {
         const auto values = read_sizes(scalar_text(node), scope.parameters);
-        if (values.size() > 3) throw ExpressionError{"too many extents", "write up to three, such as 3x3x3"};
+        if (values.size() > 3)
+          throw ExpressionError{"too many extents", "write at most three, such as 3x3x3"};
         for (const std::int64_t value : values) {
           if (value < least || value > largest_size)
             throw ExpressionError{fmt::format("{} is out of range", value),
@@ -197,7 +198,7 @@ class LayOut {
       case Op::attention:
         spec.heads = f.required("heads");
         spec.kv_heads = f.whole("kv-heads", 1, spec.heads);
-        // The whole square is counted either way, as the published counts have it.
+        // The work counts the whole square of scores either way, as published counts do.
         spec.causal = f.map.flag("causal", false);
         spec.flash = f.whole("flash", 0, 0, 1) > 0;
         spec.dropout = f.map.flag("dropout", true);
@@ -240,7 +241,7 @@ class LayOut {
     spec.channels_spot = f.map.spot("channels");
   }
 
-  /// The last of what windows have: where the layer says how large its window is.
+  /// Reads the padding of a window, and remembers where its `kernel` is.
   void read_padding(Fields& f, LayerSpec& spec) {
     spec.same_padding = f.map.has("padding") && scalar_text(f.map.node("padding")) == "same";
     if (!spec.same_padding) spec.padding = f.sizes("padding", 0);
@@ -255,7 +256,7 @@ class LayOut {
     return found;
   }
 
-  /// The layer or block of that name: the block's own first, then what lies around it.
+  /// Finds the layer or block of that name, first in this block, then in those that contain it.
   int find(Reader& map, const std::string& key, const std::string& name, const Scope& scope) {
     if (name == "in") return scope.input;
     for (std::string prefix = scope.prefix;;) {
@@ -271,7 +272,7 @@ class LayOut {
         near.push_back(known.substr(scope.prefix.size()));
     std::string help = did_you_mean(name, near);
     map.wrong(key, fmt::format("no layer above is called `{}`", name),
-              help.empty() ? "a layer may only read what stands before it" : help);
+              help.empty() ? "a layer can read only layers above it" : help);
     return -1;
   }
 
@@ -292,7 +293,7 @@ class LayOut {
       return last;
     }
     if (scope.depth >= deepest_block) {
-      map.wrong("block", "blocks are nested too deeply", "does this block contain itself?");
+      map.wrong("block", "blocks are nested too deeply", "check that this block does not contain itself");
       return last;
     }
     Scope inner{.prefix = {},
@@ -301,7 +302,8 @@ class LayOut {
                 .depth = scope.depth + 1,
                 .block = scope.block};
     const std::vector<int> from = inputs(map, scope, last);
-    if (from.size() > 1) map.wrong("from", "a block has one input", "use `concat` or `add` before it");
+    if (from.size() > 1)
+      map.wrong("from", "a block has only one input", "join the inputs with `concat` or `add` before it");
     inner.input = from.front();
     std::int64_t repeat = 1;
     const bool repeated = map.has("repeat");
@@ -337,13 +339,13 @@ class LayOut {
       if (scope.depth == 0) inner.block = instance_++;
       inner.input = list(body->second, inner);
     }
-    // The block's own name stands for its output.
+    // The block's name refers to its output.
     if (!index_.emplace(scope.prefix + name, inner.input).second)
       map.wrong("name", fmt::format("two layers are called `{}`", scope.prefix + name), "rename one of them");
     return inner.input;
   }
 
-  /// The `$names` that stand in a block, and the blocks it contains.
+  /// The `$names` that a block uses, and the blocks it contains.
   struct Uses {
     std::set<std::string> names, blocks;
   };
@@ -365,7 +367,7 @@ class LayOut {
     return entry->second;
   }
 
-  /// A name may be followed by a minus, so `$width-1` uses `width`.
+  /// `$width-1` uses `width`, because a minus may follow a name.
   bool uses(const std::string& kind, const std::string& key, std::set<std::string>& seen) {
     if (!seen.insert(kind).second) return false;
     const Uses& found = uses_of(kind);
@@ -387,16 +389,16 @@ class LayOut {
   std::map<std::string, Uses> uses_;
   std::vector<LayerSpec> layers_;
   std::unordered_map<std::string, int> index_;
-  int instance_ = 0;           // of blocks that stand in no other
-  std::size_t instances_ = 0;  // of blocks, empty ones included
-  std::size_t visited_ = 0;    // entries of lists
+  int instance_ = 0;           // number of outermost block instances
+  std::size_t instances_ = 0;  // number of block instances, including empty ones
+  std::size_t visited_ = 0;    // number of list entries
   bool overflow_ = false;
 };
 
 }  // namespace
 
 std::vector<std::int64_t> read_sizes(std::string_view text, const Parameters& parameters) {
-  // An `x` separates sizes where a number, name or bracket may start after it: 3x3, 1x$seq, (2*$k)x1.
+  // An `x` separates sizes if a number, a `$name` or a bracket follows it: 3x3, 1x$seq, (2*$k)x1.
   std::vector<std::int64_t> sizes;
   std::size_t start = 0;
   for (std::size_t i = 1; i + 1 < text.size(); ++i) {
@@ -414,7 +416,8 @@ std::vector<std::int64_t> read_sizes(std::string_view text, const Parameters& pa
 
 std::vector<LayerSpec> lay_out(const YAML::Node& layers, const YAML::Node& blocks,
                                const Parameters& parameters, Problems& problems) {
-  if (blocks.IsDefined()) Reader(blocks, problems, "`blocks`");  // a mapping, each name once
+  if (blocks.IsDefined())
+    Reader(blocks, problems, "`blocks`");  // checks that it is a mapping without duplicates
   LayOut out(blocks, problems);
   out.list(layers, {.prefix = {}, .parameters = parameters, .input = -1, .depth = 0});
   std::vector<LayerSpec> list = std::move(out).take();

@@ -11,7 +11,7 @@ namespace paradl {
 /// "3x224x$size" -> {3, 224, size}. Throws ExpressionError.
 std::vector<std::int64_t> read_sizes(std::string_view text, const Parameters& parameters);
 
-/// Lays out the list of a model file: blocks put in their place, repetitions written out, `from` names found.
+/// The flat list of a model file's layers: blocks inserted, repetitions expanded, `from` names resolved.
 std::vector<LayerSpec> lay_out(const YAML::Node& layers, const YAML::Node& blocks,
                                const Parameters& parameters, Problems& problems);
 

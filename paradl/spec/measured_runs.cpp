@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::array<std::string_view, 7> required{"model", "system", "strategy",   "grid",
                                                    "gpus",  "batch",  "iteration_s"};
-// How a run was trained: columns that are options of the same name.
+// How a run was trained: columns that correspond to the option of the same name.
 constexpr std::array<std::string_view, 10> trained{
     "micro_batches",     "schedule", "optimizer", "precision", "recompute",
     "sequence_parallel", "zero",     "framework", "transport", "layer_times"};
-// Terms of an iteration that may have been measured by themselves; their columns end in `_s`.
+// Terms of an iteration that may have been measured separately; their columns end in `_s`.
 constexpr std::array<std::string_view, 11> terms{"forward",
                                                  "backward",
                                                  "update",
@@ -37,11 +37,11 @@ constexpr std::array<std::string_view, 6> others{"compute_s",  "communication_s"
 
 struct Field {
   std::string text;
-  int column = 1, width = 1;  // where it stands in its line
-  bool open = false;          // its quotes do not end
+  int column = 1, width = 1;  // its place in the line
+  bool open = false;          // the closing quote is missing
 };
 
-/// RFC 4180 on one line: fields in quotes may hold commas, and doubled quotes.
+/// RFC 4180 on one line: quoted fields may contain commas and doubled quotes.
 std::vector<Field> fields_of(std::string_view line) {
   std::vector<Field> out;
   for (std::size_t at = 0;;) {
@@ -83,7 +83,7 @@ std::optional<double> number(const std::string& text) {
   return value;
 }
 
-/// A column's name however it is written: `Micro-batches`, `iteration_s`.
+/// A column's name in lower case with `_`: `Micro-batches` is micro_batches.
 std::string column_name(std::string text) {
   std::ranges::transform(text, text.begin(),
                          [](unsigned char c) { return c == '-' || c == ' ' ? '_' : char(std::tolower(c)); });
@@ -93,9 +93,9 @@ std::string column_name(std::string text) {
 bool known_term(std::string_view name) { return std::ranges::find(terms, name) != terms.end(); }
 std::string column_of(std::string_view term) { return fmt::format("{}_s", term); }
 
-constexpr double shortest = 1e-9, longest = 1e9;  // seconds that anything may have taken
+constexpr double shortest = 1e-9, longest = 1e9;  // plausible times in seconds
 
-/// The cells of one line by their column, with what is wrong in them.
+/// The cells of one line by column; records the mistakes in them.
 class Cells {
  public:
   Cells(const std::vector<std::string>& header, std::vector<Field> fields, int line, Problems& problems)
@@ -110,21 +110,21 @@ class Cells {
     if (word.empty()) wrong(column, fmt::format("`{}` is empty", column), "every run needs it");
     return word;
   }
-  /// Above zero; nothing if the cell is empty.
+  /// A number above zero; nothing if the cell is empty.
   std::optional<double> positive(std::string_view column, bool zero_too = false) const {
     const std::string word = text(column);
     if (word.empty()) return {};
     const auto value = number(word);
     if (!value) {
       wrong(column, fmt::format("cannot read `{}` as a number", word),
-            "write digits, such as 0.225; units are in the column's name");
+            "write a number without a unit, such as 0.225; the column's name gives the unit");
     } else if (*value < 0 || (*value == 0 && !zero_too)) {
       wrong(column, fmt::format("`{}` must be {}", column, zero_too ? "at least zero" : "more than zero"),
             "leave out runs that were not measured");
       return {};
     } else if (column.ends_with("_s") && *value != 0 && (*value < shortest || *value > longest)) {
-      wrong(column, fmt::format("`{}` is {} s, which no iteration takes", column, word),
-            "write seconds: from 1e-9 to 1e9");
+      wrong(column, fmt::format("`{}` is {} s, which is not plausible", column, word),
+            "write seconds, from 1e-9 to 1e9");
       return {};
     }
     return value;
@@ -154,7 +154,7 @@ class Cells {
   Problems& problems_;
 };
 
-/// Words as other programs write them: `FP16`, `True`, `64.0`.
+/// Converts words as other programs write them: `FP16`, `True`, `64.0`.
 std::string plain(std::string word, std::string_view column) {
   std::ranges::transform(word, word.begin(), [](unsigned char c) { return char(std::tolower(c)); });
   if (const std::size_t dot = word.find('.'); dot != word.npos && dot > 0 &&
@@ -183,15 +183,15 @@ MeasuredRun read_run(const Cells& cells, int line) {
   if (const auto time = cells.positive("iteration_s")) run.iteration = Seconds{*time};
   if (const auto time = cells.positive("compute_s", true)) run.compute = Seconds{*time};
   if (const auto time = cells.positive("communication_s", true)) run.communication = Seconds{*time};
-  constexpr double rounding = 1.02;  // figures are read to two digits or three
-  const Seconds told = run.compute.value_or(Seconds{}) + run.communication.value_or(Seconds{});
-  if (run.iteration && told > rounding * *run.iteration)
+  constexpr double rounding = 1.02;  // times read from figures have two or three digits
+  const Seconds stated = run.compute.value_or(Seconds{}) + run.communication.value_or(Seconds{});
+  if (run.iteration && stated > rounding * *run.iteration)
     cells.wrong(run.communication ? "communication_s" : "compute_s",
                 run.compute && run.communication
                     ? "`compute_s` and `communication_s` are more than `iteration_s`"
                     : fmt::format("`{}` is more than `iteration_s`",
                                   run.communication ? "communication_s" : "compute_s"),
-                "count only what is not hidden behind the computation");
+                "count only communication that does not overlap with computation");
   for (const std::string_view term : terms)
     if (const auto time = cells.positive(column_of(term), true))
       run.terms[std::string(term)] = Seconds{*time};
@@ -200,17 +200,16 @@ MeasuredRun read_run(const Cells& cells, int line) {
   const bool whole = !cells.text("iteration_s").empty();
   if (!whole && !run.compute && !run.communication && run.terms.empty())
     cells.wrong("iteration_s", "`iteration_s` is empty",
-                "every run needs it, or a part that was measured by itself, such as gradient_exchange_s");
+                "every run needs it, or a term that was measured separately, such as gradient_exchange_s");
   else if (!whole && !(parts > Seconds{}))
-    cells.wrong("iteration_s", "all that was measured of this run is zero",
-                "leave out runs that were not measured");
+    cells.wrong("iteration_s", "all times of this run are zero", "leave out runs that were not measured");
   if (const auto bytes = cells.positive("memory_bytes")) run.memory = Bytes{*bytes};
   if (const auto time = cells.positive("left_out_s")) run.left_out = Seconds{*time};
   for (const std::string_view column : trained)
     if (const std::string word = cells.text(column); !word.empty()) {
       std::string key(column);
       std::ranges::replace(key, '_', '-');
-      run.options[key] = column == "framework" ? word : plain(word, column);  // which may be a path
+      run.options[key] = column == "framework" ? word : plain(word, column);  // a framework may be a path
     }
   run.source = cells.text("source");
   run.notes = cells.text("notes");
@@ -233,9 +232,9 @@ std::vector<std::string> header_of(const std::vector<Field>& fields, Problems& p
   for (const std::string_view column : required)
     if (std::ranges::find(header, column) == header.end() && column != "grid") {
       const std::string near = did_you_mean(column, out.ignored);
-      problems.add({.line = 1, .column = 1, .width = 1}, fmt::format("there is no column `{}`", column),
+      problems.add({.line = 1, .column = 1, .width = 1}, fmt::format("column `{}` is missing", column),
                    near.empty()
-                       ? fmt::format("the first line names the columns: {}", fmt::join(required, ","))
+                       ? fmt::format("name the columns in the first line: {}", fmt::join(required, ","))
                        : fmt::format("rename a column: {}", near));
     }
   return header;
@@ -250,7 +249,7 @@ Spot MeasuredRun::spot(std::string_view column) const {
 
 MeasuredRuns read_measured_runs(SourceText source) {
   MeasuredRuns out{.source = std::move(source)};
-  if (out.source.text.starts_with("\xef\xbb\xbf")) out.source.text.erase(0, 3);  // as spreadsheets begin
+  if (out.source.text.starts_with("\xef\xbb\xbf")) out.source.text.erase(0, 3);  // spreadsheets write a BOM
   Problems problems(out.source);
   const auto lines = split(out.source.text, '\n');
   const auto header = header_of(fields_of(without_return(lines.front())), problems, out);
@@ -261,8 +260,8 @@ MeasuredRuns read_measured_runs(SourceText source) {
     std::vector<Field> fields = fields_of(line);
     const int number = int(i) + 1;
     if (const Field& last = fields.back(); last.open) {
-      problems.add({.line = number, .column = last.column, .width = 1}, "these quotes do not end",
-                   "write another `\"` behind the text; a run stands on one line");
+      problems.add({.line = number, .column = last.column, .width = 1}, "the closing quote is missing",
+                   "write another `\"` after the text; a run is one line");
       continue;
     }
     if (fields.size() > header.size())
@@ -272,8 +271,8 @@ MeasuredRuns read_measured_runs(SourceText source) {
     out.runs.push_back(read_run(Cells(header, std::move(fields), number, problems), number));
   }
   if (out.runs.empty() && !problems.any())
-    problems.add({.line = 1, .column = 1, .width = 1}, "there are no runs",
-                 "write one a line, below the first");
+    problems.add({.line = 1, .column = 1, .width = 1}, "the file has no runs",
+                 "write one run per line, below the header");
   problems.raise();
   return out;
 }

@@ -5,8 +5,8 @@ namespace paradl {
 
 struct ProfileSpec;
 
-/// The framework whose runs a profile was measured in; empty: under none. Which profile fits a question
-/// depends on it, no price does.
+/// The framework under which a profile was measured; empty: none. It decides which profile fits a question,
+/// but no cost depends on it.
 std::string measured_under(const ProfileSpec& profile);
 
 }  // namespace paradl

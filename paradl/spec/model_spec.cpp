@@ -12,9 +12,9 @@
 namespace paradl {
 namespace {
 
-constexpr std::size_t most_parameters = 200;  // settling them takes time that grows with the square
+constexpr std::size_t most_parameters = 200;  // resolving them takes quadratic time
 
-/// Values of `parameters:`: those given from outside as they are, then the file's own, which may use one
+/// Values of `parameters:`: those given on the command line, then the file's own, which may refer to one
 /// another.
 Parameters read_parameters(Reader& map, Problems& problems, const Parameters& given) {
   Parameters known = given;
@@ -30,7 +30,7 @@ Parameters read_parameters(Reader& map, Problems& problems, const Parameters& gi
     for (const auto& entry : node)
       if (entry.first.IsScalar() && !known.contains(entry.first.Scalar()))
         open[entry.first.Scalar()] = entry.second;
-  // Each round settles at least one name, or the rest refer to each other or to nothing.
+  // Each round resolves at least one name; otherwise the rest refer to each other or to unknown names.
   for (bool moved = true; moved && !open.empty();) {
     moved = false;
     for (auto it = open.begin(); it != open.end();) {
@@ -53,13 +53,13 @@ Parameters read_parameters(Reader& map, Problems& problems, const Parameters& gi
   return known;
 }
 
-/// The file that parameters are written in: the one with the layers, or one that is made from it.
+/// The file that sets the parameters: the one with the layers, or one that names it as its `base`.
 struct Written {
   YAML::Node parameters;
   Problems& problems;
 };
 
-/// " with experts=0": the other parameters that a bound is made from.
+/// " with experts=0": the other parameters that a bound depends on.
 std::string reasons_of(const std::string& bound, const Parameters& parameters) {
   std::string out;
   for (const auto& [name, value] : parameters)
@@ -68,7 +68,7 @@ std::string reasons_of(const std::string& bound, const Parameters& parameters) {
   return out;
 }
 
-/// `least`, `most`: numbers beyond which parameters make no network.
+/// Checks `least` and `most`, the bounds of the parameters.
 void check_bounds(Reader& map, Problems& problems, const Parameters& parameters, const std::string& key,
                   const Written& written) {
   if (!map.has(key)) return;
@@ -91,7 +91,7 @@ void check_bounds(Reader& map, Problems& problems, const Parameters& parameters,
       const bool here = is_map(written.parameters) && own.IsDefined();
       (here ? written.problems : problems)
           .add(spot_of(here ? own : entry.second), fmt::format("`{}` is {}", name, found->second),
-               fmt::format("it is at {} {}{}", key, bound, reasons_of(text, parameters)));
+               fmt::format("it must be at {} {}{}", key, bound, reasons_of(text, parameters)));
     } catch (const ExpressionError& error) {
       problems.add(spot_of(entry.second), fmt::format("`{}` of `{}`: {}", key, name, error.message),
                    error.help);
@@ -112,8 +112,8 @@ std::string help_for_parameter(const std::string& name, const std::vector<std::s
   return known.empty() ? "this model has no parameters" : fmt::format("it has: {}", fmt::join(known, ", "));
 }
 
-/// Parameters of the command line under the names that the file gives them: `_` and `-` are the same there.
-/// Those that the file does not have stay as they are.
+/// Parameters of the command line under the file's spelling of their names, since `_` and `-` are equivalent.
+/// Names that the file does not have are unchanged.
 Parameters as_named(const Parameters& given, const std::vector<std::string>& known) {
   const auto normal = [](std::string name) {
     std::ranges::replace(name, '_', '-');
@@ -163,7 +163,7 @@ void read_split(Reader& map, Problems& problems, ModelSpec& spec) {
   for (const char* strategy : {"spatial", "filter", "channel", "tensor"})
     if (split.has(strategy)) spec.split[strategy] = {split.words(strategy), split.spot(strategy)};
   split.finish();
-  if (problems.any()) return;  // layers with mistakes have no names to find
+  if (problems.any()) return;  // the names of layers with mistakes are not reliable
   std::unordered_set<std::string_view> names;
   for (const LayerSpec& layer : spec.layers) names.insert(layer.name);
   for (const auto& [strategy, rule] : spec.split)
@@ -173,7 +173,7 @@ void read_split(Reader& map, Problems& problems, ModelSpec& spec) {
     }
 }
 
-/// Keys that say what a file is about; a file with `base` has these and nothing of layers.
+/// Keys that describe the model; a file with `base` has only these, no layers.
 void read_header(Reader& map, Problems& problems, ModelSpec& spec, bool derived) {
   spec.name = map.text("name");
   spec.summary = map.text("summary", spec.summary);
@@ -240,7 +240,7 @@ ModelSpec read_model(SourceText source, const FindModel& find_base, const Parame
   Problems base_problems(base);
   Reader base_map(base_root, base_problems, "a model file");
   if (base_map.has("base"))
-    map.wrong("base", fmt::format("`{}` is itself made from another file", base_name), "name that file");
+    map.wrong("base", fmt::format("`{}` has a `base` of its own", base_name), "name that file instead");
   else
     read_layers(base_map, base_root, base_problems, spec, given, {map.node("parameters"), problems});
   if (!problems.any()) {

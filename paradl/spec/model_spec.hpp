@@ -14,13 +14,13 @@
 
 namespace paradl {
 
-/// `3x3`: one number for each extent, or one for all (`given` = 1). `given` = 0: not written.
+/// `3x3`: one number for each extent, or one for all (`given` = 1). `given` = 0: absent.
 struct Sizes {
   std::array<std::int64_t, 3> value{};
   int given = 0;
 };
 
-/// One layer as written, after blocks and repetitions have been laid out.
+/// One layer as written, after blocks and repetitions were expanded.
 struct LayerSpec {
   std::string name;
   Op op = Op::relu;
@@ -30,14 +30,14 @@ struct LayerSpec {
        causal = false, flash = false, dropout = true, shared = false;
   std::int64_t filters = 0, channels = 0, groups = 1, vocab = 0, entries = 0, heads = 0, kv_heads = 0,
                extra = 0, experts = 0, top_k = 1, capacity = 100, relative = 0, positions = 0, scale = 2;
-  int block = -1;               // the repetition of a block that it stands in, counted over the network
+  int block = -1;               // the block instance that contains it, counted over the network
   bool tied_to = false;         // uses the weights of another layer ...
   int tied = -1;                // ... of this one
   std::optional<Seconds> time;  // measured forward + backward of one sample
   Spot spot, kernel_spot, channels_spot, from_spot;
 };
 
-/// What a strategy may cut: op names or layer names.
+/// What a strategy may split: op names or layer names.
 struct SplitRule {
   std::vector<std::string> words;
   Spot spot;
@@ -53,7 +53,7 @@ struct ModelSpec {
   std::string dataset;
   double samples = 0;  // per epoch
   Bytes sample;        // stored bytes of one; zero: not known
-  double batch = 1;    // samples per GPU where nothing else is asked for
+  double batch = 1;    // samples per GPU, by default
   Seconds time;        // measured forward + backward of one sample, whole network; zero: not known
   std::map<std::string, SplitRule> split;  // by strategy name
   Parameters parameters;
@@ -63,7 +63,7 @@ struct ModelSpec {
 /// Finds the file that `base:` names.
 using FindModel = std::function<SourceText(const std::string& name)>;
 
-/// Reads a model. `overrides` are parameters given on the command line (`gpt:layers=24,...`).
+/// Reads a model. `overrides` are parameters from the command line (`gpt:layers=24,...`).
 ModelSpec read_model(SourceText source, const FindModel& find_base, const Parameters& overrides = {});
 
 }  // namespace paradl

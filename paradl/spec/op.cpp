@@ -6,9 +6,9 @@
 namespace paradl {
 namespace {
 
-// Passes: how many times |x|+|y| items cross the memory bus. Normalisations read x twice forward and x, dy,
-// twice, backward; dropout moves a mask as well. Products are bound by arithmetic or by one pass, whichever
-// is longer.
+// Passes: how many times |x|+|y| items cross the memory bus. Normalisations read x twice forward, and x and
+// dy twice backward; dropout also moves a mask. Products are bound by arithmetic or by one pass, whichever
+// takes longer.
 // clang-format off
 constexpr std::array table{
     //        name           product window per_channel per_position keeps           forward backward

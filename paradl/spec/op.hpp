@@ -6,8 +6,8 @@
 
 namespace paradl {
 
-/// What a layer computes. Everything the program knows about an operation stands in one row of the table in
-/// op.cpp.
+/// What a layer computes. The table in op.cpp has the properties of each operation that do not depend on its
+/// shape.
 enum class Op {
   conv,
   fc,
@@ -53,19 +53,19 @@ struct OpTraits {
   bool per_channel;       // channel c of y needs only channel c of x
   bool per_position;      // position i of y needs only position i of x
   Keeps keeps;
-  double forward_passes;  // how often x and y together travel from and to memory, roughly
+  double forward_passes;  // roughly how often x and y together are read from or written to memory
   double backward_passes;
 };
 
 const OpTraits& traits(Op op);
 
-/// The op of that name, `_` and `-` being the same.
+/// The op of that name; `_` and `-` are equivalent.
 std::optional<Op> find_op(std::string_view name);
 std::vector<std::string> op_names();
 
 constexpr bool is_norm(Op op) { return op >= Op::batch_norm && op <= Op::rms_norm; }
 constexpr bool is_activation(Op op) { return op >= Op::relu && op <= Op::sigmoid; }
-/// A view of its input: no time, no memory of its own.
+/// Whether its output is a view of its input, which takes neither time nor memory.
 constexpr bool is_view(Op op) { return op == Op::flatten || op == Op::select || op == Op::part; }
 
 }  // namespace paradl

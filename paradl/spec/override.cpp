@@ -45,19 +45,20 @@ std::optional<double> factor_of(const Override& change) {
   const auto number = number_of(std::string_view(change.value).substr(1));
   if (!number || !number->second.empty() || !(number->first > 0))
     throw UsageError(fmt::format("--set {}={}: not a factor", change.path, change.value),
-                     "write x2 for twice what the file has, x0.5 for half");
+                     "write x2 for twice the file's value, x0.5 for half");
   return number->first;
 }
 
 std::string scaled(const Override& change, const YAML::Node& value, double factor) {
   const auto number = number_of(scalar_text(value));
   if (!number)
-    throw UsageError(fmt::format("--set {}={}: the file has no number there", change.path, change.value),
-                     "write the value itself");
+    throw UsageError(
+        fmt::format("--set {}={}: the file has no number to multiply", change.path, change.value),
+        "write the value instead of a factor");
   return fmt::format("{}{}", factor * number->first, number->second);
 }
 
-/// Mappings that the file lacks are made on the way; what they may be called is checked when they are read.
+/// Mappings that the file lacks are created; their names are checked when they are read.
 void apply(const Override& change, const YAML::Node& root, std::string_view file, std::string_view example) {
   YAML::Node here = root;
   std::string_view rest = change.path;
@@ -65,13 +66,13 @@ void apply(const Override& change, const YAML::Node& root, std::string_view file
     const std::string key(rest.substr(0, dot));
     const YAML::Node next = child(here, key);
     if (!next.IsDefined() && !here.IsMap())
-      throw UsageError(fmt::format("--set {}: there is no `{}` in the {}", change.path, key, file),
+      throw UsageError(fmt::format("--set {}: the {} has no `{}`", change.path, file, key),
                        fmt::format("write a path such as {}", example));
     if (!next.IsDefined()) here[key] = YAML::Node(YAML::NodeType::Map);
     here.reset(next.IsDefined() ? next : child(here, key));
   }
   if (!here.IsMap())
-    throw UsageError(fmt::format("--set {}: there is nothing to set there", change.path),
+    throw UsageError(fmt::format("--set {}: this is not a single value", change.path),
                      fmt::format("write a path such as {}", example));
   const std::string key(rest);
   const auto factor = factor_of(change);
@@ -81,7 +82,7 @@ void apply(const Override& change, const YAML::Node& root, std::string_view file
     if (factor)
       for (YAML::Node range : measured) range[key] = scaled(change, range[key], *factor);
     else
-      here.remove("measured");  // what is set on purpose must not be overruled by what was measured before
+      here.remove("measured");  // the measured values would otherwise overrule the one set here
   }
   here.remove(key);
   here[key] = value;

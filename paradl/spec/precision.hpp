@@ -16,8 +16,8 @@ inline constexpr std::array<std::string_view, 5> precision_names{"fp32", "tf32",
 static_assert(names_every(Precision::fp8, precision_names), "name every Precision");
 
 /// Bytes of one item. 16-bit and 8-bit training is *mixed*: the optimizer works on an fp32 master copy,
-/// gradients are added up in fp32 and sent in 16 bits (Megatron-LM's and apex's way); fp8 stores its tensors
-/// in 16 bits and rounds them to 8 on the way into a matrix product.
+/// gradients are accumulated in fp32 and sent in 16 bits (as in Megatron-LM and apex); fp8 stores its tensors
+/// in 16 bits and rounds them to 8 bits for each matrix product.
 struct ItemBytes {
   Bytes activation, weight, gradient, sent_gradient, master;
 };
@@ -42,7 +42,7 @@ enum class Optimizer { sgd, momentum, adam, lamb };
 inline constexpr std::array<std::string_view, 4> optimizer_names{"sgd", "momentum", "adam", "lamb"};
 static_assert(names_every(Optimizer::lamb, optimizer_names), "name every Optimizer");
 
-/// fp32 values kept per weight beside the weight and its gradient.
+/// fp32 values kept per weight, in addition to the weight and its gradient.
 constexpr int optimizer_slots(Optimizer optimizer) {
   constexpr std::array slots{0, 1, 2, 2};
   static_assert(slots.size() == optimizer_names.size(), "one for each Optimizer");
@@ -50,8 +50,8 @@ constexpr int optimizer_slots(Optimizer optimizer) {
 }
 
 /// Bytes read and written to update one weight: the gradient is read; the weight (or its master copy) and
-/// each slot are read and written; a 16-bit weight is written anew. In fp32 this is 3, 5 and 7 items for SGD,
-/// momentum and Adam. LAMB reads weight and update once more for its two norms.
+/// each slot are read and written; a 16-bit weight is also written. In fp32 this is 3, 5 and 7 items for SGD,
+/// momentum and Adam. LAMB reads the weight and the update once more for its two norms.
 constexpr Bytes update_bytes(Optimizer optimizer, Precision precision) {
   const ItemBytes bytes = item_bytes(precision);
   const bool mixed = bytes.master > Bytes{0};

@@ -18,7 +18,7 @@ constexpr std::int64_t most = std::int64_t{1} << 50;  // of any extent or count
 
 using Extents = std::array<std::int64_t, 3>;
 
-/// The counts of a layer that are written only where they are not what they usually are.
+/// The counts of a layer that are written only if they differ from the usual value.
 struct Count {
   const char* key;
   std::int64_t LocalLayer::*member;
@@ -69,7 +69,7 @@ void read_shape(Reader& map, const std::string& key, std::int64_t& channels, Ext
   const auto sizes = read_sizes(map, key, 1);
   if (sizes.empty()) return;
   if (sizes.size() > 4)
-    return map.wrong(key, fmt::format("`{}` has too many extents", key),
+    return map.wrong(key, fmt::format("`{}` has more than three extents", key),
                      "write channels and at most three extents: 64x56x56");
   channels = sizes[0];
   dims = int(sizes.size()) - 1;
@@ -125,7 +125,7 @@ std::string sizes_text(std::int64_t channels, const Extents& extent, int dims) {
   return out;
 }
 
-/// What y's extents are: as many as x has, but for layers that put an end to extents.
+/// The number of y's extents: that of x, except for layers that remove extents.
 int y_dims(const LocalLayer& l) {
   if (l.op == Op::global_pool || l.op == Op::flatten || l.op == Op::select) return 0;
   return l.op == Op::tokens ? 1 : l.dims;
@@ -172,7 +172,7 @@ ProfileSpec read_profile(SourceText source) {
   profile.model = map.text("model", "");
   profile.device = map.text("device");
   profile.libraries = map.text("libraries", "");
-  map.text("framework", "");  // measured_under() tells
+  map.text("framework", "");  // see measured_under()
   profile.date = map.text("date", "");
   profile.precision = read_name<Precision>(map, "precision", precision_names);
   profile.optimizer = read_name<Optimizer>(map, "optimizer", optimizer_names);
@@ -183,10 +183,11 @@ ProfileSpec read_profile(SourceText source) {
                      total.quantity<FlopRate>("rate"), total.quantity<Bandwidth>("memory-bandwidth")};
     total.finish();
     if (map.has("layers")) map.wrong("layers", "a profile has `layers` or a `total`, not both", "remove one");
-    if (profile.model.empty()) map.wrong("total", "of which network?", "add model: resnet50");
+    if (profile.model.empty())
+      map.wrong("total", "a profile with a `total` needs a `model`", "add model: resnet50");
   } else if (map.require("layers")) {
     const YAML::Node list = map.node("layers");
-    if (!list.IsSequence()) map.wrong("layers", "`layers` must be a list", "write one `- {...}` a line");
+    if (!list.IsSequence()) map.wrong("layers", "`layers` must be a list", "write one `- {...}` per line");
     if (list.IsSequence())
       for (const YAML::Node& item : list) {
         if (problems.full()) break;
@@ -198,7 +199,7 @@ ProfileSpec read_profile(SourceText source) {
         if (!(read.time.forward + read.time.backward() > Seconds{}))
           problems.add(entry.spot(), "this layer has no times", "write forward: 1.5 ms");
         if (!seen.insert(read.layer).second)
-          problems.add(entry.spot(), "this layer stands here twice, with the same samples",
+          problems.add(entry.spot(), "this layer is listed twice with the same number of samples",
                        "remove one of them");
         entry.finish();
         profile.entries.push_back(read);
@@ -216,11 +217,12 @@ std::string measured_under(const ProfileSpec& profile) {
 
 std::string profile_text(const ProfileSpec& p) {
   std::string out = fmt::format(
-      "# profiles/{}.yaml: measured layer times. One entry a shape: `samples` samples of x (channels, then "
+      "# profiles/{}.yaml: measured layer times. One entry per shape: `samples` samples of x (channels, then "
       "extents)\n"
-      "# give y; where space is cut, x has its halos. Times are medians; `noise` is half the width of their "
+      "# give y; if space is split, x includes its halos. Times are medians; `noise` is half the width of "
+      "their "
       "95 %\n"
-      "# interval over the median, of the least steady pass.\n"
+      "# interval divided by the median, for the pass that varied most.\n"
       "name: {}\n",
       p.name, foreign::scalar(p.name));
   if (!p.model.empty()) out += fmt::format("model: {}\n", foreign::scalar(p.model));

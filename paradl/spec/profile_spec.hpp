@@ -13,7 +13,7 @@ namespace paradl {
 /// How long the passes of one layer take; zero where it has none.
 struct PassTimes {
   Seconds forward, backward_data, backward_weights, update;
-  double noise = 0;  // of the least steady of them: half the width of what the median may be, over it
+  double noise = 0;  // of the pass that varied most: half its median's 95 % interval, divided by the median
 
   Seconds backward() const { return backward_data + backward_weights; }
 };
@@ -29,9 +29,9 @@ struct ProfileSpec {
     PassTimes time;
   };
   std::vector<Entry> entries;
-  /// Where only the whole network was measured: forward and backward of one of so many samples at once (zero:
-  /// of the model's mini-batch), and the rates at which a roofline spreads that over the layers of a device
-  /// without a kernel-time model.
+  /// If only the whole network was measured: forward and backward time per sample at a mini-batch of
+  /// `samples` (zero: the model's), and the rates of the roofline that divides that time among the layers on
+  /// a device without a kernel-time model.
   struct Total {
     Seconds time;
     double samples;
@@ -42,9 +42,9 @@ struct ProfileSpec {
   std::string origin = {};  // where the numbers come from
 };
 
-/// Reads a profile. SpecError lists what is wrong with the file.
+/// Reads a profile. SpecError lists the mistakes in the file.
 ProfileSpec read_profile(SourceText source);
-/// The text of a profile file; read_profile() gives the same numbers back.
+/// The text of a profile file; read_profile() returns the same numbers.
 std::string profile_text(const ProfileSpec& profile);
 
 /// A layer as one line: "conv 16 x 64x56x56 -> 64x56x56, kernel 3x3".

@@ -18,8 +18,8 @@
 namespace paradl {
 namespace {
 
-/// No spec comes near this; a parser that recurses should not be asked to. Brackets in comments and in quotes
-/// do not count.
+/// Where brackets are nested deeper than in any spec: the YAML parser recurses. Brackets in comments and
+/// quotes are not counted.
 std::optional<Spot> too_deep(std::string_view text) {
   constexpr int deepest = 200;
   int depth = 0;
@@ -28,7 +28,7 @@ std::optional<Spot> too_deep(std::string_view text) {
   bool comment = false;
   for (const char c : text) {
     here = c == '\n' ? Spot{here.line + 1, 0, 1} : Spot{here.line, here.column + 1, 1};
-    if (c == '\n') comment = false, quote = 0;  // a quote that goes on is rare, a stray apostrophe is not
+    if (c == '\n') comment = false, quote = 0;  // multi-line quotes are rare, stray apostrophes are not
     const bool fresh = before == ' ' || before == '\n' || before == '\t';
     if (!quote && c == '#' && fresh) comment = true;
     const bool opens = fresh || before == '[' || before == '{' || before == ',' || before == ':';
@@ -44,7 +44,7 @@ std::optional<Spot> too_deep(std::string_view text) {
   return {};
 }
 
-/// More words than any spec has: parsing them all only to refuse them would take seconds.
+/// Whether a text has more words than any spec: parsing it only to refuse it would take seconds.
 bool too_many_words(std::string_view text) {
   constexpr std::ptrdiff_t most_words = 80'000;
   return std::ranges::count_if(text, [](char c) {
@@ -52,8 +52,8 @@ bool too_many_words(std::string_view text) {
          }) > most_words;
 }
 
-/// Takes no notice of what it is told.
-struct Deaf : YAML::EventHandler {
+/// Ignores all events.
+struct IgnoringHandler : YAML::EventHandler {
   using Mark = YAML::Mark;
   using Anchor = YAML::anchor_t;
   void OnDocumentStart(const Mark&) override {}
@@ -67,10 +67,9 @@ struct Deaf : YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-/// Where something stands behind the first document. (YAML::LoadAll would tell, but some texts keep it going
-/// for ever.)
+/// Where a second document begins. (YAML::LoadAll would find it, but does not terminate on some texts.)
 std::optional<Spot> second_document(const std::string& text) {
-  struct Listener : Deaf {
+  struct Listener : IgnoringHandler {
     YAML::Mark start;
     void OnDocumentStart(const YAML::Mark& mark) override { start = mark; }
   } listener;
@@ -80,8 +79,8 @@ std::optional<Spot> second_document(const std::string& text) {
   return Spot{std::max(listener.start.line, 0) + 1, std::max(listener.start.column, 0) + 1, 1};
 }
 
-/// Whether a text is one mapping that begins at the margin: that ends where the file does, unless a line
-/// marks the end of a document. Said of most specs, it spares them the search for a second one.
+/// Whether a text is certainly a single document: a mapping that begins in the first column, without lines
+/// that end a document. True for most specs, which are then not searched for a second document.
 bool is_one_mapping(std::string_view text) {
   if (text.find('\r') != text.npos) return false;
   bool begun = false;
@@ -118,12 +117,11 @@ YAML::Node parse_yaml(const SourceText& source) {
       problems.add(*spot, "this is not text", "write YAML in UTF-8, without control characters");
     if (too_many_words(source.text))
       problems.add({1, 1, 1}, "this has more words than any spec",
-                   "write blocks with `repeat`; is it the right file?");
+                   "check the file name, or write blocks with `repeat`");
     if (const auto spot = too_deep(source.text)) problems.add(*spot, "brackets are nested too deeply", "");
     problems.raise();
     if (const auto spot = is_one_mapping(source.text) ? std::nullopt : second_document(source.text))
-      problems.add(*spot, "a file holds one document",
-                   "remove what stands behind it, or the line `---` before that");
+      problems.add(*spot, "the file has a second document", "remove it, or the line `---` before it");
     problems.raise();
     return YAML::Load(source.text);
   } catch (const YAML::DeepRecursion& e) {
@@ -138,8 +136,8 @@ YAML::Node parse_yaml(const SourceText& source) {
 }
 
 YAML::Node shared_yaml(const SourceText& source) {
-  // Parsing takes longer than pricing, and many runs on one system read its file again and again. As a
-  // function of the text alone, what was found may be kept; a few texts, as long as they are specs.
+  // Parsing takes longer than computing a cost, and `validate` reads the same system for many runs. The
+  // result depends only on the text, so the last few are kept.
   constexpr std::size_t most_texts = 64;
   thread_local std::unordered_map<std::string, YAML::Node> known;
   if (const auto found = known.find(source.text); found != known.end()) return found->second;
@@ -163,10 +161,10 @@ Reader::Reader(YAML::Node map, Problems& problems, std::string what)
     broken_ = true;
     problems_.add(spot_of(map_), what_ + " must be a mapping",
                   "write `key: value` lines, or {key: value, ...}");
-    map_.reset(YAML::Node(YAML::NodeType::Map));  // the file's own stays as it is
+    map_.reset(YAML::Node(YAML::NodeType::Map));  // does not change the file's own node
     return;
   }
-  constexpr std::size_t usual = 16;  // that are asked for
+  constexpr std::size_t usual = 16;  // number of keys
   known_.reserve(usual);
   entries_.reserve(map_.size());
   std::set<std::string_view> seen;
@@ -204,7 +202,7 @@ Spot Reader::spot(const std::string& key) {
   if (!has(key)) return spot();
   const YAML::Node& value = *find(key);
   if (!value.IsNull()) return spot_of(value);
-  // YAML finds what is not there behind it, maybe on the next line.
+  // yaml-cpp places an empty value after its key, maybe on the next line; point to the key instead.
   for (const auto& entry : map_)
     if (entry.first.IsScalar() && entry.first.Scalar() == key) return spot_of(entry.first);
   return spot_of(value);
@@ -218,7 +216,7 @@ bool Reader::require(const std::string& key) {
   return false;
 }
 
-/// Whether finish() will take a key of the file for a misspelt `key`: then it is not missing, too.
+/// Whether finish() will report a key of the file as a misspelt `key`; then `key` is not reported as missing.
 bool Reader::is_misspelt(const std::string& key) const {
   for (const auto& entry : map_)
     if (entry.first.IsScalar() && !std::ranges::count(known_, entry.first.Scalar()) &&
@@ -234,7 +232,7 @@ void Reader::wrong(const std::string& key, const std::string& message, const std
 std::optional<std::string> Reader::scalar(const std::string& key) {
   if (const YAML::Node* value = has(key) ? find(key) : nullptr; value && value->IsScalar())
     return value->Scalar();
-  wrong(key, fmt::format("`{}` must be a single value", key), "write one word or number behind it");
+  wrong(key, fmt::format("`{}` must be a single value", key), "write one word or number after it");
   return {};
 }
 
@@ -242,7 +240,7 @@ std::string Reader::text(const std::string& key) {
   if (!require(key)) return {};
   const auto word = scalar(key);
   if (word && word->empty()) wrong(key, fmt::format("`{}` is empty", key), "write a word, or leave it out");
-  // An escape in quotes can still make one: "\e[31m".
+  // A quoted escape sequence can still contain one: "\e[31m".
   const auto control = [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; };
   if (word && std::ranges::any_of(*word, control)) {
     wrong(key, fmt::format("`{}` has a control character", key), "write plain text");
@@ -297,7 +295,7 @@ void Reader::demand_whole(const std::string& key, double value) {
 std::vector<YAML::Node> Reader::items(const std::string& key) {
   const YAML::Node list = node(key);
   if (list.IsDefined() && list.IsSequence()) return {list.begin(), list.end()};
-  wrong(key, fmt::format("`{}` must be a list", key), "write one `- {...}` a line");
+  wrong(key, fmt::format("`{}` must be a list", key), "write one `- {...}` per line");
   return {};
 }
 

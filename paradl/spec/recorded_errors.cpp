@@ -16,11 +16,11 @@
 namespace paradl {
 namespace {
 
-/// One of few words.
+/// Reads one of a few words.
 std::string one_of(Reader& map, const std::string& key, const std::vector<std::string>& words) {
   const std::string word = map.text(key);
   if (!word.empty() && std::ranges::find(words, word) == words.end())
-    map.wrong(key, fmt::format("`{}` is none of {}", word, fmt::join(words, ", ")),
+    map.wrong(key, fmt::format("`{}` is not one of {}", word, fmt::join(words, ", ")),
               did_you_mean(word, words));
   return word;
 }
@@ -30,7 +30,7 @@ bool same_runs(const RecordedError& a, const RecordedError& b) {
 }
 
 const std::vector<std::string> network_kinds{"convolutional", "transformer", "other"};
-/// Layer times that are near to each other, in this order; peak rates are near to none of them.
+/// Kinds of layer times with similar errors, neighbours being most similar. Errors of peak rates differ.
 const std::vector<std::string> timed_layers{"model file", "profile", "modelled"};
 
 ParameterLevel read_level(Reader& map) {
@@ -59,7 +59,7 @@ RecordedError read_error(Reader& map, const ParameterLevel& level) {
   error.most = map.number("most", 1 / most_times, most_times, error.high);
   if (error.most < error.least)
     map.wrong("most", fmt::format("`most` is {}, and `least` is {}", error.most, error.least),
-              "write a number that is not below `least`");
+              "write a number that is at least `least`");
   map.finish();
   return error;
 }
@@ -80,7 +80,7 @@ RecordedErrors read_recorded_errors(const SourceText& source) {
           Reader entry(one, problems, "an error");
           RecordedError error = read_error(entry, level);
           if (std::ranges::any_of(out.errors, [&](const RecordedError& e) { return same_runs(e, error); }))
-            problems.add(entry.spot(), "the same runs are on record above", "remove one of them");
+            problems.add(entry.spot(), "the same runs are already recorded above", "remove one of them");
           out.errors.push_back(std::move(error));
         }
       of.finish();
@@ -92,13 +92,13 @@ RecordedErrors read_recorded_errors(const SourceText& source) {
 
 std::string recorded_text(const RecordedErrors& recorded) {
   std::string out =
-      "# How far projections were from measured runs, by what they rest on: measured / projected lay from "
-      "`least`\n"
-      "# to `most`, and is expected within `low` and `high` nine times in ten. Where there is a "
-      "`left-out-accuracy`, these rest on projections whose "
-      "parameters were\n"
-      "# fitted without runs like the one in question. Written by `paradl validate --record` "
-      "(scripts/record).\n"
+      "# The error of projections, by their inputs: measured / projected was between `least` and `most` in "
+      "these runs,\n"
+      "# and is expected between `low` and `high` in nine of ten cases. If there is a `left-out-accuracy`, "
+      "`low` and `high`\n"
+      "# come from projections with parameters that were fitted without runs like the projected one. Written "
+      "by\n"
+      "# `paradl validate --record` (scripts/record).\n"
       "source: |\n";
   for (const std::string_view line : split(recorded.source, '\n'))
     if (!line.empty()) out += fmt::format("  {}\n", line);
@@ -142,7 +142,7 @@ RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fres
 const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
                                    const std::string& strategy, double gpus) {
   if (strategy.find('/') != strategy.npos) return nullptr;
-  const std::string own = strategy == "serial" ? "data" : strategy;  // of one part
+  const std::string own = strategy == "serial" ? "data" : strategy;  // `serial` is data=1
   for (const std::string& name : {own, std::string(any_strategy)}) {
     const auto found = std::ranges::find_if(errors, [&](const RecordedError& e) {
       return e.level == level && e.strategy == name && e.from <= gpus && gpus < e.below;
@@ -165,17 +165,18 @@ Uncertainty kernel_uncertainty(const ParameterLevel& level, double layer_error) 
 
 namespace {
 
-/// What of a level is other than what was asked, the gravest first: levels are compared as words are.
+/// How a recorded level differs from the requested one, most important difference first, so that distances
+/// are compared lexicographically.
 struct Distance {
   bool networks, links;
   std::ptrdiff_t layers;
   bool framework, device, precision;
   friend auto operator<=>(const Distance&, const Distance&) = default;
-  /// A framework that is taken for `ideal` has the same layer times.
+  /// A framework does not count, because its layer times are those of `ideal`.
   bool elsewhere() const { return networks || links || layers > 0 || device || precision; }
 };
 
-/// None where runs of that level tell nothing of what was asked.
+/// Nothing if runs of that level say nothing about the requested one.
 std::optional<Distance> distance(const ParameterLevel& asked, const ParameterLevel& there) {
   const auto known = [](const std::string& word, const std::vector<std::string>& words) {
     return std::ranges::find(words, word) != words.end();

@@ -15,7 +15,7 @@ std::optional<Draw> read_draw(Reader& parent, Problems& problems) {
   Draw draw{.idle = {}, .peak = map.number("peak", 0, 1e6)};
   if (map.has("idle")) draw.idle = map.number("idle", 0, 1e6);
   if (draw.idle && map.has("peak") && draw.peak < *draw.idle)
-    parent.wrong("watts", "`peak` is less than `idle`", "exchange them");
+    parent.wrong("watts", "`peak` is less than `idle`", "swap them");
   map.finish();
   return draw;
 }
@@ -32,7 +32,7 @@ DeviceSpec read_device(Reader& system, Problems& problems) {
   device.kernels_name = map.text("kernels", "");
   device.kernels_spot = map.spot("kernels");
   if (!device.kernels_name.empty() && !device.multiprocessors)
-    map.wrong("kernels", "kernels are timed by multiprocessors", "add `multiprocessors: 80`");
+    map.wrong("kernels", "`kernels` needs `multiprocessors`", "add `multiprocessors: 80`");
   if (map.require("peak")) {
     Reader peak(map.node("peak"), problems, "`peak`");
     bool any = false;
@@ -47,14 +47,14 @@ DeviceSpec read_device(Reader& system, Problems& problems) {
   return device;
 }
 
-/// Where a level stands among the others.
+/// What a level contains.
 struct Around {
   bool innermost = true;
-  double node = 1;  // GPUs of one
-  double gpus = 1;  // of one unit of this level
+  double node = 1;  // GPUs in a node
+  double gpus = 1;  // GPUs in one unit of this level
 };
 
-/// `gpus: 8` within a node, `gpus: 16, nodes: 2` beyond; neither: any group.
+/// Reads `gpus: 8` within a node, or `gpus: 16, nodes: 2` across nodes; neither: any group.
 MeasuredGroup read_group(Reader& map, const Around& level, LinkOperation operation) {
   if (!map.has("gpus") && !map.has("nodes")) return {};
   const auto whole = [&](const char* key, double least, double most) {
@@ -64,19 +64,20 @@ MeasuredGroup read_group(Reader& map, const Around& level, LinkOperation operati
   };
   MeasuredGroup group{.gpus = whole("gpus", 2, level.gpus)};
   if (operation == LinkOperation::point_to_point && group.gpus != 2)
-    map.wrong("gpus", "point-to-point is between two GPUs", "write 2, or leave it out");
+    map.wrong("gpus", "point-to-point is between two GPUs", "write 2, or remove it");
   if (level.innermost) {
-    // Nodes of one GPU each are units of the innermost level, too.
+    // With one GPU per node, nodes are units of the innermost level, too.
     if (map.has("nodes") && map.number("nodes", 1, group.gpus) != group.gpus)
-      map.wrong("nodes", "groups of the innermost level are within one node", "leave `nodes` out");
+      map.wrong("nodes", "groups of the innermost level are within one node", "remove `nodes`");
     return group;
   }
   group.nodes = whole("nodes", 2, level.gpus / level.node);
   if (group.gpus % group.nodes != 0)
-    map.wrong("gpus", fmt::format("{} GPUs are not shared evenly by {} nodes", group.gpus, group.nodes),
+    map.wrong("gpus", fmt::format("{} GPUs cannot be divided evenly among {} nodes", group.gpus, group.nodes),
               fmt::format("write a multiple of {}", group.nodes));
   else if (group.per_node() > level.node)
-    map.wrong("gpus", fmt::format("{} GPUs on each node, which has {}", group.per_node(), level.node),
+    map.wrong("gpus",
+              fmt::format("{} GPUs per node are too many (a node has {})", group.per_node(), level.node),
               fmt::format("write {} or less, or more `nodes`", group.nodes * level.node));
   return group;
 }
@@ -85,7 +86,8 @@ std::vector<MeasuredLinkSpec> read_measured(Reader& level, const Around& around,
   if (!level.has("measured")) return {};
   const YAML::Node list = level.node("measured");
   if (!list.IsSequence()) {
-    level.wrong("measured", "`measured` must be a list", "write one `- {operation: allreduce, ...}` a range");
+    level.wrong("measured", "`measured` must be a list",
+                "write one `- {operation: allreduce, ...}` per range");
     return {};
   }
   std::vector<MeasuredLinkSpec> all;
@@ -103,7 +105,7 @@ std::vector<MeasuredLinkSpec> read_measured(Reader& level, const Around& around,
       map.wrong("operation", fmt::format("no operation is called `{}`", word),
                 fmt::format("write {}", fmt::join(link_operation_names, ", ")));
     link.group = read_group(map, around, operation.value_or(LinkOperation::allreduce));
-    if (link.below <= link.from) map.wrong("below", "`below` must be more than `from`", "exchange them");
+    if (link.below <= link.from) map.wrong("below", "`below` must be more than `from`", "swap them");
     for (const MeasuredLinkSpec& other : all)
       if (operation && other.operation == link.operation && other.group == link.group &&
           link.from < other.below && other.from < link.below)
@@ -124,7 +126,7 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
   const YAML::Node list = system.node("levels");
   if (!list.IsSequence() || list.size() == 0 || list.size() > 8) {
     system.wrong("levels", "`levels` must be a list of one to eight levels, innermost first",
-                 "write one `- {name: node, size: 4, latency: ..., bandwidth: ...}` a line");
+                 "write one `- {name: node, size: 4, latency: ..., bandwidth: ...}` per line");
     return {};
   }
   double gpus = 1;
@@ -146,14 +148,14 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
       const double idle = watts.number("idle", 0, 1e6);
       level.watts = Watts{idle, watts.number("peak", 0, 1e6, idle)};
       if (level.watts->peak < level.watts->idle)
-        map.wrong("watts", "`peak` is less than `idle`", "exchange them");
+        map.wrong("watts", "`peak` is less than `idle`", "swap them");
       watts.finish();
     }
     if (map.has("ports")) level.ports = map.number("ports", 1e-3, 1e6);
     if (level.ports && map.has("oversubscription"))
       map.wrong("oversubscription",
-                "`ports` says what a unit has, `oversubscription` what is left of what it would have",
-                "give one of them");
+                "a level cannot have both `ports` and `oversubscription` (each implies the other)",
+                "remove one of them");
     for (const LevelSpec& other : levels)
       if (other.name == level.name && !level.name.empty())
         map.wrong("name", fmt::format("two levels are called `{}`", level.name), "rename one of them");
@@ -200,7 +202,7 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
     c.low = congestion.number("low", 1, 1e3, 1.0);
     c.high = congestion.number("high", 1, 1e3, c.typical);
     if (!(c.low <= c.typical && c.typical <= c.high))
-      map.wrong("congestion", "`factor` must lie between `low` and `high`",
+      map.wrong("congestion", "`factor` must be between `low` and `high`",
                 fmt::format("write low: {} or less, high: {} or more", c.typical, c.typical));
     congestion.text("source", "");
     congestion.finish();
@@ -210,10 +212,11 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
   spec.topology = map.text("topology", "");
   spec.topology_spot = map.spot("topology");
   if (!spec.topology.empty() && spec.levels.size() > 2)
-    map.wrong("topology", "a topology joins nodes (or GPUs): it stands in the place of one level",
-              "give one or two levels");
+    map.wrong("topology",
+              "a system with a topology can have at most two levels (the topology replaces the outermost)",
+              "remove levels, or the topology");
   const std::string duplex = map.text("duplex", "full");
-  if (!duplex.empty() && duplex != "full" && duplex != "half")  // of an empty one the reader has told
+  if (!duplex.empty() && duplex != "full" && duplex != "half")  // text() has reported an empty one
     map.wrong("duplex", "cannot read `duplex`", "write full or half");
   spec.half_duplex = duplex == "half";
   if (map.has("host")) {
@@ -247,7 +250,7 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
 }  // namespace
 
 SystemSpec read_system(SourceText source, const std::vector<Override>& overrides) {
-  SystemSpec spec = read(source, shared_yaml(source));  // mistakes of the file itself are told first
+  SystemSpec spec = read(source, shared_yaml(source));  // reports mistakes of the file itself first
   if (overrides.empty()) return spec;
   const YAML::Node root = parse_yaml(source);
   apply(overrides, root, "system file", "device.memory or levels.node.bandwidth");

@@ -14,7 +14,7 @@
 
 namespace paradl {
 
-/// What a device draws at rest, where that is known, and at work.
+/// The power of a device in watts when idle (if known) and at work.
 struct Draw {
   std::optional<double> idle;
   double peak = 0;
@@ -27,12 +27,12 @@ struct DeviceSpec {
   std::array<std::optional<FlopRate>, precision_names.size()> peak;  // by Precision
   std::optional<double> multiprocessors;
   std::optional<Draw> watts;
-  std::string kernels_name;  // of what was fitted there, a name in profiles/kernels/; empty: nothing was
+  std::string kernels_name;  // its fitted kernels, a name in profiles/kernels/; empty: none
   Spot kernels_spot;
-  std::optional<KernelSpec> kernels;  // what a catalog finds under that name
+  std::optional<KernelSpec> kernels;  // filled by Catalog
 };
 
-/// What one cable of a level draws, both ends together.
+/// The power of one cable of a level, both ends together.
 struct Watts {
   double idle = 0, peak = 0;
 };
@@ -43,30 +43,30 @@ struct LevelSpec {
   int size = 1;
   Seconds latency;
   Bandwidth bandwidth;          // of one port, one direction
-  std::optional<double> ports;  // through which one unit of the level below leaves
+  std::optional<double> ports;  // that connect one unit of the level below
   double oversubscription = 1;
   std::optional<Watts> watts;
   std::vector<MeasuredLinkSpec> measured;
 };
 
-/// How much longer exchanges between nodes take beside other jobs, from measurements such as GPCNeT's:
-/// typically, at best and at worst.
+/// The factor by which other jobs slow down exchanges between nodes, from measurements such as GPCNeT's:
+/// typical, lowest and highest.
 struct CongestionSpec {
   double typical = 1, low = 1, high = 1;
 };
 
-/// Exchanges that pass through host memory, as they were measured: no GPUDirect.
+/// Measured exchanges through host memory, without GPUDirect.
 struct StagedSpec {
-  Seconds latency;      // of one message between two hosts, from GPU to GPU
-  Bandwidth bandwidth;  // of the same
-  Bandwidth copies;     // of a collective's buffers to the host and back, beside the network's own time
+  Seconds latency;      // of one message from GPU to GPU on different hosts
+  Bandwidth bandwidth;  // of the same message
+  Bandwidth copies;     // of a collective's buffers to the host and back, in addition to the network's time
 };
 
 struct HostSpec {
   std::optional<Bytes> memory;                     // per node
   std::optional<Bandwidth> bandwidth;              // between one GPU and its host, one direction
-  double shared_by = 1;                            // GPUs that have that link together
-  std::optional<Bandwidth> memory_bandwidth = {};  // of the host: what updates on it are bound by
+  double shared_by = 1;                            // GPUs that share this link
+  std::optional<Bandwidth> memory_bandwidth = {};  // of the host: limits weight updates on the host
   std::optional<StagedSpec> staged;
   std::optional<Draw> watts;  // of a node without its GPUs
 };
@@ -83,16 +83,16 @@ struct SystemSpec {
   DeviceSpec device;
   std::vector<LevelSpec> levels;  // innermost first
   Spot topology_spot;
-  std::string topology;      // of the outermost level, as a word; empty: a tree of the levels
+  std::string topology;      // of the outermost level, by name; empty: a tree of the levels
   bool half_duplex = false;  // both directions of a cable share its bandwidth
   std::optional<CongestionSpec> congestion;
   std::optional<HostSpec> host;
   std::optional<StorageSpec> node_storage, shared_storage;
   std::optional<Price> price;  // of one GPU
-  std::string framework;       // of the runs that were measured on it, where a run names none; may be empty
+  std::string framework;       // of measured runs on this system that name none; may be empty
 };
 
-/// Reads a system. SpecError lists what is wrong with the file, UsageError what is wrong with an override.
+/// Reads a system. SpecError lists the mistakes in the file, UsageError those in an override.
 SystemSpec read_system(SourceText source, const std::vector<Override>& overrides = {});
 
 }  // namespace paradl

@@ -6,17 +6,18 @@
 
 namespace paradl {
 
-/// Whether an update is one kernel for each array of weights, or one for each of its operations.
+/// Whether an update takes one kernel for each weight tensor, or one for each operation of the optimizer.
 enum class UpdateKernels { fused, separate };
 inline constexpr std::array<std::string_view, 2> update_kernel_names{"fused", "separate"};
 
-/// What updating one array of weights takes: bytes read and written for each weight, and kernels.
+/// The work to update one weight tensor: bytes read and written for each weight, and number of kernels.
 struct UpdateWork {
   Bytes moved;
   int kernels = 1;
 };
 
-/// Separate kernels as in PyTorch's optimizers of 2019 and 2020, fp32 items read + written by each.
+/// Separate kernels as in PyTorch's optimizers of 2019 and 2020, with the fp32 items that each reads +
+/// writes.
 ///
 /// SGD: weight decay g += w (2+1); with momentum m *= (1+1), m += g (2+1); step w -= m (2+1); gradients
 /// cleared (0+1).
@@ -27,7 +28,7 @@ struct UpdateWork {
 /// LAMB: moments as Adam; sqrt, + epsilon (1+1 each); m / that (2+1), + decay w (2+1); two norms (1+0); step
 /// (2+1); cleared.
 ///
-/// In 16 bits one more writes the weights anew from their master copies.
+/// In 16 bits one more kernel writes the weights from their master copies.
 constexpr UpdateWork update_work(Optimizer optimizer, Precision precision, UpdateKernels kernels) {
   if (kernels == UpdateKernels::fused) return {update_bytes(optimizer, precision), 1};
   constexpr std::array items{7, 12, 24, 26}, launches{3, 5, 10, 12};

@@ -7,7 +7,7 @@ namespace paradl {
 
 // A window of k = dilation (kernel - 1) + 1 rows that moves by s rows at a time reaches k - s rows beyond the
 // rows that belong to its own outputs. With stride 1 this is the paper's (K-1)/2 on either side; pooling that
-// tiles its input (k = s) needs no halo at all. `padding` says how much of the reach lies before the first
+// tiles its input (k = s) needs no halo at all. `padding` is the part of these rows that is before the first
 // row.
 
 Halo x_halo(const Layer& layer, int dim) {
@@ -15,12 +15,12 @@ Halo x_halo(const Layer& layer, int dim) {
   const double k = layer.dilation[d] * (layer.kernel[d] - 1) + 1, s = layer.stride[d];
   const double reach = std::max(0.0, k - s);
   const double before = std::min(reach, std::min(layer.padding[d], k - 1));
-  // Without padding the reach of a valid convolution is shared between both sides as its outputs are.
+  // Without padding, the rows beyond are divided between both sides as the outputs are.
   const double share = layer.padding[d] > 0 ? before : std::floor(reach / 2);
   return {share, reach - share};
 }
 
-// Backward the roles change: row i of dx gathers rows of dy whose windows cover it, (k - s)/s rows beyond its
+// Backward: row i of dx sums the rows of dy whose windows cover it, which reach (k - s)/s rows beyond its
 // own.
 Halo dy_halo(const Layer& layer, int dim) {
   const auto d = std::size_t(dim);

@@ -9,11 +9,11 @@
 
 namespace paradl {
 
-/// Channels and up to three extents of one sample's tensor.
+/// The channels and up to three extents of one sample's tensor.
 struct Shape {
   double channels = 0;
   std::array<double, 3> extent{1, 1, 1};
-  int dims = 0;  // how many extents it has
+  int dims = 0;  // number of extents
 
   double positions() const { return extent[0] * extent[1] * extent[2]; }
   double items() const { return channels * positions(); }
@@ -35,30 +35,30 @@ struct Layer {
   double weights = 0;  // |w|, biases included; zero if tied to another layer's
   double macs = 0;     // multiply-adds, forward
   double scores = 0;   // attention: items of the score matrices
-  double heads = 0;    // attention: the smallest number of heads (of keys and values) that can be dealt out
-  double query_heads = 0;  // attention: all of them
-  double rows = 0;         // of a table: vocabulary, positions, tokens put in front
-  double experts = 0;    // of a product: each position goes through one of so many, each with its own weights
+  double heads = 0;    // attention: the number of key and value heads, which limits a split without copies
+  double query_heads = 0;  // attention: the number of query heads
+  double rows = 0;         // of a table: vocabulary, positions, extra tokens
+  double experts = 0;    // of a product: their number, each with its own weights; a position uses one of them
   double kv_length = 0;  // attention: positions of keys and values, which may come from another sequence
-  double vocabulary = 0;  // of tokens that its table or its logits have
-  /// Of the channels that attention reads, or of those that a layer makes for it: keys and values, and in how
-  /// many heads. PEs beyond that number have copies of them.
+  double vocabulary = 0;  // tokens in its table or logits
+  /// The channels of keys and values among those that attention reads or that a layer computes for it, and
+  /// the number of their heads. If there are more PEs than heads, PEs hold copies.
   double kv_share = 0, kv_heads = 0;
   double groups = 1;
   std::array<double, 3> kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, padding{0, 0, 0};
-  bool bias = false;            // beside its weights; of a norm: that it has weights
+  bool bias = false;            // of a norm: whether it has weights at all
   bool causal = false;          // attention
   bool flash = false;           // attention: scores are not stored
   bool dropout = false;         // attention: of its scores
-  int block = -1;               // the repetition of a block that it stands in
+  int block = -1;               // the block instance that contains it
   int tied = -1;                // the layer whose weights it uses
   bool auxiliary = false;       // trained, but left out of the published MAC count
-  bool wants_whole = false;     // a loss that wants all channels in one place
+  bool wants_whole = false;     // a loss that needs all channels on one PE
   std::optional<Seconds> time;  // measured forward + backward, if the model file has it
   std::vector<int> inputs;      // indices of the layers it reads; -1 is the network's input
-  int shape_class = 0;          // equal numbers mean equal layers, but for their names and places
+  int shape_class = 0;          // equal for layers that differ only in name and place
 
-  /// |x| as the paper counts it: an addition works in place on one of its inputs.
+  /// |x| as the paper counts it: an addition overwrites one of its inputs.
   double x_buffer() const { return op == Op::add ? x.items() : x_items; }
   double filters() const { return y.channels; }
   double channels() const { return x.channels; }

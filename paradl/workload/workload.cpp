@@ -17,7 +17,7 @@ std::string text(const Shape& shape) {
   return out;
 }
 
-/// Infers one layer from its inputs; mistakes go to `problems`.
+/// Infers one layer from its inputs; adds mistakes to `problems`.
 class Inference {
  public:
   Inference(const ModelSpec& spec, Problems& problems) : spec_(spec), problems_(problems) {}
@@ -55,7 +55,7 @@ class Inference {
       const std::string giver =
           s.inputs.front() < 0 ? "the input" : "`" + before[std::size_t(s.inputs.front())].name + "`";
       problems_.add(s.channels_spot,
-                    fmt::format("layer `{}` expects {} input channels, but {} gives {}", s.name, s.channels,
+                    fmt::format("layer `{}` expects {} input channels, but {} has {}", s.name, s.channels,
                                 giver, l.x.channels),
                     fmt::format("write {}, or correct {}", l.x.channels, giver));
     }
@@ -94,7 +94,8 @@ class Inference {
         break;
       case Op::embedding:
         if (C != 1)
-          problems_.add(s.spot, fmt::format("layer `{}` wants token ids, but {} channels come in", s.name, C),
+          problems_.add(s.spot,
+                        fmt::format("layer `{}` needs token ids, but its input has {} channels", s.name, C),
                         "use `input: 1xLENGTH`");
         l.y.channels = F;
         l.vocabulary = double(s.vocab);
@@ -104,8 +105,8 @@ class Inference {
       case Op::position:
         if (!s.shared && double(s.entries) < l.x.positions())
           problems_.add(s.spot,
-                        fmt::format("layer `{}` knows {} positions, but {} come in", s.name, s.entries,
-                                    l.x.positions()),
+                        fmt::format("layer `{}` has {} entries, but its input has {} positions", s.name,
+                                    s.entries, l.x.positions()),
                         fmt::format("write entries: {} or more, or `shared: true` if positions share them",
                                     l.x.positions()));
         l.weights = double(s.entries) * C;
@@ -133,7 +134,7 @@ class Inference {
         break;
       case Op::gate:
         if (std::fmod(C, 2) != 0)
-          problems_.add(s.spot, fmt::format("layer `{}` halves an odd number of channels, {}", s.name, C),
+          problems_.add(s.spot, fmt::format("layer `{}` cannot halve {} channels (an odd number)", s.name, C),
                         "");
         l.y.channels = C / 2;
         break;
@@ -147,11 +148,11 @@ class Inference {
         break;
       case Op::dispatch:
         if (const double experts = shape_of(s.inputs.back()).channels; double(s.top_k) > experts)
-          problems_.add(
-              s.spot,
-              fmt::format("layer `{}` sends each position to {} of {} experts", s.name, s.top_k, experts),
-              fmt::format("top-k is at most {}", experts));
-        // Every position goes to k experts, each of which has room for `capacity` per cent of an even share.
+          problems_.add(s.spot,
+                        fmt::format("layer `{}` cannot send each position to {} of {} experts", s.name,
+                                    s.top_k, experts),
+                        fmt::format("write top-k: {} or less", experts));
+        // Every position goes to k experts, each with a capacity of `capacity` per cent of an even share.
         l.y.extent = {std::ceil(l.x.positions() * double(s.top_k) * double(s.capacity) / 100), 1, 1};
         l.y.dims = 1;
         break;
@@ -162,24 +163,27 @@ class Inference {
       case Op::part:
         if (l.x.dims != 1 || double(s.positions) > l.x.positions())
           problems_.add(
-              s.spot, fmt::format("layer `{}` takes {} positions of {}", s.name, s.positions, text(l.x)), "");
+              s.spot,
+              fmt::format("layer `{}` cannot take {} positions of {}", s.name, s.positions, text(l.x)), "");
         l.y.extent[0] = double(s.positions);
         break;
       case Op::add:
         for (const int i : s.inputs)
           if (!(shape_of(i) == l.x))
-            problems_.add(s.from_spot,
-                          fmt::format("layer `{}` adds {} and {}", s.name, text(l.x), text(shape_of(i))),
-                          "shapes must be equal");
+            problems_.add(
+                s.from_spot,
+                fmt::format("layer `{}` cannot add {} and {}", s.name, text(l.x), text(shape_of(i))),
+                "shapes must be equal");
         break;
       case Op::concat:
         l.y.channels = 0;
         for (const int i : s.inputs) {
           l.y.channels += shape_of(i).channels;
           if (shape_of(i).extent != l.x.extent || shape_of(i).dims != l.x.dims)
-            problems_.add(s.from_spot,
-                          fmt::format("layer `{}` joins {} and {}", s.name, text(l.x), text(shape_of(i))),
-                          "extents must be equal");
+            problems_.add(
+                s.from_spot,
+                fmt::format("layer `{}` cannot join {} and {}", s.name, text(l.x), text(shape_of(i))),
+                "extents must be equal");
         }
         break;
       case Op::flatten:
@@ -202,8 +206,8 @@ class Inference {
 
   bool is_router(int i) const { return i >= 0 && (*before_)[std::size_t(i)].op == Op::router; }
 
-  /// The `dispatch` that sent to experts what a layer gives; -1: none did, or `combine` has brought it back.
-  /// In between stand only layers that work position by position.
+  /// The `dispatch` that sent a layer's positions to experts; -1: none, or `combine` has brought them back.
+  /// Between the two, layers must work position by position.
   int route(const LayerSpec& s) {
     const auto sender_of = [&](int i) { return i < 0 ? -1 : sent_by_[std::size_t(i)]; };
     const int sender = sender_of(s.inputs.front());
@@ -212,24 +216,25 @@ class Inference {
     if (s.op == Op::dispatch) {
       if (!asks_router)
         problems_.add(s.from_spot,
-                      fmt::format("layer `{}` takes what it sends, and the router that says where", s.name),
+                      fmt::format("layer `{}` needs two inputs: what it sends, and a router", s.name),
                       "write `from: [LAYER, ROUTER]`, the second one of op `router`");
       return int(before_->size());
     }
     if (s.op == Op::combine) {
       if (!asks_router)
-        problems_.add(s.from_spot,
-                      fmt::format("layer `{}` takes what experts give back, and their router", s.name),
-                      "write `from: [LAYER, ROUTER]`, the second one of op `router`");
+        problems_.add(
+            s.from_spot,
+            fmt::format("layer `{}` needs two inputs: the output of experts, and their router", s.name),
+            "write `from: [LAYER, ROUTER]`, the second one of op `router`");
       else if (sender < 0 || (is_router(router) && router != s.inputs.back()))
         problems_.add(s.from_spot,
-                      fmt::format("layer `{}` brings back what no `dispatch` with its router sent", s.name),
-                      "put a `dispatch` from the same router before it");
+                      fmt::format("layer `{}` has no `dispatch` with the same router before it", s.name),
+                      "add a `dispatch` from that router");
       return -1;
     }
     if (s.experts > 0 && sender < 0)
-      problems_.add(s.spot, fmt::format("layer `{}` has experts, and nothing is sent to them", s.name),
-                    "put `dispatch` before it, or leave `experts` out");
+      problems_.add(s.spot, fmt::format("layer `{}` has experts, but no `dispatch` sends to them", s.name),
+                    "add a `dispatch` before it, or remove `experts`");
     if (sender < 0) return -1;
     const double known = is_router(router) ? (*before_)[std::size_t(router)].y.channels : double(s.experts);
     if (s.experts > 0 && double(s.experts) != known)
@@ -240,13 +245,13 @@ class Inference {
     const bool same = std::ranges::all_of(s.inputs, [&](int i) { return sender_of(i) == sender; });
     if (same && traits(s.op).per_position && s.op != Op::loss) return sender;
     problems_.add(s.spot,
-                  fmt::format("layer `{}` reads what `{}` sent to experts before it is back", s.name,
+                  fmt::format("layer `{}` reads positions that `{}` sent to experts", s.name,
                               (*before_)[std::size_t(sender)].name),
-                  "put `combine` before it");
+                  "add a `combine` before it");
     return -1;
   }
 
-  /// The weights of another layer, used once more: it must have as many.
+  /// A layer that uses another layer's weights must need as many as that one has.
   void tie(const LayerSpec& s, Layer& l) {
     const double own = (s.op == Op::embedding ? double(s.vocab) : l.x.channels) * double(s.filters);
     const LayerSpec* other = s.tied >= 0 ? &spec_.layers[std::size_t(s.tied)] : nullptr;
@@ -271,7 +276,7 @@ class Inference {
       return problems_.add(s.kernel_spot,
                            fmt::format("layer `{}`: its input has {} extent{} ({})", s.name, l.x.dims,
                                        l.x.dims == 1 ? "" : "s", text(l.x)),
-                           "write as many sizes, or one for all");
+                           "write one size for each extent, or one for all");
     for (std::size_t d = 0; d < std::size_t(l.x.dims); ++d) {
       const double X = l.x.extent[d];
       const auto one = [&](const Sizes& sizes, double fallback) {
@@ -289,7 +294,7 @@ class Inference {
         l.padding[d] = one(s.padding, 0);
         const double steps = (X + 2 * l.padding[d] - reach) / l.stride[d];
         Y = (s.ceil ? std::ceil(steps) : std::floor(steps)) + 1;
-        // A last window that would start in the padding behind the input is left out, as frameworks do.
+        // Like frameworks, omits a last window that would start in the padding after the input.
         if (s.ceil && (Y - 1) * l.stride[d] >= X + l.padding[d]) Y -= 1;
       }
       if (Y < 1)
@@ -300,7 +305,8 @@ class Inference {
     }
   }
 
-  /// Queries, keys and values side by side; or queries, and keys and values of another sequence.
+  /// Its input is queries, keys and values together, or two inputs: queries, and keys and values of another
+  /// sequence.
   template <class ShapeOf>
   void attention(const LayerSpec& s, Layer& l, ShapeOf shape_of) {
     const double heads = double(s.heads), kv = double(s.kv_heads);
@@ -342,7 +348,7 @@ class Inference {
   std::vector<int> sent_by_;  // by layer: see route()
 };
 
-/// Rotary positions turn queries and keys: without attention behind them they mean nothing.
+/// Rotary positions rotate queries and keys, so attention must follow them.
 void check_rotary(const ModelSpec& spec, Problems& problems) {
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     if (spec.layers[i].op != Op::rotary) continue;
@@ -350,14 +356,14 @@ void check_rotary(const ModelSpec& spec, Problems& problems) {
       return reader.op == Op::attention && std::ranges::find(reader.inputs, int(i)) != reader.inputs.end();
     };
     if (std::ranges::none_of(spec.layers, attends))
-      problems.add(
-          spec.layers[i].spot,
-          fmt::format("layer `{}` turns queries and keys, and no attention reads them", spec.layers[i].name),
-          "put it between the product that makes them and attention");
+      problems.add(spec.layers[i].spot,
+                   fmt::format("layer `{}` rotates queries and keys, but no attention reads them",
+                               spec.layers[i].name),
+                   "put it between the product that computes them and attention");
   }
 }
 
-/// The last product of a network of tokens gives one logit for each word of the vocabulary that it can write.
+/// The last product of a network of tokens computes one logit for each word of the vocabulary.
 void mark_logits(std::vector<Layer>& layers, const Layer& loss) {
   const int last = loss.inputs.front();
   if (last < 0 || layers[std::size_t(last)].op != Op::fc || layers[std::size_t(last)].auxiliary) return;
@@ -368,7 +374,7 @@ void mark_logits(std::vector<Layer>& layers, const Layer& loss) {
   layers[std::size_t(&loss - layers.data())].vocabulary = words;
 }
 
-/// Keys and values on their way from a product to attention: all who have them know how many heads they are.
+/// Gives every layer between a product and attention the number of key and value heads among its channels.
 void mark_keys(std::vector<Layer>& layers, Layer& attention) {
   const double kv = 2 * attention.heads, queries = attention.query_heads;
   attention.kv_heads = attention.heads;
@@ -385,7 +391,7 @@ void mark_keys(std::vector<Layer>& layers, Layer& attention) {
   }
 }
 
-/// Numbers layers so that equal ones share a number: they are priced once and counted.
+/// Numbers layers so that equal ones share a number; their cost is computed once.
 void number_classes(std::vector<Layer>& layers) {
   const auto key = [](const Layer& l) {
     return std::tuple(
@@ -483,7 +489,7 @@ std::pair<ModelSpec, Workload> load_model(const Catalog& catalog, const std::str
   } catch (const SpecError& error) {
     if (!Catalog::is_parametric(name)) throw;
     const auto& [where, message, help] = error.problems().front();
-    throw UsageError(fmt::format("`{}` gives no network: {}", name, message),
+    throw UsageError(fmt::format("`{}` is not a valid network: {}", name, message),
                      fmt::format("{}{}see {}:{}:{}", help, help.empty() ? "" : "; ", error.file(), where.line,
                                  where.column));
   }

@@ -93,14 +93,14 @@ TEST_CASE("the caret stays inside the line it points to") {
           "1 | a: |\n"
           "  |    ^\n");
   }
-  SUBCASE("a place behind the end of the line") {
+  SUBCASE("a place after the end of the line") {
     CHECK(picture("ab\n", {{1, 40, 3}, "no", ""}) ==
           "error: no\n"
           " --> systems/abci.yaml:1:40\n"
           "1 | ab\n"
           "  |   ^\n");
   }
-  SUBCASE("a line behind the end of the file") {
+  SUBCASE("a line after the end of the file") {
     CHECK(picture("ab\n", {{9, 1, 1}, "no", ""}) ==
           "error: no\n"
           " --> systems/abci.yaml:9:1\n"
@@ -152,7 +152,7 @@ TEST_CASE("all mistakes are shown, in the order they were found") {
         "  | ^ mend it\n");
 }
 
-TEST_CASE("other errors carry what to do beside what is wrong") {
+TEST_CASE("other errors have a message and a help") {
   const UsageError usage("which system?", "add `--on abci`");
   CHECK(std::string(usage.what()) == "which system?");
   CHECK(usage.help() == "add `--on abci`");

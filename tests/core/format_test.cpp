@@ -45,7 +45,7 @@ TEST_CASE("a time takes the largest unit that it fills") {
   CHECK(text(Seconds{}) == "0 s");
 }
 
-TEST_CASE("a time of more than a day is told in days") {
+TEST_CASE("a long time is printed in days") {
   CHECK(text(Seconds{99'900}) == "99 900 s");
   CHECK(text(Seconds{99'960}) == "1.16 d");  // three digits make it 100 000 s
   CHECK(text(Seconds{493'000}) == "5.71 d");
@@ -80,7 +80,7 @@ TEST_CASE("memory is counted in powers of two, messages in powers of ten") {
   CHECK(text(Bytes{512.0 * 1024}) == "512 KiB");
   CHECK(text(Bytes{8}) == "8.00 B");
   CHECK(text(Bytes{}) == "0 B");
-  // What is needed is never told as less.
+  // A need is never rounded down.
   CHECK(enough(Bytes{700.4 * 0x1p30}) == "701 GiB");
   CHECK(enough(Bytes{700.0 * 0x1p30}) == "700 GiB");
   CHECK(enough(Bytes{700.0 * 0x1p30 + 1}) == "701 GiB");

@@ -91,7 +91,7 @@ TEST_CASE("a unit of another kind is refused, and so is another spelling") {
   CHECK_FALSE(parse<Seconds>("5 us us"));
 }
 
-TEST_CASE("what is no size of anything real is refused") {
+TEST_CASE("text that is not a quantity is refused") {
   for (const std::string text : {"-1 s", "-0.001 s", "inf s", "nan s", "-inf s", "infinity s", "1e999 s",
                                  "",     " ",        "s",     "x s",   "1..5 s", "1,5 s",      "0x10 s",
                                  "1  s", " 1 s",     "1 s ",  "1\ts",  "+1 s",   "--1 s",      "1 s\n"}) {

@@ -460,9 +460,9 @@ TEST_CASE("out of core: what the system file does not say is not made up") {
     return std::string();
   };
   CHECK(refused([](HostSpec& host) { host.bandwidth.reset(); }) ==
-        "unknown: the system file of abci has no host bandwidth");
+        "the host bandwidth of abci is unknown");
   CHECK(refused([](HostSpec& host) { host.memory.reset(); }) ==
-        "unknown: the system file of abci has no host memory");
+        "the host memory of abci is unknown");
 
   // Weights would have to leave the device, and nobody knows how fast the host updates them.
   Training adam;

@@ -237,10 +237,10 @@ TEST_CASE("a record with words that mean nothing is refused, and so are runs tha
     return out.replace(out.find(from), from.size(), to);
   };
   CHECK(read(entry).empty());
-  CHECK(read(changed("layers: profile", "layers: magic")).find("`magic` is none of ideal, modelled") !=
+  CHECK(read(changed("layers: profile", "layers: magic")).find("`magic` is not one of ideal, modelled") !=
         std::string::npos);
   CHECK(read(changed("convolutional", "convolutionla")).find("did you mean") != std::string::npos);
-  CHECK(read(entry + entry).find("the same runs are on record above") != std::string::npos);
+  CHECK(read(entry + entry).find("the same runs are already recorded above") != std::string::npos);
   CHECK(read(changed("from: 1", "from: 1.5") + changed("below: 65", "below: 2")).find("above") !=
         std::string::npos);
   CHECK(complaint([] {

@@ -185,18 +185,16 @@ TEST_CASE("what does not go into a pipeline is refused with the nearest that doe
   const Projection rounds = six.engine("layer", "4", 24);
   CHECK_FALSE(rounds.cost);
   CHECK(reasons(rounds, six.work) ==
-        "interleaved stages take turns by whole rounds: 6 micro-batches are no multiple of 4 stages; the "
-        "nearest are "
-        "4 and 8");
-  CHECK(reasons(six.engine("layer", "8", 24), six.work).find("the nearest is 8") != std::string::npos);
+        "--micro-batches 6 must be a multiple of the 4 stages (interleaved schedule); nearest: 4 or 8");
+  CHECK(reasons(six.engine("layer", "8", 24), six.work).find("nearest: 8") != std::string::npos);
   Bench many(chain(8), flat_machine(), interleaved(4, 3));
-  CHECK(reasons(many.engine("layer", "4", 24), many.work) == "p V = 12 breaks p V <= G = 8");
+  CHECK(reasons(many.engine("layer", "4", 24), many.work) == "cannot divide 8 layers into 12 chunks");
   Bench five(chain(8), flat_machine(), pipelined(5, PipelineSchedule::gpipe));
   CHECK(reasons(five.engine("layer", "2", 24), five.work) ==
-        "micro-batches divide samples: 5 does not divide 24; nearest: 4 or 6");
+        "--micro-batches 5 must divide the 24 samples of a replica; nearest: 4 or 6");
   CHECK(reasons(five.engine("data+layer", "8x2", 24), five.work) ==
-        "micro-batches divide samples: 5 does not divide 3; nearest: 3");
-  CHECK(reasons(five.engine("layer", "9", 25), five.work) == "p = 9 breaks p <= G = 8");
+        "--micro-batches 5 must divide the 3 samples of a replica; the largest possible is 3");
+  CHECK(reasons(five.engine("layer", "9", 25), five.work) == "cannot divide 8 layers into 9 stages");
 }
 
 TEST_CASE("stages are cut by measured links where there are some") {

@@ -373,20 +373,21 @@ TEST_CASE("more parts than heads of keys and values: several parts have the same
   }
 }
 
-TEST_CASE("heads of keys and values that do not come out even with the parts are refused with what would") {
+TEST_CASE("key and value heads that do not match the parts are refused with the nearest numbers that do") {
   Bench bench(network_of("gpt:layers=1,hidden=768,heads=48,kv-heads=6,seq=32,vocab=1024"), flat_machine(),
               mixed());
   for (const int p : {1, 2, 3, 6, 12, 24, 48}) CHECK(bench.engine("tensor", std::to_string(p), 8).cost);
   CHECK(reasons(bench.engine("tensor", "4", 8), bench.work) ==
-        "p divides kv-heads, or kv-heads p: 4 parts and 6 heads of keys and values do not come out even; "
-        "nearest: 3 or 6 (layer layer.0.attention)");
+        "tensor=4 must divide the 6 key and value heads, or be a multiple of them; nearest: 3 or 6 (layer "
+        "layer.0.attention)");
   CHECK(says(reasons(bench.engine("tensor", "16", 8), bench.work), "nearest: 12 or 24"));
   CHECK(reasons(bench.engine("tensor", "5", 8), bench.work) ==
-        "p divides heads: 5 does not divide 48; nearest: 4 or 6 (layer layer.0.attention)");
-  CHECK(says(reasons(bench.engine("tensor", "96", 8), bench.work), "96 does not divide 48; nearest: 48"));
+        "tensor=5 must divide the 48 heads; nearest: 4 or 6 (layer layer.0.attention)");
+  CHECK(says(reasons(bench.engine("tensor", "96", 8), bench.work),
+             "tensor=96 must divide the 48 heads; the largest possible is 48"));
 }
 
-TEST_CASE("what does not divide is refused, with what would") {
+TEST_CASE("numbers that do not divide evenly are refused with the nearest that do") {
   Bench bench(network_of(gpt(1)), flat_machine(), mixed());
   const Projection p = bench.engine("tensor", "3", 8);
   CHECK_FALSE(p.feasible());
@@ -417,9 +418,10 @@ TEST_CASE("sequence parallelism divides what context leaves of a sequence") {
   const Projection p = bench.engine("context+tensor", "512x4", 4);  // 2 positions for 4 GPUs
   CHECK_FALSE(p.feasible());
   CHECK(reasons(p, bench.work) ==
-        "tensor divides sequence/context: 4 does not divide 2; nearest: 2 (layer layer.0.attention)");
+        "tensor=4 must divide the 2 positions of a sequence on each part of `context` for "
+        "--sequence-parallel; nearest: 2 (layer layer.0.attention)");
   // 12 divides the heads but not the sequence; 8 and 16 divide the sequence but not the heads.
   Bench twelve(network_of("gpt:layers=2,hidden=768,heads=12,seq=1024,vocab=512"), flat_machine(4096), t);
-  CHECK(
-      says(reasons(twelve.engine("tensor", "12", 4), twelve.work), "12 does not divide 1024; nearest: 4 ("));
+  CHECK(says(reasons(twelve.engine("tensor", "12", 4), twelve.work),
+             "tensor=12 must divide the 1024 positions of a sequence for --sequence-parallel; nearest: 4 ("));
 }

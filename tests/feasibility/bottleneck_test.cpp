@@ -21,7 +21,7 @@ std::vector<Bottleneck> found(const Asked& asked) {
   return examiner.bottlenecks(asked.projection);
 }
 
-const Bottleneck* find(const std::vector<Bottleneck>& all, Hindrance kind) {
+const Bottleneck* find(const std::vector<Bottleneck>& all, BottleneckKind kind) {
   const auto it = std::ranges::find(all, kind, &Bottleneck::kind);
   return it == all.end() ? nullptr : &*it;
 }
@@ -30,7 +30,7 @@ struct Wording {
   std::string model, system, words;
 };
 
-bool fires(Hindrance kind, const Wording& q) {
+bool fires(BottleneckKind kind, const Wording& q) {
   return find(found(Asked(q.model, q.system, q.words)), kind) != nullptr;
 }
 
@@ -44,52 +44,52 @@ Reading reading(std::string_view key, const Wording& q) {
 
 /// Where each fires, and where it does not.
 struct Both {
-  Hindrance kind;
+  BottleneckKind kind;
   Wording there, not_there;
 };
 
 const std::vector<Both>& both() {
   static const std::vector<Both> all{
-      {Hindrance::gradient_exchange,
+      {BottleneckKind::gradient_exchange,
        {"vgg16", "abci", "-s data -p 64 -b 32/gpu --framework chainermn"},
        {"resnet50", "abci", "-s data -p 64 -b 32/gpu"}},
-      {Hindrance::layer_collectives,
+      {BottleneckKind::layer_collectives,
        {"resnet50", "abci", "-s filter -p 16 -b 64"},
        {"resnet50", "abci", "-s data -p 16 -b 64/gpu"}},
-      {Hindrance::point_to_point,
+      {BottleneckKind::point_to_point,
        {"resnet50", "abci", "--grid data=16,spatial=4 -b 64/node --framework chainermn"},
        {"resnet50", "abci", "--grid data=16,spatial=4 -b 64/node"}},
-      {Hindrance::congestion,
+      {BottleneckKind::congestion,
        {"vgg16", "abci", "-s data -p 256 -b 32/gpu --framework chainermn"},
        {"vgg16", "abci", "-s data -p 64 -b 32/gpu --framework chainermn"}},
-      {Hindrance::self_contention,
+      {BottleneckKind::self_contention,
        {"vgg16", "abci", "--grid data=16,filter=4 -b 32/node"},
        {"vgg16", "dgx-a100", "-s data -p 64 -b 32/gpu"}},
-      {Hindrance::input_output,
+      {BottleneckKind::input_output,
        {"cosmoflow-512", "abci", "--grid data=4,spatial=4 -b 1/node --framework chainermn --input shared"},
        {"resnet50", "abci", "-s data -p 64 -b 32/gpu --input node"}},
-      {Hindrance::memory_redundancy,
+      {BottleneckKind::memory_redundancy,
        {"gpt2-xl", "dgx-a100", "-s data -p 16 -b 1/gpu --optimizer adam"},
        {"resnet50", "abci", "-s data -p 64 -b 32/gpu"}},
-      {Hindrance::fragmentation,
+      {BottleneckKind::fragmentation,
        {"resnet50", "abci", "-s data -p 4 -b 160/gpu"},
        {"resnet50", "abci", "-s data -p 4 -b 32/gpu"}},
-      {Hindrance::weight_update,
+      {BottleneckKind::weight_update,
        {"gpt2-xl", "dgx-a100", "-s data -p 16 -b 1/gpu --optimizer adam --precision bf16"},
        {"resnet50", "abci", "-s data -p 64 -b 32/gpu"}},
-      {Hindrance::workload_balance,
+      {BottleneckKind::workload_balance,
        {"gpt2", "dgx-a100", "-s layer -p 4 -b 16 --micro-batches 4"},
        {"gpt2", "dgx-a100", "-s data -p 4 -b 16"}},
-      {Hindrance::computation_redundancy,
+      {BottleneckKind::computation_redundancy,
        {"resnet50", "abci", "-s filter -p 64 -b 64 --framework chainermn"},
        {"resnet50", "abci", "-s data -p 64 -b 64/gpu --framework chainermn"}},
-      {Hindrance::number_of_pes,
+      {BottleneckKind::number_of_pes,
        {"resnet50", "abci", "-s filter -p 128 -b 64"},
        {"resnet50", "abci", "-s filter -p 32 -b 64"}},
-      {Hindrance::batch_norm_quality,
+      {BottleneckKind::batch_norm_quality,
        {"resnet50", "abci", "-s data -p 64 -b 2/gpu"},
        {"resnet50", "abci", "-s data -p 64 -b 32/gpu"}},
-      {Hindrance::gpu_occupancy,
+      {BottleneckKind::gpu_occupancy,
        {"resnet50", "abci", "-s data -p 64 -b 1/gpu"},
        {"resnet50", "abci", "-s data -p 64 -b 64/gpu"}},
   };
@@ -322,58 +322,58 @@ TEST_CASE("every entry says what it is, how much, and of what") {
     REQUIRE(b);
     CHECK(b->finding.reading->message != "");
     CHECK(b->finding.reading->cause != "");
-    // Bounds and statistics cost no time that could be told.
-    if (kind != Hindrance::number_of_pes && kind != Hindrance::batch_norm_quality) {
+    // Limits and statistics cost no time.
+    if (kind != BottleneckKind::number_of_pes && kind != BottleneckKind::batch_norm_quality) {
       CHECK(b->finding.reading->share > 0);
       CHECK(b->finding.reading->share <= 1);
     }
   }
 }
 
-TEST_CASE("CosmoFlow read by leaders: the entry tells how long input takes, and why") {
+TEST_CASE("CosmoFlow read by leaders: the message says how long input takes, and why") {
   // Published: four times computation and communication.
   const Wording q{"cosmoflow-512", "abci",
                   "--grid data=4,spatial=4 -b 1/node --framework chainermn --input shared"};
   const Asked asked(q.model, q.system, q.words);
-  const Reading told = reading("input-output", q);
+  const Reading reported = reading("input-output", q);
   const double ratio = (*asked.projection.cost)[Term::io] /
                        (asked.projection.iteration() - (*asked.projection.cost)[Term::io]);
   CHECK(ratio > 3);
   CHECK(ratio < 5);
-  CHECK(told.share == doctest::Approx(ratio / (1 + ratio)));
-  CHECK(told.message.find(fmt::format("{:.2g} times computation and communication", ratio)) !=
+  CHECK(reported.share == doctest::Approx(ratio / (1 + ratio)));
+  CHECK(reported.message.find(fmt::format("{:.2g} times as long as computation and communication", ratio)) !=
         std::string::npos);
-  CHECK(told.cause.starts_with("each reader gets 2.15 GB at "));
+  CHECK(reported.cause.starts_with("each reader reads 2.15 GB at "));
 }
 
-TEST_CASE("a data set that a node cannot keep is told before slow reading, with what would hold it") {
+TEST_CASE("a data set that does not fit on a node is reported before slow reading, with remedies") {
   const Wording q{"cosmoflow-512", "abci",
                   "--grid data=8,spatial=4 -b 1/node --framework chainermn --input node"};
   const Asked asked(q.model, q.system, q.words);
   Examiner examiner = asked.ask->examiner();
   auto all = examiner.bottlenecks(asked.projection);
-  REQUIRE(find(all, Hindrance::input_output));
-  Bottleneck b = *find(all, Hindrance::input_output);
+  REQUIRE(find(all, BottleneckKind::input_output));
+  Bottleneck b = *find(all, BottleneckKind::input_output);
   CHECK(b.finding.measure->key == "node-storage");
   CHECK(b.finding.reading->forbids);
-  CHECK_FALSE(find(all, Hindrance::number_of_pes));  // storage is not something to share out
+  CHECK_FALSE(find(all, BottleneckKind::number_of_pes));  // storage is not something to share out
   examiner.price(b, asked.projection);
   std::set<std::string> options;
   for (const PricedAlternative& remedy : b.remedies) options.insert(remedy.change.option);
   CHECK(options == std::set<std::string>{"--shuffle local", "--shuffle partial:0.1"});
 }
 
-TEST_CASE("input that the system file tells nothing of has no value and no remedies") {
+TEST_CASE("input without numbers in the system file has no value and no remedies") {
   // The file has no rate of the shared file system, and the ideal framework's readers have no bound.
   const Wording q{"resnet50", "abci", "-s data -p 16 -b 32/gpu --prefetch off --input shared"};
   CHECK(reading("input-output", q).message == "");
-  CHECK_FALSE(fires(Hindrance::input_output, q));
+  CHECK_FALSE(fires(BottleneckKind::input_output, q));
   // What the file has no rate of is never proposed.
   const Asked asked("resnet50", "dgx-a100", "-s data -p 16 -b 8/gpu --framework chainermn --input node");
   Examiner examiner = asked.ask->examiner();
   const auto all = examiner.bottlenecks(asked.projection);
-  REQUIRE(find(all, Hindrance::input_output));
-  for (const Alternative& change : find(all, Hindrance::input_output)->changes) {
+  REQUIRE(find(all, BottleneckKind::input_output));
+  for (const Alternative& change : find(all, BottleneckKind::input_output)->changes) {
     CHECK(change.option.find("storage.") == std::string::npos);
     CHECK(change.option.find("--input") == std::string::npos);
     CHECK(change.option.find("--shuffle") == std::string::npos);
@@ -387,12 +387,12 @@ TEST_CASE(
     if (!asked.projection.feasible()) continue;
     Examiner examiner = asked.ask->examiner();
     for (Bottleneck& b : examiner.bottlenecks(asked.projection)) {
-      if (b.kind == Hindrance::batch_norm_quality) continue;  // mends what no time tells
+      if (b.kind == BottleneckKind::batch_norm_quality) continue;  // its effect is not in the time
       examiner.price(b, asked.projection);
       for (const PricedAlternative& remedy : b.remedies) {
         CAPTURE(remedy.change.option);
         const bool smaller = remedy.memory < asked.projection.cost->memory.total();
-        const bool room = b.kind != Hindrance::fragmentation;
+        const bool room = b.kind != BottleneckKind::fragmentation;
         CHECK((remedy.gain >= 0.005 || (smaller && (!room || remedy.gain > -0.005))));
       }
     }
@@ -408,7 +408,7 @@ TEST_CASE("a bottleneck names its cause") {
             .cause.starts_with("4 readers share the "));
   CHECK(reading("input-output",
                 {"alexnet", "abci", "-s filter -p 16 -b 256 --input node --framework chainermn"})
-            .cause.starts_with("leaders pass on"));
+            .cause.starts_with("leaders distribute"));
   CHECK(reading("largest-layer", {"cosmoflow-512", "abci", "-s layer -p 4 -b 1"}).cause == "relu1");
 }
 
@@ -420,18 +420,18 @@ TEST_CASE("four flows through two ports: twice the ports halve phi") {
   Examiner examiner = asked.ask->examiner();
   auto all = examiner.bottlenecks(asked.projection);
   for (Bottleneck& b : all) examiner.price(b, asked.projection);
-  const Bottleneck* contention = find(all, Hindrance::self_contention);
+  const Bottleneck* contention = find(all, BottleneckKind::self_contention);
   REQUIRE(contention);
   const auto ports = std::ranges::find(contention->remedies, "--set levels.rack.ports=4",
                                        [](const PricedAlternative& p) { return p.change.option; });
   REQUIRE(ports != contention->remedies.end());
-  CHECK(ports->change.hands == Hands::system);
+  CHECK(ports->change.owner == Owner::system);
   CHECK(ports->gain > 0);
   CHECK(reading("self-contention", {q.model, q.system, q.words + " --set levels.rack.ports=4"}).value <= 1);
 }
 
 TEST_CASE("a remedy is not what is done already") {
-  const auto options = [](Hindrance kind, const Wording& q) {
+  const auto options = [](BottleneckKind kind, const Wording& q) {
     const Asked asked(q.model, q.system, q.words);
     Examiner examiner = asked.ask->examiner();
     std::set<std::string> out;
@@ -441,7 +441,7 @@ TEST_CASE("a remedy is not what is done already") {
     return out;
   };
   const auto gradients = [&](const std::string& more) {
-    return options(Hindrance::gradient_exchange,
+    return options(BottleneckKind::gradient_exchange,
                    {"vgg16", "abci", "-s data -p 64 -b 8/gpu --framework chainermn" + more});
   };
   CHECK(gradients("").contains("--overlap on"));
@@ -449,7 +449,7 @@ TEST_CASE("a remedy is not what is done already") {
   CHECK(gradients("").contains("--set framework.rings=levels"));
   CHECK_FALSE(gradients(" --set framework.rings=levels").contains("--set framework.rings=levels"));
   const auto layers = [&](const std::string& more) {
-    return options(Hindrance::layer_collectives, {"resnet50", "abci", "-s filter -p 16 -b 64" + more});
+    return options(BottleneckKind::layer_collectives, {"resnet50", "abci", "-s filter -p 16 -b 64" + more});
   };
   CHECK(layers("").contains("--reduction reduce-scatter"));
   CHECK_FALSE(layers(" --reduction reduce-scatter").contains("--reduction reduce-scatter"));
@@ -464,7 +464,7 @@ TEST_CASE("triggers decide, and nothing else") {
     triggers.value[std::size_t(find_measure("weight-update") - measures().data())] = trigger;
     Examiner examiner(setting, asked.ask->evaluator.get(), triggers);
     const auto all = examiner.bottlenecks(asked.projection);
-    CHECK((find(all, Hindrance::weight_update) != nullptr) == (trigger < update));
+    CHECK((find(all, BottleneckKind::weight_update) != nullptr) == (trigger < update));
   }
 }
 
@@ -502,11 +502,11 @@ TEST_CASE("hybrids that split channels twice have remedies, too") {
   }
 }
 
-TEST_CASE("collectives that pass through hosts are told to go past them") {
+TEST_CASE("for collectives through hosts, direct transfer is proposed") {
   const Asked asked("vgg16", "abci", "-s filter -p 16 -b 32 --framework chainermn --transport host");
   Examiner examiner = asked.ask->examiner();
   for (Bottleneck& b : examiner.bottlenecks(asked.projection)) {
-    if (b.kind != Hindrance::layer_collectives) continue;
+    if (b.kind != BottleneckKind::layer_collectives) continue;
     examiner.price(b, asked.projection);
     REQUIRE_FALSE(b.remedies.empty());
     CHECK(b.remedies.front().change.option == "--transport gpu");
@@ -523,7 +523,7 @@ TEST_CASE("looking for bottlenecks leaves the planner's answers as they were") {
 }
 
 TEST_CASE("every entry has a measure, and every measure a trigger in its range") {
-  std::set<Hindrance> seen;
+  std::set<BottleneckKind> seen;
   std::set<std::string_view> keys;
   for (const Measure& m : measures()) {
     seen.insert(m.of);
@@ -531,5 +531,5 @@ TEST_CASE("every entry has a measure, and every measure a trigger in its range")
     CHECK(m.trigger >= m.least);
     CHECK(m.trigger <= m.most);
   }
-  CHECK(seen.size() == hindrances);
+  CHECK(seen.size() == bottleneck_kinds);
 }

@@ -1,4 +1,4 @@
-// Whatever is proposed, to make something fit or to mend it, can be typed behind the question that it
+// Every proposed change, to make a plan fit or faster, can be appended to the question that it
 // answers, and gives what was promised.
 #include <algorithm>
 
@@ -87,7 +87,8 @@ TEST_CASE("every way to fit can be typed as it is proposed, and gives what was p
   CHECK(alone > 0);
 }
 
-TEST_CASE("micro-batches that are proposed need not be a power of two: of what divides the samples, the least") {
+TEST_CASE(
+    "micro-batches that are proposed need not be a power of two: of what divides the samples, the least") {
   // 675 = 27 * 25 samples a GPU: in three pieces they do not fit, in five they do.
   const std::string words = "-s data -p 4 -b 675/gpu";
   const Asked asked("resnet50", "abci", words);
@@ -136,7 +137,7 @@ TEST_CASE("sums that were asked for whole are not scattered over a sequence") {
   CHECK_FALSE(proposes(" --reduction allreduce"));
 }
 
-TEST_CASE("what the paper's closed forms cannot tell of is not proposed beside them") {
+TEST_CASE("changes that the paper's closed forms do not support are not proposed with them") {
   int changes = 0;
   for (const char* words : {"-s data -p 64 -b 64", "-s filter -p 16 -b 64", "-s layer -p 4 -b 64",
                             "-s data+filter -p 64 -b 64"}) {

@@ -1,4 +1,4 @@
-// What to buy: every row is what the oracle answers on the changed machine, with the plan chosen anew.
+// What to buy: every row is the projection on the changed machine, with the best plan for it.
 #include "paradl/feasibility/sensitivity.hpp"
 
 #include <algorithm>
@@ -56,15 +56,15 @@ TEST_CASE("a swing is what the oracle answers with its options, the largest firs
   CHECK(std::ranges::is_sorted(tornado.swings, std::greater{}, &Swing::size));
 }
 
-TEST_CASE("JSON tells the grid of every swing as text and, as elsewhere, axis by axis") {
+TEST_CASE("JSON has the grid of every lever as text and, as elsewhere, axis by axis") {
   const Tornado tornado("vgg16", "abci", "-p 64 -b 32/gpu");
-  int told = 0;
+  int reported = 0;
   for (const auto& swing : sensitivity_json(tornado.swings))
     for (const char* way : {"half", "twice"}) {
       const auto& outcome = swing[way];
       if (outcome.is_null() || !outcome["feasible"]) continue;
       CAPTURE(outcome.dump());
-      ++told;
+      ++reported;
       std::string sizes, names;
       for (const auto& [axis, parts] : outcome["axes"].items()) {
         sizes += fmt::format("{}{}", sizes.empty() ? "" : "x", parts.get<int>());
@@ -73,7 +73,7 @@ TEST_CASE("JSON tells the grid of every swing as text and, as elsewhere, axis by
       CHECK(outcome["grid"] == sizes);
       CHECK(outcome["strategy"] == names);
     }
-  CHECK(told > 10);
+  CHECK(reported > 10);
 }
 
 TEST_CASE("more of what is good never makes the best plan slower, less of it never faster") {
@@ -88,7 +88,7 @@ TEST_CASE("more of what is good never makes the best plan slower, less of it nev
   }
 }
 
-TEST_CASE("without enough memory there is no plan, and nothing swings more") {
+TEST_CASE("without enough memory no plan fits, which is the largest effect") {
   // 1.6 G weights of 16 bytes are 25 GB: one GPU of 40 GiB has room for them, none of 20 GiB.
   const Tornado tornado("gpt2-xl", "dgx-a100",
                         "-s data -p 8 -b 8 --optimizer adam --set device.memory=40GiB");

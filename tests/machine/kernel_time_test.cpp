@@ -160,7 +160,7 @@ TEST_CASE("attention: queries that are shared out meet all keys, and stored scor
   // 16 heads, two products of 2 * 2048 * 2048 * 128 flop at 1 Tflop/s; one more of the five backward.
   CHECK(all.forward.base() >= 16 * 2 * 2.0 * 2048 * 2048 * 128 / 1e12);
   CHECK(all.backward().base() >= 2.5 * 16 * 2 * 2.0 * 2048 * 2048 * 128 / 1e12);
-  LocalLayer crossed = whole;  // keys and values come beside the queries
+  LocalLayer crossed = whole;  // keys and values are a second input
   crossed.x_channels = 1024;
   crossed.inputs = 2;
   CHECK(modelled_passes(device, crossed).forward.base() == test::approx(all.forward.base()));

@@ -96,7 +96,7 @@ TEST_CASE("an update by separate kernels moves what each of its operations reads
   const auto work = [](Optimizer optimizer, Precision precision = Precision::fp32) {
     return update_work(optimizer, precision, UpdateKernels::separate);
   };
-  // PyTorch's SGD: decay 2+1, step 2+1, clear 0+1; with momentum m *= 1+1 and m += g 2+1 beside.
+  // PyTorch's SGD: decay 2+1, step 2+1, clear 0+1; with momentum m *= 1+1 and m += g 2+1 in addition.
   CHECK(work(Optimizer::sgd).moved == Bytes{28});
   CHECK(work(Optimizer::momentum).moved == Bytes{48});
   CHECK(work(Optimizer::momentum).kernels == 5);

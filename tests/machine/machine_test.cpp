@@ -66,7 +66,7 @@ TEST_CASE("a group spans the innermost level that holds it") {
   CHECK(machine.spanned_by(1000).name == "machine");  // more than there are: the CLI refuses it
 }
 
-TEST_CASE("what the file says beside levels is kept") {
+TEST_CASE("the other values of the file are kept") {
   const Machine machine = build_machine(shipped().system("abci"));
   CHECK(machine.name == "abci");
   CHECK(machine.device.memory == Bytes{16.0 * 1'073'741'824});

@@ -1,4 +1,4 @@
-// Measured times are looked up by shape; other numbers of samples lie on the line through the nearest.
+// Measured times are looked up by shape; other numbers of samples are interpolated between the nearest.
 #include "paradl/machine/profile.hpp"
 
 #include <doctest/doctest.h>
@@ -39,7 +39,7 @@ TEST_CASE("the very shape gives the very times") {
   CHECK(found->backward() == Seconds{15});
 }
 
-TEST_CASE("between two numbers of samples times lie on their line") {
+TEST_CASE("between two numbers of samples, times are interpolated") {
   const Profile profile = profile_of({{16, 3}, {4, 1}});  // in any order
   CHECK(forward_at(profile, 10) == approx(2));            // half of the way from 4 to 16
   CHECK(forward_at(profile, 8) == approx(1 + 2.0 / 3));
@@ -98,7 +98,7 @@ TEST_CASE("a part of a layer costs what the model says, corrected by what other 
   CHECK(forward(32) == approx(2));  // halfway in its logarithm: sqrt(1 x 4)
   CHECK(forward(8) == approx(4));   // beyond all: as the nearest
   CHECK(forward(128) == approx(1));
-  // 64 filters at another number of samples, of which one was measured: as the model goes with samples.
+  // 64 filters at one other measured number of samples: the model gives the dependence on samples.
   LocalLayer more = filters(64);
   more.samples = 12;
   CHECK(Profile(spec).find(more, &model)->forward.base() ==

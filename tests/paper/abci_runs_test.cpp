@@ -75,7 +75,7 @@ TEST_CASE("no run of the report is said not to fit") {
   }
 }
 
-TEST_CASE("what the report's runs take beyond 256 GPUs lies in a band, not in the projection") {
+TEST_CASE("the times of the report's runs beyond 256 GPUs are in an interval, not in the projection") {
   const Abci abci;
   const auto recorded = read_recorded_errors(abci.catalog.find("accuracy", "recorded")).errors;
   int inside = 0, all = 0;
@@ -115,7 +115,7 @@ TEST_CASE("intervals hold nine runs in ten that took no part, and not all") {
   CHECK(fitted.inside + beyond.inside < 51);  // as wide as to hold everything would say nothing
 }
 
-TEST_CASE("intervals on record hold the runs that they were recorded on, and tell how these were made") {
+TEST_CASE("recorded intervals hold the runs that they were recorded from") {
   const Abci abci;
   const auto recorded = read_recorded_errors(abci.catalog.find("accuracy", "recorded")).errors;
   const auto runs = abci.judged(up_to(256));
@@ -137,7 +137,8 @@ TEST_CASE("intervals on record hold the runs that they were recorded on, and tel
   }
 }
 
-TEST_CASE("intervals of projections that name no framework hold nine runs in ten, and lie above them") {
+TEST_CASE(
+    "intervals of projections without a framework hold nine of ten runs, and are above the projection") {
   MeasuredRuns file = Abci{}.file;
   for (MeasuredRun& run : file.runs) {
     run.options["framework"] = "ideal";

@@ -48,7 +48,7 @@ std::string as_runs(const std::vector<std::map<std::string, std::string>>& rows)
   return out;
 }
 
-/// Axes of one part are no part of a strategy's name.
+/// Axes of one part are not in a strategy's name.
 void without_single_parts(MeasuredRun& run) {
   std::string strategy, grid;
   for (const std::string_view axis : split(run.grid, ',')) {
@@ -168,7 +168,7 @@ TEST_CASE("intervals on record hold about nine in ten of the GPT runs, also beyo
   CHECK(left_out.share() >= 0.8);
   levels.resize(beyond.size(), levels.front());
   CHECK(coverage(beyond, levels, recorded).share() >= 0.85);
-  // The runs of 8192 hidden units scatter more than those of all other sizes tell.
+  // The runs of 8192 hidden units scatter more than those of all other sizes.
   CHECK(left_out_coverage(beyond, levels).share() >= 0.7);
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("intervals of GPT projections that name no framework hold nine runs in
   CHECK(data->high < 3);
 }
 
-TEST_CASE("runs elsewhere lie in intervals that are borrowed from what is nearest") {
+TEST_CASE("runs elsewhere are inside intervals borrowed from the nearest level") {
   // ResNet-50 and BERT (large, 384 tokens) on a DGX-1, by NVIDIA's examples for PyTorch and TensorFlow, in 32
   // bits and mixed precision: no fit and no record has seen any of them.
   if (folder.empty()) return;
@@ -235,7 +235,7 @@ TEST_CASE("runs elsewhere lie in intervals that are borrowed from what is neares
   }
 }
 
-TEST_CASE("GPT runs lie in intervals of closed forms, which are borrowed from convolutional networks") {
+TEST_CASE("GPT runs are inside intervals of closed forms that are borrowed from convolutional networks") {
   // Those on one node by data or layer alone, which the paper has rows for; others recomputed, which it has
   // not.
   if (folder.empty()) return;

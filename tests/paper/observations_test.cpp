@@ -62,7 +62,7 @@ TEST_CASE(
     "report, Fig. 5: the update of VGG16 was 11.4 % of the computation (PyTorch), and is 10 to 15 % with "
     "Adam") {
   // PyTorch's optimizers run operation by operation: 96 bytes a weight with Adam, 138 M x 96 B / 819 GB/s,
-  // and 10 kernels for each of 32 arrays, 19 ms beside 123 ms. The report names no optimizer and no
+  // and 10 kernels for each of 32 arrays, 19 ms in addition to 123 ms. The report names no optimizer and no
   // mini-batch.
   const Finding adam =
       found("weight-update", "vgg16", "-s serial -p 1 -b 32 --optimizer adam --framework ddp");
@@ -110,7 +110,7 @@ TEST_CASE("report, Fig. 6: under filter, convolutions barely scale") {
   CHECK(two == doctest::Approx(0.185).epsilon(0.2));
   CHECK(many == doctest::Approx(0.143).epsilon(0.2));
   CHECK(many / two > 0.7);
-  // And what is no convolution runs whole everywhere.
+  // Layers other than convolutions run whole on every GPU.
   CHECK(found("whole-layers", "resnet50", "-s filter -p 64 -b 64 --framework chainermn").reading->value >
         0.2);
   CHECK(found("split-overhead", "resnet50", "-s filter -p 64 -b 64 --framework chainermn").fires);
@@ -127,7 +127,7 @@ TEST_CASE(
   // What is proposed instead, for four GPUs and for many: a cut through space.
   Examiner examiner = pipeline.ask->examiner();
   for (Bottleneck& b : examiner.bottlenecks(pipeline.projection)) {
-    if (b.kind != Hindrance::memory_redundancy) continue;
+    if (b.kind != BottleneckKind::memory_redundancy) continue;
     examiner.price(b, pipeline.projection);
     REQUIRE_FALSE(b.remedies.empty());
     CHECK(b.remedies.front().change.option.starts_with("-s spatial "));
@@ -137,7 +137,7 @@ TEST_CASE(
 
 TEST_CASE("report, section on gradient exchange: a single leader makes data+filter's nearly twice data's") {
   // Fig. 3 (ResNet-152): 1.9 times on 8 GPUs, 2.8 on 64. Where nothing overlaps and nothing is packed, the
-  // model has one port in place of two, and the way to the leader and back: 1.9 times. That it grows with the
+  // model has one port instead of two, and the way to the leader and back: 1.9 times. That it grows with the
   // GPUs is not in the model.
   for (const char* model : {"resnet50", "resnet152", "vgg16"})
     for (const int nodes : {4, 8, 16}) {
@@ -153,7 +153,7 @@ TEST_CASE("report, section on gradient exchange: a single leader makes data+filt
 
 TEST_CASE(
     "report, section on gradient exchange: per epoch, a single leader's is far more than twice data's") {
-  // 64 samples a node in place of 64 a GPU: four times as many iterations, of which each takes twice as long.
+  // 64 samples per node instead of 64 per GPU: four times as many iterations, each twice as long.
   const auto epoch = [](const std::string& words) {
     const Asked asked("resnet50", "abci", words);
     return asked.projection.iterations * (*asked.projection.cost)[Term::gradient_exchange].base();
@@ -162,12 +162,12 @@ TEST_CASE(
   const double leader = epoch("--grid data=16,filter=4 -b 64/node --framework chainermn");
   CHECK(leader > 2 * data);
   CHECK(leader > 8 * data);
-  // It is told where a leader sends, and what it may be compared with, and nowhere else.
+  // The message says so only if a leader sends and there is something to compare with.
   const auto message = [](const std::string& words) {
     return found("gradient-exchange", "resnet50", words + " --framework chainermn").reading->message;
   };
   CHECK(says(message("--grid data=16,filter=4 -b 64/node"),
-             "one leader a node sends, through one of 2 ports, 2.0 times as long as under data"));
+             "one leader per node sends, through one of 2 ports, which takes 2.0 times as long as data"));
   CHECK_FALSE(
       says(message("--grid data=16,filter=4 -b 64/node --set framework.hybrid-gradients=rings"), "leader"));
   CHECK_FALSE(says(message("-s data -p 64 -b 64/gpu"), "leader"));
@@ -176,7 +176,7 @@ TEST_CASE(
 TEST_CASE("report, Fig. 3: with a single leader data+filter's gradient exchange is more than twice data's") {
   // ResNet-152, read off the figure: data 0.107 to 0.110 s on 8 to 64 GPUs, data+filter 0.21, 0.25, 0.27 and
   // 0.32 s, which is 1.9 to 2.9 times as much; data+spatial, by the same leaders, 0.18 to 0.21 s. A leader
-  // packs its own gradients and then all parts that its node has, and sends through one port in place of two.
+  // packs its own gradients and then all parts that its node has, and sends through one port instead of two.
   // That data+filter's grows further with the GPUs is not in the model.
   const auto exchange = [](const char* model, const char* strategy, int nodes) {
     const std::string grid = fmt::format("--grid data={},{}=4 -b 64/node", nodes, strategy);

@@ -66,7 +66,7 @@ TEST_SUITE("reference") {
       REQUIRE(cells.size() >= 8);
       const std::string model(cells[1]), strategy(cells[2]);
       const int gpus = std::stoi(std::string(cells[3]));
-      if (gpus > 256) continue;  // beside other jobs
+      if (gpus > 256) continue;  // slowed by other jobs
       std::string batch(cells[4]);
       if (batch.ends_with("/GPU")) batch.replace(batch.size() - 3, 3, "gpu");
       const bool hybrid = strategy.find('+') != strategy.npos;
@@ -89,8 +89,8 @@ TEST_SUITE("reference") {
   }
 
   TEST_CASE("epochs of CosmoFlow with their input come near those of Fig. 7") {
-    // On 2, 4 and 8 nodes: beyond, it is not sure which numbers the axis means. On 8 the model is a fourth too
-    // fast: its gather grows with the nodes in the report's runs, and not here.
+    // On 2, 4 and 8 nodes: beyond, it is not sure which numbers the axis means. On 8 the model is a fourth
+    // too fast: its gather grows with the nodes in the report's runs, and not here.
     const SourceText file = read_source(PARADL_REFERENCE_DATA "/abci_breakdowns.csv");
     int runs = 0;
     for (const std::string_view line : split(file.text, '\n')) {

@@ -35,15 +35,15 @@ TEST_CASE("advice: what might fit follows from what fills the memory") {
   t.schedule = PipelineSchedule::one_forward_one_backward;
   t.precision = Precision::bf16;
   Bench set(chain(2), flat_machine(4), t);
-  const std::string told = hint(set, "data", "4", 32);  // one sample a micro-batch, all GPUs in use
+  const std::string reported = hint(set, "data", "4", 32);  // one sample per micro-batch, all GPUs in use
   for (const char* done : {"--micro-batches", "--schedule", "--precision", "--batch", "more GPUs"})
-    CHECK_FALSE(contains(told, done));
+    CHECK_FALSE(contains(reported, done));
 
   Bench alone(chain(2), flat_machine(1));
   CHECK_FALSE(contains(hint(alone, "serial", "1", 32), "GPUs"));
 }
 
-TEST_CASE("advice: where bounds are broken, what is told widens the one that is") {
+TEST_CASE("advice: if limits are broken, the hint addresses them") {
   Training t;
   t.micro_batches = 3;
   Bench thirds(chain(4), flat_machine(), t);
@@ -59,20 +59,21 @@ TEST_CASE("advice: where bounds are broken, what is told widens the one that is"
 TEST_CASE("advice: heavy weights ask for another split or a lighter optimizer") {
   // One product of 4096 x 4096: 16.8 M weights, 4096 items a sample.
   Bench bench(work_of("  - {name: fc, op: fc, filters: 4096}\n", "4096x1x1"), flat_machine());
-  CHECK(contains(hint(bench, "data", "4", 4),
-                 "try --zero 1, a strategy that splits the weights (`layer`, `tensor`), --optimizer sgd, or more GPUs: "
-                 "weights, gradients and optimizer take"));
+  CHECK(contains(
+      hint(bench, "data", "4", 4),
+      "try --zero 1, a strategy that splits the weights (`layer`, `tensor`), --optimizer sgd, or more GPUs: "
+      "weights, gradients and optimizer take"));
 }
 
-TEST_CASE("advice: a small margin is told") {
+TEST_CASE("advice: a small margin is reported") {
   Bench bench(chain(2), flat_machine());
   const Bytes need = bench.engine("data", "4", 32).cost->memory.total();
-  const auto told = [&](double room) {
+  const auto reported = [&](double room) {
     bench.machine.device.memory = room * need;
     bench.evaluator = std::make_unique<Evaluator>(bench.setting());
     return margin_text(bench.engine("data", "4", 32));
   };
-  CHECK(told(1.25).empty());
-  CHECK(told(1.01) == "only 1.0 % of the memory is left, which may not be enough");
-  CHECK(told(0.9).empty());  // does not fit at all
+  CHECK(reported(1.25).empty());
+  CHECK(reported(1.01) == "only 1.0 % of the memory is free, which may not be enough");
+  CHECK(reported(0.9).empty());  // does not fit at all
 }

@@ -16,7 +16,7 @@ TEST_CASE("a bottleneck as JSON has what other programs rely on") {
   Examiner examiner = asked.ask->examiner();
   auto found = examiner.bottlenecks(asked.projection);
   REQUIRE_FALSE(found.empty());
-  REQUIRE(found.front().kind == Hindrance::gradient_exchange);
+  REQUIRE(found.front().kind == BottleneckKind::gradient_exchange);
   const auto plain = bottleneck_json(found.front());
   CHECK(plain["kind"] == "gradient_exchange");
   CHECK(plain["type"] == "limit");
@@ -25,7 +25,7 @@ TEST_CASE("a bottleneck as JSON has what other programs rely on") {
   CHECK(plain["value"] == plain["share"]);
   CHECK(plain["trigger"] == 0.2);
   CHECK(plain["message"].get<std::string>().starts_with(fmt::format(
-      "the exchange of gradients takes {:.0f} % of the iteration", 100 * plain["share"].get<double>())));
+      "the gradient exchange takes {:.0f} % of the iteration", 100 * plain["share"].get<double>())));
   CHECK(plain["cause"].get<std::string>().ends_with("level rack"));
   CHECK(plain["remedy"].get<std::string>().starts_with("--overlap on, or "));
   CHECK_FALSE(plain.contains("remedies"));
@@ -46,7 +46,7 @@ TEST_CASE("people read what was found with its remedies, machines numbers") {
   REQUIRE(found.size() == 1);
   examiner.price(found.front(), asked.projection);
   const std::string text = bottleneck_text(found.front(), 3);
-  CHECK(text.starts_with("Limit: number of PEs: p = 128 breaks p <= min F = 64 (layer conv1).\n"));
+  CHECK(text.starts_with("Limit: number of PEs: cannot split into 128 parts: layer conv1 has 64 filters.\n"));
   CHECK(says(text, "per epoch  data+filter on 32x4 (-s data+filter --grid data=32,filter=4)"));
   CHECK_FALSE(bottleneck_json(found.front())["remedies"][0].contains("gain"));  // of what?
 
@@ -63,7 +63,7 @@ TEST_CASE("a table has a column of what limits each row, for who asks") {
   Answer answer;
   answer.setting = &setting;
   answer.results = asked.ask->sweep();
-  CHECK_FALSE(says(to_csv(projection_table(answer, {"bottlenecks"})), "gradient"));  // nobody looked
+  CHECK_FALSE(says(to_csv(projection_table(answer, {"bottlenecks"})), "gradient"));  // not examined
   Examiner examiner = asked.ask->examiner();
   for (const Projection& p : answer.results) answer.bottlenecks.push_back(examiner.bottlenecks(p));
   const Table table = projection_table(answer, {"strategy", "bottlenecks"});
@@ -72,7 +72,7 @@ TEST_CASE("a table has a column of what limits each row, for who asks") {
   CHECK(says(to_markdown(table), "limited by"));
 }
 
-TEST_CASE("the help tells every measure's trigger as it is shipped") {
+TEST_CASE("the help has the default trigger of every measure") {
   std::string help;
   for (const HelpTopic& topic : help_topics())
     if (topic.name == "bottlenecks") help = topic.text;

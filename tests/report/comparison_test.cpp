@@ -21,7 +21,7 @@ const Contestant too_large{
 
 }  // namespace
 
-TEST_CASE("compare: what is compared stands above the numbers") {
+TEST_CASE("compare: strategy and grid are above the numbers") {
   const std::string text = to_text(comparison_table({fits, too_large})).text;
   CHECK(text.find("\n strategy   data+tensor  layer\n") != text.npos);
   CHECK(text.find("\n grid              16x2     32\n") != text.npos);
@@ -37,7 +37,7 @@ TEST_CASE("compare: nothing is faster than what does not fit") {
 }
 
 TEST_CASE("compare: the answer says what it rests on") {
-  CHECK(basis({fits, too_large}) == "Layer times: roofline. Links: specifications of dgx-a100, abci.\n");
+  CHECK(basis({fits, too_large}) == "Layer times: roofline. Links: specified (dgx-a100, abci).\n");
 }
 
 TEST_CASE("compare: parts of the memory add up to all of it") {

@@ -43,7 +43,7 @@ Seconds sum_of(const std::vector<ExchangeLine>& lines, const std::string& what) 
 
 }  // namespace
 
-TEST_CASE("explain: an allreduce over two levels is told level by level, as its formula wants it") {
+TEST_CASE("explain: an allreduce over two levels is shown level by level, as in its formula") {
   // 2 * 576 weights of 4 B: 4608 B. Nodes of 4 on 10 us and 10 GB/s; 2 of them on 40 us and 12.5 GB/s, where
   // the 4 GPUs of a node share 2 ports.
   Explained e(chain(2), two_level_machine(), "data", "8", 32);
@@ -75,7 +75,7 @@ TEST_CASE("explain: a few bytes between many nodes are summed by trees") {
   CHECK(nodes.bytes.base() == 1152);
   CHECK(nodes.time.base() == paradl::test::approx(4 * (40e-6 + 1152 * 2 * 80e-12)));
   CHECK(lines[0].each.base() == paradl::test::approx((*e.projection.cost)[Term::gradient_exchange].base()));
-  CHECK(contains(to_text(e.table()).text, "2⌈log2 p⌉(α + m φ β) beyond"));
+  CHECK(contains(to_text(e.table()).text, "2⌈log2 p⌉(α + m φ β) between nodes"));
 }
 
 TEST_CASE("explain: the exchanges that are listed sum to the terms") {
@@ -147,8 +147,8 @@ TEST_CASE("explain: where flows queue, and how many ports would end it") {
   const Machine abci = build_machine(shipped().system("abci"));
   Explained hybrid(chain(2), abci, "data+filter", "16x4", 64);
   CHECK(contention_text(hybrid.lines()) ==
-        " φ = 2 on rack, allreduce dw over data: 4 flows leave a node through 2 ports; 4 ports would make it "
-        "1\n");
+        " φ = 2 on rack, allreduce dw over data: 4 flows leave a node through 2 ports; 4 ports would give "
+        "φ = 1\n");
   Explained inside(chain(2), abci, "filter", "4", 64);
   CHECK(contention_text(inside.lines()).empty());
   Training hd = without_overlap();
@@ -157,8 +157,8 @@ TEST_CASE("explain: where flows queue, and how many ports would end it") {
   const std::string text = contention_text(asked.lines());
   CAPTURE(text);
   CHECK(contains(text,
-                 " φ = 2 on rack, hd dw over data: flows share the port from node 0 to rack 0; 4 ports of "
-                 "a node would make it 1\n"));
+                 " φ = 2 on rack, hd dw over data: flows share the port from node 0 to rack 0; 4 ports per "
+                 "node would give φ = 1\n"));
 }
 
 TEST_CASE("explain: on a topology the step and the wire that bind") {
@@ -170,7 +170,7 @@ TEST_CASE("explain: on a topology the step and the wire that bind") {
   const std::string text = contention_text(e.lines());
   CAPTURE(text);
   CHECK(contains(text, " φ = 2 on all, step 2 of 8, hd dw over data: flows share the wire from host "));
-  CHECK(contains(text, "; 2 such wires would make it 1\n"));
+  CHECK(contains(text, "; 2 such wires would give φ = 1\n"));
 
   const Setting setting = e.bench.setting();
   Answer answer;
@@ -203,7 +203,7 @@ TEST_CASE("explain: nodes on a topology queue at their ports") {
   CAPTURE(text);
   CHECK(
       contains(text, " φ = 3.2 on nodes, allreduce dw over data: flows share the port from port 0 of node "));
-  CHECK(contains(text, "; 4 ports of a node would make it 1\n"));
+  CHECK(contains(text, "; 4 ports per node would give φ = 1\n"));
 }
 
 TEST_CASE("explain: the paper's letters are those of its formulas") {
@@ -224,7 +224,7 @@ TEST_CASE("explain: the paper's letters are those of its formulas") {
   for (const char* strategy : {"data", "spatial", "layer", "filter", "channel"})
     CHECK_FALSE(contains(explained(strategy, "2"), "Section"));
   bench.times.update_known = false;
-  CHECK(contains(explained("data", "16"), "no update times are known"));
+  CHECK(contains(explained("data", "16"), "update times are unknown"));
   CHECK_FALSE(contains(explained("data", "16"), "Σ WU"));
 }
 
@@ -248,7 +248,7 @@ TEST_CASE("explain: layers sum to their terms, also where iterations are rounded
   }
 }
 
-TEST_CASE("explain: blocks that cannot be dealt out evenly to stages are told, with the nearest numbers") {
+TEST_CASE("explain: blocks that do not divide evenly into stages are reported with the nearest numbers") {
   const Workload work = build_workload(shipped().model("gpt:layers=8,hidden=64,heads=4,seq=32,vocab=512"));
   const auto notes = [&](const char* grid, int chunks, StageCut cut) {
     Training t = without_overlap();
@@ -259,12 +259,13 @@ TEST_CASE("explain: blocks that cannot be dealt out evenly to stages are told, w
     return plan_notes(e.bench.setting(), e.projection.mesh);
   };
   CHECK(notes("3", 1, StageCut::equal_blocks) ==
-        std::vector<std::string>{"stages cannot have as many blocks each (stages divide blocks: 3 does not "
-                                 "divide 8; nearest: 2 or 4): they are cut by their times"});
-  CHECK(
-      notes("3", 2, StageCut::equal_blocks) ==
-      std::vector<std::string>{"stages cannot have as many blocks each (stages divide blocks/chunks: 3 does "
-                               "not divide 4; nearest: 2 or 4): they are cut by their times"});
+        std::vector<std::string>{
+            "stages cannot have equal numbers of blocks (3 stages must divide the 8 blocks; "
+            "nearest: 2 or 4); they are balanced by time"});
+  CHECK(notes("3", 2, StageCut::equal_blocks) ==
+        std::vector<std::string>{
+            "stages cannot have equal numbers of blocks (3 stages must divide the 4 blocks of a "
+            "chunk; nearest: 2 or 4); they are balanced by time"});
   CHECK(notes("4", 1, StageCut::equal_blocks).empty());
   CHECK(notes("3", 1, StageCut::balanced).empty());
   Training equal = without_overlap();
@@ -272,8 +273,9 @@ TEST_CASE("explain: blocks that cannot be dealt out evenly to stages are told, w
   Explained none(work_of("  - {name: a, op: conv, filters: 8, kernel: 3}\n"
                          "  - {name: b, op: conv, filters: 4, kernel: 1}\n"),
                  flat_machine(), "layer", "2", 8, equal);
-  CHECK(plan_notes(none.bench.setting(), none.projection.mesh).front().find("the network repeats none") !=
-        std::string::npos);
+  CHECK(plan_notes(none.bench.setting(), none.projection.mesh)
+            .front()
+            .find("the network has no repeated blocks") != std::string::npos);
 }
 
 TEST_CASE("explain: every role is called by its own name") {
@@ -319,7 +321,7 @@ TEST_CASE(
 
 namespace {
 
-/// What the wires of all lines take, beside what the projection has of communication.
+/// The time of all lines on wires, and the communication of the projection.
 void check_wires(const Asked& asked, const char* repeated, double passes) {
   const Projection& shown = asked.projection;
   const Evaluation evaluation = asked.ask->evaluator->evaluate(shown);
@@ -337,7 +339,7 @@ void check_wires(const Asked& asked, const char* repeated, double passes) {
 
 }  // namespace
 
-TEST_CASE("explain: exchanges of a forward pass that runs again are told with it, not as the framework's") {
+TEST_CASE("explain: exchanges of a recomputed forward pass are its own, not the framework's") {
   const std::string plain = "--overlap off --links ideal --layer-times ideal ";
   const std::string full = plain + "--recompute full ";
   // Two products of each of 12 blocks sum y; the last of the network is in no block.
@@ -359,7 +361,7 @@ TEST_CASE("explain: exchanges of a forward pass that runs again are told with it
               "ring of keys and values", 4 * 36);
 }
 
-TEST_CASE("explain: exchanges of blocks that run again out of core are told with them") {
+TEST_CASE("explain: exchanges of blocks recomputed out of core are listed with them") {
   const Asked asked("resnet50", "abci",
                     "--overlap off --links ideal -s data+filter/ooc --grid data=1,filter=4 -b 1024 "
                     "--set host.bandwidth=100MB/s");
@@ -397,7 +399,7 @@ TEST_CASE("explain: where nothing overlaps nothing is hidden, not even a roundin
   CHECK(hides_behind(asked.ask->setting(), {&asked.projection, 1}).empty());
 }
 
-TEST_CASE("explain: exchanges hide behind the backward pass; rings and gathered weights behind both") {
+TEST_CASE("explain: exchanges overlap with the backward pass; rings and gathered weights with both") {
   const auto behind = [](const std::string& words) {
     const Asked asked("gpt2", "dgx-a100", words);
     return std::string(hides_behind(asked.ask->setting(), {&asked.projection, 1}));

@@ -40,7 +40,7 @@ double need(const Training& t, const std::string& strategy, const std::string& g
 
 }  // namespace
 
-TEST_CASE("what fits needs no change, and what breaks another bound has none") {
+TEST_CASE("a plan that fits, or breaks another limit, has no changes") {
   Bench roomy(gpt(), flat_machine(64), mixed());
   CHECK(ways_to_fit(roomy.engine("data", "4", 8), roomy.setting()).empty());
   Bench tight(gpt(), with_memory(1e6), mixed());
@@ -62,7 +62,7 @@ TEST_CASE("scores that just do not fit are recomputed, or taken in smaller piece
   CHECK(remedy->change.starts_with("--micro-batches"));
 }
 
-TEST_CASE("replicated states that do not fit are dealt out") {
+TEST_CASE("replicated states that do not fit are sharded") {
   Training t = mixed();
   t.zero = 1;
   const double enough = need(t, "data", "8", 8);

@@ -66,18 +66,18 @@ TEST_CASE("text: a narrow terminal loses the least important columns") {
   CHECK(narrow(93).hint.empty());
 
   SUBCASE("efficiency (0) goes first, and frees 12") {
-    CHECK(narrow(92).hint == "left out: efficiency (use --columns all)");
+    CHECK(narrow(92).hint == "columns left out: efficiency (use --columns all)");
     CHECK(narrow(81).hint == narrow(92).hint);
   }
-  SUBCASE("compute and comm (both 1) go together; names are told in their order") {
-    CHECK(narrow(80).hint == "left out: compute, comm, efficiency (use --columns all)");
+  SUBCASE("compute and comm (both 1) go together; names are listed in order") {
+    CHECK(narrow(80).hint == "columns left out: compute, comm, efficiency (use --columns all)");
     CHECK(narrow(62).hint == narrow(80).hint);
-    CHECK(narrow(61).hint == "left out: compute, comm, samples/s, efficiency (use --columns all)");
+    CHECK(narrow(61).hint == "columns left out: compute, comm, samples/s, efficiency (use --columns all)");
   }
   SUBCASE("one column always stays, and so do marks") {
     const Printed least = narrow(1);
     CHECK(least.hint ==
-          "left out: grid, epoch, compute, comm, memory, samples/s, efficiency (use --columns all)");
+          "columns left out: grid, epoch, compute, comm, memory, samples/s, efficiency (use --columns all)");
     CHECK(least.text.starts_with("    strategy\n 1  data\n 2  data+spatial\n x  filter        [1]\n"));
   }
 }
@@ -85,7 +85,7 @@ TEST_CASE("text: a narrow terminal loses the least important columns") {
 TEST_CASE("text: a column without a title is called by its id when it is left out") {
   const Table table{.columns = {{"term", "term", Holds::text, 1}, {"bar", "", Holds::text, 0}},
                     .rows = {{{"forward", "#########"}}}};
-  CHECK(to_text(table, {.width = 12}).hint == "left out: bar (use --columns all)");
+  CHECK(to_text(table, {.width = 12}).hint == "columns left out: bar (use --columns all)");
 }
 
 TEST_CASE("text: colour follows the meaning of a row and changes nothing else") {

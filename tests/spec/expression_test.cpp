@@ -90,7 +90,7 @@ TEST_CASE("every division must come out even") {
   CHECK(refusal("7/2*2") == "7 is not a multiple of 2");
 }
 
-TEST_CASE("what is no expression is refused") {
+TEST_CASE("text that is not an expression is refused") {
   for (const std::string text :
        {"",     " ",   "+",   "1+",   "*2",  "(1",  "1)",   "()",  "1 2",  "1.5", "1e3",  "0x10",  "abc",
         "true", "1;2", "1,2", "2**3", "2^3", "7%2", "same", "-$h", "-(1)", "+1",  "$h$h", "1\t+1", "3x3"}) {
@@ -140,7 +140,7 @@ TEST_CASE("sizes are numbers between crosses") {
   CHECK(read_sizes("1x3x1x3x1", {}).size() == 5);  // the reader of a key decides how many it takes
 }
 
-TEST_CASE("sizes that are no sizes are refused") {
+TEST_CASE("text that is not a list of sizes is refused") {
   for (const std::string text :
        {"", "x", "3x", "x3", "3xx3", "3 x 3", "3X3", "3*x3", "1x2x3x4x5x6", "$seqx3"}) {
     CAPTURE(text);

@@ -154,7 +154,7 @@ TEST_CASE("an ADD takes what its block started from") {
   const std::string block =
       "CONV" + conv + "BNORM" + keep + "RELU" + keep + "CONV" + conv + "BNORM" + keep + "ADD" + keep;
 
-  SUBCASE("the RELU behind the ADD before it, or behind the stem") {
+  SUBCASE("the RELU after the previous ADD, or after the stem") {
     const Imported imported =
         import_text(head + "CONV" + conv + "RELU" + keep + block + "RELU" + keep + block);
     CHECK(has(imported.yaml, "name: add_1, op: add, from: [bnorm_2, relu_1]"));
@@ -175,7 +175,7 @@ TEST_CASE("an ADD takes what its block started from") {
     CHECK(has(imported.warnings[0], "line 6"));
     CHECK(layer(load(imported), "add").y.items() == 96);
   }
-  SUBCASE("the network's input where nothing stands before it") {
+  SUBCASE("the network's input if there is no layer before it") {
     CHECK(load(import_text(head + "ADD" + keep)).layers[0].y.items() == 192);
   }
 }
@@ -236,7 +236,8 @@ TEST_CASE("the fifth column is a time: of the whole network if only the first la
 TEST_CASE("an x that contradicts the layer before is taken from there, with a warning") {
   const Imported imported = import_text(head + "CONV_2|3x8x8|3x4x3x3|4x8x8\nRELU|4x81x8|4x4x0x0|4x8x8\n");
   REQUIRE(imported.warnings.size() == 1);
-  CHECK(imported.warnings[0] == "line 5: RELU reads 4x81x8, but CONV_2 gives 4x8x8; took the latter");
+  CHECK(imported.warnings[0] ==
+        "line 5: the input of RELU is 4x81x8, but the output of CONV_2 is 4x8x8; using the latter");
   CHECK(load(imported).layers[1].x.items() == 256);
 
   SUBCASE("many of them are not all said") {
@@ -268,14 +269,14 @@ TEST_CASE("a list of cut layers decides what a strategy splits") {
       return complaint(net, {.splits = {{"filter", {"cut.lc", marks}}}, .name = ""});
     };
     CHECK(mistake("CONV_1|1\nRELU|0\nCONV_2|1\nMPOOL|0").message ==
-          "`RELU` stands where the network has `MPOOL`");
+          "`RELU` does not match the network, which has `MPOOL` here");
     CHECK(mistake("CONV_1|1\nRELU|0\nCONV_2|1\nMPOOL|0").where.line == 2);
     CHECK(mistake("CONV_1|1\nMPOOL|0\nCONV_2|1").message == "3 layers are listed, but the network has 4");
     CHECK(mistake("CONV_1|1\nMPOOL|0\nCONV_2|1\nMPOOL|0\nFC|0").where.line == 5);
     CHECK(mistake("0 CONV_1|1\n2 MPOOL|0").message == "this is layer 1, not 2");
-    CHECK(mistake("CONV_1|2\nMPOOL|0").message == "a flag is 0 or 1");
-    CHECK(mistake("CONV_1|0\nMPOOL|0").message == "no layer is marked 1, so nothing would be cut");
-    CHECK(mistake("").message == "no layer is marked 1, so nothing would be cut");
+    CHECK(mistake("CONV_1|2\nMPOOL|0").message == "a flag must be 0 or 1");
+    CHECK(mistake("CONV_1|0\nMPOOL|0").message == "no layer is marked 1, so nothing would be split");
+    CHECK(mistake("").message == "no layer is marked 1, so nothing would be split");
   }
   SUBCASE("only some strategies cut layers, each as one file says") {
     CHECK_THROWS_AS(split("filtre", "CONV_1|1"), UsageError);
@@ -338,21 +339,21 @@ TEST_CASE("a platform becomes a system of two levels that share one link") {
     CHECK(complaint(changed("500E-9", "nan")).message == "cannot read this number");
     CHECK(complaint(changed("12.5E9", "0")).message == "`BANDWIDTH` is out of range");
     CHECK(complaint(changed("12.5E9", "-1")).message == "`BANDWIDTH` is out of range");
-    CHECK(complaint(changed("Bps", "GBps")).message == "`BANDWIDTH` is counted in Bps");
+    CHECK(complaint(changed("Bps", "GBps")).message == "the unit of `BANDWIDTH` must be Bps");
     CHECK(complaint(changed("4096", "3")).message == "there are fewer GPUs than in one node");
     CHECK(complaint(changed("4096", "4096.5")).message == "`MAX_NODE` must be a whole number");
-    CHECK(complaint(changed("|GPUs", "")).message == "this is not a key, a value and its unit");
+    CHECK(complaint(changed("|GPUs", "")).message == "this line is not a key, a value and a unit");
     CHECK(complaint(plat + "\nLATENCY|1|second").message == "`LATENCY` is given twice");
   }
 }
 
-TEST_CASE("content tells what a file is, and what is nothing known says so") {
+TEST_CASE("the file type is detected from its content, and an unknown one is refused") {
   CHECK(import_file({"a.plat", head + "RELU|3x8x8|0x0x0x0|3x8x8"}).kind == Imported::Kind::model);
   for (const std::string text :
        {"", "\n\n", "name: resnet50\n", "{\"a\": 1}", "a|b|c\n", "# only a comment\n"}) {
     CAPTURE(text);
     const Problem problem = complaint(text);
-    CHECK(problem.message == "this is no file that paradl can import");
+    CHECK(problem.message == "paradl cannot import this file (its type is unknown)");
     CHECK(has(problem.help, ".net"));
     CHECK(problem.where.line == 1);
   }
@@ -362,24 +363,25 @@ TEST_CASE("content tells what a file is, and what is nothing known says so") {
 TEST_CASE("mistakes in a network are shown where they stand") {
   const auto mistake = [](const std::string& line) { return complaint(head + line); };
   const Problem window = mistake("CONV_1|3x8x8|3x4x3x3|4x5x9");
-  CHECK(window.message == "no stride and padding take 8x8 to 5x9 with a window of 3x3");
+  CHECK(window.message == "no stride and padding give 5x9 from 8x8 with a window of 3x3");
   CHECK(window.where.line == 4);
   CHECK(window.where.column == 22);
   CHECK(window.where.width == 5);
 
-  CHECK(mistake("RELU|3x8x8|3x3x0x0|3x8x9").message == "RELU gives 3x8x9, but 3x8x8 comes in");
+  CHECK(mistake("RELU|3x8x8|3x3x0x0|3x8x9").message == "the output of RELU is 3x8x9, but its input is 3x8x8");
   CHECK(mistake("RELU|3x8x8|3x3x1x1|3x8x8").message == "RELU has no window");
-  CHECK(mistake("MPOOL|3x8x8|0x0x2x2|4x4x4").message == "MPOOL gives 4x4x4, but 3x8x8 comes in");
+  CHECK(mistake("MPOOL|3x8x8|0x0x2x2|4x4x4").message ==
+        "the output of MPOOL is 4x4x4, but its input is 3x8x8");
   CHECK(mistake("MPOOL|3x8x8|0x0x0x2|3x8x4").message == "MPOOL has an empty window");
   CHECK(mistake("CONV|3x8x8|2x4x3x3|4x8x8").message ==
-        "CONV has 2 channels and 4 filters, but 3x8x8 comes in and 4x8x8 goes out");
+        "CONV has 2 channels and 4 filters, but its input is 3x8x8 and its output 4x8x8");
   CHECK(mistake("FC|3x8x8|3x4x7x7|4x1x1").message ==
-        "FC has a window of 7x7, but 3x8x8 comes in and 4x1x1 goes out");
+        "FC has a window of 7x7, but its input is 3x8x8 and its output 4x1x1");
   CHECK(mistake("FC|3x8x8|3x4x8x8|4x1x1\nCONV|4x1x1|4x4x1x1|4x1x1").message ==
-        "CONV stands behind a fully connected layer");
+        "CONV has a window, but follows a fully connected layer");
   CHECK(mistake("CNV_1|3x8x8|3x4x3x3|4x8x8").help == "did you mean `CONV`?");
-  CHECK(mistake("LSTM|3x8x8|3x4x3x3|4x8x8").message == "no kind of layer starts with `LSTM`");
-  CHECK(mistake("RELU|3x8x8|3x8x8").message == "this is not a layer");
+  CHECK(mistake("LSTM|3x8x8|3x4x3x3|4x8x8").message == "unknown kind of layer `LSTM`");
+  CHECK(mistake("RELU|3x8x8|3x8x8").message == "this line is not a layer");
   CHECK(mistake("RELU|3x8|3x3x0x0|3x8x8").message == "this shape has 2 sizes, not 3");
   CHECK(mistake("RELU|3xx8|3x3x0x0|3x8x8").message == "cannot read this shape");
   CHECK(mistake("RELU|3x0x8|3x3x0x0|3x8x8").message == "0 is out of range");
@@ -393,7 +395,8 @@ TEST_CASE("mistakes in a network are shown where they stand") {
   CHECK(mistake("").message == "this network has no layers");
   CHECK(complaint("Dataset|d\nInput|1000x3x8x8\nRELU|3x8x8|0x0x0x0|3x8x8").message ==
         "this network has no `Model`");
-  CHECK(complaint("Dataset|d\nModel|m\nInput|8x8\n").message == "an input is samples x channels x extents");
+  CHECK(complaint("Dataset|d\nModel|m\nInput|8x8\n").message ==
+        "an input must be samples x channels x extents");
 
   SUBCASE("all of them at once, up to ten") {
     std::string text = head;
@@ -481,7 +484,7 @@ TEST_SUITE("reference") {
 
   void check_shape(const Shape& shape, const std::string& written) {
     const std::vector<double> wanted = sizes(written);
-    if (shape.dims == 0) {  // behind a `flatten`
+    if (shape.dims == 0) {  // after a `flatten`
       CHECK(shape.channels == product(wanted));
       return;
     }
@@ -551,7 +554,8 @@ TEST_SUITE("reference") {
     const Imported imported = import_file(read_source(authors("COSMOFLOW.net_256")));
     REQUIRE(imported.warnings.size() == 1);
     CHECK(imported.warnings[0] ==
-          "line 8: RELU reads 32x2128x128x128, but CONV_2 gives 32x128x128x128; took the latter");
+          "line 8: the input of RELU is 32x2128x128x128, but the output of CONV_2 is 32x128x128x128; using "
+          "the latter");
   }
 
   TEST_CASE("every list of cut layers fits its network") {

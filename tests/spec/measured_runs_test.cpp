@@ -1,4 +1,4 @@
-// Measured runs: what a file may say, and where mistakes are told.
+// Measured runs: what a file may contain, and where mistakes are reported.
 #include "paradl/spec/measured_runs.hpp"
 
 #include <doctest/doctest.h>
@@ -65,7 +65,7 @@ TEST_CASE("cells and columns may be written as other programs write them") {
   CHECK(run.options.at("zero") == "3");
 }
 
-TEST_CASE("terms may be measured by themselves, in place of the iteration or beside it") {
+TEST_CASE("terms may be measured separately, with or without the iteration") {
   const auto file =
       read_measured_runs({"r.csv",
                           "model,system,strategy,gpus,batch,iteration_s,gradient_exchange_s,Halo exchange_s\n"
@@ -86,9 +86,9 @@ TEST_CASE("terms may be measured by themselves, in place of the iteration or bes
              "`iteration_s` is empty"));
 }
 
-TEST_CASE("mistakes are told with their line and a cure") {
+TEST_CASE("mistakes are reported with their line and a fix") {
   CHECK(says(complaint("model,system,strategy,grid,gpus,batch\nm,s,data,,4,4\n"),
-             "there is no column `iteration_s`"));
+             "column `iteration_s` is missing"));
   CHECK(says(complaint("model,system,strategy,grid,gpus,batch,iteration\nm,s,data,,4,4,1\n"),
              "did you mean `iteration`?"));
   const std::string fast = complaint(std::string(header) + "m,s,data,,4,4,fast,,\n");
@@ -99,26 +99,26 @@ TEST_CASE("mistakes are told with their line and a cure") {
   CHECK(says(complaint(std::string(header) + "m,s,data,,2.5,4,1,,\n"), "whole number"));
   CHECK(says(complaint(std::string(header) + "m,s,data,,4,,1,,\n"), "`batch` is empty"));
   CHECK(says(complaint(std::string(header) + "m,s,data,a,b,4,4,1,,,\n"), "11 cells"));
-  CHECK(says(complaint(header), "there are no runs"));
+  CHECK(says(complaint(header), "the file has no runs"));
 }
 
-TEST_CASE("a run of which nothing but zero was measured is refused") {
+TEST_CASE("a run whose times are all zero is refused") {
   const std::string columns = "model,system,strategy,grid,gpus,batch,iteration_s,halo_exchange_s\n";
   CHECK(complaint(columns + "m,s,data,,4,64,,0.1\n").empty());
   CHECK(complaint(columns + "m,s,data,,4,64,0.2,0\n").empty());
-  CHECK(says(complaint(columns + "m,s,data,,4,64,,0\n"), "all that was measured of this run is zero"));
+  CHECK(says(complaint(columns + "m,s,data,,4,64,,0\n"), "all times of this run are zero"));
   CHECK(says(complaint(columns + "m,s,data,,4,64,,-1\n"), "`halo_exchange_s` must be at least zero"));
 }
 
-TEST_CASE("quotes that do not end, and parts that are more than the whole, are told at their place") {
-  const auto told = [](const std::string& cells) {
+TEST_CASE("missing quotes, and parts larger than the whole, are reported at their place") {
+  const auto reported = [](const std::string& cells) {
     return complaint("model,system,strategy,grid,gpus,batch,iteration_s,compute_s,communication_s\n" + cells);
   };
-  CHECK(told("m,s,data,,4,64,1.0,0.6,0.4\n").empty());
-  CHECK(told("m,s,data,,4,64,0.2251,0.1896,0.03555\n").empty());  // figures are rounded
-  CHECK(says(told("m,s,data,,4,64,1.0,0.8,0.4\n"), "are more than `iteration_s`"));
-  const std::string open = told("m,s,data+filter,\"data=2,filter=2,4,64,1.0,0.6,0.4\n");
-  CHECK(says(open, "these quotes do not end"));
+  CHECK(reported("m,s,data,,4,64,1.0,0.6,0.4\n").empty());
+  CHECK(reported("m,s,data,,4,64,0.2251,0.1896,0.03555\n").empty());  // figures are rounded
+  CHECK(says(reported("m,s,data,,4,64,1.0,0.8,0.4\n"), "are more than `iteration_s`"));
+  const std::string open = reported("m,s,data+filter,\"data=2,filter=2,4,64,1.0,0.6,0.4\n");
+  CHECK(says(open, "the closing quote is missing"));
   CHECK(says(open, "runs.csv:2:17"));
 }
 

@@ -124,7 +124,7 @@ TEST_CASE("every key of a layer arrives") {
   CHECK(spec.layers[3].whole);
 }
 
-TEST_CASE("attention has as many heads of keys and values as of queries unless told otherwise") {
+TEST_CASE("attention has as many key and value heads as query heads by default") {
   const ModelSpec spec =
       model_of(network("12x6",
                        "  - {name: a, op: attention, heads: 2}\n"
@@ -192,7 +192,7 @@ TEST_CASE("no network has two hundred parameters") {
 
 // Mistakes
 
-TEST_CASE("a misspelt op, key or layer is shown where it stands, all of them together") {
+TEST_CASE("misspelt ops, keys and layers are shown at their place, all at once") {
   CHECK(complaint_about_model(on_image("  - {name: a, op: convv, filters: 3, kernel: 3}\n"
                                        "  - {name: b, op: conv, fliters: 3, filters: 3, kernel: 3}\n"
                                        "  - {name: conv1, op: relu}\n"
@@ -377,7 +377,7 @@ TEST_CASE("a layer reads the one before it, or what `from` names") {
   CHECK(spec.layers[3].inputs == std::vector<int>{2, 1, -1});
 }
 
-TEST_CASE("a layer cannot read what stands after it, itself, or nothing") {
+TEST_CASE("a layer cannot read a later layer, itself, or nothing") {
   const auto refused = [](const std::string& from) {
     CAPTURE(from);
     return complaint_about_model(
@@ -387,7 +387,7 @@ TEST_CASE("a layer cannot read what stands after it, itself, or nothing") {
         "error: no layer above is called `second`\n"
         " --> test.yaml:4:35\n"
         "4 |   - {name: first, op: relu, from: second}\n"
-        "  |                                   ^^^^^^ a layer may only read what stands before it\n");
+        "  |                                   ^^^^^^ a layer can read only layers above it\n");
   CHECK(says(refused("first"), "error: no layer above is called `first`\n"));
   CHECK(says(refused("[]"), "error: `from` is empty\n"));
   CHECK(says(refused("{a: b}"), "error: `from` must be a name or a list of names\n"));
@@ -475,7 +475,7 @@ TEST_CASE("a repetition of one is still numbered") {
         "a.0.conv");
 }
 
-TEST_CASE("`in` is what comes into a block, each time anew, and the block's name is what goes out") {
+TEST_CASE("`in` is the input of each repetition of a block, and the block's name is its output") {
   const ModelSpec spec =
       model_of(with_blocks("  residual:\n"
                            "    - {name: relu, op: relu}\n"
@@ -535,7 +535,7 @@ TEST_CASE("blocks are a mapping of lists, each given once") {
           .empty());
 }
 
-TEST_CASE("a block's mistake is told once, however often the block is used") {
+TEST_CASE("a block's mistake is reported once, however often the block is used") {
   const std::string out = complaint_about_model(
       with_blocks("  bad:\n    - {name: a, op: reluu}\n",
                   "  - {name: x, block: bad, repeat: 100}\n  - {name: y, block: bad}\n"));
@@ -551,7 +551,7 @@ TEST_CASE("a block has a name that is not taken, and one input") {
              "error: two layers are called `a`\n"));
   CHECK(says(complaint_about_model(with_blocks(
                  pair, "  - {name: a, op: relu}\n  - {name: b, block: pair, width: 3, from: [a, in]}\n")),
-             "error: a block has one input\n"));
+             "error: a block has only one input\n"));
 }
 
 TEST_CASE("a block cannot be called `in` either") {
@@ -594,10 +594,10 @@ TEST_CASE("what a block asks for is found without walking every way through the 
 
 TEST_CASE("a block that contains itself is refused, directly or through another") {
   CHECK(says(complaint_about_model(with_blocks("  a: [{name: x, block: a}]\n", "  - {name: q, block: a}\n")),
-             "does this block contain itself?\n"));
+             "check that this block does not contain itself\n"));
   CHECK(says(complaint_about_model(with_blocks("  a: [{name: x, block: b}]\n  b: [{name: x, block: a}]\n",
                                                "  - {name: q, block: a}\n")),
-             "does this block contain itself?\n"));
+             "check that this block does not contain itself\n"));
   CHECK_FALSE(complaint_about_model(with_blocks("  a: [{name: x, block: a}, {name: y, block: a}]\n",
                                                 "  - {name: q, block: a}\n"))
                   .empty());
@@ -626,10 +626,11 @@ TEST_CASE("repetitions that multiply into millions of layers are refused") {
   const std::string use = "  - {name: q, block: a, repeat: 20000}\n";
   SUBCASE("8 * 10^12 layers") {
     CHECK(says(complaint_about_model(with_blocks(twice + "  c: [{name: x, op: relu}]\n", use)),
-               "is a `repeat` too large?\n"));
+               "check that no `repeat` is too large\n"));
   }
   SUBCASE("blocks with nothing in them") {
-    CHECK(says(complaint_about_model(with_blocks(twice + "  c: []\n", use)), "is a `repeat` too large?\n"));
+    CHECK(says(complaint_about_model(with_blocks(twice + "  c: []\n", use)),
+               "check that no `repeat` is too large\n"));
   }
   SUBCASE("a few layers too many") {
     CHECK(says(complaint_about_model(with_blocks("  c: [{name: x, op: relu}, {name: y, op: relu}]\n",
@@ -643,7 +644,7 @@ TEST_CASE("repetitions that multiply into millions of layers are refused") {
       blocks += "    - {name: x" + std::to_string(i) + ", block: nothing, repeat: 0}\n";
     CHECK(says(complaint_about_model(
                    with_blocks(blocks, "  - {name: q, block: many, repeat: 300}\n  - {name: r, op: relu}\n")),
-               "is a `repeat` too large?\n"));
+               "check that no `repeat` is too large\n"));
   }
 }
 
@@ -698,10 +699,10 @@ TEST_CASE("a base that is not there, or is made from another, is a mistake of th
         "2 | base: hole\n"
         "  |       ^^^^ did you mean `whole`?\n");
   CHECK(complaint_about_base("name: mine\nbase: half\n") ==
-        "error: `half` is itself made from another file\n"
+        "error: `half` has a `base` of its own\n"
         " --> test.yaml:2:7\n"
         "2 | base: half\n"
-        "  |       ^^^^ name that file\n");
+        "  |       ^^^^ name that file instead\n");
   CHECK(says(complaint_about_base("name: mine\nbase: [whole]\n"), "error: `base` must be a single value\n"));
 }
 
@@ -740,27 +741,26 @@ TEST_CASE("experts are sent to by a router and brought back") {
   CHECK(says(complaint_of(dispatch + "  - {name: f, op: fc, filters: 64, experts: 8}\n" + combine),
              "error: layer `f` has 8 experts, but `r` chooses among 4\n --> test.yaml:7:5"));
   CHECK(says(complaint_of("  - {name: d, op: dispatch, from: [e, e], top-k: 2}\n" + experts + combine),
-             "layer `d` takes what it sends, and the router that says where"));
+             "layer `d` needs two inputs: what it sends, and a router"));
   CHECK(says(complaint_of("  - {name: d, op: dispatch, from: e, top-k: 2}\n" + experts + combine),
-             "layer `d` takes what it sends, and the router that says where"));
+             "layer `d` needs two inputs: what it sends, and a router"));
   CHECK(says(complaint_of(dispatch + experts + "  - {name: c, op: combine, from: [f, e]}\n"),
-             "layer `c` takes what experts give back, and their router"));
-  CHECK(says(complaint_of(experts + combine), "layer `f` has experts, and nothing is sent to them"));
-  CHECK(says(complaint_of(dispatch + experts),
-             "layer `loss` reads what `d` sent to experts before it is back"));
+             "layer `c` needs two inputs: the output of experts, and their router"));
+  CHECK(says(complaint_of(experts + combine), "layer `f` has experts, but no `dispatch` sends to them"));
+  CHECK(says(complaint_of(dispatch + experts), "layer `loss` reads positions that `d` sent to experts"));
 }
 
-TEST_CASE("positions that are too few, turned keys that nobody reads, and half a flash are refused") {
+TEST_CASE("too few positions, rotated keys that no layer reads, and half a flash are refused") {
   const auto complaint_of = [](const std::string& layers) {
     return complaint_about_model(
         network("1x64", "  - {name: e, op: embedding, vocab: 100, filters: 64}\n" + layers));
   };
   CHECK(says(complaint_of("  - {name: p, op: position, entries: 10}\n"),
-             "layer `p` knows 10 positions, but 64 come in"));
+             "layer `p` has 10 entries, but its input has 64 positions"));
   CHECK(complaint_of("  - {name: p, op: position, entries: 64}\n").empty());
   CHECK(complaint_of("  - {name: p, op: position, entries: 2, shared: true}\n").empty());
   CHECK(says(complaint_of("  - {name: r, op: rotary}\n"),
-             "layer `r` turns queries and keys, and no attention"));
+             "layer `r` rotates queries and keys, but no attention"));
   const std::string qkv = "  - {name: qkv, op: fc, filters: 192}\n";
   CHECK(complaint_of(qkv + "  - {name: r, op: rotary}\n  - {name: a, op: attention, heads: 4, flash: 1}\n")
             .empty());
@@ -768,10 +768,10 @@ TEST_CASE("positions that are too few, turned keys that nobody reads, and half a
              "`flash` must be from 0 to 1, not 2"));
 }
 
-TEST_CASE("a parameter beyond its bounds is told where it is written") {
+TEST_CASE("a parameter outside its bounds is reported at its place") {
   CHECK(complaint_about_model("name: m\nbase: gpt\nparameters: {layers: 0}\n") ==
         "error: `layers` is 0\n --> test.yaml:3:22\n3 | parameters: {layers: 0}\n"
-        "  |                      ^ it is at least 1\n");
+        "  |                      ^ it must be at least 1\n");
 }
 
 }  // namespace

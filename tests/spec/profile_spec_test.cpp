@@ -1,4 +1,4 @@
-// Profile files: what is written is read back, and what is wrong is shown where it stands.
+// Profile files: what is written is read back, and mistakes are shown at their place.
 #include "paradl/spec/profile_spec.hpp"
 
 #include <fstream>

@@ -51,24 +51,24 @@ TEST_CASE("what is not there has its fallback") {
   CHECK(file.problems().empty());
 }
 
-TEST_CASE("what is out of its range is told with its cure") {
-  const auto told = [](const char* text, auto read) {
+TEST_CASE("a value out of range is reported with a fix") {
+  const auto reported = [](const char* text, auto read) {
     Reading file(text);
     read(file.reader);
     return file.problems();
   };
   const auto number = [](Reader& r) { r.number("n", 2, 8); };
   const auto whole = [](Reader& r) { r.whole("n", 2, 8); };
-  CHECK(says(told("n: 1\n", number), "^ write 2 or more\n"));
-  CHECK(says(told("n: 9\n", number), "^ write 8 or less\n"));
-  CHECK(says(told("n: 2.5\n", whole), "^^^ write 2 or 3\n"));
-  CHECK(says(told("n: 0 s\n", [](Reader& r) { r.quantity<Seconds>("n"); }),
+  CHECK(says(reported("n: 1\n", number), "^ write 2 or more\n"));
+  CHECK(says(reported("n: 9\n", number), "^ write 8 or less\n"));
+  CHECK(says(reported("n: 2.5\n", whole), "^^^ write 2 or 3\n"));
+  CHECK(says(reported("n: 0 s\n", [](Reader& r) { r.quantity<Seconds>("n"); }),
              "^^^ write a time, such as `500 ns`\n"));
-  CHECK(says(told("n: 1e30 s\n", [](Reader& r) { r.quantity<Seconds>("n"); }),
+  CHECK(says(reported("n: 1e30 s\n", [](Reader& r) { r.quantity<Seconds>("n"); }),
              " write a time, such as `500 ns`\n"));
-  CHECK(says(told("n: [1]\n", number), " write one word or number behind it\n"));
-  CHECK(says(told("n: ''\n", [](Reader& r) { r.text("n"); }), " write a word, or leave it out\n"));
-  CHECK(says(told("n: []\n", [](Reader& r) { r.words("n"); }), " name one, or leave it out\n"));
+  CHECK(says(reported("n: [1]\n", number), " write one word or number after it\n"));
+  CHECK(says(reported("n: ''\n", [](Reader& r) { r.text("n"); }), " write a word, or leave it out\n"));
+  CHECK(says(reported("n: []\n", [](Reader& r) { r.words("n"); }), " name one, or leave it out\n"));
 }
 
 TEST_CASE("a missing key is reported at its mapping") {
@@ -106,11 +106,11 @@ TEST_CASE("each kind of quantity says what it wants") {
   CHECK(says(out, "1 | a: 1\n  |    ^ write a time, such as `500 ns`\n"));
   CHECK(says(out, "2 | b: 16 GB/s\n  |    ^^^^^^^ write a size, such as `16 GiB`\n"));
   CHECK(says(out, "  |    ^^^^^^^ write a bandwidth, such as `12.5 GB/s` or `100 Gb/s`\n"));
-  CHECK(says(out, "  |    ^^^^ write a rate of work, such as `15.7 Tflop/s`\n"));
+  CHECK(says(out, "  |    ^^^^ write a compute rate, such as `15.7 Tflop/s`\n"));
   CHECK(says(out, "error: `e` must be more than zero\n"));
 }
 
-TEST_CASE("a list or a mapping is no single value") {
+TEST_CASE("a list or a mapping is not a single value") {
   Reading file("name: [a, b]\nlatency: {a: 1 s}\nsize: [4]\nflat: {}\nempty:\n");
   CHECK(file.reader.text("name").empty());
   file.reader.quantity<Seconds>("latency");
@@ -125,7 +125,7 @@ TEST_CASE("a list or a mapping is no single value") {
   }
 }
 
-TEST_CASE("an empty word is no name") {
+TEST_CASE("an empty word is not a name") {
   Reading file("name: ''\n");
   file.reader.text("name");
   CHECK(says(file.problems(), "error: `name` is empty\n"));
@@ -204,7 +204,7 @@ TEST_CASE("a key is a word") {
   CHECK(says(file.problems(), "error: a key must be a word\n"));
 }
 
-TEST_CASE("what is no mapping is refused once, without a list of all that it lacks") {
+TEST_CASE("a node that is not a mapping is one mistake, without its missing keys") {
   for (const std::string text : {"", "# nothing but a comment\n", "---\n", "~\n", "[1, 2]\n", "a word\n"}) {
     CAPTURE(text);
     Reading file(text);
@@ -217,7 +217,7 @@ TEST_CASE("what is no mapping is refused once, without a list of all that it lac
   }
 }
 
-TEST_CASE("at most ten mistakes are told, each of them once") {
+TEST_CASE("at most ten mistakes are reported, each once") {
   const SourceText source = source_of("a: b\n");
   Problems found(source);
   CHECK_FALSE(found.any());
@@ -237,7 +237,7 @@ TEST_CASE("at most ten mistakes are told, each of them once") {
   }
 }
 
-TEST_CASE("many unknown keys are not all told") {
+TEST_CASE("not all of many unknown keys are reported") {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "key" + std::to_string(i) + ": 1\n";
   Reading file(text);
@@ -259,7 +259,7 @@ TEST_CASE("what is not YAML is reported where it stops being YAML") {
   }
 }
 
-TEST_CASE("a file with zero bytes in it is no text") {
+TEST_CASE("a file with zero bytes is not text") {
   const std::string text("name: a\0b\n", 10);
   CHECK(complaint([&] { parse_yaml(source_of(text)); }) ==
         "error: this is not text\n"
@@ -268,7 +268,7 @@ TEST_CASE("a file with zero bytes in it is no text") {
         "  |        ^ write YAML in UTF-8, without control characters\n");
 }
 
-TEST_CASE("what is not UTF-8, or would speak to the terminal, is no text") {
+TEST_CASE("a file that is not UTF-8, or has control characters, is not text") {
   const auto place = [](const std::string& text) { return complaint([&] { parse_yaml(source_of(text)); }); };
   CHECK(says(place("a: 1\nb: gr\xfc\xdf\n"), "test.yaml:2:6"));  // Latin-1
   CHECK(says(place("a: 1\nb: \x1b[31m\n"), "test.yaml:2:4"));    // an escape
@@ -287,7 +287,7 @@ TEST_CASE("a quantity beyond any machine is a slip") {
   CHECK(says(file.problems(), "`long` must be from 1e-6 ns to 1e9 s"));
 }
 
-TEST_CASE("brackets in comments and quotes are no nesting") {
+TEST_CASE("brackets in comments and quotes are not counted as nesting") {
   std::string text = "# " + std::string(300, '[') + "\na: \"" + std::string(300, '{') + "\"\n";
   CHECK(complaint([&] { parse_yaml(source_of(text)); }).empty());
 }
@@ -319,14 +319,14 @@ TEST_CASE("nesting without end is refused, however it is written") {
   for (std::size_t i = 0; i < deep; ++i) maps += "{a: ", dashes += "- ";
   refused(maps);
   refused(dashes);
-  // A file that is well formed but for its depth should not be told to look for a missing bracket.
+  // The help for a file that is only too deep must not mention a missing bracket.
   CHECK(says(refused(std::string(1000, '[') + std::string(1000, ']')), "nested too deeply"));
   CHECK(says(refused("a: 1\n" + std::string(1000, '[') + std::string(1000, ']')), "test.yaml:2:201"));
 }
 
 TEST_CASE("a second document is refused where it begins") {
   const std::string out = complaint([] { parse_yaml(source_of("a: 1\n---\nb: 2\n")); });
-  CHECK(says(out, "error: a file holds one document\n --> test.yaml:2:1\n"));
+  CHECK(says(out, "error: the file has a second document\n --> test.yaml:2:1\n"));
 }
 
 TEST_CASE("a very long line does not flood the terminal") {

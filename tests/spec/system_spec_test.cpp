@@ -24,14 +24,14 @@ const std::string small =
     "  - {name: node, size: 4, latency: 9 us, bandwidth: 50 GB/s}\n"
     "  - {name: machine, size: 8, latency: 40 us, bandwidth: 100 Gb/s, ports: 2}\n";
 
-/// A text with one piece of it in place of another.
+/// A text with one piece replaced by another.
 std::string replaced(std::string text, const std::string& old_text, const std::string& new_text) {
   const std::size_t at = text.find(old_text);
   REQUIRE(at != text.npos);
   return text.replace(at, old_text.size(), new_text);
 }
 
-/// `small` with one piece of text in place of another.
+/// `small` with one piece of text replaced by another.
 std::string with(const std::string& old_text, const std::string& new_text) {
   return replaced(small, old_text, new_text);
 }
@@ -112,7 +112,7 @@ TEST_CASE("measured links are read range by range") {
   CHECK(machine.levels[0].measured[1].link.beta.base() == approx(1 / 5.6e9));
 }
 
-TEST_CASE("mistakes in measured links are told where they stand") {
+TEST_CASE("mistakes in measured links are reported at their place") {
   const std::string good =
       "      - {operation: allreduce, from: 8 B, below: 64 kB, latency: 1 us, bandwidth: 3 GB/s}\n";
   CHECK(complaint_about_system(measured(good)).empty());
@@ -136,7 +136,7 @@ TEST_CASE("mistakes in measured links are told where they stand") {
   CHECK(says(complaint_about_system(measured("      allreduce\n")), "error: `measured` must be a list\n"));
 }
 
-TEST_CASE("what devices draw, and what a GPU costs") {
+TEST_CASE("the power of devices, and the price of a GPU") {
   const SystemSpec spec = system_of(with("peak: {fp32", "watts: {idle: 40, peak: 300}\n  peak: {fp32") +
                                     "host: {watts: {peak: 500}}\nprice: 2.5 USD/h\n");
   CHECK(spec.device.watts->idle == 40);
@@ -149,7 +149,7 @@ TEST_CASE("what devices draw, and what a GPU costs") {
   CHECK_FALSE(without.device.watts);
   CHECK_FALSE(without.price);
   CHECK(says(complaint_about_system(small + "price: 2.5\n"),
-             "write what a GPU costs for an hour, such as `2.5 USD/h`"));
+             "write the price of a GPU for an hour, such as `2.5 USD/h`"));
   CHECK(says(complaint_about_system(with("peak: {fp32", "watts: {idle: 400, peak: 300}\n  peak: {fp32")),
              "`peak` is less than `idle`"));
   CHECK(mistakes(complaint_about_system(with("peak: {fp32", "watts: {idle: 40}\n  peak: {fp32"))) == 1);
@@ -169,7 +169,7 @@ TEST_CASE("measured links may name their group: GPUs of a node, GPUs and nodes b
   CHECK(build_machine(spec).levels[1].measured[0].group.per_node() == 4);
 }
 
-TEST_CASE("mistakes in the group of a measured link are told where they stand") {
+TEST_CASE("mistakes in the group of a measured link are reported at their place") {
   const auto inner = [&](const std::string& group, const std::string& operation = "allreduce") {
     return complaint_about_system(measured("      - {operation: " + operation + ", " + group +
                                            ", from: 0 B, latency: 1 us, bandwidth: 3 GB/s}\n"));
@@ -189,8 +189,8 @@ TEST_CASE("mistakes in the group of a measured link are told where they stand") 
   CHECK(outer("gpus: 16, nodes: 4").empty());
   CHECK(says(outer("gpus: 16"), "a measured link has no `nodes`"));
   CHECK(says(outer("gpus: 4, nodes: 1"), "error: `nodes` must be from 2 to "));
-  CHECK(says(outer("gpus: 16, nodes: 3"), "error: 16 GPUs are not shared evenly by 3 nodes\n"));
-  CHECK(says(outer("gpus: 16, nodes: 2"), "error: 8 GPUs on each node, which has 4\n"));
+  CHECK(says(outer("gpus: 16, nodes: 3"), "error: 16 GPUs cannot be divided evenly among 3 nodes\n"));
+  CHECK(says(outer("gpus: 16, nodes: 2"), "error: 8 GPUs per node are too many (a node has 4)\n"));
 
   const std::string twice =
       "      - {operation: allreduce, gpus: 4, from: 0 B, latency: 1 us, bandwidth: 3 GB/s}\n";
@@ -224,7 +224,7 @@ TEST_CASE("the example of the manual is a system") {
   CHECK(spec.levels.size() == 2);
 }
 
-TEST_CASE("a value without its unit is shown where it stands") {
+TEST_CASE("a value without a unit is shown at its place") {
   CHECK(complaint_about_system(with("9 us", "9")) ==
         "error: cannot read `latency`\n"
         " --> test.yaml:8:36\n"
@@ -232,7 +232,7 @@ TEST_CASE("a value without its unit is shown where it stands") {
         "  |                                    ^ write a time, such as `500 ns`\n");
 }
 
-TEST_CASE("a misspelt key is one mistake, where it stands: what it was meant to be is not missing, too") {
+TEST_CASE("a misspelt key is one mistake: the intended key is not reported as missing") {
   const std::string out = complaint_about_system(with("bandwidth: 50", "bandwith: 50"));
   CHECK(mistakes(out) == 1);
   CHECK(says(out,
@@ -240,7 +240,7 @@ TEST_CASE("a misspelt key is one mistake, where it stands: what it was meant to 
              "  |                                          ^^^^^^^^ did you mean `bandwidth`?\n"));
 }
 
-TEST_CASE("all mistakes of a file are told at once, in its order") {
+TEST_CASE("all mistakes of a file are reported at once, in order") {
   const std::string out = complaint_about_system(
       "name: [a]\n"
       "device: {name: d, memory: 16, memory-bandwidth: fast, peak: {fp33: 1 Tflop/s}}\n"
@@ -340,7 +340,7 @@ TEST_CASE("an empty file is not a system") {
   }
 }
 
-TEST_CASE("--set puts a value in place of the file's") {
+TEST_CASE("--set replaces a value of the file") {
   CHECK(system_of(small, {{"device.memory", "32GiB"}}).device.memory == Bytes{32.0 * 1'073'741'824});
   CHECK(system_of(small, {{"device.peak.fp32", "10 Tflop/s"}}).device.peak[0] == FlopRate{10e12});
   CHECK(system_of(small, {{"name", "other"}}).name == "other");
@@ -366,7 +366,7 @@ TEST_CASE("--set makes the mapping that a key needs, and takes one as a whole") 
   const SystemSpec whole = system_of(small, {{"congestion", "{factor: 1.4, low: 1.2}"}});
   CHECK(whole.congestion->typical == 1.4);
   CHECK(whole.congestion->low == 1.2);
-  // a cable of which only one number is known draws that all the time
+  // a cable with only one number has constant power
   CHECK(system_of(small, {{"levels.node.watts.idle", "8"}}).levels[0].watts->peak == 8);
   CHECK(system_of(small, {{"levels.node.watts", "{idle: 8, peak: 10}"}}).levels[0].watts->peak == 10);
 
@@ -397,20 +397,20 @@ TEST_CASE("--set multiplies what the file has, and what was measured of a link w
 
   CHECK(complaint_about_system(small, {{"device.memory", "x"}}) ==
         "usage: --set device.memory=x: not a factor\n"
-        "help: write x2 for twice what the file has, x0.5 for half\n");
+        "help: write x2 for twice the file's value, x0.5 for half\n");
   CHECK(complaint_about_system(small, {{"device.memory", "x-2"}})
             .starts_with("usage: --set device.memory=x-2: not a factor"));
   CHECK(complaint_about_system(small, {{"levels.node.ports", "x2"}}) ==
-        "usage: --set levels.node.ports=x2: the file has no number there\n"
-        "help: write the value itself\n");
+        "usage: --set levels.node.ports=x2: the file has no number to multiply\n"
+        "help: write the value instead of a factor\n");
 }
 
 TEST_CASE("a wrong path in --set is a mistake of the command line") {
   CHECK(complaint_about_system(small, {{"levels.nodes.size", "4"}}) ==
-        "usage: --set levels.nodes.size: there is no `nodes` in the system file\n"
+        "usage: --set levels.nodes.size: the system file has no `nodes`\n"
         "help: write a path such as device.memory or levels.node.bandwidth\n");
   CHECK(complaint_about_system(small, {{"device.memory.size", "4"}}) ==
-        "usage: --set device.memory.size: there is nothing to set there\n"
+        "usage: --set device.memory.size: this is not a single value\n"
         "help: write a path such as device.memory or levels.node.bandwidth\n");
   CHECK(complaint_about_system(small, {{"device.memry", "1 GiB"}}) ==
         "usage: --set device.memry=1 GiB: unknown key `memry`\n"
@@ -431,7 +431,7 @@ TEST_CASE("a wrong value in --set is a mistake of the command line, not of the f
   CHECK(complaint_about_system(small, {{"levels.node.ports", "none"}}).starts_with("usage: --set"));
 }
 
-TEST_CASE("a mistake of the file stays one beside a good --set") {
+TEST_CASE("a mistake in the file is reported despite a good --set") {
   const std::string out = complaint_about_system(with("50 GB/s", "50"), {{"device.memory", "32 GiB"}});
   CHECK(says(out, " --> test.yaml:8:"));
   CHECK(mistakes(out) == 1);

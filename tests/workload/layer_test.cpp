@@ -30,7 +30,7 @@ TEST_CASE("3 rows, one at a time: one row from either side, the paper's (K-1)/2"
 }
 
 TEST_CASE("7 rows, two at a time, padded by 3") {
-  // y a reads from 2a-3: 3 rows before 2a. y b-1 reads to 2(b-1)+3 = 2b+1: 2 rows behind 2b-1.
+  // y a reads from 2a-3: 3 rows before 2a. y b-1 reads to 2(b-1)+3 = 2b+1: 2 rows after 2b-1.
   const Layer layer = conv("kernel: 7, stride: 2, padding: 3");
   check(x_halo(layer, 0), 3, 2);
   // dx of row 2a is in the windows of y from a-1 (up to 2a+1): 1 before. Row 2b-1 is in those up to y b+1
@@ -45,7 +45,7 @@ TEST_CASE("2 rows, two at a time: windows tile the input, nothing is exchanged")
   check(x_halo(pool("kernel: 2, stride: 3"), 0), 0, 0);  // rows that no window reads
 }
 
-TEST_CASE("2 rows, one at a time, same size: all of the padding is behind") {
+TEST_CASE("2 rows, one at a time, same size: all of the padding is at the end") {
   // y i reads x i and i+1.
   const Layer layer = conv("kernel: 2, padding: same");
   check(x_halo(layer, 0), 0, 1);
@@ -60,10 +60,10 @@ TEST_CASE("3 rows, two at a time, padded by 1: only rows before") {
 }
 
 TEST_CASE("11 rows, four at a time, padded by 2: AlexNet's first") {
-  // y i reads 4i-2 to 4i+8: 2 before, and 4(b-1)+8 - (4b-1) = 5 behind.
+  // y i reads 4i-2 to 4i+8: 2 before, and 4(b-1)+8 - (4b-1) = 5 after.
   const Layer layer = conv("kernel: 11, stride: 4, padding: 2");
   check(x_halo(layer, 0), 2, 5);
-  // 4a is read by y a-1 (to 4a+4) and a-2 (to 4a): 2 before. 4b-1 is read by y b (from 4b-2): 1 behind.
+  // 4a is read by y a-1 (to 4a+4) and a-2 (to 4a): 2 before. 4b-1 is read by y b (from 4b-2): 1 after.
   check(dy_halo(layer, 0), 2, 1);
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("dilation widens the window") {
 }
 
 TEST_CASE("without padding both sides give") {
-  // 10 rows of x make 8 of y. Halves: y 0..3 reads x 0..5, one row behind its own 0..4; y 4..7 reads 4..9,
+  // 10 rows of x make 8 of y. Halves: y 0..3 reads x 0..5, one row after its own 0..4; y 4..7 reads 4..9,
   // one before.
   check(x_halo(only_layer("1x10", "op: conv, filters: 1, kernel: 3"), 0), 1, 1);
 }

@@ -91,7 +91,7 @@ TEST_CASE("Llama 2 and 3: weights by formula, as released, and as the files have
   }
 }
 
-TEST_CASE("Mixtral 8x7B: 46.7 G weights, of which a token uses 12.9 G") {
+TEST_CASE("Mixtral 8x7B: 46.7 G weights, 12.9 G of them used for each token") {
   // Jiang et al., Mixtral of experts (2024), table 1: dim 4096, 32 layers, head_dim 128, hidden_dim 14336, 32
   // heads, 8 of keys and values, vocab 32000, 8 experts, 2 for each token.
   const Llama numbers{32, 4096, 32, 8, 14336, 32000, 8, 2};
@@ -193,10 +193,10 @@ TEST_CASE("numbers that make no network are refused by name") {
     CHECK(says(refused("gpt:" + name + "=3000000000"), "3000000000"));
   }
   CHECK(says(refused("gpt:top-k=3"), "`top-k` is 3"));
-  CHECK(says(refused("gpt:top-k=3"), "it is at most 1 with experts=0"));
+  CHECK(says(refused("gpt:top-k=3"), "it must be at most 1 with experts=0"));
   CHECK(says(refused("gpt:moe=0,experts=4"), "`moe` is not a parameter"));
   CHECK(says(refused("gpt:gated=2"), "`gated` is 2"));
-  CHECK(says(refused("gpt:gated=2"), "it is at most 1"));
+  CHECK(says(refused("gpt:gated=2"), "it must be at most 1"));
   CHECK(says(refused("llama:tied=2"), "`tied` is 2"));
   CHECK(says(refused("bert:mlm=3"), "`mlm` is 3"));
   CHECK_FALSE(refused("gpt:layers=-1").empty());

@@ -160,7 +160,7 @@ TEST_CASE("options of the transformers: fewer heads, a gate, a last product of i
   CHECK(plain - network_called(small + ",kv-heads=1").parameters() == 96 * 65);
   // four experts: three more MLPs of 2 * 64 * 256 weights and 320 biases, and a router of 64 * 4
   CHECK(network_called(small + ",experts=4,top-k=2").parameters() - plain == 3 * (2 * 64 * 256 + 320) + 256);
-  // of which each token uses two: one more MLP, and the router
+  // each token uses two of them: one more MLP, and the router
   CHECK(network_called(small + ",experts=4,top-k=2").macs() - network_called(small).macs() ==
         16 * (2 * 64 * 256 + 256));
   // a gate: 256 more filters of 64 weights and a bias
@@ -204,7 +204,7 @@ std::vector<std::map<std::string, std::string>> reference(const std::string& fil
   return rows;
 }
 
-// Ours -> name in the table. Networks by their numbers stand beside the shipped ones.
+// Our name -> name in the table. Parametric networks are listed with the shipped ones.
 struct Counted {
   std::string ours, theirs;
 };

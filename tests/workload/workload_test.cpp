@@ -87,15 +87,15 @@ TEST_CASE("conv in groups sees a part of the channels") {
   CHECK(only_layer("8x4x4", "op: conv, filters: 8, kernel: 3, groups: 8, bias: false").weights == 72);
 }
 
-TEST_CASE("padding that keeps the size: ceil(X / stride), the odd row behind") {
+TEST_CASE("padding that keeps the size: ceil(X / stride), the odd row at the end") {
   const auto same = [](const std::string& input, const std::string& window) {
     return only_layer(input, "op: conv, filters: 1, padding: same, " + window);
   };
   CHECK(same("1x7", "kernel: 3").y.extent[0] == 7);
   CHECK(same("1x7", "kernel: 3").padding[0] == 1);
   CHECK(same("1x7", "kernel: 2").y.extent[0] == 7);
-  CHECK(same("1x7", "kernel: 2").padding[0] == 0);  // 1 in all, behind
-  CHECK(same("1x7", "kernel: 4").padding[0] == 1);  // 3 in all, 2 behind
+  CHECK(same("1x7", "kernel: 2").padding[0] == 0);  // 1 in total, at the end
+  CHECK(same("1x7", "kernel: 4").padding[0] == 1);  // 3 in total, 2 at the end
   CHECK(same("1x7", "kernel: 3, stride: 2").y.extent[0] == 4);
   CHECK(same("1x7", "kernel: 3, stride: 2").padding[0] == 1);  // 3*2 + 3 - 7 = 2 in all
   CHECK(same("1x8", "kernel: 3, stride: 2").y.extent[0] == 4);
@@ -107,7 +107,7 @@ TEST_CASE("padding that keeps the size: ceil(X / stride), the odd row behind") {
   CHECK(same("1x2", "kernel: 7").y.extent[0] == 2);  // a window wider than its input
 }
 
-TEST_CASE("pools move by their size unless told otherwise, and round down unless told to round up") {
+TEST_CASE("by default pools move by their size and round down") {
   CHECK(extent("1x8", "op: max-pool, kernel: 2") == 4);
   CHECK(extent("1x7", "op: max-pool, kernel: 2") == 3);
   CHECK(extent("1x7", "op: max-pool, kernel: 2, ceil: true") == 4);
@@ -118,7 +118,7 @@ TEST_CASE("pools move by their size unless told otherwise, and round down unless
   CHECK(extent("1x112", "op: max-pool, kernel: 3, stride: 2") == 55);
   CHECK(extent("1x7", "op: avg-pool, kernel: 2, padding: same") == 4);
   CHECK(extent("1x35", "op: avg-pool, kernel: 3, stride: 1, padding: 1") == 35);
-  // (5 + 2 - 2) / 3 + 1 = 2.7, but a third window would start at row 6 - 1 = 5, behind the input: PyTorch
+  // (5 + 2 - 2) / 3 + 1 = 2.7, but a third window would start at row 6 - 1 = 5, after the input: PyTorch
   // leaves it out
   CHECK(extent("1x5", "op: max-pool, kernel: 2, stride: 3, padding: 1, ceil: true") == 2);
   const Layer pool = only_layer("6x8x8", "op: avg-pool, kernel: 2");
@@ -176,7 +176,7 @@ TEST_CASE("attention with fewer heads of keys and values computes as much, from 
   check_shape(layer.y, 8, {10});
   CHECK(layer.macs == 1600);
   CHECK(layer.scores == 400);
-  CHECK(layer.heads == 1);  // no more than this can be dealt out
+  CHECK(layer.heads == 1);  // limits a split without copies
   check_shape(only_layer("16x10", "op: attention, heads: 4, kv-heads: 2").y, 8, {10});  // (4 + 4) heads of 2
 }
 
@@ -319,12 +319,12 @@ TEST_CASE("channels that are written down are checked, as the manual shows") {
             network("3x8x8",
                     "  - {name: conv1_2, op: conv, filters: 128, kernel: 3x3}\n"
                     "  - {name: conv2_1, op: conv, channels: 64, filters: 128, kernel: 3x3}\n")) ==
-        "error: layer `conv2_1` expects 64 input channels, but `conv1_2` gives 128\n"
+        "error: layer `conv2_1` expects 64 input channels, but `conv1_2` has 128\n"
         " --> test.yaml:5:41\n"
         "5 |   - {name: conv2_1, op: conv, channels: 64, filters: 128, kernel: 3x3}\n"
         "  |                                         ^^ write 128, or correct `conv1_2`\n");
   CHECK(says(complaint_about_model(network("3x8x8", "  - {name: a, op: fc, filters: 2, channels: 4}\n")),
-             "error: layer `a` expects 4 input channels, but the input gives 3\n"));
+             "error: layer `a` expects 4 input channels, but the input has 3\n"));
   CHECK(only_layer("3x8x8", "op: fc, filters: 2, channels: 3").weights == 8);
 }
 
@@ -346,9 +346,10 @@ TEST_CASE("shapes that do not follow each other are mistakes, each with its reas
           "layer `a`: 2 groups do not divide 3 channels and 4 filters");
   refused("4x8x8", "op: conv, filters: 3, kernel: 3, groups: 2",
           "layer `a`: 2 groups do not divide 4 channels and 3 filters");
-  refused("3x8", "op: embedding, vocab: 10, filters: 2", "layer `a` wants token ids, but 3 channels come in");
+  refused("3x8", "op: embedding, vocab: 10, filters: 2",
+          "layer `a` needs token ids, but its input has 3 channels");
   refused("6x8", "op: group-norm, groups: 4", "layer `a`: 4 groups do not divide 6 channels");
-  refused("3x8", "op: gate", "layer `a` halves an odd number of channels, 3");
+  refused("3x8", "op: gate", "layer `a` cannot halve 3 channels (an odd number)");
   refused("10x8", "op: attention, heads: 4",
           "layer `a`: 10 channels cannot be 4 heads of queries and 4 of keys and values");
   refused("16x8", "op: attention, heads: 4, kv-heads: 6", "layer `a`: 6 kv-heads do not divide 4 heads");
@@ -369,12 +370,12 @@ TEST_CASE("only what is alike can be added or joined") {
                                          "  - {name: c, op: " +
                                              op + ", from: [a, b]}\n"));
   };
-  CHECK(says(joined("add"), "error: layer `c` adds 4x4x4 and 6x8x8\n --> test.yaml:6:"));
-  CHECK(says(joined("concat"), "error: layer `c` joins 4x4x4 and 6x8x8\n"));
+  CHECK(says(joined("add"), "error: layer `c` cannot add 4x4x4 and 6x8x8\n --> test.yaml:6:"));
+  CHECK(says(joined("concat"), "error: layer `c` cannot join 4x4x4 and 6x8x8\n"));
   CHECK(says(joined("relu"), "error: layer `c` takes one input, not 2\n"));
 }
 
-TEST_CASE("several layers that do not fit are told together") {
+TEST_CASE("several layers that do not match are reported together") {
   std::string layers;
   for (int i = 0; i < 20; ++i)
     layers += "  - {name: a" + std::to_string(i) + ", op: conv, filters: 4, kernel: 3, channels: 5}\n";

@@ -12,7 +12,7 @@ namespace paradl {
 namespace foreign {
 namespace {
 
-/// What a line of its own can tell about its file; nothing if it could be anything.
+/// The file type that a single line implies; nothing if it could be any.
 std::optional<Imported::Kind> kind_of(const Line& line) {
   const auto& fields = line.fields;
   if (is_platform_key(fields.front().text)) return Imported::Kind::system;
@@ -32,10 +32,9 @@ Imported::Kind kind_of(const SourceText& source) {
   problems.raise();
   for (const Line& line : read_lines(source.text))
     if (const auto kind = kind_of(line)) return *kind;
-  problems.add(
-      {1, 1, 1}, "this is no file that paradl can import",
-      "known are networks (.net: NAME|x|w|y), platforms (.plat: BANDWIDTH|12.5E9|Bps) and lists of cut "
-      "layers (.lc: NAME|1) of the ParaDL authors' tool");
+  problems.add({1, 1, 1}, "paradl cannot import this file (its type is unknown)",
+               "supported: networks (.net: NAME|x|w|y), platforms (.plat: BANDWIDTH|12.5E9|Bps) and lists of "
+               "split layers (.lc: NAME|1) of the ParaDL authors' tool");
   problems.raise();
   return {};
 }
@@ -50,12 +49,12 @@ Imported import_marks(const SourceText& source, const ImportOptions& options) {
   if (strategy.empty()) {
     strategy = "filter";
     result.warnings.emplace_back(
-        "neither the file nor its name says which strategy cuts these layers; took `filter`");
+        "neither the file nor its name says which strategy splits these layers; using `filter`");
   }
-  result.yaml =
-      fmt::format("# Imported from {} by paradl import: to be put into a model file.\nsplit: {{{}: [{}]}}\n",
-                  file, strategy, fmt::join(split_words(marks.layers, marks.cut), ", "));
-  result.summary = fmt::format("Read {} layers ({} cut). To use them: paradl import NET --split {}={}",
+  result.yaml = fmt::format(
+      "# Imported from {} by paradl import. Copy this line into a model file.\nsplit: {{{}: [{}]}}\n", file,
+      strategy, fmt::join(split_words(marks.layers, marks.cut), ", "));
+  result.summary = fmt::format("Read {} layers ({} split). To use them: paradl import NET --split {}={}",
                                marks.layers.size(), std::ranges::count(marks.cut, true), strategy, file);
   return result;
 }

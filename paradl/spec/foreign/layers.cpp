@@ -24,7 +24,7 @@ constexpr std::array kinds{Kind{"CONV", Op::conv}, Kind{"FC", Op::fc},          
 
 const std::vector<std::string> strategies{"spatial", "filter", "channel", "tensor"};
 
-/// The letters at the start: `Conv_1` is CONV.
+/// The letters at the start, in capitals: `Conv_1` gives CONV.
 std::string upper_letters(std::string_view name) {
   std::string letters;
   for (const char c : lower(name)) {
@@ -40,7 +40,7 @@ std::map<Op, int> count_ops(const std::vector<Listed>& layers) {
   return ops;
 }
 
-/// `0 CONV_1` or `CONV_1`: the name, and the index before it checked.
+/// The name in `0 CONV_1` or `CONV_1`; checks the index before it.
 Field name_of(const Field& field, std::size_t place, Problems& problems) {
   const std::size_t space = field.text.find_first_of(" \t");
   const auto index = read_whole(field.text.substr(0, space));
@@ -48,7 +48,7 @@ Field name_of(const Field& field, std::size_t place, Problems& problems) {
   if (*index != std::int64_t(place))
     problems.add({field.spot.line, field.spot.column, int(space)},
                  fmt::format("this is layer {}, not {}", place, *index),
-                 "layers are counted from 0 without a gap");
+                 "number the layers from 0 without gaps");
   const std::size_t start = field.text.find_first_not_of(" \t", space);
   const std::string_view name = field.text.substr(start);
   return {name, {field.spot.line, field.spot.column + int(start), int(name.size())}};
@@ -56,12 +56,13 @@ Field name_of(const Field& field, std::size_t place, Problems& problems) {
 
 void read_mark(const Line& line, Marks& marks, Problems& problems) {
   if (line.fields.size() != 2)
-    return problems.add(line.fields.front().spot, "this is not a layer and its flag", "write `CONV_1|1`");
+    return problems.add(line.fields.front().spot, "this line is not a layer and its flag",
+                        "write `CONV_1|1`");
   const Field name = name_of(line.fields[0], marks.layers.size(), problems);
   const auto op = read_op(name, problems);
   const Field& flag = line.fields[1];
   if (flag.text != "0" && flag.text != "1")
-    problems.add(flag.spot, "a flag is 0 or 1", "write 1 where the strategy cuts the layer");
+    problems.add(flag.spot, "a flag must be 0 or 1", "write 1 if the strategy splits the layer");
   marks.layers.push_back({name, op.value_or(Op::relu), {}});
   marks.cut.push_back(flag.text == "1");
 }
@@ -82,8 +83,8 @@ std::optional<Op> read_op(const Field& name, Problems& problems) {
     known.emplace_back(kind.word);
   }
   const std::string near = did_you_mean(word, known);
-  problems.add(name.spot, fmt::format("no kind of layer starts with `{}`", word.empty() ? name.text : word),
-               near.empty() ? fmt::format("known are {}", fmt::join(known, ", ")) : near);
+  problems.add(name.spot, fmt::format("unknown kind of layer `{}`", word.empty() ? name.text : word),
+               near.empty() ? fmt::format("start its name with {}", fmt::join(known, ", ")) : near);
   return {};
 }
 
@@ -91,7 +92,7 @@ void give_names(std::vector<Listed>& layers) {
   std::unordered_map<std::string, int> uses;
   for (Listed& layer : layers) ++uses[layer.name = plain_name(layer.written.text)];
   const std::map<Op, int> ops = count_ops(layers);
-  // A `split` list takes `conv` for all convolutions, so no single one of many may be called that.
+  // In a `split` list `conv` means all convolutions, so none of several convolutions may have that name.
   const auto unclear = [&](const Listed& layer) {
     return uses[layer.name] > 1 || (find_op(layer.name) && ops.at(layer.op) > 1);
   };
@@ -116,15 +117,15 @@ Marks read_marks(const SourceText& source) {
     if (problems.full()) break;
     if (marks.layers.size() == most_lines) {
       problems.add({line.number, 1, 1}, fmt::format("more than {} layers", most_lines),
-                   "is it the right file?");
+                   "check the file name");
       break;
     }
     read_mark(line, marks, problems);
   }
   problems.raise();
   if (std::ranges::find(marks.cut, true) == marks.cut.end())
-    problems.add({1, 1, 1}, "no layer is marked 1, so nothing would be cut",
-                 "mark the layers that the strategy cuts");
+    problems.add({1, 1, 1}, "no layer is marked 1, so nothing would be split",
+                 "mark the layers that the strategy splits");
   problems.raise();
   give_names(marks.layers);
   return marks;
@@ -150,7 +151,7 @@ std::vector<std::string> split_words(const std::vector<Listed>& layers, const st
 void check_strategy(const std::string& strategy) {
   if (std::ranges::find(strategies, strategy) != strategies.end()) return;
   const std::string near = did_you_mean(strategy, strategies);
-  throw UsageError(fmt::format("`{}` is not a strategy that cuts layers", strategy),
+  throw UsageError(fmt::format("`{}` is not a strategy that splits layers", strategy),
                    near.empty() ? fmt::format("choose from {}", fmt::join(strategies, ", ")) : near);
 }
 

@@ -12,7 +12,7 @@
 namespace paradl::foreign {
 namespace {
 
-/// `2` where all are equal, `2x1` otherwise.
+/// `2` if all are equal, otherwise `2x1`.
 std::string sizes(const Numbers& numbers) {
   const bool equal = std::ranges::all_of(numbers, [&](std::int64_t n) { return n == numbers.front(); });
   return equal ? fmt::format("{}", numbers.front()) : text(numbers);
@@ -29,7 +29,7 @@ std::string window_keys(const NetLayer& layer, const Window& window, const Numbe
   return keys;
 }
 
-/// What stands behind name and op.
+/// The keys after name and op.
 std::string keys_of(const Net& net, std::size_t i, const Wiring& wiring) {
   const NetLayer& layer = net.layers[i];
   const auto named = [&](int index) { return index < 0 ? "in" : net.names[std::size_t(index)].name; };
@@ -52,7 +52,7 @@ std::string keys_of(const Net& net, std::size_t i, const Wiring& wiring) {
   }
 }
 
-/// A time in the first layer's place and nowhere else is that of the whole network.
+/// If only the first layer has a time, it is that of the whole network.
 bool time_is_of_all(const Net& net) {
   const auto timed = std::ranges::count_if(
       net.layers, [](const NetLayer& l) { return l.time.value_or(Seconds{}) > Seconds{}; });
@@ -80,26 +80,27 @@ void check_marks(const Net& net, const Marks& marks, const SourceText& source) {
     const Field& here = marks.layers[i].written;
     const Field& there = net.names[i].written;
     if (lower(here.text) != lower(there.text))
-      problems.add(here.spot, fmt::format("`{}` stands where the network has `{}`", here.text, there.text),
-                   fmt::format("it is on line {} of the network", there.spot.line));
+      problems.add(here.spot,
+                   fmt::format("`{}` does not match the network, which has `{}` here", here.text, there.text),
+                   fmt::format("compare with line {} of the network", there.spot.line));
   }
   if (!problems.any() && marks.layers.size() != net.names.size())
     problems.add(
         marks.layers[std::min(net.names.size(), marks.layers.size() - 1)].written.spot,
         fmt::format("{} layers are listed, but the network has {}", marks.layers.size(), net.names.size()),
-        "is it the list of another network?");
+        "use the list of this network");
   problems.raise();
 }
 
 using Split = std::map<std::string, std::vector<std::string>>;
 
-/// What the given .lc files say, by strategy.
+/// The contents of the given .lc files, by strategy.
 Split read_splits(const Net& net, const ImportOptions& options) {
   Split split;
   for (const auto& [strategy, source] : options.splits) {
     check_strategy(strategy);
     if (split.contains(strategy))
-      throw UsageError(fmt::format("two files say what `{}` cuts", strategy), "give one of them");
+      throw UsageError(fmt::format("two files list what `{}` splits", strategy), "give only one of them");
     const Marks marks = read_marks(source);
     check_marks(net, marks, source);
     split[strategy] = split_words(net.names, marks.cut);
@@ -126,8 +127,8 @@ std::string split_lines(const Net& net, const ImportOptions& options) {
 std::string model_file(const Net& net, const std::vector<Wiring>& wiring, const std::string& name,
                        const std::string& file, const ImportOptions& options) {
   std::string out = fmt::format(
-      "# Imported from {} by paradl import. The file gives shapes only: strides and paddings are\n"
-      "# those that make them.\n",
+      "# Imported from {} by paradl import. The file gives only shapes: strides and paddings are\n"
+      "# derived from them.\n",
       file);
   out += fmt::format("name: {}\n", scalar(name));
   out += fmt::format("summary: {}\n",
@@ -135,7 +136,7 @@ std::string model_file(const Net& net, const std::vector<Wiring>& wiring, const 
   out += fmt::format("source: {}\n", scalar(file + ", a network of the ParaDL authors' format"));
   out += fmt::format("input: {}\n", text(net.input));
   out += fmt::format("dataset: {{name: {}, samples: {}}}\n", scalar(net.dataset), net.samples);
-  out += "batch: 32    # the file does not say\n";
+  out += "batch: 32    # not in the file\n";
   if (time_is_of_all(net))
     out +=
         fmt::format("time: {}    # forward + backward of one sample\n", exact_text(*net.layers.front().time));

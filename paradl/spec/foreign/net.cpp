@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t most_layers =
     19'999;  // a model file may have 20 000, and one of them may be a `flatten`
 constexpr std::int64_t most_samples = 1'000'000'000'000'000;
-constexpr double least_time = 1e-12, most_time = 1e6;  // seconds; beyond them it is no measurement
+constexpr double least_time = 1e-12, most_time = 1e6;  // plausible times in seconds
 
 class NetReader {
  public:
@@ -43,12 +43,13 @@ class NetReader {
   void read_header(const Line& line) {
     const Field& key = line.fields.front();
     if (line.fields.size() != 2 || line.fields[1].text.empty())
-      return problems_.add(key.spot, fmt::format("`{}` has one value", key.text), "write it behind one `|`");
+      return problems_.add(key.spot, fmt::format("`{}` takes one value", key.text),
+                           "write it after a single `|`");
     if (!headers_.emplace(lower(key.text), line.fields[1]).second)
       problems_.add(key.spot, fmt::format("`{}` is given twice", key.text), "keep one of them");
   }
 
-  /// The field of a header line; null if it is missing, which is then said.
+  /// The field of a header line; null if it is missing, which is reported.
   const Field* header(const std::string& key, const std::string& example) {
     const auto found = headers_.find(key);
     if (found != headers_.end()) return &found->second;
@@ -74,7 +75,7 @@ class NetReader {
     const auto shape = read_shape(*field, 1, most_samples, problems_);
     if (!shape) return;
     if (shape->size() < 3)
-      return problems_.add(field->spot, "an input is samples x channels x extents",
+      return problems_.add(field->spot, "an input must be samples x channels x extents",
                            "write 1280000x3x226x226");
     net_.samples = shape->front();
     net_.input.assign(shape->begin() + 1, shape->end());
@@ -87,8 +88,7 @@ class NetReader {
   void read_layer(const Line& line) {
     const Field& name = line.fields.front();
     if (line.fields.size() < 4 || line.fields.size() > 5)
-      return problems_.add(name.spot, "this is not a layer",
-                           "write NAME|x|w|y, and seconds behind one more `|`");
+      return problems_.add(name.spot, "this line is not a layer", "write NAME|x|w|y or NAME|x|w|y|seconds");
     const auto op = read_op(name, problems_);
     NetLayer layer{.line = line.number};
     layer.x_field = line.fields[1];
@@ -102,7 +102,8 @@ class NetReader {
     net_.names.push_back({name, op.value_or(Op::relu), {}});
   }
 
-  /// A shape with as many extents as the input; `more` is how many sizes it has beyond the input's.
+  /// Reads a shape with as many extents as the input; `more` is the number of its sizes beyond those of the
+  /// input.
   Numbers shape(const Field& field, std::int64_t least, std::size_t more) {
     const auto sizes = read_shape(field, least, largest_size, problems_);
     if (!sizes) return {};

@@ -7,10 +7,10 @@
 #include "paradl/spec/foreign/layers.hpp"
 #include "paradl/spec/foreign/window.hpp"
 
-// A network as the authors' files have it, first as written, then with what the file leaves out.
+// A network of the ParaDL authors' format: first as written, then with what the file omits.
 namespace paradl::foreign {
 
-/// One line of a network: NAME|x|w|y, and a time where there is one.
+/// One line of a network: NAME|x|w|y, and maybe a time.
 struct NetLayer {
   int line = 0;
   Field x_field, w_field, y_field;
@@ -33,15 +33,15 @@ struct Net {
 /// Reads the lines as written; every shape has as many extents as the input. Throws SpecError.
 Net read_net(const SourceText& source);
 
-/// What a layer needs beyond what its line says.
+/// What a layer needs in addition to what its line says.
 struct Wiring {
   Window window;         // of convolutions and pools
-  bool flatten = false;  // its input has extents, and it wants none
+  bool flatten = false;  // its input has extents and must be flattened
   int shortcut = -2;     // an ADD's second input: a layer's index, or -1 for the network's input
 };
 
-/// Follows the shapes from layer to layer. An x that contradicts what comes in is replaced by that, with a
-/// warning; any other contradiction is a SpecError.
+/// Follows the shapes from layer to layer. An x that differs from the output of the layer before is replaced
+/// by that output, with a warning; any other contradiction is a SpecError.
 std::vector<Wiring> wire(Net& net, const SourceText& source, std::vector<std::string>& warnings);
 
 }  // namespace paradl::foreign

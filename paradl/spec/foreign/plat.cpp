@@ -35,7 +35,7 @@ constexpr std::array rows{
 };
 // clang-format on
 
-/// The values by Entry, and where each stands.
+/// The values by Entry, and the place of each.
 struct Platform {
   std::array<std::optional<Field>, rows.size()> field;
   std::array<double, rows.size()> value{};
@@ -49,7 +49,7 @@ std::string example_of(const Row& row) { return fmt::format("{}|{}|{}", row.key,
 void read_value(const Row& row, const Line& line, double& value, Problems& problems) {
   const Field &number = line.fields[1], &unit = line.fields[2];
   if (lower(unit.text.substr(0, longest_name)) != lower(row.unit))
-    problems.add(unit.spot, fmt::format("`{}` is counted in {}", row.key, row.unit),
+    problems.add(unit.spot, fmt::format("the unit of `{}` must be {}", row.key, row.unit),
                  fmt::format("write `{}`", example_of(row)));
   const auto read = read_real(number.text);
   if (!read)
@@ -72,15 +72,15 @@ void read_line(const Line& line, Platform& platform, Problems& problems) {
     std::vector<std::string> known;
     for (const Row& each : rows) known.emplace_back(each.key);
     const std::string near = did_you_mean(key.text, known);
-    return problems.add(key.spot, "this is no part of a platform",
-                        near.empty() ? fmt::format("known are {}", fmt::join(known, ", ")) : near);
+    return problems.add(key.spot, "unknown key of a platform",
+                        near.empty() ? fmt::format("use {}", fmt::join(known, ", ")) : near);
   }
   const auto place = std::size_t(row - rows.begin());
   if (platform.field[place])
     return problems.add(key.spot, fmt::format("`{}` is given twice", row->key), "keep one of them");
   platform.field[place] = key;
   if (line.fields.size() != 3)
-    return problems.add(key.spot, "this is not a key, a value and its unit",
+    return problems.add(key.spot, "this line is not a key, a value and a unit",
                         fmt::format("write `{}`", example_of(*row)));
   read_value(*row, line, platform.value[place], problems);
 }
@@ -105,17 +105,16 @@ std::vector<std::string> warnings_of(const Platform& platform, double nodes) {
   std::vector<std::string> warnings;
   const double per_node = platform[Entry::gpus_per_node];
   if (nodes * per_node != platform[Entry::gpus])
-    warnings.push_back(fmt::format("line {}: {} GPUs do not fill nodes of {}; took {} full nodes",
+    warnings.push_back(fmt::format("line {}: {} GPUs do not fill nodes of {}; using {} full nodes",
                                    platform.line(Entry::gpus), platform[Entry::gpus], per_node, nodes));
   constexpr double v100_fp64 = 7.8e12;
   if (platform[Entry::speed] == v100_fp64)
     warnings.push_back(
         fmt::format("line {}: 7.8 Tflop/s is the fp64 peak of a V100, whose fp32 peak is 15.7 Tflop/s; "
-                    "`peak` has fp32 as the file does",
+                    "using the file's number as the fp32 peak",
                     platform.line(Entry::speed)));
   warnings.emplace_back(
-      "the file has no memory bandwidth; 900 GB/s (V100) stands in its place: edit `memory-bandwidth` "
-      "for another device");
+      "the file has no memory bandwidth; using 900 GB/s (V100). For another device edit `memory-bandwidth`");
   return warnings;
 }
 
@@ -130,11 +129,11 @@ std::string system_file(const Platform& platform, double nodes, const std::strin
   out += fmt::format("summary: {} nodes of {} GPUs, one kind of link\n", nodes, per_node);
   out += fmt::format("source: {}\n", scalar(file + ", a platform of the ParaDL authors' format"));
   out += "device:\n";
-  out += "  name: GPU                       # the file does not say which\n";
+  out += "  name: GPU                       # not in the file\n";
   out += fmt::format("  memory: {}\n", exact_text(Bytes{platform[Entry::memory]}));
-  out += "  memory-bandwidth: 900 GB/s      # not in the file: that of a V100\n";
+  out += "  memory-bandwidth: 900 GB/s      # not in the file: value of a V100\n";
   out += fmt::format("  peak: {{fp32: {}}}\n", exact_text(FlopRate{platform[Entry::speed]}));
-  out += "levels:                           # the file knows one link, so both levels have it\n";
+  out += "levels:                           # the file has one kind of link, so both levels use it\n";
   out += fmt::format("  - {{name: node, size: {}, {}}}\n", per_node, link);
   out += fmt::format("  - {{name: cluster, size: {}, {}}}\n", nodes, link);
   return out;

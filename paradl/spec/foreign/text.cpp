@@ -13,7 +13,7 @@
 namespace paradl::foreign {
 namespace {
 
-/// More fields than any format has: past these a line is wrong anyway.
+/// More fields than any format has: a line with more is wrong anyway.
 constexpr std::size_t most_fields = 7;
 
 constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -21,7 +21,7 @@ constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 constexpr bool is_printable(char c) { return c >= 0x20 && c < 0x7f; }
 
-/// `part` of `line` without the spaces around it; `part` must view `line`.
+/// `part` of `line` without the spaces around it; `part` must be a view into `line`.
 Field trimmed(std::string_view line, std::string_view part, int number) {
   while (!part.empty() && is_space(part.front())) part.remove_prefix(1);
   while (!part.empty() && is_space(part.back())) part.remove_suffix(1);
@@ -39,7 +39,7 @@ std::vector<Field> cut(std::string_view line, int number) {
   return fields;
 }
 
-/// A double as its shortest digits: digits x 10^exponent, `digits` being `1` or `3.119502`.
+/// The shortest digits of a double, as digits x 10^exponent with `digits` such as `1` or `3.119502`.
 struct Decimal {
   std::string digits;
   int exponent = 0;
@@ -104,7 +104,7 @@ std::optional<Numbers> read_shape(const Field& field, std::int64_t least, std::i
     }
     if (*size < least || *size > most) {
       problems.add(field.spot, fmt::format("{} is out of range", *size),
-                   fmt::format("a size here is from {} to {}", least, most));
+                   fmt::format("write a size from {} to {}", least, most));
       return {};
     }
     shape.push_back(*size);
@@ -177,7 +177,7 @@ std::string exact_text(Q value) {
   for (const Unit& unit : units_of<Q>()) {
     const Decimal size = decimal_of(unit.base);
     if (size.digits != "1") continue;  // powers of two and bits would change the digits
-    // The largest unit that the value fills at least once, or else the smallest.
+    // The largest unit in which the value is at least one, or else the smallest unit.
     if (best && (fits(unit) ? fits(*best) && unit.base < best->base : fits(*best) || unit.base > best->base))
       continue;
     const double moved = *read_real(fmt::format("{}e{}", number.digits, number.exponent - size.exponent));

@@ -7,26 +7,26 @@
 
 #include "paradl/spec/document.hpp"
 
-// What the authors' formats share: lines of fields between bars, shapes, and how values are written as YAML.
+// Shared by the readers of the authors' formats: lines of fields between bars, shapes, and values as YAML
+// text.
 namespace paradl::foreign {
 
-/// One field of a line, without the spaces around it. Views the text it was read from.
+/// One field of a line, without the spaces around it; a view into the file's text.
 struct Field {
   std::string_view text;
   Spot spot;
 };
 
-/// A line that says something: neither empty nor a comment. Has at least one field.
+/// A line that is neither empty nor a comment, with at least one field.
 struct Line {
   int number = 0;
   std::vector<Field> fields;
 };
 
-/// Cuts a text into lines and fields.
-/// More lines than a model may have layers: a longer file is wrong, and reading on would only cost memory.
+/// More lines than a model may have layers: reading a longer, wrong file to its end would only cost memory.
 inline constexpr std::size_t most_lines = 25'000;
 
-/// The lines of a file that say something; of one that is too long, most_lines + 1.
+/// The lines of a file without comments and empty lines; at most most_lines + 1.
 std::vector<Line> read_lines(std::string_view text);
 
 /// The sizes of a shape: `64x56x56` is {64, 56, 56}.
@@ -35,8 +35,8 @@ using Numbers = std::vector<std::int64_t>;
 inline constexpr std::size_t longest_name = 100;
 inline constexpr std::int64_t largest_size = 1'000'000'000;  // what a model file may hold
 
-/// Reads `64x56x56`; every number from `least` to `most`. Nothing if there is a mistake, which goes to
-/// `problems`.
+/// Reads `64x56x56`; every number must be from `least` to `most`. Otherwise adds a mistake to `problems` and
+/// returns nothing.
 std::optional<Numbers> read_shape(const Field& field, std::int64_t least, std::int64_t most,
                                   Problems& problems);
 
@@ -54,21 +54,21 @@ std::string lower(std::string_view word);
 /// `ResNet 50` -> `resnet_50`: letters, digits, `-` and `_`.
 std::string plain_name(std::string_view words);
 
-/// The last part of a path, as it may stand in a comment.
+/// The last part of a path, without characters that cannot be in a comment.
 std::string base_name(std::string_view path);
 
-/// The name of what a file holds where the file itself does not say: `ABCI.plat` -> `abci`.
+/// The default name of a file's content: `ABCI.plat` -> `abci`.
 std::string stem_name(std::string_view path);
 
-/// What the user called the result, or `fallback` if nothing was given. UsageError if it cannot be a name.
+/// The name that the user gave, or `fallback` if it is empty. UsageError if it cannot be a name.
 std::string result_name(const std::string& given, const std::string& fallback);
 
-/// A YAML scalar: as it is where that is safe, in quotes otherwise.
+/// A YAML scalar, in quotes if necessary.
 std::string scalar(std::string_view words);
 
 /// A quantity with all its digits: 0.003119502 s is "3.119502 ms". Only the decimal point moves, so that
-/// reading it back gives the same number, to the last bit or its neighbour. The value is zero or an everyday
-/// one, from 1e-30 to 1e30 of its base unit.
+/// reading it gives the same number, or one that differs in the last bit. The value must be zero or from
+/// 1e-30 to 1e30 in its base unit.
 template <class Q>
 std::string exact_text(Q value);
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <span>
 
-// Y = floor((X + 2 padding - K) / stride) + 1, or with ceil in place of floor, or Y = ceil(X / stride) where
-// the padding is `same`. Several strides and paddings may solve it: files mean the plain one, so strides are
-// tried from the likeliest on, and each with its smallest padding.
+// Y = floor((X + 2 padding - K) / stride) + 1, or with ceil instead of floor, or Y = ceil(X / stride) if the
+// padding is `same`. Several strides and paddings may solve it, so strides are tried in order of likelihood,
+// each with its smallest padding.
 namespace paradl::foreign {
 namespace {
 
@@ -15,7 +15,7 @@ using Int = std::int64_t;
 constexpr Int ceil_div(Int a, Int b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 constexpr Int floor_div(Int a, Int b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
-/// One extent: what comes in, the window, what goes out.
+/// One extent of the input, the window and the output.
 struct Extent {
   Int X, K, Y;
 };
@@ -29,20 +29,20 @@ struct Step {
   Int stride, padding;
 };
 
-// As build_workload computes it, with the last window left out where it would start in the padding.
+// As build_workload() computes it: the last window is omitted if it would start in the padding.
 Int output(const Extent& e, Step step, bool ceil) {
   const Int room = e.X + 2 * step.padding - e.K;
   const Int Y = (ceil ? ceil_div(room, step.stride) : floor_div(room, step.stride)) + 1;
   return ceil && (Y - 1) * step.stride >= e.X + step.padding ? Y - 1 : Y;
 }
 
-/// The likeliest first; what is below 1 is none.
+/// Likely strides, most likely first; values below 1 are to be skipped.
 std::array<Int, 9> likely_strides(const Extent& e, WindowOf use) {
   const auto [X, K, Y] = e;
-  const Int tiling = use == WindowOf::pooling ? K : 0;  // pools that tile their input are the rule
+  const Int tiling = use == WindowOf::pooling ? K : 0;  // most pools tile their input
   const Int still = X == Y || X - K + 1 == Y ? 1 : 0;
   const Int nearest = (2 * X + Y - 1) / (2 * Y);  // X / Y rounded, a half down
-  // The ends of the range that solves the equation, without padding and with all of it.
+  // The ends of the range that solves the equation, without padding and with the largest padding.
   const Int steps = std::max<Int>(1, Y - 1), bare = X - K, padded = X - K + 2 * (K / 2);
   return {tiling,
           still,
@@ -59,7 +59,7 @@ std::array<Int, 9> likely_strides(const Extent& e, WindowOf use) {
 Int least_padding(const Extent& e, Int stride, bool ceil) {
   const auto [X, K, Y] = e;
   // floor: (Y-1) stride <= room.
-  // ceil:  (Y-2) stride < room, and the last window starts before the padding behind the input.
+  // ceil:  (Y-2) stride < room, and the last window starts before the padding after the input.
   if (!ceil) return std::max<Int>(0, ceil_div((Y - 1) * stride + K - X, 2));
   return std::max<Int>({0, ceil_div((Y - 2) * stride + 1 + K - X, 2), (Y - 1) * stride - X + 1});
 }
@@ -92,7 +92,7 @@ std::optional<Window> follow(Rule rule, const Numbers& X, const Numbers& K, cons
 }  // namespace
 
 std::optional<Window> find_window(const Numbers& X, const Numbers& K, const Numbers& Y, WindowOf use) {
-  // Pools rather round up than pad; convolutions cannot round up.
+  // Pools round up more often than they pad; convolutions cannot round up.
   static constexpr std::array for_pooling{Rule{}, Rule{.ceil = true}, Rule{.padded = true},
                                           Rule{.ceil = true, .padded = true}, Rule{.same = true}};
   static constexpr std::array for_convolution{Rule{.padded = true}, Rule{.same = true}};
