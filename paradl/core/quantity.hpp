@@ -11,6 +11,8 @@ class Quantity {
   constexpr Quantity() = default;
   explicit constexpr Quantity(double base) : base_{base} {}
   constexpr double base() const { return base_; }
+  constexpr double seconds() const requires(S == 1 && B == 0 && F == 0) { return base_; }
+  constexpr double gib() const requires(S == 0 && B == 1 && F == 0) { return base_ / 0x1p30; }
 
   constexpr Quantity& operator+=(Quantity q) {
     base_ += q.base_;

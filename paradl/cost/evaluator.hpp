@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "paradl/cost/layouts.hpp"
+#include "paradl/cost/ledger.hpp"
 #include "paradl/cost/price.hpp"
 #include "paradl/cost/price_out_of_core.hpp"
 #include "paradl/cost/projection.hpp"
@@ -53,6 +54,8 @@ class Evaluator {
   /// The same with all that was added up.
   Evaluation evaluate(const Plan& plan) const;
   Evaluation evaluate(const Projection& p) const { return evaluate(plan_of(*p.strategy, p.mesh, p.batch)); }
+  /// The same charge by charge.
+  Ledger ledger(const Plan& plan) const { return ledger_of(evaluate(plan)); }
   /// The bounds that are known before a plan is priced; `refused` says why its allreduce cannot sum gradients.
   Limits limits(const Plan& plan, std::string* refused = nullptr) const;
   /// Cost, bounds and what else an answer needs.

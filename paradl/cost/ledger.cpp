@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "paradl/core/format.hpp"
+#include "paradl/cost/evaluator.hpp"
+
 namespace paradl {
 namespace {
 
@@ -301,6 +304,13 @@ double forward_passes(const Evaluation& e, std::size_t cell) {
 
 Ledger layer_charges(const Evaluation& e, std::size_t cell, double passes) {
   return LayerBook(e, cell, passes).write();
+}
+
+std::string text(const Charge& c) {
+  const std::string_view kind = charge_names[std::size_t(c.kind)];
+  if (!c.operation) return fmt::format("{}: {} exposed", kind, text(c.exposed));
+  return fmt::format("{} ({}): {:g} x {}, {} each, {} exposed", kind, text_of(*c.operation).name, c.count,
+                     decimal(c.bytes), text(c.each), text(c.exposed));
 }
 
 Ledger ledger_of(const Evaluation& e) { return Book(e).write(); }

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "paradl/cost/ledger.hpp"
+#include "paradl/cost/evaluator.hpp"
 #include "paradl/feasibility/binding.hpp"
 
 namespace paradl {

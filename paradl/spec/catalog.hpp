@@ -11,6 +11,9 @@ namespace paradl {
 /// The folders that hold models/, systems/ and profiles/, in the order they are searched.
 class Catalog {
  public:
+#ifdef PARADL_DATA  // programs that use the installed library
+  Catalog() : Catalog({PARADL_DATA}) {}
+#endif
   explicit Catalog(std::vector<std::string> roots) : roots_(std::move(roots)) {}
 
   /// Names of a kind ("models", "systems", "frameworks", "profiles", "kernels", "accuracy"), each once, sorted.

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "paradl/cost/ledger.hpp"
+#include "paradl/cost/evaluator.hpp"
 #include "paradl/cost/modelled_times.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
