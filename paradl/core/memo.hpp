@@ -31,21 +31,6 @@ class Memo {
     return values_.emplace(key, std::move(made)).first->second;
   }
 
-  /// Several keys at once: `found(i, value)` for each that is known, under one lock; others are made.
-  template <class Keys, class Make, class Found>
-  void get_all(const Keys& keys, Make make, Found found) const {
-    std::size_t i = 0;
-    {
-      const std::shared_lock lock(mutex_);
-      for (; i < keys.size(); ++i) {
-        const auto known = values_.find(keys[i]);
-        if (known == values_.end()) break;
-        found(i, known->second);
-      }
-    }
-    for (; i < keys.size(); ++i) found(i, get(keys[i], [&] { return make(i); }));
-  }
-
  private:
   mutable std::shared_mutex mutex_;
   mutable std::unordered_map<Key, Value, Hash> values_;

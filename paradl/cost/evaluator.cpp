@@ -19,9 +19,13 @@ class Arena {
 };
 
 /// Of this thread: keeping it saves allocations, and no result depends on what is in it.
-Scratch& working_memory() {
-  thread_local Scratch scratch;
-  return scratch;
+struct WorkingMemory {
+  PipelineScratch pipeline;
+  Scratch scratch;
+};
+WorkingMemory& working_memory() {
+  thread_local WorkingMemory memory;
+  return memory;
 }
 
 PlacingRules rules_of(const Training& training, const Plan& plan) {
@@ -109,40 +113,41 @@ const StagePlan& Evaluator::stages(const Layout& layout, const MeshTable& mesh, 
     key.plan = {stages, plan.chunks, plan.micro_batches, int(plan.schedule), plan.zero, 0};
   }
   return *stages_.get(key, [&] {
-    const StagePlan none;
-    const StageTable nothing(layout, none, mesh, passes);
-    return std::make_unique<StagePlan>(
-        cut({links_, layout, none, mesh, gradients, passes, nothing}, plan, stages, per_byte));
+    return std::make_unique<StagePlan>(cut(layout, mesh, gradients, passes, plan, stages, per_byte));
   });
 }
 
 /// Of several ways to cut a network into stages, the fastest of those that fit the device; or of all.
-StagePlan Evaluator::cut(const Tables& t, const Plan& plan, int stages, SecondsPerByte per_byte) const {
+StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
+                         const PassTable& passes, const Plan& plan, int stages,
+                         SecondsPerByte per_byte) const {
   const Training& training = setting_.training;
   StageBorders borders{
       .pipeline = plan.pipeline(stages), .cut = training.stage_cut, .layer = {}, .border = {}, .blocks = {}};
-  if (stages == 1) return plan_stages(t.layout, setting_.work, borders);
+  if (stages == 1) return plan_stages(layout, setting_.work, borders);
   borders.blocks = layouts_->blocks();
-  for (std::size_t l = 0; l < t.layout.order.size(); ++l) {
+  for (std::size_t l = 0; l < layout.order.size(); ++l) {
     if (training.stage_cut == StageCut::balanced_layers) {
       const LayerTime& time = setting_.times.layer[l];
       borders.layer.push_back({.forward = time.FW.base(), .backward = time.BW.base()});
       continue;
     }
-    borders.layer.push_back(load_of(t.passes.cells[std::size_t(t.layout.order[l])]));
+    borders.layer.push_back(load_of(passes.cells[std::size_t(layout.order[l])]));
     double items = 0;
-    for (const Kept& tensor : t.layout.crossing[l])
-      items += tensor.items * t.passes.samples / t.mesh.parts[tensor.divided];
+    for (const Kept& tensor : layout.crossing[l])
+      items += tensor.items * passes.samples / mesh.parts[tensor.divided];
     borders.border.push_back((items * item_bytes(training.precision).activation * per_byte).base());
   }
-  if (training.stage_cut != StageCut::balanced) return plan_stages(t.layout, setting_.work, borders);
-  std::vector<StagePlan> candidates = stage_candidates(t.layout, setting_.work, borders);
+  if (training.stage_cut != StageCut::balanced) return plan_stages(layout, setting_.work, borders);
+  std::vector<StagePlan> candidates = stage_candidates(layout, setting_.work, borders);
   std::size_t best = 0;
   std::pair<bool, Seconds> least;  // whether it is too large, and its time
+  WorkingMemory& memory = working_memory();
   for (std::size_t i = 0; i < candidates.size() && candidates.size() > 1; ++i) {
-    const StageTable sums(t.layout, candidates[i], t.mesh, t.passes);
-    const Breakdown cost =
-        price({t.links, t.layout, candidates[i], t.mesh, t.gradients, t.passes, sums}, plan, working_memory());
+    const StageTable sums(layout, candidates[i], mesh, passes);
+    const ScheduleTable schedule(candidates[i], sums, mesh, plan, memory.pipeline);
+    const Breakdown cost = price({links_, layout, candidates[i], mesh, gradients, passes, sums, schedule}, plan,
+                                 memory.scratch);
     const std::pair one{cost.memory.total() > setting_.machine.device.memory, cost.iteration()};
     if (i == 0 || one < least) best = i, least = one;
   }
@@ -159,7 +164,9 @@ Breakdown Evaluator::cost(const Plan& asked) const {
   const PassTable passes(links_, times_, placed, mesh, gradients, plan, arena.get());
   const StagePlan& staged = stages(placed, mesh, gradients, passes, plan);
   const StageTable sums(placed, staged, mesh, passes, arena.get());
-  return price({links_, placed, staged, mesh, gradients, passes, sums}, plan, working_memory());
+  WorkingMemory& memory = working_memory();
+  const ScheduleTable schedule(staged, sums, mesh, plan, memory.pipeline, arena.get());
+  return price({links_, placed, staged, mesh, gradients, passes, sums, schedule}, plan, memory.scratch);
 }
 
 Evaluation Evaluator::evaluate(const Plan& asked) const {
@@ -170,6 +177,8 @@ Evaluation Evaluator::evaluate(const Plan& asked) const {
   PassTable passes(links_, times_, placed, mesh, gradients, plan);
   const StagePlan& staged = stages(placed, mesh, gradients, passes, plan);
   StageTable sums(placed, staged, mesh, passes);
+  WorkingMemory& memory = working_memory();
+  ScheduleTable schedule(staged, sums, mesh, plan, memory.pipeline);
   Evaluation out{plan,
                  &placed,
                  &staged,
@@ -178,9 +187,10 @@ Evaluation Evaluator::evaluate(const Plan& asked) const {
                  std::move(gradients),
                  std::move(passes),
                  std::move(sums),
+                 std::move(schedule),
                  {},
                  {}};
-  out.cost = price(out.tables(), plan, working_memory());
+  out.cost = price(out.tables(), plan, memory.scratch);
   if (!plan.out_of_core) return out;
   const auto beyond =
       staged.stages > 1
@@ -194,8 +204,7 @@ Evaluation Evaluator::evaluate(const Plan& asked) const {
 }
 
 Bytes Evaluator::memory_of_layer(const Evaluation& e, int cell) const {
-  const StageKind::Share share{cell, 1};
-  const HeldItems held = held_items({&share, 1}, *e.layout, e.mesh, e.passes.cells);
+  const HeldItems held = held_alone(cell, *e.layout, e.passes, e.mesh);
   return memory_of(held, *e.layout, e.mesh, e.gradients.sends, e.plan, 1).total();
 }
 
@@ -223,7 +232,7 @@ Seconds Evaluator::serial(const Plan& plan, double replicas) const {
 Timeline Evaluator::timeline(const Plan& plan) const {
   const Evaluation e = evaluate(plan);
   const Pipeline pipeline = plan.pipeline(e.stages->stages);
-  return {pipeline, pipeline_timeline(pipeline, piece_times(e.tables()))};
+  return {pipeline, pipeline_timeline(pipeline, piece_times(*e.stages, e.sums))};
 }
 
 }  // namespace paradl

@@ -23,10 +23,11 @@ struct Evaluation {
   GradientTable gradients;
   PassTable passes;
   StageTable sums;
+  ScheduleTable schedule;
   Breakdown cost;
   std::shared_ptr<const PricedOutOfCore> out_of_core = {};  // where the plan leaves the core
 
-  Tables tables() const { return {*links, *layout, *stages, mesh, gradients, passes, sums}; }
+  Tables tables() const { return {*links, *layout, *stages, mesh, gradients, passes, sums, schedule}; }
 };
 
 /// The executed schedule of a pipeline, before gradients are summed.
@@ -85,7 +86,8 @@ class Evaluator {
   /// Computation of a mini-batch on one GPU that has all the memory it needs, as many samples at a time as
   /// one replica of the network has.
   Seconds serial(const Plan& plan, double replicas) const;
-  StagePlan cut(const Tables& tables, const Plan& plan, int stages, SecondsPerByte per_byte) const;
+  StagePlan cut(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
+                const PassTable& passes, const Plan& plan, int stages, SecondsPerByte per_byte) const;
 
   Setting setting_;
   Links links_;

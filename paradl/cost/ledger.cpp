@@ -39,7 +39,7 @@ class Book {
 
   /// The stages whose passes the cost shows: those that take longest.
   const StageKind& pace_setter() const {
-    const auto longest = std::ranges::max_element(e_.sums.kinds, {}, &KindSums::passes);
+    const auto longest = std::ranges::max_element(e_.sums.kinds, {}, &LayerSums::passes);
     return e_.stages->kinds[std::size_t(longest - e_.sums.kinds.begin())];
   }
 
@@ -85,7 +85,7 @@ class Book {
       forward += on_pace_[i] * e_.passes.cells[i].forward;
       backward += on_pace_[i] * e_.passes.cells[i].backward;
     }
-    const auto longest = std::ranges::max_element(e_.sums.kinds, {}, &KindSums::passes);
+    const auto longest = std::ranges::max_element(e_.sums.kinds, {}, &LayerSums::passes);
     for (const auto& [term, all, layers] : {std::tuple{Term::forward, longest->forward, forward},
                                             {Term::backward, longest->backward, backward}})
       if (all > (1 + 1e-12) * layers)
@@ -158,7 +158,7 @@ class Book {
         const StageKind& kind = stages.kinds[k];
         if (kind.chunks[c].sent.empty()) continue;
         const std::size_t next = c * std::size_t(stages.stages) + std::size_t(kind.first) + 1;
-        const auto [bytes, each] = e_.sums.chunk(k, c).sent;
+        const auto [bytes, each] = e_.sums.pieces[std::size_t(kind.piece[c])].sent;
         const double count = 2 * S_ * kind.count;
         add({.term = Term::stage_transfer,
              .kind = ChargeKind::transfer,

@@ -55,6 +55,7 @@ Seconds MeshTable::time_of(const Exchange& exchange, double samples) const {
 }
 
 double MeshTable::growth_of(const Cell& cell) const {
+  if (const Layer& layer = layer_of(cell); !(layer.vocabulary > 0) && !(layer.kv_share > 0)) return 1;
   return work_growth(layer_of(cell), parts[cell.weights & tensor_axis], setting.training.framework);
 }
 

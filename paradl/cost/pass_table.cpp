@@ -46,7 +46,7 @@ class CellPricer {
       out.backward = local->backward();
       out.update = local->update;
     }
-    out.weights = t_.weights_of(cell);
+    add_items(cell, out);
     add_framework(cell, out);
     out.sharded_update = out.update / t_.shards(cell);
     out.gradient = out.weights * training_.bytes().sent_gradient;
@@ -119,6 +119,15 @@ class CellPricer {
     };
     pass(1, out.forward, out.forward_exchange, out.forward_traffic);
     pass(2, out.backward, out.backward_exchange, out.backward_traffic);
+  }
+
+  void add_items(const Cell& cell, CellCost& out) const {
+    out.weights = t_.weights_of(cell);
+    out.sharded_weights = out.weights / t_.shards(cell);
+    for (const Kept& kept : cell.kept)
+      if (kept.items > 0) out.kept += t_.items_of(kept);
+    if (cell.mask.items > 0) out.masks = t_.items_of(cell.mask);
+    if (!is_view(t_.layer_of(cell).op)) out.both = t_.items_of(cell.x) + t_.items_of(cell.y);
   }
 
   /// One third of what a split layer costs is shown as forward, as of measured totals.
@@ -232,25 +241,29 @@ std::optional<PassTimes> LocalTimes::time(const Layer& layer, const Key& key) co
   return out;
 }
 
-void LocalTimes::find(const Layout& layout, const MeshTable& mesh, double samples,
-                      std::pmr::vector<std::optional<PassTimes>>& out) const {
-  std::pmr::vector<Key> keys(out.get_allocator());
-  keys.reserve(layout.cells.size());
-  for (const Cell& cell : layout.cells) keys.push_back(key_of(layout, cell, mesh, samples));
-  out.resize(keys.size());
-  times_.get_all(
-      keys, [&](std::size_t i) { return time(mesh.layer_of(layout.cells[i]), keys[i]); },
-      [&](std::size_t i, const std::optional<PassTimes>& found) { out[i] = found; });
+const LocalTimes::Found& LocalTimes::find(const Layout& layout, const MeshTable& mesh, double samples) const {
+  ShapesKey key{&layout, samples / mesh.parts[layout.samples], {}};
+  for (int a = 0; a < mesh.mesh.axes; ++a) {
+    if ((layout.samples | layout.stages) & axis_bit(a)) continue;
+    const Parts& parts = mesh.mesh.axis[std::size_t(a)].parts;
+    key.parts[4 * std::size_t(a)] = parts.total;
+    for (std::size_t d = 0; d < 3; ++d) key.parts[4 * std::size_t(a) + 1 + d] = parts.cut[d];
+  }
+  return found_.get(key, [&] {
+    Found out(layout.cells.size());
+    if (!setting_.times.profile && !setting_.times.kernels) return out;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const Key local = key_of(layout, layout.cells[i], mesh, samples);
+      out[i] = times_.get(local, [&] { return time(mesh.layer_of(layout.cells[i]), local); });
+    }
+    return out;
+  });
 }
 
 PassTable::PassTable(const Links& links, const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
                      const GradientTable& gradients, const Plan& plan, std::pmr::memory_resource* memory)
     : samples(plan.samples()), cells(memory) {
-  std::pmr::vector<std::optional<PassTimes>> local(memory);
-  if (times.known())
-    times.find(layout, mesh, samples, local);
-  else
-    local.resize(layout.cells.size());
+  const LocalTimes::Found& local = times.find(layout, mesh, samples);
   const CellPricer pricer(links, mesh, gradients, plan);
   cells.reserve(layout.cells.size());
   for (std::size_t i = 0; i < layout.cells.size(); ++i)

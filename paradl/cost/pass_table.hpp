@@ -20,7 +20,10 @@ struct CellCost {
   Seconds hidden;  // exchanges behind the cell's own arithmetic: keys and values on their way
   Seconds forward_host, backward_host;  // until the host has started all of it
   Seconds copies;  // at the end of an iteration: gradients of keys and values that several GPUs have
-  double weights = 0;  // items
+  // Items that one GPU has; of activations, per sample:
+  double weights = 0, sharded_weights = 0;  // all of them, and the shard that ZeRO leaves
+  double kept = 0, masks = 0;               // for the backward pass; masks have one byte an item
+  double both = 0;                          // input and output; a view has none of its own
   Bytes forward_traffic, backward_traffic;  // given to exchanges, halos and rings
 
   Seconds forward_pass() const { return forward + forward_exchange + forward_halo; }
@@ -34,18 +37,17 @@ struct CellCost {
 class LocalTimes {
  public:
   explicit LocalTimes(const Setting& setting) : setting_(setting) {}
+  /// By cell; nothing for a layer that neither knows.
+  using Found = std::vector<std::optional<PassTimes>>;
+  const Found& find(const Layout& layout, const MeshTable& mesh, double samples) const;
+
+ private:
   struct Key {
     double samples;
     Cut cut;
     std::int64_t shape_class;
     friend bool operator==(const Key&, const Key&) = default;
   };
-  bool known() const { return setting_.times.profile || setting_.times.kernels; }
-  /// Of all cells of a layout; nothing for a layer that neither knows.
-  void find(const Layout& layout, const MeshTable& mesh, double samples,
-            std::pmr::vector<std::optional<PassTimes>>& out) const;
-
- private:
   Key key_of(const Layout& layout, const Cell& cell, const MeshTable& mesh, double samples) const;
   std::optional<PassTimes> time(const Layer& layer, const Key& key) const;
 
@@ -54,6 +56,14 @@ class LocalTimes {
   };
   const Setting& setting_;
   Memo<Key, std::optional<PassTimes>, Hash> times_;
+  /// What the local shapes of a layout depend on: twice the samples on twice the GPUs are the same.
+  struct ShapesKey {
+    const Layout* layout;
+    double samples;
+    std::array<int, 4 * most_axes> parts;  // of axes that split anything but samples
+    friend bool operator==(const ShapesKey&, const ShapesKey&) = default;
+  };
+  Memo<ShapesKey, Found> found_;
 };
 
 /// One micro-batch on one GPU, cell by cell. Depends on the layout, the mesh and the samples; on the sums of

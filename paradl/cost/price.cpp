@@ -11,7 +11,7 @@ namespace {
 using Gradients = std::array<Bytes, most_gradient_groups>;
 
 /// Packing for the tensors of a stage; what it costs for their bytes is part of sending them.
-Seconds packing(const Tables& t, const KindSums& kind) {
+Seconds packing(const Tables& t, const LayerSums& kind) {
   const Seconds each = t.setting().training.framework.tensor;
   if (!(each > Seconds{})) return {};
   Seconds out;
@@ -22,7 +22,7 @@ Seconds packing(const Tables& t, const KindSums& kind) {
 }
 
 /// The sums of all gradients of a stage, one after the other.
-Seconds whole_sum(const Tables& t, const KindSums& kind) {
+Seconds whole_sum(const Tables& t, const LayerSums& kind) {
   Seconds out = packing(t, kind);
   for (std::size_t g = 0; g < t.gradients.groups.size(); ++g)
     if (kind.gradient[g] > Bytes{}) out += t.gradients.groups[g].allreduce(kind.gradient[g]);
@@ -49,7 +49,7 @@ Seconds hidden_tail(const Tables& t, const Gradients& gradient, Seconds whole, S
 /// Single stage: sent in pieces, gradients hide behind the backward pass but pay for more messages. Where small
 /// pieces cost more than they hide, larger ones are tried, up to one for all.
 GradientTime single_sum(const Tables& t) {
-  const KindSums& kind = t.sums.kinds.front();
+  const LayerSums& kind = t.sums.kinds.front();
   const Seconds whole = whole_sum(t, kind);
   if (!t.setting().training.overlap || !(whole > Seconds{})) return {whole, whole};
   Bytes total, bucket = t.setting().training.bucket;
@@ -61,7 +61,7 @@ GradientTime single_sum(const Tables& t) {
 
 void price_single(const Tables& t, const Plan& plan, Breakdown& out) {
   const double S = plan.micro_batches;
-  const KindSums& kind = t.sums.kinds.front();
+  const LayerSums& kind = t.sums.kinds.front();
   out[Term::forward] = S * kind.forward;
   out[Term::backward] = S * kind.backward;
   out[Term::update] = kind.updated(plan.zero);
@@ -82,27 +82,13 @@ Seconds tied_sum(const Tables& t, const StagePlan::Tied& tied) {
 void sum_gradients(const Tables& t, std::vector<GradientTime>& sums) {
   sums.clear();
   for (std::size_t k = 0; k < t.sums.kinds.size(); ++k) {
-    const KindSums& kind = t.sums.kinds[k];
+    const LayerSums& kind = t.sums.kinds[k];
     Seconds backward;
-    for (std::size_t c = 0; c < t.stages.kinds[k].chunks.size(); ++c) backward += t.sums.chunk(k, c).backward;
+    for (const int piece : t.stages.kinds[k].piece) backward += t.sums.pieces[std::size_t(piece)].backward_pass;
     const Seconds whole = whole_sum(t, kind);
     sums.push_back(
         {t.setting().training.overlap ? hidden_tail(t, kind.gradient, whole, backward) : whole, whole});
   }
-}
-
-/// When the schedule is over, with and without messages. `scratch.run_end` gets the end of each run of stages.
-PipelineEnd run_schedule(const Tables& t, const Pipeline& pipeline, Scratch& scratch) {
-  const auto chunks = std::size_t(t.stages.chunks);
-  scratch.pieces.clear();
-  for (const ChunkSums& chunk : t.sums.chunks)
-    scratch.pieces.push_back({chunk.forward, chunk.backward, chunk.sent.time});
-  scratch.runs.clear();
-  for (const StagePlan::Run& run : t.stages.runs)
-    scratch.runs.push_back(
-        {run.count, std::span(scratch.pieces).subspan(std::size_t(run.kind) * chunks, chunks)});
-  scratch.run_end.resize(scratch.runs.size());
-  return pipeline_end(pipeline, scratch.runs, scratch.run_end, scratch.pipeline);
 }
 
 /// The schedule is executed with and without messages. The busiest stage works all the time that its passes
@@ -111,8 +97,8 @@ PipelineEnd run_schedule(const Tables& t, const Pipeline& pipeline, Scratch& scr
 void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Breakdown& out) {
   const double S = plan.micro_batches;
   sum_gradients(t, scratch.sums);
-  const KindSums& busiest = *std::ranges::max_element(t.sums.kinds, {}, &KindSums::passes);
-  const auto [executed, silent] = run_schedule(t, plan.pipeline(t.stages.stages), scratch);
+  const LayerSums& busiest = *std::ranges::max_element(t.sums.kinds, {}, &LayerSums::passes);
+  const auto [executed, silent] = t.schedule.time;
   out[Term::forward] = S * busiest.forward;
   out[Term::backward] = S * busiest.backward;
   out[Term::activation_exchange] = S * busiest.exchange;
@@ -129,6 +115,7 @@ void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Breakdo
     all_updates += t.stages.kinds[k].count * t.sums.kinds[k].updated(plan.zero);
   }
   std::vector<Seconds>& after = scratch.run_end;
+  after.assign(t.schedule.run_end.begin(), t.schedule.run_end.end());
   const auto kind_of = [&](std::size_t run) { return std::size_t(t.stages.runs[run].kind); };
   for (std::size_t r = 0; r < after.size(); ++r) after[r] += scratch.sums[kind_of(r)].exposed - executed;
   for (const StagePlan::Tied& tied : t.stages.tied) {
@@ -156,7 +143,7 @@ void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Breakdo
 /// here they get a term of their own.
 void show_recomputation(const Tables& t, Breakdown& out) {
   Seconds most, again;
-  for (const KindSums& kind : t.sums.kinds)
+  for (const LayerSums& kind : t.sums.kinds)
     if (kind.arithmetic > most) most = kind.arithmetic, again = kind.recompute;
   if (!(again > Seconds{})) return;
   out[Term::recompute] = again / most * out[Term::backward];
@@ -211,7 +198,7 @@ void add_weight_gathers(const Tables& t, const Plan& plan, Breakdown& out) {
     out.hidden = S * out.hidden;
   }
   Seconds exposed, hidden;
-  for (const KindSums& kind : t.sums.kinds) {
+  for (const LayerSums& kind : t.sums.kinds) {
     Seconds first, all, once;
     for (std::size_t g = 0; g < t.gradients.groups.size(); ++g) {
       const Bytes weights = kind.weights[g] * training.bytes().weight;
@@ -258,16 +245,16 @@ Bytes gradient_traffic(const Tables& t, const Plan& plan) {
 /// Between stages, forward and backward.
 Bytes transfer_traffic(const Tables& t, const Plan& plan) {
   Bytes out;
-  for (std::size_t k = 0; k < t.stages.kinds.size(); ++k)
-    for (std::size_t c = 0; c < t.stages.kinds[k].chunks.size(); ++c)
-      out += 2.0 * plan.micro_batches * t.stages.kinds[k].count * t.sums.chunk(k, c).sent.bytes;
+  for (const StageKind& kind : t.stages.kinds)
+    for (const int piece : kind.piece)
+      out += 2.0 * plan.micro_batches * kind.count * t.sums.pieces[std::size_t(piece)].sent.bytes;
   return out;
 }
 
 void add_memory(const Tables& t, const Plan& plan, Breakdown& out) {
   for (std::size_t k = 0; k < t.stages.kinds.size(); ++k) {
     const Memory memory = memory_of(t.sums.kinds[k].held, t.layout, t.mesh, t.gradients.sends, plan,
-                                    in_flight(t.sums, t.stages, k, t.mesh, plan));
+                                    t.schedule.in_flight[k]);
     if (memory.total() > out.memory.total()) {
       out.memory = memory;
       out.worst_stage = t.stages.kinds[k].first;
@@ -277,13 +264,37 @@ void add_memory(const Tables& t, const Plan& plan, Breakdown& out) {
 
 }  // namespace
 
-std::vector<PieceTime> piece_times(const Tables& t) {
-  const auto stages = std::size_t(t.stages.stages), chunks = std::size_t(t.stages.chunks);
+ScheduleTable::ScheduleTable(const StagePlan& stages, const StageTable& sums, const MeshTable& mesh,
+                             const Plan& plan, PipelineScratch& scratch, std::pmr::memory_resource* memory)
+    : run_end(memory), in_flight(memory) {
+  in_flight.reserve(stages.kinds.size());
+  for (const StageKind& kind : stages.kinds)
+    in_flight.push_back(paradl::in_flight(sums, kind, stages.stages, mesh, plan));
+  if (stages.stages == 1) return;
+  const auto chunks = std::size_t(stages.chunks);
+  std::pmr::vector<PieceTime> pieces(memory);  // kind by kind
+  pieces.reserve(stages.kinds.size() * chunks);
+  for (const StageKind& kind : stages.kinds)
+    for (const int number : kind.piece) {
+      const PieceSums& piece = sums.pieces[std::size_t(number)];
+      pieces.push_back({piece.forward_pass, piece.backward_pass, piece.sent.time});
+    }
+  std::pmr::vector<StageRun> runs(memory);
+  runs.reserve(stages.runs.size());
+  for (const StagePlan::Run& run : stages.runs)
+    runs.push_back({run.count, std::span(pieces).subspan(std::size_t(run.kind) * chunks, chunks)});
+  run_end.resize(runs.size());
+  time = pipeline_end(plan.pipeline(stages.stages), runs, run_end, scratch);
+}
+
+std::vector<PieceTime> piece_times(const StagePlan& plan, const StageTable& table) {
+  const auto stages = std::size_t(plan.stages), chunks = std::size_t(plan.chunks);
   std::vector<PieceTime> pieces;
   for (std::size_t c = 0; c < chunks; ++c)
     for (std::size_t s = 0; s < stages; ++s) {
-      const ChunkSums& sums = t.sums.chunk(std::size_t(t.stages.kind[s]), c);
-      pieces.push_back({sums.forward, sums.backward, sums.sent.time});
+      const StageKind& kind = plan.kinds[std::size_t(plan.kind[s])];
+      const PieceSums& sums = table.pieces[std::size_t(kind.piece[c])];
+      pieces.push_back({sums.forward_pass, sums.backward_pass, sums.sent.time});
     }
   return pieces;
 }
@@ -295,7 +306,7 @@ Breakdown price(const Tables& t, const Plan& plan, Scratch& scratch) {
   else
     price_pipeline(t, plan, scratch, out);
   Seconds copies;  // of the stage that has most of them
-  for (const KindSums& kind : t.sums.kinds) copies = std::max(copies, kind.copies);
+  for (const LayerSums& kind : t.sums.kinds) copies = std::max(copies, kind.copies);
   out[Term::gradient_exchange] += copies;
   show_recomputation(t, out);
   if (plan.zero > 0) add_weight_gathers(t, plan, out);

@@ -33,14 +33,14 @@ std::vector<PieceTime> plain_pieces(const Tables& t) {
       out[i].forward += count * cost.forward_pass();
       out[i].backward += count * cost.backward_pass();
     }
-    out[i].sent = t.sums.chunk(std::size_t(plan.kind[stage]), chunk).sent.time;
+    out[i].sent = t.sums.pieces[std::size_t(kind.piece[chunk])].sent.time;
   }
   return out;
 }
 
 Memory stage_memory(const Tables& t, const Plan& plan, std::size_t kind) {
   return memory_of(t.sums.kinds[kind].held, t.layout, t.mesh, t.gradients.sends, plan,
-                   in_flight(t.sums, t.stages, kind, t.mesh, plan));
+                   t.schedule.in_flight[kind]);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ Memory stage_memory(const Tables& t, const Plan& plan, std::size_t kind) {
 PricedOutOfCore::StageDelay PricedOutOfCore::plan_stage(const Tables& t, const Plan& plan, std::size_t kind,
                                                         const Memory& in_core) {
   const bool fits = in_core.total() <= setting_.machine.device.memory;
-  const int batches = int(std::ceil(in_flight(t.sums, t.stages, kind, t.mesh, plan)));
+  const int batches = int(std::ceil(t.schedule.in_flight[kind]));
   auto cut = find_chains(
       setting_.work, t.layout,
       pieces_of(t.stages, t.stages.kinds[kind].first, int(setting_.work.layers.size())), batches);

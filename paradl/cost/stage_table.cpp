@@ -25,46 +25,92 @@ Bytes rebuilt(const Layout& layout, const MeshTable& mesh, double samples) {
   return out;
 }
 
-ChunkSums sum_chunk(const StageKind::Chunk& chunk, const PassTable& passes, const MeshTable& mesh,
-                    KindSums& kind) {
-  ChunkSums out;
+void add(HeldItems& sum, double count, const CellCost& cost) {
+  sum.weights += count * cost.weights;
+  sum.sharded += count * cost.sharded_weights;
+  sum.table = std::max(sum.table, cost.weights);
+  sum.kept += count * cost.kept;
+  sum.masks += count * cost.masks;
+  sum.both += count * cost.both;
+  sum.largest = std::max(sum.largest, cost.both);
+}
+
+void add(HeldItems& sum, const HeldItems& part) {
+  sum.weights += part.weights;
+  sum.sharded += part.sharded;
+  sum.table = std::max(sum.table, part.table);
+  sum.kept += part.kept;
+  sum.masks += part.masks;
+  sum.both += part.both;
+  sum.largest = std::max(sum.largest, part.largest);
+}
+
+/// What some layers leave to do when the passes are over.
+void add_weights(LayerSums& sum, double count, const Cell& cell, const CellCost& cost, const MeshTable& mesh) {
+  sum.forward_passes += count * cost.forward_pass();
+  sum.backward_passes += count * cost.backward_pass();
+  sum.update += count * cost.update;
+  sum.sharded_update += count * cost.sharded_update;
+  sum.copies += count * cost.copies;
+  add(sum.held, count, cost);
+  if (cell.gradients < 0) return;
+  const auto g = std::size_t(cell.gradients);
+  sum.gradient[g] += count * cost.gradient;
+  sum.weights[g] += count * cost.weights;
+  sum.tensors[g] += count * tensors(mesh.layer_of(cell));
+}
+
+PieceSums sum_piece(const StageKind::Chunk& chunk, const Layout& layout, const PassTable& passes,
+                    const MeshTable& mesh) {
+  PieceSums out;
   Seconds forward_host, backward_host;
   for (const auto& [id, count] : chunk.cells) {
     const CellCost& cost = passes.cells[std::size_t(id)];
-    out.forward += count * cost.forward_pass();
-    out.backward += count * cost.backward_pass();
-    kind.forward += count * cost.forward;
-    kind.backward += count * cost.backward;
-    kind.arithmetic += count * cost.backward;
-    kind.recompute += count * cost.recompute;
-    kind.exchange += count * (cost.forward_exchange + cost.backward_exchange);
-    kind.halo += count * (cost.forward_halo + cost.backward_halo);
+    out.forward += count * cost.forward;
+    out.backward += count * cost.backward;
+    out.recompute += count * cost.recompute;
+    out.exchange += count * (cost.forward_exchange + cost.backward_exchange);
+    out.halo += count * (cost.forward_halo + cost.backward_halo);
     forward_host += count * cost.forward_host;
     backward_host += count * cost.backward_host;
+    add_weights(out, count, layout.cells[std::size_t(id)], cost, mesh);
   }
-  const Seconds forward_wait = waiting(forward_host, out.forward);
-  const Seconds backward_wait = waiting(backward_host, out.backward);
+  out.arithmetic = out.backward;
+  const Seconds forward_wait = waiting(forward_host, out.forward_passes);
+  const Seconds backward_wait = waiting(backward_host, out.backward_passes);
+  out.forward_pass = out.forward_passes + forward_wait;
+  out.backward_pass = out.backward_passes + backward_wait;
   out.forward += forward_wait, out.backward += backward_wait;
-  kind.forward += forward_wait, kind.backward += backward_wait;
   out.sent = transfer(chunk, mesh, passes.samples);
   return out;
 }
 
-void sum_weights(const StageKind& kind, const Layout& layout, const PassTable& passes, const MeshTable& mesh,
-                 KindSums& out) {
-  for (const auto& [id, count] : kind.cells) {
-    const CellCost& cost = passes.cells[std::size_t(id)];
+void add(LayerSums& sum, const LayerSums& part, std::size_t groups) {
+  sum.forward += part.forward, sum.backward += part.backward;
+  sum.exchange += part.exchange, sum.halo += part.halo;
+  sum.arithmetic += part.arithmetic, sum.recompute += part.recompute;
+  sum.forward_passes += part.forward_passes, sum.backward_passes += part.backward_passes;
+  sum.update += part.update, sum.sharded_update += part.sharded_update;
+  sum.copies += part.copies;
+  for (std::size_t g = 0; g < groups; ++g) {
+    sum.gradient[g] += part.gradient[g];
+    sum.weights[g] += part.weights[g];
+    sum.tensors[g] += part.tensors[g];
+  }
+  add(sum.held, part.held);
+}
+
+/// A stage that uses the weights of a layer on another has a copy of them.
+void add_borrowed(const StageKind& kind, const Layout& layout, const PassTable& passes, const MeshTable& mesh,
+                  HeldItems& held) {
+  for (const auto& [id, count] : kind.borrowed) {
     const Cell& cell = layout.cells[std::size_t(id)];
-    out.forward_passes += count * cost.forward_pass();
-    out.backward_passes += count * cost.backward_pass();
-    out.update += count * cost.update;
-    out.sharded_update += count * cost.sharded_update;
-    out.copies += count * cost.copies;
-    if (cell.gradients < 0) continue;
-    const auto g = std::size_t(cell.gradients);
-    out.gradient[g] += count * cost.gradient;
-    out.weights[g] += count * cost.weights;
-    out.tensors[g] += count * tensors(mesh.layer_of(cell));
+    const Layer& layer = mesh.layer_of(cell);
+    const double copy = mesh.growth_of(cell) * mesh.setting.work.layers[std::size_t(layer.tied)].weights /
+                        mesh.parts[cell.weights];
+    held.weights += count * copy;
+    held.sharded += count * copy / mesh.shards(cell);
+    held.table = std::max(held.table, passes.cells[std::size_t(id)].weights + copy);
   }
 }
 
@@ -91,47 +137,31 @@ Transfer transfer(const StageKind::Chunk& chunk, const MeshTable& t, double samp
                     t.cost[tensor][std::size_t(Collective::allgather)](sent)};
 }
 
-HeldItems held_items(std::span<const StageKind::Share> shares, const Layout& layout, const MeshTable& mesh,
-                     std::span<const CellCost> cells) {
-  const auto holds = [&](int id) {
-    return std::ranges::find(shares, id, &StageKind::Share::cell) != shares.end();
-  };
+HeldItems held_alone(int cell, const Layout& layout, const PassTable& passes, const MeshTable& mesh) {
   HeldItems out;
-  for (const auto& [id, count] : shares) {
-    const Cell& cell = layout.cells[std::size_t(id)];
-    const Layer& layer = mesh.layer_of(cell);
-    double own = cells[std::size_t(id)].weights;
-    // A stage that uses the weights of a layer on another has a copy of them.
-    if (layer.tied >= 0 && !holds(layout.order[std::size_t(layer.tied)]))
-      own += mesh.growth_of(cell) * mesh.setting.work.layers[std::size_t(layer.tied)].weights /
-             mesh.parts[cell.weights];
-    out.weights += count * own;
-    out.sharded += count * (own / mesh.shards(cell));
-    out.table = std::max(out.table, own);
-    for (const Kept& k : cell.kept)
-      if (k.items > 0) out.kept += count * mesh.items_of(k);
-    if (cell.mask.items > 0) out.masks += count * mesh.items_of(cell.mask);
-    if (is_view(layer.op)) continue;
-    const double both = mesh.items_of(cell.x) + mesh.items_of(cell.y);
-    out.both += count * both;
-    out.largest = std::max(out.largest, both);
-  }
+  add(out, 1, passes.cells[std::size_t(cell)]);
+  StageKind alone;
+  if (mesh.layer_of(layout.cells[std::size_t(cell)]).tied >= 0) alone.borrowed = {{cell, 1}};
+  add_borrowed(alone, layout, passes, mesh, out);
   return out;
 }
 
 StageTable::StageTable(const Layout& layout, const StagePlan& stages, const MeshTable& mesh,
                        const PassTable& passes, std::pmr::memory_resource* memory)
-    : kinds(memory), chunks(memory) {
+    : kinds(memory), pieces(memory) {
+  pieces.reserve(stages.pieces.size());
+  for (const StageKind::Chunk& piece : stages.pieces)
+    pieces.push_back(sum_piece(piece, layout, passes, mesh));
   kinds.reserve(stages.kinds.size());
-  chunks.reserve(stages.kinds.size() * std::size_t(stages.chunks));
   for (const StageKind& kind : stages.kinds) {
-    KindSums& sums = kinds.emplace_back();
-    for (const StageKind::Chunk& chunk : kind.chunks) {
-      chunks.push_back(sum_chunk(chunk, passes, mesh, sums));
-      if (stages.chunks > 1) chunks.back().held = held_items(chunk.cells, layout, mesh, passes.cells);
-    }
-    sum_weights(kind, layout, passes, mesh, sums);
-    sums.held = held_items(kind.cells, layout, mesh, passes.cells);
+    LayerSums& sums = kinds.emplace_back();
+    for (const int piece : kind.piece) add(sums, pieces[std::size_t(piece)], layout.gradients.size());
+    for (const StagePlan::Tied& tied : stages.tied)  // copies of weights: see StageKind::cells
+      if (tied.user == kind.first) {
+        const auto id = std::size_t(tied.cell);
+        add_weights(sums, 1, layout.cells[id], passes.cells[id], mesh);
+      }
+    add_borrowed(kind, layout, passes, mesh, sums.held);
   }
   for (std::size_t i = 0; i < passes.cells.size(); ++i) {
     // One GPU of a pipeline has its share of the layers.
@@ -176,22 +206,21 @@ Memory memory_of(const HeldItems& held, const Layout& layout, const MeshTable& m
   return memory;
 }
 
-double in_flight(const StageTable& table, const StagePlan& stages, std::size_t kind, const MeshTable& mesh,
+double in_flight(const StageTable& table, const StageKind& kind, int stages, const MeshTable& mesh,
                  const Plan& plan) {
-  if (stages.stages == 1) return 1;  // one stage alone runs each micro-batch to its end before the next
-  const Pipeline pipeline = plan.pipeline(stages.stages);
-  const int first = stages.kinds[kind].first;
-  if (stages.chunks == 1) return pipeline.in_flight(first, 0);
+  if (stages == 1) return 1;  // one stage alone runs each micro-batch to its end before the next
+  const Pipeline pipeline = plan.pipeline(stages);
+  if (kind.piece.size() == 1) return pipeline.in_flight(kind.first, 0);
   // Chunks keep different numbers of micro-batches.
   const Training& training = mesh.setting.training;
   const ItemBytes bytes = training.bytes();
   Bytes one, all;
-  for (int c = 0; c < stages.chunks; ++c) {
-    const HeldItems& held = table.chunk(kind, std::size_t(c)).held;
+  for (std::size_t c = 0; c < kind.piece.size(); ++c) {
+    const HeldItems& held = table.pieces[std::size_t(kind.piece[c])].held;
     const Bytes kept = training.gamma ? held.both * bytes.activation
                                       : held.kept * bytes.activation + held.masks * Bytes{1};
     one += kept;
-    all += pipeline.in_flight(first, c) * kept;
+    all += pipeline.in_flight(kind.first, int(c)) * kept;
   }
   return one > Bytes{} ? all / one : 1;
 }

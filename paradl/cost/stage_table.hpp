@@ -23,24 +23,17 @@ Transfer transfer(const StageKind::Chunk& chunk, const MeshTable& mesh, double s
 
 /// Items that one GPU holds of some layers, per sample where they are activations.
 struct HeldItems {
-  double weights = 0, sharded = 0;  // all of them, and divided by the GPUs that ZeRO shards them over
+  double weights = 0, sharded = 0;  // all of them, and the shards that ZeRO leaves
   double table = 0;                 // the largest weight tensor
   double kept = 0, masks = 0;       // for the backward pass
   double both = 0, largest = 0;     // inputs and outputs: of all layers, and of the largest
 };
 
-/// One micro-batch on one piece of a stage.
-struct ChunkSums {
-  Seconds forward, backward;  // passes with their exchanges, as the host starts them
-  Transfer sent;              // to the next piece
-  HeldItems held;
-};
-
-/// All that stages of one kind have to do and to hold.
-struct KindSums {
-  Seconds forward, backward, exchange, halo;  // of one micro-batch
+/// What one GPU has to do and to hold for some layers: of one micro-batch, and at the end of an iteration.
+struct LayerSums {
+  Seconds forward, backward, exchange, halo;  // passes by what they do; `backward` has what runs again
   Seconds arithmetic, recompute;              // of `backward`: without waiting for the host; of that, again
-  Seconds forward_passes, backward_passes;    // with copies of layers that belong to another stage
+  Seconds forward_passes, backward_passes;    // with their exchanges, without waiting
   Seconds update, sharded_update;
   Seconds copies;  // see CellCost
   std::array<Bytes, most_gradient_groups> gradient{};  // by group
@@ -52,31 +45,32 @@ struct KindSums {
   Seconds updated(int zero) const { return zero > 0 ? sharded_update : update; }
 };
 
+/// One piece of the network: a chunk of a stage.
+struct PieceSums : LayerSums {
+  Seconds forward_pass, backward_pass;  // with exchanges, as the host starts them
+  Transfer sent;                        // to the next piece
+};
+
 /// The costs of cells, summed by stage: what changes with the plan of stages and the micro-batch, and not with
 /// the schedule or with ZeRO.
 struct StageTable {
   StageTable(const Layout& layout, const StagePlan& stages, const MeshTable& mesh, const PassTable& passes,
              std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
-  std::pmr::vector<KindSums> kinds;
-  std::pmr::vector<ChunkSums> chunks;  // kind by kind
+  std::pmr::vector<LayerSums> kinds;
+  std::pmr::vector<PieceSums> pieces;  // as in StagePlan
   Seconds hidden;                      // of one micro-batch, on one GPU: see CellCost
   Bytes traffic;                       // of one micro-batch, in all stages
   std::array<Bytes, most_gradient_groups> gradient{};   // of all layers, by group
   std::array<Bytes, most_gradient_groups> recomputed{};  // of those whose forward pass runs again
   Bytes copied;  // gradients of keys and values that several GPUs have, of all layers
-
-  const ChunkSums& chunk(std::size_t kind, std::size_t c) const {
-    return chunks[kind * (chunks.size() / kinds.size()) + c];
-  }
 };
 
-/// What one GPU holds of these layers.
-HeldItems held_items(std::span<const StageKind::Share> shares, const Layout& layout, const MeshTable& mesh,
-                     std::span<const CellCost> cells);
+/// What one GPU would hold of one layer of a cell alone.
+HeldItems held_alone(int cell, const Layout& layout, const PassTable& passes, const MeshTable& mesh);
 
 /// Micro-batches whose activations a stage keeps, as a multiple of what one of them leaves there.
-double in_flight(const StageTable& table, const StagePlan& stages, std::size_t kind, const MeshTable& mesh,
+double in_flight(const StageTable& table, const StageKind& kind, int stages, const MeshTable& mesh,
                  const Plan& plan);
 
 /// Bytes of what is held, part by part, with so many micro-batches in flight.

@@ -7,19 +7,40 @@
 namespace paradl {
 namespace {
 
-bool same(const StageKind& a, const StageKind& b) {
-  const auto equal_shares = [](const auto& x, const auto& y) {
-    return std::ranges::equal(x, y, [](const StageKind::Share& s, const StageKind::Share& t) {
-      return s.cell == t.cell && s.count == t.count;
-    });
-  };
+bool same(const std::vector<StageKind::Share>& a, const std::vector<StageKind::Share>& b) {
+  return std::ranges::equal(a, b, [](const StageKind::Share& s, const StageKind::Share& t) {
+    return s.cell == t.cell && s.count == t.count;
+  });
+}
+
+bool same(const StageKind::Chunk& a, const StageKind::Chunk& b) {
   const auto equal_sent = [](const Kept& x, const Kept& y) {
     return x.items == y.items && x.divided == y.divided;
   };
-  return equal_shares(a.cells, b.cells) &&
-         std::ranges::equal(a.chunks, b.chunks, [&](const StageKind::Chunk& x, const StageKind::Chunk& y) {
-           return equal_shares(x.cells, y.cells) && std::ranges::equal(x.sent, y.sent, equal_sent);
-         });
+  return same(a.cells, b.cells) && std::ranges::equal(a.sent, b.sent, equal_sent);
+}
+
+bool same(const StageKind& a, const StageKind& b) { return same(a.cells, b.cells) && a.piece == b.piece; }
+
+/// The number of a chunk among the different ones so far.
+int piece_of(const StageKind::Chunk& chunk, std::vector<StageKind::Chunk>& pieces) {
+  const auto twin = std::ranges::find_if(pieces, [&](const StageKind::Chunk& p) { return same(p, chunk); });
+  const int number = int(twin - pieces.begin());
+  if (twin == pieces.end()) pieces.push_back(chunk);
+  return number;
+}
+
+/// Layers whose weights belong to a layer that a stage does not hold.
+std::vector<StageKind::Share> borrowed(const std::vector<StageKind::Share>& cells, const Layout& layout,
+                                       const Workload& work) {
+  std::vector<StageKind::Share> out;
+  for (const StageKind::Share& share : cells) {
+    const int tied = work.layers[std::size_t(layout.cells[std::size_t(share.cell)].layer)].tied;
+    if (tied < 0) continue;
+    const int owner = layout.order[std::size_t(tied)];
+    if (std::ranges::find(cells, owner, &StageKind::Share::cell) == cells.end()) out.push_back(share);
+  }
+  return out;
 }
 
 /// As many blocks in each piece; what comes before and after them is part of the first and the last. Empty
@@ -55,15 +76,15 @@ StagePlan cut_at(std::vector<int> first_layer, const Layout& layout, const Workl
   const auto& [stages, S, chunks, schedule] = pipeline;
   StagePlan plan{.stages = stages, .chunks = chunks};
   plan.first_layer = std::move(first_layer);
-  const auto piece_of = [&](int layer) {
+  const auto piece_with = [&](int layer) {
     return int(std::ranges::upper_bound(plan.first_layer, layer) - plan.first_layer.begin()) - 1;
   };
 
   const int layers = int(layout.order.size());
   for (int i = 0; i < layers; ++i) {
     const int owner = work.layers[std::size_t(i)].tied;
-    if (owner >= 0 && piece_of(owner) % stages != piece_of(i) % stages)
-      plan.tied.push_back({layout.order[std::size_t(owner)], piece_of(owner) % stages, piece_of(i) % stages});
+    if (owner >= 0 && piece_with(owner) % stages != piece_with(i) % stages)
+      plan.tied.push_back({layout.order[std::size_t(owner)], piece_with(owner) % stages, piece_with(i) % stages});
   }
   for (int s = 0; s < stages; ++s) {
     StageKind kind{.chunks = {}, .cells = {}, .first = s, .count = 1};
@@ -73,10 +94,12 @@ StagePlan cut_at(std::vector<int> first_layer, const Layout& layout, const Workl
       StageKind::Chunk chunk{shares_of(layout, plan.first_layer[std::size_t(piece)], end), {}};
       if (!last) chunk.sent = layout.crossing[std::size_t(end) - 1];
       kind.cells.insert(kind.cells.end(), chunk.cells.begin(), chunk.cells.end());
+      kind.piece.push_back(piece_of(chunk, plan.pieces));
       kind.chunks.push_back(std::move(chunk));
     }
     for (const StagePlan::Tied& tied : plan.tied)
       if (tied.user == s) kind.cells.push_back({tied.cell, 1});
+    kind.borrowed = borrowed(kind.cells, layout, work);
     const auto twin = std::ranges::find_if(plan.kinds, [&](const StageKind& k) { return same(k, kind); });
     plan.kind.push_back(int(twin - plan.kinds.begin()));
     if (twin == plan.kinds.end())

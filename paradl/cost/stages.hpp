@@ -20,7 +20,9 @@ struct StageKind {
     std::vector<Kept> sent;  // to the next piece; empty for the last
   };
   std::vector<Chunk> chunks;
-  std::vector<Share> cells;  // of all chunks, and copies of weights that belong to another stage
+  std::vector<int> piece;       // of each chunk: which of StagePlan::pieces it is
+  std::vector<Share> cells;     // of all chunks, and copies of weights that belong to another stage
+  std::vector<Share> borrowed;  // of these, layers that use the weights of a layer on another stage
   int first = 0;             // the foremost stage of this kind: it has most micro-batches in flight
   double count = 0;
 };
@@ -29,6 +31,7 @@ struct StageKind {
 struct StagePlan {
   int stages = 1, chunks = 1;
   std::vector<StageKind> kinds;
+  std::vector<StageKind::Chunk> pieces;  // different ones, in all kinds
   std::vector<int> kind;         // of each stage
   /// Neighbouring stages of the same kind: `count` of them from `first` on. Stages that share weights with
   /// another stand alone.

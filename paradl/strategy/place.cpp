@@ -77,6 +77,13 @@ class Placer {
       const auto group = std::ranges::find(out.gradients, Layout::Gradients{cell.summed, cell.alike});
       if (group != out.gradients.end()) cell.gradients = std::int8_t(group - out.gradients.begin());
     }
+    for (std::size_t a = 0; a < placed_.axes(); ++a) {
+      const auto all = [&](Role role) {
+        return std::ranges::all_of(placed_.on(a).role, [&](Role r) { return r == role; });
+      };
+      if (all(Role::data)) out.samples |= axis_bit(int(a));
+      if (all(Role::stage)) out.stages |= axis_bit(int(a));
+    }
     out.uses.resize(placed_.axes());
     for (const Cell& cell : out.cells)
       for (const ExchangeList* list : {&cell.forward, &cell.backward})

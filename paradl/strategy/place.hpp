@@ -84,6 +84,7 @@ struct Layout {
     friend bool operator==(const Gradients&, const Gradients&) = default;
   };
   std::vector<Gradients> gradients;  // the kinds of layers that sum gradients or statistics
+  AxisSet samples = 0, stages = 0;   // axes on which all layers have the role `data`, or `stage`
   std::vector<std::uint8_t> uses;    // by axis: bits of the collectives that change placements on it
   /// Axes that cut the same filters (or channels) together must not cut finer than the layer that has fewest.
   struct Crowd {

@@ -45,6 +45,10 @@ std::size_t search(const Evaluator& evaluator, int gpus, double batch, Seconds& 
   const StrategyName strategy = read_strategy("data+layer+tensor");
   std::size_t plans = 0;
   Scratch scratch;
+  PipelineScratch pipeline;
+  std::vector<std::byte> memory(1 << 20);
+  std::pmr::monotonic_buffer_resource passes_memory(memory.data(), memory.size() / 2),
+      stages_memory(memory.data() + memory.size() / 2, memory.size() / 2);
   for (int tensor = 1; tensor <= 8; tensor *= 2)
     for (int stages = 1; stages <= 96 && tensor * stages <= gpus; ++stages) {
       if (96 % stages != 0 || gpus % (tensor * stages) != 0) continue;
@@ -66,7 +70,9 @@ std::size_t search(const Evaluator& evaluator, int gpus, double batch, Seconds& 
             if (std::fmod(batch, data * size) != 0) continue;
             plan.micro_batches = int(batch / (data * size));
             plan.chunks = 1;
-            const PassTable passes(evaluator.links(), evaluator.times(), layout, mesh, sums[0], plan);
+            passes_memory.release();
+            const PassTable passes(evaluator.links(), evaluator.times(), layout, mesh, sums[0], plan,
+                                   &passes_memory);
             for (int chunks = 1; chunks * stages <= 96; ++chunks) {
               if (96 % (stages * chunks) != 0 || (chunks > 1 && plan.micro_batches % stages != 0)) continue;
               if (stages == 1 && chunks > 1) break;
@@ -74,11 +80,14 @@ std::size_t search(const Evaluator& evaluator, int gpus, double batch, Seconds& 
               plan.schedule = chunks > 1 ? PipelineSchedule::interleaved
                                          : PipelineSchedule::one_forward_one_backward;
               const StagePlan& staged = evaluator.stages(layout, mesh, sums[0], passes, plan);
-              const StageTable table(layout, staged, mesh, passes);
+              stages_memory.release();
+              const StageTable table(layout, staged, mesh, passes, &stages_memory);
+              const ScheduleTable schedule(staged, table, mesh, plan, pipeline, &stages_memory);
               for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
                 const GradientTable& gradients = sums[plan.zero == 0 ? 0 : plan.zero == 3 ? 2 : 1];
                 const Breakdown cost =
-                    price({evaluator.links(), layout, staged, mesh, gradients, passes, table}, plan, scratch);
+                    price({evaluator.links(), layout, staged, mesh, gradients, passes, table, schedule}, plan,
+                          scratch);
                 if (plans == 0 || cost.iteration() < best) best = cost.iteration();
                 ++plans;
               }

@@ -116,7 +116,7 @@ TEST_CASE("a fully connected layer under spatial runs whole, after one allgather
   Bench bench(work, flat_machine(), without_overlap());
   const Projection p = bench.engine("spatial", "4", 32);
   CHECK(comm(p, Term::activation_exchange) == paradl::test::approx(3 * (alpha + 65536 * beta)));
-  const Layout& layout = bench.evaluator->layout(p.mesh);
+  const Layout& layout = *bench.evaluator->evaluate(p).layout;
   CHECK(layout.role[0][2] == Role::whole);
   // and its weights are not summed over the parts, which all have the same gradient: 576 items instead of 576
   // + 20480

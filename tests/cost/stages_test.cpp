@@ -66,7 +66,7 @@ TEST_CASE("the terms of a pipeline are those of its executed schedule") {
   // Uneven stages: three of one convolution, and one of two.
   Bench bench(chain(5), flat_machine(), pipelined(6, PipelineSchedule::one_forward_one_backward));
   const Projection p = bench.engine("layer", "4", 24);
-  const auto timeline = bench.evaluator->timeline(*p.strategy, p.mesh, 24);
+  const auto timeline = bench.evaluator->timeline(bench.evaluator->plan_of(*p.strategy, p.mesh, 24));
   Seconds end;
   for (const auto& stage : timeline.passes) {
     REQUIRE(stage.size() == 12);
@@ -113,7 +113,7 @@ TEST_CASE("borders avoid what is expensive to send") {
     t.stage_cut = cut;
     Bench bench(work, flat_machine(), t);
     const Projection p = bench.engine("layer", "2", 32);
-    return bench.evaluator->stages(bench.evaluator->layout(p.mesh), p.mesh).first_layer;
+    return bench.evaluator->evaluate(p).stages->first_layer;
   };
   CHECK(first(StageCut::balanced) == std::vector{0, 2});
 }
@@ -124,7 +124,7 @@ TEST_CASE("blocks in equal numbers: the last stage has the logits besides") {
   t.stage_cut = StageCut::equal_blocks;
   Bench bench(work, flat_machine(), t);
   const Projection p = bench.engine("layer", "4", 32);
-  const auto& plan = bench.evaluator->stages(bench.evaluator->layout(p.mesh), p.mesh);
+  const StagePlan& plan = *bench.evaluator->evaluate(p).stages;
   for (std::size_t s = 1; s < 4; ++s)
     CHECK(work.layers[std::size_t(plan.first_layer[s])].name == "layer." + std::to_string(2 * s) + ".norm1");
   CHECK(plan.kinds.size() == 3);  // the first, those in the middle, the last
@@ -137,7 +137,7 @@ TEST_CASE("interleaved chunks: each stage has pieces of the network that do not 
   Bench bench(gpt("layers=8,hidden=64,heads=4,seq=32,vocab=1000"), flat_machine(), t);
   const Projection p = bench.engine("layer", "4", 32);
   REQUIRE(p.cost);
-  const auto& plan = bench.evaluator->stages(bench.evaluator->layout(p.mesh), p.mesh);
+  const StagePlan& plan = *bench.evaluator->evaluate(p).stages;
   CHECK(plan.first_layer.size() == 8);
   CHECK(plan.kinds.front().chunks.size() == 2);
   // More messages than without chunks, a shorter bubble.
@@ -211,7 +211,7 @@ TEST_CASE("stages are cut by measured links where there are some") {
     t.stage_cut = StageCut::balanced;
     Bench bench(work, machine, t);
     const Projection p = bench.engine("layer", "3", 32);
-    return bench.evaluator->stages(bench.evaluator->layout(p.mesh), p.mesh).first_layer;
+    return bench.evaluator->evaluate(p).stages->first_layer;
   };
   machine.levels[0].link.beta = 1.0 / Bandwidth{1e15};
   const std::vector<int> specified = first();
