@@ -30,7 +30,7 @@ std::vector<Mesh> read_splits(const Words& words, const Workload& work, const Ba
 
 LayerJob read_job(const Session& session, const Words& words, const Workload& work) {
   LayerJob job{.name = words.name, .model = work.name};
-  job.training = read_training(session.catalog, words.options);
+  job.training = load_training(words.options.query(), session.catalog);
   job.batch = read_layer_batch(words.options, work);
   job.rule = words.rule.read();
   job.shapes = plan_shapes(work, read_splits(words, work, job.batch), job.training, job.batch);

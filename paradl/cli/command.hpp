@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "paradl/cli/ask.hpp"
+#include "paradl/cli/options.hpp"
+#include "paradl/query/oracle.hpp"
 #include "paradl/report/answer.hpp"
 #include "paradl/report/table.hpp"
 #include "paradl/report/terminal.hpp"
@@ -54,10 +55,10 @@ void demand_svg(const std::string& path);
 /// UsageError if two of these are one file: the later would replace the earlier.
 void refuse_twice(const std::vector<std::string>& files);
 
-/// The files that a question rests on.
-std::vector<InputFile> inputs_of(const Ask& ask);
+/// The files that a case rests on.
+std::vector<InputFile> inputs_of(const Case& about);
 /// An answer with everything but its results filled in.
-Answer start_answer(const Session& session, const Ask& ask);
+Answer start_answer(const Session& session, const Case& about);
 /// The file accuracy/recorded.yaml, its strategies looked up. SpecError.
 RecordedErrors read_record(const SourceText& source);
 /// What that file has; nothing where there is none.

@@ -18,6 +18,7 @@ namespace paradl {
 struct BatchRule {
   enum class Per { whole, gpu, node } per = Per::gpu;
   double value = 1;
+  friend bool operator==(const BatchRule&, const BatchRule&) = default;
   double samples(double gpus, const Machine& machine) const;  // as asked for: perhaps not a whole number
   double batch(double gpus, const Machine& machine) const;    // at least that many, and whole
 };

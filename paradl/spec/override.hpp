@@ -12,6 +12,7 @@ namespace paradl {
 /// One value given on the command line in place of the file's: `device.memory=32GiB`.
 struct Override {
   std::string path, value;
+  friend bool operator==(const Override&, const Override&) = default;
 };
 
 /// Changes the YAML of a file; UsageError where a path leads nowhere. A value `x2` is twice the file's. A

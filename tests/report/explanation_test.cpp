@@ -330,13 +330,13 @@ namespace {
 
 /// What the wires of all lines take, beside what the projection has of communication.
 void check_wires(const Asked& asked, const char* repeated, double passes) {
-  Projection shown =
-      asked.ask->planner->project(*asked.projection.strategy, asked.projection.mesh, asked.projection.batch);
+  Projection shown = asked.oracle.planner().project(*asked.projection.strategy, asked.projection.mesh,
+                                                    asked.projection.batch);
   shown.mesh = without_ones(shown.mesh);
-  const Layout& layout = asked.ask->planner->layout(shown.mesh);
-  const StagePlan& plan = asked.ask->planner->stages(layout, shown.mesh);
-  const Setting setting = asked.ask->setting();
-  const Pricer& pricer = asked.ask->planner->pricer();
+  const Layout& layout = asked.oracle.planner().layout(shown.mesh);
+  const StagePlan& plan = asked.oracle.planner().stages(layout, shown.mesh);
+  const Setting setting = asked.oracle.setting();
+  const Pricer& pricer = asked.oracle.planner().pricer();
   Seconds all;
   double forward = 0;
   for (const ExchangeLine& line : exchange_lines(setting, shown, layout, plan, pricer)) {
@@ -359,7 +359,7 @@ TEST_CASE("explain: exchanges of a forward pass that runs again are told with it
   const Asked twice("gpt2", "dgx-a100", full + "--grid tensor=4 -b 8");
   const auto sums = [](const Asked& asked) {
     double count = 0;
-    for (const Cell& cell : asked.ask->planner->layout(asked.projection.mesh).cells)
+    for (const Cell& cell : asked.oracle.planner().layout(asked.projection.mesh).cells)
       for (const Exchange& e : cell.forward)
         if (e.operation == Collective::allreduce) count += cell.count * (cell.recomputed ? 2 : 1);
     return count;
@@ -380,7 +380,7 @@ TEST_CASE("explain: exchanges of blocks that run again out of core are told with
   REQUIRE(asked.projection.out_of_core);
   REQUIRE(asked.projection.out_of_core->recomputed > 0);
   double again = 0;
-  const Layout& layout = asked.ask->planner->layout(without_ones(asked.projection.mesh));
+  const Layout& layout = asked.oracle.planner().layout(without_ones(asked.projection.mesh));
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
     for (const Exchange& e : layout.cells[i].forward)
       if (e.operation == Collective::allgather)
@@ -391,12 +391,12 @@ TEST_CASE("explain: exchanges of blocks that run again out of core are told with
 TEST_CASE("explain: who gathers weights tensor by tensor does so for a forward pass that runs again") {
   const auto gathers = [](const std::string& words) {
     const Asked asked("gpt2", "dgx-a100", "--grid data=8 -b 8 --framework megatron --zero 3" + words);
-    const Projection p = asked.ask->planner->project(*asked.projection.strategy, asked.projection.mesh, 8);
-    const Layout& layout = asked.ask->planner->layout(p.mesh);
+    const Projection p = asked.oracle.planner().project(*asked.projection.strategy, asked.projection.mesh, 8);
+    const Layout& layout = asked.oracle.planner().layout(p.mesh);
     Bytes once, again;
     for (const ExchangeLine& line :
-         exchange_lines(asked.ask->setting(), p, layout, asked.ask->planner->stages(layout, p.mesh),
-                        asked.ask->planner->pricer())) {
+         exchange_lines(asked.oracle.setting(), p, layout, asked.oracle.planner().stages(layout, p.mesh),
+                        asked.oracle.planner().pricer())) {
       if (line.what == "allgather w") once += line.bytes;
       if (line.what == "allgather w again") again += line.bytes;
     }
@@ -411,13 +411,13 @@ TEST_CASE("explain: where nothing overlaps nothing is hidden, not even a roundin
   const Asked asked("gpt2", "dgx-a100", "--grid data=2,layer=4 -b 64 --overlap off --micro-batches 4");
   REQUIRE(asked.projection.cost);
   CHECK(asked.projection.cost->hidden == Seconds{});
-  CHECK(hides_behind(asked.ask->setting(), {&asked.projection, 1}).empty());
+  CHECK(hides_behind(asked.oracle.setting(), {&asked.projection, 1}).empty());
 }
 
 TEST_CASE("explain: exchanges hide behind the backward pass; rings and gathered weights behind both") {
   const auto behind = [](const std::string& words) {
     const Asked asked("gpt2", "dgx-a100", words);
-    return std::string(hides_behind(asked.ask->setting(), {&asked.projection, 1}));
+    return std::string(hides_behind(asked.oracle.setting(), {&asked.projection, 1}));
   };
   CHECK(behind("--grid data=8 -b 64") == "the backward pass");
   CHECK(behind("--grid data=8 -b 64 --zero 3") == "both passes");
