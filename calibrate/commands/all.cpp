@@ -14,7 +14,7 @@
 #include "calibrate/files/profile_file.hpp"
 #include "calibrate/measure/kept_points.hpp"
 #include "calibrate/rehearse/survey.hpp"
-#include "paradl/cli/ask.hpp"
+#include "paradl/query/case.hpp"
 #include "paradl/core/format.hpp"
 
 namespace paradl::calibrate {
@@ -44,7 +44,7 @@ Plan read_plan(const Session& session, const Words& words, const Bench& bench) {
   plan.batch = read_samples(words.options, plan.work, ranks, nodes);
   plan.links.time = read_seconds("link-time", words.link_time);
   plan.links.most = std::clamp(largest_buffer(plan.work, plan.batch), Bytes{1e6}, Bytes{256e6});
-  plan.layers.training = read_training(session.catalog, words.options);
+  plan.layers.training = load_training(words.options.query(), session.catalog);
   plan.layers.rule = words.rule.read();
   plan.layers.model = plan.work.name;
   plan.layers.name = fmt::format("{}-{}", plan.system.name, plain_word(plan.work.name));
@@ -133,7 +133,7 @@ int run(const Session& session, Words& words) {
                      "leave --json and -o out; its parts (layers, links, ...) have them");
   if (words.model.empty()) throw UsageError("which network?", "add --model resnet50");
   load_model(session.catalog, words.model);  // a name that is none is told before ranks are started
-  const Bench bench = open_bench(words.backend, read_training(session.catalog, words.options).precision,
+  const Bench bench = open_bench(words.backend, load_training(words.options.query(), session.catalog).precision,
                                  words.dry_run ? Absent::allowed : Absent::refused);
   const Plan plan = read_plan(session, words, bench);
   if (words.dry_run) {

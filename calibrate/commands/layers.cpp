@@ -6,7 +6,7 @@
 #include "calibrate/commands/interrupt.hpp"
 #include "calibrate/commands/layer_job.hpp"
 #include "calibrate/files/profile_file.hpp"
-#include "paradl/cli/ask.hpp"
+#include "paradl/query/case.hpp"
 #include "paradl/console/deliver.hpp"
 #include "paradl/report/json.hpp"
 #include "paradl/report/profile_table.hpp"
@@ -32,7 +32,7 @@ std::vector<Mesh> read_splits(const Words& words, const Workload& work, const Ba
 
 LayerJob read_job(const Session& session, const Words& words, const Workload& work) {
   LayerJob job{.name = words.name, .model = work.name};
-  job.training = read_training(session.catalog, words.options);
+  job.training = load_training(words.options.query(), session.catalog);
   job.batch = read_layer_batch(words.options, work);
   job.rule = words.rule.read();
   job.shapes = plan_shapes(work, read_splits(words, work, job.batch), job.training, job.batch);

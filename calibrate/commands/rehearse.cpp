@@ -11,9 +11,9 @@
 #include "calibrate/commands/rehearse_job.hpp"
 #include "calibrate/measure/layer_plan.hpp"
 #include "calibrate/rehearse/rehearsal.hpp"
-#include "paradl/cli/ask.hpp"
 #include "paradl/console/deliver.hpp"
 #include "paradl/console/ranges.hpp"
+#include "paradl/query/case.hpp"
 
 namespace paradl::calibrate {
 namespace {
@@ -66,7 +66,7 @@ int run(const Session& session, Words& words) {
   const double require = words.require.empty() ? 0 : read_number("require", words.require, 0, 100);
   const double require_each =
       words.require_each.empty() ? 0 : read_number("require-each", words.require_each, 0, 100);
-  const Training training = read_training(session.catalog, options);
+  const Training training = load_training(options.query(), session.catalog);
   const Bench bench =
       open_bench(words.backend, training.precision, words.dry_run ? Absent::allowed : Absent::refused);
   Communicator& ranks = bench.between_devices();
@@ -84,7 +84,7 @@ int run(const Session& session, Words& words) {
     machine = build_machine(session.catalog.system(
         options.read("on", "",
                      [&](const std::string& name) { return session.catalog.find("systems", name); }),
-        read_overrides(options.sets()).system));
+        options.query().system_changes));
   else if (!options.sets().empty())
     throw UsageError("--set changes a system, and none is named", "add --on SYSTEM");
   if (machine && machine->gpus() < ranks.size())

@@ -171,10 +171,10 @@ void refuse_other(const RunAsked& run, const RunAsked& first, bool of_kernels) {
           "fit runs of one machine and one framework at a time"}});
   };
   if (of_kernels)
-    refuse("system", run.ask->machine.device.name, first.ask->machine.device.name);
+    refuse("system", run.about().machine.device.name, first.about().machine.device.name);
   else
-    refuse("system", run.ask->machine.name, first.ask->machine.name);
-  refuse("framework", run.ask->framework_spec.name, first.ask->framework_spec.name);
+    refuse("system", run.about().machine.name, first.about().machine.name);
+  refuse("framework", run.about().framework_spec.name, first.about().framework_spec.name);
 }
 
 int run(const Session& session, Words& words) {
@@ -184,23 +184,25 @@ int run(const Session& session, Words& words) {
   if (!words.write.empty() && !words.leave_out)
     throw UsageError("--write writes what --leave-one-out predicts", "add --leave-one-out");
   const MeasuredRuns file = read_measured_runs(read_source(words.file));
-  std::vector<RunAsked> runs = ask_runs(session.catalog, words.options, file);
+  Library library(session.catalog);
+  const Query query = words.options.query();
+  std::vector<RunAsked> runs = ask_runs(library, query, file);
   std::optional<MeasuredRuns> also;
   if (!words.also.empty()) {
     also = read_measured_runs(read_source(words.also));
-    std::ranges::move(ask_runs(session.catalog, words.options, *also), std::back_inserter(runs));
+    std::ranges::move(ask_runs(library, query, *also), std::back_inserter(runs));
   }
   const bool of_kernels = words.of == "kernels";
   if (!of_kernels && words.of != "links")
     throw UsageError(fmt::format("--of {}: not known", words.of), "use links or kernels");
   for (const RunAsked& one : runs) {
     refuse_other(one, runs.front(), of_kernels);
-    if (of_kernels && one.ask->times.level != "modelled")
+    if (of_kernels && one.about().times.level != "modelled")
       throw UsageError(
           fmt::format("the layer times of {} on {} are not modelled", one.run->model, one.run->system),
           "add --layer-times modelled, and `multiprocessors` to the device in the system file");
-    if (!of_kernels && (!one.ask->machine.host || !one.ask->machine.host->staged ||
-                        std::ranges::any_of(one.ask->machine.levels,
+    if (!of_kernels && (!one.about().machine.host || !one.about().machine.host->staged ||
+                        std::ranges::any_of(one.about().machine.levels,
                                             [](const Level& level) { return level.measured.empty(); })))
       throw UsageError(
           fmt::format("{} has no `measured` links and `staged` host to be fitted", one.run->system),

@@ -42,7 +42,7 @@ std::vector<Measurement> measurements(const RunAsked& asked, std::size_t index, 
     out.push_back({index, weight, [](const Judged& r) {
                      return Judged::Part{r.measured.base(), r.projected.base()};
                    }});
-  const double alone = serial_time(asked.ask->setting(), asked.ask->work.D / run.batch).base();
+  const double alone = serial_time(asked.about().setting(), asked.about().work.D / run.batch).base();
   if (run.compute && run.compute->measured > 0 && run.compute->measured < not_computation * alone)
     out.push_back({index, part_weight * weight, [](const Judged& r) { return *r.compute; }});
   for (std::size_t t = 0; t < terms; ++t)
@@ -79,8 +79,8 @@ double soft_cost(const Eigen::VectorXd& r) {
 
 std::vector<RunParameter> link_parameters() {
   const auto bandwidth_of = [](bool between) {
-    return [between](Ask& ask, double value) {
-      Machine& machine = ask.machine;
+    return [between](Case& about, double value) {
+      Machine& machine = about.machine;
       for (std::size_t k = between ? 1 : 0; k < (between ? machine.levels.size() : 1); ++k)
         set_measured(machine.levels[k], [&](Link& link) { link.beta = SecondsPerByte{1 / value}; });
     };
@@ -89,30 +89,30 @@ std::vector<RunParameter> link_parameters() {
       {"node bandwidth", "GB/s", 75e9, 150e9, 1e9, bandwidth_of(false)},
       {"port bandwidth", "GB/s", 6.25e9, 12.5e9, 1e9, bandwidth_of(true)},
       {"latency between nodes", "us", 25e-6, 1e-3, 1e-6,
-       [](Ask& ask, double value) {
-         Machine& machine = ask.machine;
+       [](Case& about, double value) {
+         Machine& machine = about.machine;
          for (std::size_t k = 1; k < machine.levels.size(); ++k)
            set_measured(machine.levels[k], [&](Link& link) { link.alpha = Seconds{value}; });
        }},
       {"staged bandwidth", "GB/s", 1e9, 12.5e9, 1e9,
-       [](Ask& ask, double value) { ask.machine.host->staged->bandwidth = Bandwidth{value}; }},
+       [](Case& about, double value) { about.machine.host->staged->bandwidth = Bandwidth{value}; }},
       {"staged copies", "GB/s", 3e9, 16e9, 1e9,
-       [](Ask& ask, double value) { ask.machine.host->staged->copies = Bandwidth{value}; }},
+       [](Case& about, double value) { about.machine.host->staged->copies = Bandwidth{value}; }},
       {"split-layer", "ms", 1e-3, 1, 1e-3,
-       [](Ask& ask, double value) { ask.training.framework.split_layer = Seconds{value}; }},
+       [](Case& about, double value) { about.training.framework.split_layer = Seconds{value}; }},
       {"tensor", "us", 100e-6, 1, 1e-6,
-       [](Ask& ask, double value) { ask.training.framework.tensor = Seconds{value}; }},
+       [](Case& about, double value) { about.training.framework.tensor = Seconds{value}; }},
       {"packing", "GB/s", 10e9, 900e9, 1e9,
-       [](Ask& ask, double value) { ask.training.framework.packing = SecondsPerByte{1 / value}; }},
+       [](Case& about, double value) { about.training.framework.packing = SecondsPerByte{1 / value}; }},
   };
 }
 
 std::vector<RunParameter> kernel_parameters() {
   const auto fitted = [](double KernelParameters::*which) {
-    return [which](Ask& ask, double value) {
-      auto device = std::make_shared<KernelDevice>(*ask.times.kernels);
+    return [which](Case& about, double value) {
+      auto device = std::make_shared<KernelDevice>(*about.times.kernels);
       device->fitted.*which = value;
-      ask.times.kernels = std::move(device);
+      about.times.kernels = std::move(device);
     };
   };
   // Bounds: what large products and copies were ever seen to reach.
@@ -122,17 +122,17 @@ std::vector<RunParameter> kernel_parameters() {
           {"unaligned", "", 0.5, 1, 1, fitted(&KernelParameters::unaligned)},
           {"stream", "", 0.85, 0.92, 1, fitted(&KernelParameters::stream)},
           {"sync", "us", 50e-6, 1e-3, 1e-6,
-           [](Ask& ask, double value) { ask.training.framework.sync = Seconds{value}; }},
+           [](Case& about, double value) { about.training.framework.sync = Seconds{value}; }},
           {"host", "us", 100e-6, 1e-3, 1e-6,
-           [](Ask& ask, double value) { ask.training.framework.host = Seconds{value}; }}};
+           [](Case& about, double value) { about.training.framework.host = Seconds{value}; }}};
 }
 
 void put_values(std::vector<RunAsked>& runs, const std::vector<RunParameter>& parameters,
                 const std::vector<double>& values) {
   for (RunAsked& run : runs) {
-    Ask& ask = *run.ask;
-    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].put(ask, values[i]);
-    ask.evaluator = std::make_unique<Evaluator>(ask.setting());
+    Case changed = run.about();
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].put(changed, values[i]);
+    run.oracle = Oracle(std::move(changed), run.oracle.question());
   }
 }
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "calibrate/fit/robust.hpp"
-#include "paradl/cli/runs.hpp"
+#include "paradl/query/runs.hpp"
 
 namespace paradl::calibrate {
 
@@ -14,7 +14,7 @@ struct RunParameter {
   double start = 1;     // a first guess, in base units
   double most = 1;      // more is beyond what the parts can do
   double per_unit = 1;  // base units in one `unit`
-  std::function<void(Ask&, double)> put;
+  std::function<void(Case&, double)> put;
 };
 
 /// Links of a machine with nodes, its host, and what its framework costs besides.

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "calibrate/backend/device.hpp"
-#include "paradl/cost/breakdown.hpp"
+#include "paradl/cost/cost.hpp"
 
 namespace paradl::calibrate {
 

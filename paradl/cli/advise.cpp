@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "paradl/cli/basis.hpp"
 #include "paradl/cli/command.hpp"
 #include "paradl/cli/views.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/feasibility/fitting.hpp"
+#include "paradl/query/verdict.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"
 #include "paradl/report/explanation.hpp"
@@ -42,8 +44,8 @@ const Remedy* faster_in_core(const Answer& answer) {
   return first.note.empty() && first.projection.epoch() < worth_a_change * best.epoch() ? &first : nullptr;
 }
 
-std::string headline(const Ask& ask, const Answer& answer) {
-  const Bytes device = ask.machine.device.memory;
+std::string headline(const Oracle& oracle, const Answer& answer) {
+  const Bytes device = oracle.about().machine.device.memory;
   const Projection& best = answer.results.front();
   const auto use = [&](const std::string& what, const Projection& p) {
     const std::string margin = margin_text(p);
@@ -60,8 +62,8 @@ std::string headline(const Ask& ask, const Answer& answer) {
   for (const Projection& p : answer.results)
     if (p.cost && (!smallest || p.cost->memory.total() < smallest->cost->memory.total())) smallest = &p;
   if (!smallest) return "Nothing fits: every strategy breaks a bound.\n";
-  if (smallest->cost->memory.total() <= device && !storage_cure(ask.setting(), best).empty())
-    return fmt::format("Nothing fits: {}.\n", reasons(best, ask.work));
+  if (smallest->cost->memory.total() <= device && !storage_cure(oracle.setting(), best).empty())
+    return fmt::format("Nothing fits: {}.\n", reasons(best, oracle.about().work));
   return fmt::format("Nothing fits: the smallest need is {} ({}); the device has {}.\n",
                      text(smallest->cost->memory.total()), smallest->strategy->text, text(device));
 }
@@ -69,9 +71,9 @@ std::string headline(const Ask& ask, const Answer& answer) {
 bool exposes_input(const Projection& p) { return p.cost && (*p.cost)[Term::io] > Seconds{}; }
 
 /// What limits the best plan, with what would mend it.
-std::string bottlenecks_of(const Ask& ask, const Projection& best) {
+std::string bottlenecks_of(const Oracle& oracle, const Triggers& triggers, const Projection& best) {
   constexpr std::size_t most = 3, most_remedies = 2;
-  Examiner examiner = ask.examiner();
+  Examiner examiner = examiner_of(oracle, triggers);
   auto found = examiner.bottlenecks(best);
   if (found.empty())
     return fmt::format("No limit or bottleneck: computation takes {} of the epoch.\n",
@@ -86,85 +88,81 @@ std::string bottlenecks_of(const Ask& ask, const Projection& best) {
   return out;
 }
 
-/// `again` is what else was typed about machine and training: the next question must be about the same.
-std::string closing(const Ask& ask, const Answer& answer, const std::string& model, const std::string& system,
-                    const std::string& again) {
+/// What was typed about machine and training is typed again: the next question must be about the same.
+std::string closing(const Oracle& oracle, const Answer& answer, const Query& query, const Options& options) {
+  const std::string again = options.repeated();
   std::string out;
-  const std::string_view behind = hides_behind(ask.setting(), answer.results);
+  const std::string_view behind = hides_behind(oracle.setting(), answer.results);
   if (!behind.empty())
     out += fmt::format("Hidden exchanges run behind {}: epoch = compute + comm - hidden{}.\n", behind,
                        std::ranges::any_of(answer.results, exposes_input) ? " + io" : "");
   const Remedy* instead = faster_in_core(answer);
   const Projection& best = instead ? instead->projection : answer.results.front();
   if (best.feasible() && !instead) {
-    out += bottlenecks_of(ask, best);
-    if (ask.fidelity == Fidelity::detailed) {
+    out += bottlenecks_of(oracle, options.triggers(), best);
+    if (oracle.about().fidelity == Fidelity::detailed) {
       const Mesh split = without_ones(best.mesh);
-      const std::string whole = whole_layers_text(ask.evaluator->layout(paradl::plan_of(ask.training, split, 1)).role, split, ask.work);
+      const Layout& layout = oracle.evaluator().layout(plan_of(oracle.about().training, split, best.batch));
+      const std::string whole = whole_layers_text(layout.role, split, oracle.about().work);
       if (!whole.empty()) out += fmt::format("Run whole on every GPU of an axis: {}.\n", whole);
     }
   }
-  for (const std::string& note : plan_notes(ask.setting(), best.mesh))
+  for (const std::string& note : plan_notes(oracle.setting(), best.mesh))
     if (best.feasible()) out += fmt::format("{}: {}.\n", best.strategy->text, note);
-  if (best.input) out += input_sentence(ask.setting(), best) + "\n";
+  if (best.input) out += input_sentence(oracle.setting(), best) + "\n";
   if (answer.costs && best.cost)
-    out += fmt::format("Cost: {}.\n", expense_text(expense_of(answer, best), ask.machine));
+    out += fmt::format("Cost: {}.\n", expense_text(expense_of(answer, best), oracle.about().machine));
   if (const Projection& first = answer.results.front();
       first.feasible() && first.out_of_core && first.out_of_core->plans()) {
-    out += out_of_core_text(first, ask.machine) + "\n";
+    out += out_of_core_text(first, oracle.about().machine) + "\n";
     if (!instead && !answer.fitting.empty())
       out += fmt::format("In core, {}.\n", whole_text(answer.fitting.front(), first));
   }
   if (best.congested) out += fmt::format("Beside other jobs: {}.\n", band_text(best));
   out += fmt::format(
-      "Layer times: {}. Links: {}{}.{}\n", ask.times.source, ask.links_text(),
-      ask.default_batch ? fmt::format("; mini-batch {} a GPU, the model file's", ask.work.batch) : "",
-      ask.framework_text());
-  if (const std::string allreduce = allreduce_basis(ask.training, answer.results); !allreduce.empty())
+      "Layer times: {}. Links: {}{}.{}\n", oracle.about().times.source, links_text(oracle.about()),
+      !query.batch ? fmt::format("; mini-batch {} a GPU, the model file's", oracle.about().work.batch) : "",
+      framework_text(oracle.about()));
+  if (const std::string allreduce = allreduce_basis(oracle.about().training, answer.results);
+      !allreduce.empty())
     out += allreduce + "\n";
   if (best.timed()) out += fmt::format("Accuracy: {}\n", accuracy_text(answer, best));
   if (instead)
-    out += fmt::format("Next: paradl explain {} --on {}{} {}\n", shell_word(model), shell_word(system), again,
-                       instead->option);
+    out += fmt::format("Next: paradl explain {} --on {}{} {}\n", shell_word(*query.model),
+                       shell_word(*query.system), again, instead->option);
   else if (best.feasible())
     out += fmt::format(
-        "Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text, shell_word(model),
-        shell_word(system),
+        "Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text, shell_word(*query.model),
+        shell_word(*query.system),
         best.mesh.axes > 1 ? "--grid " + grid_text(best.mesh, false) : fmt::format("-p {}", best.gpus),
         again);
   return out;
-}
-
-/// The grid that comes nearest to fitting need not be the best once it is made to fit.
-std::vector<Projection> every_grid(const Ask& ask) {
-  Question question = ask.question;
-  question.grids = Grids::all;
-  return sweep(question, ask.work, ask.machine,
-               [&](const StrategyName& strategy, const Mesh& mesh, double batch) {
-                 const auto number = std::size_t(&strategy - question.strategies.data());
-                 return ask.evaluator->project(ask.question.strategies[number], mesh, batch);
-               });
 }
 
 int run(const Session& session, Options& options, const std::string& model, const std::string& audience) {
   const View view = read_view(audience);
   options.complete();
   hint(session, session.verbosity > 0 ? options.origins() : "");
-  const auto ask = read_ask(session.catalog, options, model, options.get("on"));
-  if (ask->question.gpus.size() != 1)
+  Query query = options.query();
+  query.model = model;
+  Library library(session.catalog);
+  const Oracle oracle = ask(query, library);
+  if (oracle.question().gpus.size() != 1)
     throw UsageError("advise answers for one number of GPUs", "use -p 64; `paradl project` takes ranges");
-  const Setting setting = ask->setting();
-  Answer answer = start_answer(session, *ask);
+  const Setting setting = oracle.setting();
+  Answer answer = start_answer(session, oracle.about());
   answer.setting = &setting;
-  answer.results = ask->ranked();
+  answer.results = oracle.ranked();
   if (answer.results.empty())
     throw UsageError("no strategy suits that number of GPUs", "try another -p, or leave -s out");
   const bool fits = answer.results.front().feasible();
-  if (fits && view == View::framework) return tell_framework(session, options, *ask, answer), answered;
-  if (fits && view == View::system) return tell_system(session, options, model, *ask, answer), answered;
-  const bool leaves_core = answer.results.front().out_of_core && !ask->question.named;
-  if ((!fits || leaves_core) && ask->fidelity != Fidelity::paper)
-    answer.fitting = ways_to_fit(every_grid(*ask), setting, &ask->question);
+  if (fits && view == View::framework) return tell_framework(session, options, oracle, answer), answered;
+  if (fits && view == View::system)
+    return tell_system(session, options, query, library, oracle, answer), answered;
+  const bool leaves_core = answer.results.front().out_of_core && !oracle.question().named;
+  if ((!fits || leaves_core) && oracle.about().fidelity != Fidelity::paper)
+    // The grid that comes nearest to fitting need not be the best once it is made to fit.
+    answer.fitting = ways_to_fit(oracle.every_grid(), setting, &oracle.question());
   answer.ranked = !options.has("sort");
   if (options.has("sort"))
     options.read("sort", "", [&](const std::string& column) {
@@ -172,18 +170,18 @@ int run(const Session& session, Options& options, const std::string& model, cons
       return 0;
     });
   if (options.wants_bottlenecks()) {
-    Examiner examiner = ask->examiner();
+    Examiner examiner = examiner_of(oracle, options.triggers());
     examine(answer, examiner);
     for (Bottleneck& b : answer.bottlenecks.front()) examiner.price(b, answer.results.front());
   }
 
   const auto people = [&](const Printed& table) {
     const double p = answer.results.front().gpus, batch = answer.results.front().batch;
-    return headline(*ask, answer) +
-           fmt::format("\n{} on {}, {} GPU{}, mini-batch {}, epoch of {} samples\n\n", ask->work.name,
-                       ask->machine.name, p, p == 1 ? "" : "s", batch_text(ask->question.batch, batch),
-                       count(ask->work.D)) +
-           table.text + "\n" + closing(*ask, answer, model, options.get("on"), options.repeated());
+    return headline(oracle, answer) +
+           fmt::format("\n{} on {}, {} GPU{}, mini-batch {}, epoch of {} samples\n\n",
+                       oracle.about().work.name, oracle.about().machine.name, p, p == 1 ? "" : "s",
+                       batch_text(oracle.question().batch, batch), count(oracle.about().work.D)) +
+           table.text + "\n" + closing(oracle, answer, query, options);
   };
   std::vector<std::string> columns{"strategy", "grid",   "epoch",   "compute", "communication", "hidden",
                                    "io",       "memory", "samples", "tokens",  "efficiency",    "total_time"};
@@ -191,7 +189,7 @@ int run(const Session& session, Options& options, const std::string& model, cons
   deliver(session, options, answer, columns, people);
   if (const std::string cure = storage_cure(setting, answer.results.front()); !fits && !cure.empty()) {
     hint(session, "help: " + cure);
-  } else if (!fits && ask->fidelity == Fidelity::paper) {
+  } else if (!fits && oracle.about().fidelity == Fidelity::paper) {
     hint(session, "help: try a smaller --batch, more GPUs, or leave --fidelity paper out");
   } else if (!fits) {
     hint(session, "help: " + (answer.fitting.empty() ? fitting_hint(answer.results, setting)

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "paradl/cli/command.hpp"
-#include "paradl/cli/runs.hpp"
 #include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
+#include "paradl/query/runs.hpp"
 #include "paradl/spec/measured_under.hpp"
 #include "paradl/spec/profile_spec.hpp"
 #include "paradl/spec/reader.hpp"
@@ -165,16 +165,11 @@ void check_profile(const Session& session, const SourceText& source, Checked& ou
 void check_configuration(const Session& session, const SourceText& source) {
   Options options;
   options.read_configuration(source);
-  read_training(session.catalog, options);
-  options.read("batch", "1", [](const std::string& text) { return read_batch(text); });
-  options.read("on", "", [&](const std::string& name) {
-    if (!name.empty()) session.catalog.system(name);
-    return 0;
-  });
-  options.read("profile", "", [&](const std::string& name) {
-    if (!name.empty()) read_profile(session.catalog.find("profiles", name));
-    return 0;
-  });
+  const Query query = options.query();
+  Library library(session.catalog);
+  load_training(query, library);
+  if (query.system) blaming({query.system.origin()}, [&] { library.system(*query.system); });
+  if (query.profile) blaming({query.profile.origin()}, [&] { library.profile(*query.profile); });
 }
 
 [[noreturn]] void refuse(const SourceText& source) {

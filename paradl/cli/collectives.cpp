@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "paradl/cli/algorithm_words.hpp"
+#include "paradl/cli/basis.hpp"
 #include "paradl/cli/command.hpp"
 #include "paradl/cli/network_words.hpp"
 #include "paradl/console/ranges.hpp"
 #include "paradl/network/algorithm/nccl.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/network/schedule_file.hpp"
+#include "paradl/query/algorithm_words.hpp"
 #include "paradl/report/collective_table.hpp"
 #include "paradl/report/topology_picture.hpp"
 

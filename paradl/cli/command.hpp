@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "paradl/cli/ask.hpp"
 #include "paradl/console/arguments.hpp"
 #include "paradl/console/deliver.hpp"
 #include "paradl/console/files.hpp"
 #include "paradl/console/session.hpp"
+#include "paradl/query/oracle.hpp"
 #include "paradl/report/answer.hpp"
 #include "paradl/report/table.hpp"
 
@@ -31,10 +31,10 @@ void define_strategies(const Arguments& root, Session& session, Action& action);
 void define_calibrate(const Arguments& root, Session& session, Action& action);
 void define_help(const Arguments& root, Session& session, Action& action);
 
-/// The files that a question rests on.
-std::vector<InputFile> inputs_of(const Ask& ask);
+/// The files that a case rests on.
+std::vector<InputFile> inputs_of(const Case& about);
 /// An answer with everything but its results filled in.
-Answer start_answer(const Session& session, const Ask& ask);
+Answer start_answer(const Session& session, const Case& about);
 /// The file profiles/accuracy/recorded.yaml, its strategies looked up. SpecError.
 RecordedErrors read_record(const SourceText& source);
 /// What that file has; nothing where there is none.

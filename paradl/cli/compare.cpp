@@ -1,11 +1,13 @@
 // paradl compare: strategies, systems or saved results, side by side.
 #include <algorithm>
+#include <list>
 
 #include <fmt/format.h>
 
 #include "paradl/cli/command.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
+#include "paradl/query/verdict.hpp"
 #include "paradl/report/comparison.hpp"
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/json.hpp"
@@ -14,30 +16,33 @@
 namespace paradl {
 namespace {
 
-/// The best projection of one question.
-Contestant ask_one(const Session& session, const Options& options, const std::string& name,
-                   const std::string& model, const std::string& system, std::vector<Answer>& answers,
-                   std::vector<std::unique_ptr<Ask>>& asks, std::vector<std::unique_ptr<Setting>>& settings) {
-  asks.push_back(read_ask(session.catalog, options, model, system));
-  Ask& ask = *asks.back();
-  if (ask.question.gpus.size() != 1) throw UsageError("compare answers for one number of GPUs", "use -p 64");
-  settings.push_back(std::make_unique<Setting>(ask.setting()));
-  Answer answer = start_answer(session, ask);
-  answer.setting = settings.back().get();
-  auto results = ask.sweep();
-  rank(results);
-  answer.results = {results.front()};
-  Examiner examiner = ask.examiner();
-  examine(answer, examiner);
-  answers.push_back(answer);
-  return contestant(name, answers.back(), 0);
-}
+/// One question and its best answer.
+struct Side {
+  Side(const Session& session, const Triggers& triggers, const Query& query, Library& library)
+      : oracle(ask(query, library)),
+        setting(oracle.setting()),
+        answer(start_answer(session, oracle.about())) {
+    if (oracle.question().gpus.size() != 1)
+      throw UsageError("compare answers for one number of GPUs", "use -p 64");
+    answer.setting = &setting;
+    auto results = oracle.sweep();
+    rank(results);
+    answer.results = {results.front()};
+    Examiner examiner = examiner_of(oracle, triggers);
+    examine(answer, examiner);
+  }
+  const Projection& best() const { return answer.results.front(); }
+
+  Oracle oracle;
+  Setting setting;
+  Answer answer;
+};
 
 /// What a plan out of core gains over swapping or recomputing everything.
-std::string plan_of(const Ask& ask, const Projection& p) {
+std::string plan_of(const Oracle& oracle, const Projection& p) {
   if (!p.feasible() || !p.out_of_core || !p.out_of_core->plans()) return {};
-  const Evaluation e = ask.evaluator->evaluate(p);
-  return fmt::format("{} on {}:\n{}", p.strategy->text, ask.machine.name,
+  const Evaluation e = oracle.evaluator().evaluate(p);
+  return fmt::format("{} on {}:\n{}", p.strategy->text, oracle.about().machine.name,
                      plan_text(*e.out_of_core));
 }
 
@@ -60,21 +65,24 @@ Mode mode_of(const std::vector<std::string>& words, const std::string& model) {
 
 int run(const Session& session, Options& options, std::vector<std::string> words, std::string model) {
   options.complete();
-  std::vector<Contestant> sides;
-  std::vector<Answer> answers;
-  std::vector<std::unique_ptr<Ask>> asks;
-  std::vector<std::unique_ptr<Setting>> settings;
-  answers.reserve(words.size());
+  std::vector<Contestant> contestants;
+  std::list<Side> sides;  // which stay where they are
+  Library library(session.catalog);
+  const auto add = [&](const std::string& name, Query query) {
+    query.model = model;
+    const Side& side = sides.emplace_back(session, options.triggers(), query, library);
+    contestants.push_back(contestant(name, side.answer, 0));
+  };
   switch (mode_of(words, model)) {
     case Mode::results:
       options.refuse_typed({"format"}, "saved results");
       if (!model.empty()) throw UsageError("--model says nothing about saved results", "leave it out");
       for (std::size_t file = 0; file < words.size(); ++file)
-        for (Contestant& side : read_results(read_source(words[file]))) {
-          side.file = file;
-          sides.push_back(std::move(side));
+        for (Contestant& saved : read_results(read_source(words[file]))) {
+          saved.file = file;
+          contestants.push_back(std::move(saved));
         }
-      if (sides.size() > words.size()) keep_common(sides, words.size());
+      if (contestants.size() > words.size()) keep_common(contestants, words.size());
       break;
     case Mode::strategies:
       if (model.empty()) {
@@ -82,39 +90,44 @@ int run(const Session& session, Options& options, std::vector<std::string> words
         words.pop_back();
       }
       for (const std::string& strategy : words) {
-        Options one = options;
-        one.set("strategy", strategy);
-        sides.push_back(ask_one(session, one, strategy, model, options.get("on"), answers, asks, settings));
+        options.set("strategy", strategy);
+        add(strategy, options.query());
       }
       break;
     case Mode::systems:
-      for (const std::string& system : words)
-        sides.push_back(ask_one(session, options, system, model, system, answers, asks, settings));
+      for (const std::string& system : words) {
+        Query query = options.query();
+        query.system = system;
+        add(system, std::move(query));
+      }
       break;
   }
-  if (sides.size() < 2)
+  if (contestants.size() < 2)
     throw UsageError("compare needs two or more",
                      "write paradl compare data data+filter resnet50 --on abci -p 64");
 
   std::vector<InputFile> inputs;
-  for (const Answer& answer : answers)
-    inputs.insert(inputs.end(), answer.inputs.begin(), answer.inputs.end());
+  for (const Side& side : sides)
+    inputs.insert(inputs.end(), side.answer.inputs.begin(), side.answer.inputs.end());
   deliver(session, options, [&](const std::string& format, const Style& style) {
-    if (format == "json") return comparison_json(session.arguments, inputs, sides);
-    if (format == "jsonl") return result_lines(comparison_json(session.arguments, inputs, sides));
-    if (format == "csv") return to_csv(comparison_rows(sides));
-    const Table table = comparison_table(sides);
+    if (format == "json") return comparison_json(session.arguments, inputs, contestants);
+    if (format == "jsonl") return result_lines(comparison_json(session.arguments, inputs, contestants));
+    if (format == "csv") return to_csv(comparison_rows(contestants));
+    const Table table = comparison_table(contestants);
     if (format != "text") return render_table(format, table);
-    std::string notes;
-    for (const Answer& answer : answers) notes += plan_notes_text(*answer.setting, answer.results);
-    for (std::size_t i = 0; i < answers.size(); ++i) notes += plan_of(*asks[i], answers[i].results.front());
-    std::string accuracy;
-    for (std::size_t i = 0; i < answers.size(); ++i)
-      if (const Projection& p = answers[i].results.front(); p.timed())
-        accuracy += fmt::format("Accuracy of {}: {}\n", sides[i].name, accuracy_text(answers[i], p));
-    return to_text(table, style).text + "\n" + verdict(sides) + notes + basis(sides) + accuracy;
+    std::string notes, plans, accuracy;
+    std::size_t i = 0;
+    for (const Side& side : sides) {
+      notes += plan_notes_text(side.setting, side.answer.results);
+      plans += plan_of(side.oracle, side.best());
+      const std::string& name = contestants[i++].name;
+      if (side.best().timed())
+        accuracy += fmt::format("Accuracy of {}: {}\n", name, accuracy_text(side.answer, side.best()));
+    }
+    return to_text(table, style).text + "\n" + verdict(contestants) + notes + plans + basis(contestants) +
+           accuracy;
   });
-  return std::ranges::any_of(sides, &Contestant::feasible) ? answered : answered_no;
+  return std::ranges::any_of(contestants, &Contestant::feasible) ? answered : answered_no;
 }
 
 }  // namespace

@@ -11,30 +11,30 @@
 
 namespace paradl {
 
-std::vector<InputFile> inputs_of(const Ask& ask) {
+std::vector<InputFile> inputs_of(const Case& about) {
   std::vector<InputFile> out;
-  for (const SourceText& source : ask.model_spec.sources)
-    out.push_back({"model", ask.model_spec.name, source});
-  out.push_back({"system", ask.machine.name, ask.system_spec.source});
-  if (const auto& kernels = ask.system_spec.device.kernels; kernels && ask.times.kernels)
+  for (const SourceText& source : about.model_spec.sources)
+    out.push_back({"model", about.model_spec.name, source});
+  out.push_back({"system", about.machine.name, about.system_spec.source});
+  if (const auto& kernels = about.system_spec.device.kernels; kernels && about.times.kernels)
     out.push_back({"kernels", kernels->name, kernels->source});
-  if (ask.profile_spec) out.push_back({"profile", ask.profile_spec->name, ask.profile_spec->source});
+  if (about.profile_spec) out.push_back({"profile", about.profile_spec->name, about.profile_spec->source});
   return out;
 }
 
-Answer start_answer(const Session& session, const Ask& ask) {
+Answer start_answer(const Session& session, const Case& about) {
   Answer answer;
   answer.command = session.arguments;
-  answer.inputs = inputs_of(ask);
-  answer.model = ask.work.name;
-  answer.system = ask.machine.name;
-  answer.framework = ask.framework_spec.name;
-  answer.epochs = ask.epochs;
-  answer.costs = ask.costs;
-  answer.level = ask.level();
+  answer.inputs = inputs_of(about);
+  answer.model = about.work.name;
+  answer.system = about.machine.name;
+  answer.framework = about.framework_spec.name;
+  answer.epochs = about.epochs;
+  answer.costs = about.costs;
+  answer.level = about.level();
   answer.recorded = recorded_errors(session.catalog);
   answer.fidelity = answer.level.fidelity;
-  const double layer_error = ask.layer_error().value_or(data_sheet_errors.most);
+  const double layer_error = about.layer_error().value_or(data_sheet_errors.most);
   answer.nearest = nearest_recorded(answer.recorded, answer.level, layer_error);
   ParameterLevel beyond = answer.level;
   beyond.changed = out_of_core_suffix;

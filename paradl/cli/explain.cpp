@@ -5,12 +5,14 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "paradl/cli/basis.hpp"
 #include "paradl/cli/command.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/feasibility/exchange_lines.hpp"
 #include "paradl/feasibility/fitting.hpp"
 #include "paradl/paper/row.hpp"
+#include "paradl/query/verdict.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"
 #include "paradl/report/explanation.hpp"
@@ -25,8 +27,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Terms and formulas, for either fidelity.
-Table term_table(const Ask& ask, const Projection& p) {
-  return ask.fidelity == Fidelity::paper ? explain_paper(ask.setting(), p) : explain_engine(ask.setting(), p);
+Table term_table(const Oracle& oracle, const Projection& p) {
+  return oracle.about().fidelity == Fidelity::paper ? explain_paper(oracle.setting(), p)
+                                                    : explain_engine(oracle.setting(), p);
 }
 
 std::string summary_of(const StrategyName& strategy) {
@@ -40,73 +43,75 @@ std::string summary_of(const StrategyName& strategy) {
 constexpr std::size_t few_ways = 4;
 
 /// Every limit and bottleneck, also those that are not there, and what would mend those that are.
-std::string tell_bottlenecks(const Session& session, const Style& style, const Ask& ask, const Answer& answer,
-                             const std::vector<Finding>& findings) {
+std::string tell_bottlenecks(const Session& session, const Style& style, const Oracle& oracle,
+                             const Answer& answer, const std::vector<Finding>& findings) {
   const std::vector<Bottleneck>& found = answer.bottlenecks.front();
   const Printed printed = to_text(findings_table(findings), style);
   hint(session, printed.hint);
   std::string out = printed.text + "\n";
   for (const Bottleneck& b : found) out += bottleneck_text(b, 100);
   if (found.empty()) out += "No limit or bottleneck is beyond its trigger.\n";
-  out += fmt::format("Layer times: {}. Links: {}.{}\n", ask.times.source, ask.links_text(),
-                     ask.framework_text());
+  out += fmt::format("Layer times: {}. Links: {}.{}\n", oracle.about().times.source,
+                     links_text(oracle.about()), framework_text(oracle.about()));
   if (const Projection& p = answer.results.front(); p.timed())
     out += fmt::format("Accuracy: {}\n", accuracy_text(answer, p));
   return style.unicode ? out : ascii(out);
 }
 
-std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool layers,
+std::string tell(const Style& style, const Oracle& oracle, const Answer& answer, bool layers,
                  const std::vector<Bottleneck>& found, const Evaluation* e) {
   const Projection& p = answer.results.front();
   std::string out = fmt::format("{}: {}\n\n", p.strategy->text, summary_of(*p.strategy));
-  if (!p.feasible()) out += fmt::format("Does not fit: {}.\n", reasons(p, ask.work));
+  if (!p.feasible()) out += fmt::format("Does not fit: {}.\n", reasons(p, oracle.about().work));
   if (!p.feasible() && (p.cost || !found.empty())) out += "\n";
   if (!p.cost) {
     for (const Bottleneck& b : found) out += bottleneck_text(b, 3);
     return out;
   }
-  if (p.timed()) out += to_text(with_bars(term_table(ask, p)), style).text + "\n";
+  if (p.timed()) out += to_text(with_bars(term_table(oracle, p)), style).text + "\n";
   if (p.timed() && p.cost->hidden > Seconds{})
     out += fmt::format(" besides, {} of the exchanges are hidden behind {}\n\n",
-                       text(p.iterations * p.cost->hidden), hides_behind(ask.setting(), {&p, 1}));
-  out += symbols_text(ask.setting(), p, ask.fidelity == Fidelity::paper) + "\n";
-  out += input_lines(ask.setting(), p);
-  out += memory_text(ask.setting(), p, ask.fidelity == Fidelity::paper);
+                       text(p.iterations * p.cost->hidden), hides_behind(oracle.setting(), {&p, 1}));
+  out += symbols_text(oracle.setting(), p, oracle.about().fidelity == Fidelity::paper) + "\n";
+  out += input_lines(oracle.setting(), p);
+  out += memory_text(oracle.setting(), p, oracle.about().fidelity == Fidelity::paper);
   for (std::size_t i = 0; i < answer.fitting.size() && i < few_ways; ++i)
     out += fmt::format(" {}  {}\n", i == 0 ? "fits with" : "or with  ", text(answer.fitting[i], p));
-  if (answer.fitting.empty() && ask.fidelity != Fidelity::paper)
-    if (const std::string nothing = nothing_fits_text(p, ask.setting()); !nothing.empty())
+  if (answer.fitting.empty() && oracle.about().fidelity != Fidelity::paper)
+    if (const std::string nothing = nothing_fits_text(p, oracle.setting()); !nothing.empty())
       out += fmt::format(" {}\n", nothing);
-  for (const std::string& note : plan_notes(ask.setting(), p.mesh)) out += fmt::format(" {}\n", note);
-  out += limits_text(p, ask.work);
+  for (const std::string& note : plan_notes(oracle.setting(), p.mesh)) out += fmt::format(" {}\n", note);
+  out += limits_text(p, oracle.about().work);
   if (p.congested) out += fmt::format(" beside other jobs  {}\n", band_text(p));
-  if (const auto energy = network_joules(p, ask.machine))
+  if (const auto energy = network_joules(p, oracle.about().machine))
     out += fmt::format(" network energy  {} per epoch\n", joules(p.iterations * *energy));
   if (p.timed())
     out +=
         fmt::format(" cost  {}\n",
-                    expense_text(expense_of(p, ask.machine, ask.epochs > 0 ? ask.epochs : 1), ask.machine));
+                    expense_text(expense_of(p, oracle.about().machine, oracle.about().epochs > 0 ? oracle.about().epochs : 1), oracle.about().machine));
   if (p.timed() && e) {
     if (e->out_of_core && e->out_of_core->plan().time.possible)
-      out += fmt::format("\n {}\n{}{}", out_of_core_text(p, ask.machine),
+      out += fmt::format("\n {}\n{}{}", out_of_core_text(p, oracle.about().machine),
                          p.out_of_core->plans() ? plan_text(*e->out_of_core) : "",
-                         stages_stay(p) ? "" : "\n" + to_text(plan_table(ask.work, *e->out_of_core), style).text);
+                         stages_stay(p) ? "" : "\n" + to_text(plan_table(oracle.about().work, *e->out_of_core), style).text);
     out += "\n" + to_text(exchange_table(p, *e), style).text;
     if (e->stages->stages > 1)
       out += "\n exchanges are those of all stages together; a stage waits for its own\n";
     const std::string shared = contention_text(exchange_lines(*e));
     if (!shared.empty()) out += "\n" + shared;
-    const std::string whole = whole_layers_text(e->layout->role, e->plan.mesh, ask.work);
+    const std::string whole = whole_layers_text(e->layout->role, e->plan.mesh, oracle.about().work);
     if (!whole.empty()) out += fmt::format("\n run whole on every GPU of an axis: {}\n", whole);
     if (!found.empty()) out += "\n";
     for (const Bottleneck& b : found) out += bottleneck_text(b, 3);
     if (layers)
       out += "\n" + to_text(layer_table(p, *e), style).text;
   }
-  out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", ask.times.source, ask.links_text(),
-                     ask.fidelity == Fidelity::paper ? "paper (closed forms)" : "detailed");
-  if (const std::string framework = ask.framework_text(); !framework.empty()) out += framework + "\n";
-  if (const std::string allreduce = allreduce_basis(ask.training, {p}); !allreduce.empty())
+  out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", oracle.about().times.source,
+                     links_text(oracle.about()),
+                     oracle.about().fidelity == Fidelity::paper ? "paper (closed forms)" : "detailed");
+  if (const std::string framework = framework_text(oracle.about()); !framework.empty())
+    out += framework + "\n";
+  if (const std::string allreduce = allreduce_basis(oracle.about().training, {p}); !allreduce.empty())
     out += fmt::format(" {}\n", allreduce);
   out += fmt::format(" accuracy: {}\n", record_text(answer, p));
   if (const std::string range = interval_text(answer, p); !range.empty())
@@ -115,32 +120,34 @@ std::string tell(const Style& style, const Ask& ask, const Answer& answer, bool 
 }
 
 /// The executed schedule as a picture or as a trace, by the file's extension.
-void write_timeline(const std::string& file, const Ask& ask, const Projection& p) {
-  if (ask.fidelity == Fidelity::paper)
+void write_timeline(const std::string& file, const Oracle& oracle, const Projection& p) {
+  if (oracle.about().fidelity == Fidelity::paper)
     throw UsageError("--timeline shows the schedule that the engine executes", "leave --fidelity paper out");
   if (!p.cost)
-    throw UsageError(fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, ask.work)),
-                     "leave --timeline out: the text tells what is known of it");
+    throw UsageError(
+        fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, oracle.about().work)),
+        "leave --timeline out: the text tells what is known of it");
   if (p.out_of_core && !stages_stay(p)) {
-    const Evaluation e = ask.evaluator->evaluate(p);
+    const Evaluation e = oracle.evaluator().evaluate(p);
     if (!e.out_of_core->plan().time.possible)
-      throw UsageError(fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, ask.work)),
+      throw UsageError(fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, oracle.about().work)),
                        "leave --timeline out: the text tells what is known of it");
     const auto events = e.out_of_core->events();
-    const std::string plan = fmt::format("{} on {}: {}, mini-batch {}{}", ask.work.name, ask.machine.name,
+    const std::string plan = fmt::format("{} on {}: {}, mini-batch {}{}", oracle.about().work.name, oracle.about().machine.name,
                                          p.strategy->text, p.batch, planned_stage(p));
     return write_file(file,
                       file.ends_with(".svg") ? timeline_svg(events, plan) : timeline_json(events, plan));
   }
-  const auto timeline = ask.evaluator->timeline(ask.evaluator->plan_of(*p.strategy, p.mesh, p.batch));
+  const auto timeline = oracle.evaluator().timeline(oracle.evaluator().plan_of(*p.strategy, p.mesh, p.batch));
   if (timeline.pipeline.stages == 1)
     throw UsageError(
         fmt::format("`{}` has no stages: a timeline shows the schedule of a pipeline", p.strategy->text),
         "use layer or data+layer, on more than one GPU, or data/ooc");
   const Pipeline& pipeline = timeline.pipeline;
-  const std::string name = fmt::format("{} on {}: {}, {} stages, {} micro-batch{}", ask.work.name,
-                                       ask.machine.name, schedule_text(ask.training), pipeline.stages,
-                                       pipeline.micro_batches, pipeline.micro_batches == 1 ? "" : "es");
+  const std::string name =
+      fmt::format("{} on {}: {}, {} stages, {} micro-batch{}", oracle.about().work.name,
+                  oracle.about().machine.name, schedule_text(oracle.about().training), pipeline.stages,
+                  pipeline.micro_batches, pipeline.micro_batches == 1 ? "" : "es");
   write_file(file, file.ends_with(".svg") ? timeline_svg(timeline, name) : timeline_json(timeline, name));
 }
 
@@ -172,24 +179,27 @@ int run(const Session& session, Options& options, std::string strategy, std::str
       throw UsageError(fmt::format("--timeline {}: a picture is .svg, a trace .json", file),
                        fmt::format("write --timeline {}.svg", file));
   if (!options.typed("strategy") && !strategy.empty()) options.set("strategy", strategy);
-  const auto ask = read_ask(session.catalog, options, model, options.get("on"));
-  if (ask->question.gpus.size() != 1) throw UsageError("explain answers for one number of GPUs", "use -p 64");
-  if (ask->question.strategies.size() != 1)
+  Query query = options.query();
+  query.model = model;
+  const Oracle oracle = ask(query, session.catalog);
+  if (oracle.question().gpus.size() != 1)
+    throw UsageError("explain answers for one number of GPUs", "use -p 64");
+  if (oracle.question().strategies.size() != 1)
     throw UsageError("explain tells of one strategy", "compare takes several");
-  const Setting setting = ask->setting();
-  Answer answer = start_answer(session, *ask);
+  const Setting setting = oracle.setting();
+  Answer answer = start_answer(session, oracle.about());
   answer.setting = &setting;
-  answer.results = ask->sweep();
+  answer.results = oracle.sweep();
   const Projection& p = answer.results.front();
 
-  const bool paper = ask->fidelity == Fidelity::paper;
-  if (!paper) answer.fitting = ways_to_fit(p, setting, &ask->question);
+  const bool paper = oracle.about().fidelity == Fidelity::paper;
+  if (!paper) answer.fitting = ways_to_fit(p, setting, &oracle.question());
   if (layers && paper)
     throw UsageError("--layers tells of the engine's layers", "leave --fidelity paper out");
   if (layers && all_bottlenecks)
     throw UsageError("--layers and --bottlenecks are two tables", "ask for one of them");
-  for (const std::string& file : timelines) write_timeline(file, *ask, p);
-  Examiner examiner = ask->examiner();
+  for (const std::string& file : timelines) write_timeline(file, oracle, p);
+  Examiner examiner = examiner_of(oracle, options.triggers());
   examine(answer, examiner);
   std::vector<Bottleneck>& found = answer.bottlenecks.front();
   for (Bottleneck& b : found) examiner.price(b, p);
@@ -207,18 +217,18 @@ int run(const Session& session, Options& options, std::string strategy, std::str
   };
   deliver(session, options, [&](const std::string& format, Style style) {
     if (format == "text")
-      return all_bottlenecks ? tell_bottlenecks(session, style, *ask, answer, findings)
-                             : tell(style, *ask, answer, layers, found, e ? &*e : nullptr);
+      return all_bottlenecks ? tell_bottlenecks(session, style, oracle, answer, findings)
+                             : tell(style, oracle, answer, layers, found, e ? &*e : nullptr);
     if (format == "json") return json();
     if (format == "jsonl") return result_lines(json());
     if (all_bottlenecks) return render_table(format, findings_table(findings, reader_of(format)));
-    if (!p.timed()) return render_table(format, limits_table(p, ask->work));
-    if (!layers) return render_table(format, term_table(*ask, p));
+    if (!p.timed()) return render_table(format, limits_table(p, oracle.about().work));
+    if (!layers) return render_table(format, term_table(oracle, p));
     return render_table(format, layer_table(p, *e));
   });
   const std::string format = options.get("format", "text");
   if (!p.feasible() && format != "text" && !format.starts_with("json"))  // those say so themselves
-    hint(session, fmt::format("`{}` does not fit: {}", p.strategy->text, reasons(p, ask->work)));
+    hint(session, fmt::format("`{}` does not fit: {}", p.strategy->text, reasons(p, oracle.about().work)));
   return p.feasible() ? answered : answered_no;
 }
 

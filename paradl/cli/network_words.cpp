@@ -10,6 +10,7 @@
 #include "paradl/core/text.hpp"
 #include "paradl/core/units.hpp"
 #include "paradl/network/measured_cost.hpp"
+#include "paradl/query/case.hpp"
 
 namespace paradl {
 namespace {
@@ -202,12 +203,13 @@ Network::Network(const Catalog& catalog, const NetworkWords& words, const Option
     return catalog.find("systems", name);
   };
   if (words.topology.empty() || is_system(catalog, words.topology)) {
-    const Overrides overrides = read_overrides(options.sets());
-    if (!overrides.framework.empty())
+    Query changed;
+    for (const std::string& change : options.sets()) add_change(changed, read_change(change));
+    if (!changed.framework_changes.empty())
       throw UsageError("--set framework... says nothing about a network", "leave it out");
     SourceText file =
         words.topology.empty() ? options.read("on", "", find_system) : find_system(words.topology);
-    read_system(catalog.system(std::move(file), overrides.system), overrides.system.empty());
+    read_system(catalog.system(std::move(file), changed.system_changes), changed.system_changes.empty());
   } else {
     if (!options.sets().empty())
       throw UsageError(fmt::format("--set {} changes a system file, and {} is none", options.sets().front(),

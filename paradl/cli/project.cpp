@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "paradl/cli/basis.hpp"
 #include "paradl/cli/command.hpp"
+#include "paradl/query/verdict.hpp"
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/input_lines.hpp"
 #include "paradl/report/projection_table.hpp"
@@ -13,8 +15,10 @@ namespace {
 
 /// A mini-batch too small for the one strategy and size that was asked for is a mistake in the question; in a
 /// sweep it is an answer.
-void refuse_starved(const Ask& ask, const std::vector<Projection>& results) {
-  if (!ask.question.named || ask.question.strategies.size() != 1 || ask.question.gpus.size() != 1) return;
+void refuse_starved(const Oracle& oracle, const std::vector<Projection>& results) {
+  if (!oracle.question().named || oracle.question().strategies.size() != 1 ||
+      oracle.question().gpus.size() != 1)
+    return;
   const auto starved = [](const Limit& limit) { return !limit.holds() && limit.rule == "p <= B"; };
   const auto unfed = [&](const Projection& p) { return std::ranges::any_of(p.limits.all(), starved); };
   if (results.empty() || !std::ranges::all_of(results, unfed)) return;
@@ -27,28 +31,30 @@ void refuse_starved(const Ask& ask, const std::vector<Projection>& results) {
 }
 
 /// Of the fastest that fits; the table has the times of all.
-std::string input_text(const Ask& ask, const std::vector<Projection>& results) {
+std::string input_text(const Oracle& oracle, const std::vector<Projection>& results) {
   const auto best = std::ranges::min_element(results, better);
   if (best == results.end() || !best->input) return {};
-  return input_sentence(ask.setting(), *best) + "\n";
+  return input_sentence(oracle.setting(), *best) + "\n";
 }
 
 int run(const Session& session, Options& options, const std::string& model) {
   options.complete();
   hint(session, session.verbosity > 0 ? options.origins() : "");
-  const auto ask = read_ask(session.catalog, options, model, options.get("on"));
-  const Setting setting = ask->setting();
-  Answer answer = start_answer(session, *ask);
+  Query query = options.query();
+  query.model = model;
+  const Oracle oracle = ask(query, session.catalog);
+  const Setting setting = oracle.setting();
+  Answer answer = start_answer(session, oracle.about());
   answer.setting = &setting;
-  answer.results = ask->sweep();
-  refuse_starved(*ask, answer.results);
+  answer.results = oracle.sweep();
+  refuse_starved(oracle, answer.results);
   if (options.has("sort"))
     options.read("sort", "", [&](const std::string& column) {
       sort_results(answer, column);
       return 0;
     });
   if (options.wants_bottlenecks()) {
-    Examiner examiner = ask->examiner();
+    Examiner examiner = examiner_of(oracle, options.triggers());
     examine(answer, examiner);
   }
 
@@ -63,18 +69,19 @@ int run(const Session& session, Options& options, const std::string& model) {
   if (answer.costs)
     for (const char* id : {"gpu_hours", "price", "currency", "energy"}) columns.emplace_back(id);
   deliver(session, options, answer, columns, [&](const Printed& table) {
-    const std::string allreduce = allreduce_basis(ask->training, answer.results);
+    const std::string allreduce = allreduce_basis(oracle.about().training, answer.results);
     const std::string on_record = records_text(answer);
     const bool judged = !from_ideal(answer) && std::ranges::any_of(answer.results, [&](const Projection& p) {
       return recorded_error(answer, p).has_value();
     });
     return table.text +
-           fmt::format("\nLayer times: {}. Links: {}.{}{}{}{}\n", ask->times.source, ask->links_text(),
-                       allreduce.empty() ? "" : " ", allreduce, ask->framework_text(),
-                       judged ? " Intervals: where nine runs in ten lay (profiles/accuracy/recorded.yaml)."
-                              : "") +
+           fmt::format(
+               "\nLayer times: {}. Links: {}.{}{}{}{}\n", oracle.about().times.source,
+               links_text(oracle.about()), allreduce.empty() ? "" : " ", allreduce,
+               framework_text(oracle.about()),
+               judged ? " Intervals: where nine runs in ten lay (profiles/accuracy/recorded.yaml)." : "") +
            (on_record.empty() ? "" : fmt::format("Accuracy: {}.\n", on_record)) +
-           plan_notes_text(setting, answer.results) + input_text(*ask, answer.results);
+           plan_notes_text(setting, answer.results) + input_text(oracle, answer.results);
   });
   return answered;
 }

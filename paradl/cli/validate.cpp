@@ -6,11 +6,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "paradl/cli/basis.hpp"
 #include "paradl/cli/command.hpp"
-#include "paradl/cli/runs.hpp"
 #include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/paper/row.hpp"
+#include "paradl/query/runs.hpp"
 #include "paradl/report/validation.hpp"
 #include "paradl/report/validation_picture.hpp"
 
@@ -28,10 +29,10 @@ class Bases {
   void add(const RunAsked& one) {
     once(frameworks_, "framework " + one.framework);
     for (const std::string& note : one.notes) once(notes_, note);
-    auto known = std::ranges::find(times_, one.ask->times.source, &Times::source);
-    if (known == times_.end()) known = times_.insert(times_.end(), {one.ask->times.source, {}});
+    auto known = std::ranges::find(times_, one.about().times.source, &Times::source);
+    if (known == times_.end()) known = times_.insert(times_.end(), {one.about().times.source, {}});
     once(known->models, one.model);
-    once(links_, "links: " + one.ask->links_text());
+    once(links_, "links: " + links_text(one.about()));
   }
   std::vector<std::string> told() const {
     constexpr std::size_t few = 3;  // models that are named
@@ -59,7 +60,8 @@ class Bases {
 
 /// Judges one run after the other; none is kept longer. A projection that cannot be made is a mistake of its
 /// line.
-Validation judge_all(const Session& session, const Words& words, const MeasuredRuns& runs) {
+Validation judge_all(const Session& session, const Words& words, const Query& query,
+                     const MeasuredRuns& runs) {
   Validation out{.command = session.arguments,
                  .inputs = {{"runs", words.file, runs.source}},
                  .runs = runs.runs,
@@ -73,12 +75,13 @@ Validation judge_all(const Session& session, const Words& words, const MeasuredR
     const auto same = [&](const InputFile& i) { return i.source.file == input.source.file; };
     if (std::ranges::none_of(out.inputs, same)) out.inputs.push_back(std::move(input));
   };
-  each_run(session.catalog, words.options, runs, [&](const RunAsked& one) {
+  Library library(session.catalog);
+  each_run(library, query, runs, [&](const RunAsked& one) {
     out.judged.push_back(judge(one));
-    out.levels.push_back(one.ask->level());
+    out.levels.push_back(one.about().level());
     bases.add(one);
-    for (InputFile& input : inputs_of(*one.ask)) add_input(std::move(input));
-    add_input({"framework", one.ask->framework_spec.name, one.ask->framework_spec.source});
+    for (InputFile& input : inputs_of(one.about())) add_input(std::move(input));
+    add_input({"framework", one.about().framework_spec.name, one.about().framework_spec.source});
   });
   out.bases = bases.told();
   return out;
@@ -137,8 +140,9 @@ int run(const Session& session, Words& words) {
   if (!runs.ignored.empty())
     hint(session, fmt::format("note: columns that mean nothing here: {}", fmt::join(runs.ignored, ", ")));
   std::map<std::string, int> without_row;
-  if (words.options.get("fidelity") == "paper") without_row = take_without_row(runs);
-  Validation validation = judge_all(session, words, runs);
+  const Query query = words.options.query();
+  if (query.fidelity == Fidelity::paper) without_row = take_without_row(runs);
+  Validation validation = judge_all(session, words, query, runs);
   validation.without_row = std::move(without_row);
   if (!words.record.empty())
     for (const ParameterLevel& level : validation.levels)

@@ -7,8 +7,12 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "paradl/cli/basis.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
+#include "paradl/feasibility/sensitivity.hpp"
+#include "paradl/query/verdict.hpp"
+#include "paradl/query/words.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/json.hpp"
 
@@ -22,15 +26,16 @@ constexpr double worth_telling = 0.005;  // first
 
 std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-std::string plan_line(const Ask& ask, const Projection& best) {
-  return fmt::format("{} on {}, {} GPU{}: the best plan is {} {}, {} per epoch\n", ask.work.name,
-                     ask.machine.name, best.gpus, best.gpus == 1 ? "" : "s", best.strategy->text,
+std::string plan_line(const Oracle& oracle, const Projection& best) {
+  return fmt::format("{} on {}, {} GPU{}: the best plan is {} {}, {} per epoch\n", oracle.about().work.name,
+                     oracle.about().machine.name, best.gpus, best.gpus == 1 ? "" : "s", best.strategy->text,
                      grid_text(best.mesh, true), text(best.epoch()));
 }
 
-std::string basis(const Ask& ask, const Answer& answer) {
-  return fmt::format("Layer times: {}. Links: {}.{}\nAccuracy: {}\n", ask.times.source, ask.links_text(),
-                     ask.framework_text(), accuracy_text(answer, answer.results.front()));
+std::string basis(const Oracle& oracle, const Answer& answer) {
+  return fmt::format("Layer times: {}. Links: {}.{}\nAccuracy: {}\n", oracle.about().times.source,
+                     links_text(oracle.about()), framework_text(oracle.about()),
+                     accuracy_text(answer, answer.results.front()));
 }
 
 /// Tables of a view have their own columns.
@@ -65,12 +70,12 @@ View read_view(const std::string& word) {
                    near.empty() ? "use --for user, framework or system" : near);
 }
 
-void tell_framework(const Session& session, const Options& options, const Ask& ask, Answer& answer) {
+void tell_framework(const Session& session, const Options& options, const Oracle& oracle, Answer& answer) {
   refuse_columns(options);
-  if (ask.fidelity == Fidelity::paper)
+  if (oracle.about().fidelity == Fidelity::paper)
     throw UsageError("what a change brings is asked of the engine", "leave --fidelity paper out");
   const Projection& best = answer.results.front();
-  Examiner examiner = ask.examiner();
+  Examiner examiner = examiner_of(oracle, options.triggers());
   auto found = examiner.bottlenecks(best);
   for (Bottleneck& b : found) examiner.price(b, best);
   auto improvements = examiner.improvements(best, Owner::framework);
@@ -90,14 +95,14 @@ void tell_framework(const Session& session, const Options& options, const Ask& a
                      !worth
                          ? fmt::format("Nothing in the framework's hands makes the best plan faster{}{}.\n",
                                        improvements.empty() ? "" : " by half a per cent",
-                                       ask.framework_spec.name == "ideal"
+                                       oracle.about().framework_spec.name == "ideal"
                                            ? ": it is the ideal one (name yours with --framework)"
                                            : "")
                          : fmt::format("Optimise first: {} ({}), {} of the epoch.\n",
                                        improvements.front().priced.change.text,
                                        improvements.front().priced.change.option,
                                        gain_text(improvements.front().priced.gain));
-                 out += "\n" + plan_line(ask, best) + "\n";
+                 out += "\n" + plan_line(oracle, best) + "\n";
                  if (!improvements.empty()) {
                    const Printed printed = to_text(table(ReadBy::people), style);
                    hint(session, printed.hint);
@@ -105,25 +110,28 @@ void tell_framework(const Session& session, const Options& options, const Ask& a
                  }
                  for (const Bottleneck& b : found) out += bottleneck_text(b, 0);
                  if (found.empty()) out += "No limit or bottleneck is beyond its trigger.\n";
-                 return out + basis(ask, answer);
+                 return out + basis(oracle, answer);
                });
 }
 
-void tell_system(const Session& session, const Options& options, const std::string& model, const Ask& ask,
-                 Answer& answer) {
+void tell_system(const Session& session, const Options& options, const Query& query, Library& library,
+                 const Oracle& oracle, Answer& answer) {
   refuse_columns(options);
-  std::vector<std::unique_ptr<Ask>> asked;  // strategies belong to a question
+  std::vector<Oracle> others;  // projections refer to their strategies
+  Query same_training = query;
   // Other nodes, the same training: what was asked for by the node is asked for as a whole.
   std::string same_batch;
-  if (ask.question.batch.per == BatchRule::Per::node)
+  if (oracle.question().batch.per == BatchRule::Per::node) {
+    same_training.batch = BatchRule{.per = BatchRule::Per::whole, .value = answer.results.front().batch};
     same_batch = fmt::format("{:.0f}", answer.results.front().batch);
-  auto swings = sensitivity(levers(ask.system_spec, ask.training.precision), answer.results.front(),
+  }
+  auto swings = sensitivity(levers(oracle.about().system_spec, oracle.about().training.precision),
+                            answer.results.front(),
                             [&](const std::vector<Override>& changes) -> std::optional<Projection> {
-                              Options other = options;
-                              for (const auto& [path, value] : changes) other.add_set(path + "=" + value);
-                              if (!same_batch.empty()) other.set("batch", same_batch);
-                              asked.push_back(read_ask(session.catalog, other, model, options.get("on")));
-                              const auto results = asked.back()->ranked();
+                              Query other = same_training;
+                              for (const Override& change : changes) add_change(other, change);
+                              others.push_back(ask(other, library));
+                              const auto results = others.back().ranked();
                               if (results.empty() || !results.front().feasible()) return {};
                               return results.front();
                             });
@@ -139,7 +147,7 @@ void tell_system(const Session& session, const Options& options, const std::stri
       idle.push_back(s.lever.name);
   }
   if (options.wants_json()) {
-    Examiner examiner = ask.examiner();
+    Examiner examiner = examiner_of(oracle, options.triggers());
     examine(answer, examiner);
   }
   const auto table = [&](ReadBy reader) {
@@ -160,7 +168,7 @@ void tell_system(const Session& session, const Options& options, const std::stri
             buy ? fmt::format("Buy first: {} the {}, {} of the epoch.\n",
                               buy == &*of->twice ? "twice" : "half", of->lever.name, gain_text(buy->gain))
                 : "Nothing that could be bought makes the best plan faster.\n";
-        out += "\n" + plan_line(ask, best) + "\n";
+        out += "\n" + plan_line(oracle, best) + "\n";
         if (!shown.empty()) {
           const Printed printed = to_text(table(ReadBy::people), style);
           hint(session, printed.hint);
@@ -169,7 +177,7 @@ void tell_system(const Session& session, const Options& options, const std::stri
                  "each time.\n";
         }
         if (!idle.empty()) out += fmt::format("Without effect, half or twice: {}.\n", fmt::join(idle, ", "));
-        return out + basis(ask, answer);
+        return out + basis(oracle, answer);
       });
 }
 

@@ -10,10 +10,10 @@ enum class View { user, framework, system };
 View read_view(const std::string& word);  // UsageError
 
 /// What to optimise first: every change in the framework's hands, by what it brings to the best plan.
-void tell_framework(const Session& session, const Options& options, const Ask& ask, Answer& answer);
+void tell_framework(const Session& session, const Options& options, const Oracle& oracle, Answer& answer);
 
 /// What to buy: half and twice of everything that the system file says, each with the best plan for it.
-void tell_system(const Session& session, const Options& options, const std::string& model, const Ask& ask,
-                 Answer& answer);
+void tell_system(const Session& session, const Options& options, const Query& query, Library& library,
+                 const Oracle& oracle, Answer& answer);
 
 }  // namespace paradl

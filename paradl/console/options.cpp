@@ -9,6 +9,8 @@
 #include "paradl/console/files.hpp"
 #include "paradl/console/ranges.hpp"
 #include "paradl/core/text.hpp"
+#include "paradl/query/fields.hpp"
+#include "paradl/query/words.hpp"
 #include "paradl/spec/reader.hpp"
 
 namespace paradl {
@@ -154,15 +156,24 @@ void Options::read_configuration(const SourceText& source) {
   problems.raise();
 }
 
+OriginPtr Options::origin(const std::string& key) const {
+  if (!has(key) || typed(key)) return {};
+  const auto& [text, origin, file, spot] = values_.at(key);
+  return std::make_shared<Origin>(Origin{origin, text, file, spot});
+}
+
 void Options::blame(std::initializer_list<std::string_view> keys, const UsageError& error) const {
-  for (const std::string_view key : keys) {
-    const auto found = values_.find(std::string(key));
-    if (found == values_.end() || found->second.text.empty() || found->second.origin == typed_here) continue;
-    const auto& [text, origin, file, spot] = found->second;
-    if (file) throw SpecError(file->file, file->text, {{spot, error.what(), error.help()}});
-    throw UsageError(fmt::format("{}={}: {}", origin, text, error.what()), error.help());
-  }
+  for (const std::string_view key : keys)
+    if (const OriginPtr place = origin(std::string(key))) paradl::blame({place}, error);
   throw error;
+}
+
+Query Options::query() const {
+  Query query;
+  for (const Field& field : fields())
+    if (const std::string name(field.name); has(name)) read_field(query, field, get(name), origin(name));
+  for (const std::string& change : sets_) add_change(query, read_change(change));
+  return query;
 }
 
 void Options::refuse_typed(const std::vector<std::string_view>& but, const std::string& what) const {

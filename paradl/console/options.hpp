@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "paradl/console/arguments.hpp"
-#include "paradl/core/error.hpp"
 #include "paradl/feasibility/bottleneck.hpp"
-#include "paradl/spec/document.hpp"
+#include "paradl/query/query.hpp"
 
 namespace paradl {
 
@@ -55,14 +54,7 @@ class Options {
     return has(key) ? values_.at(key).text : fallback;
   }
   void set(const std::string& key, const std::string& text) { values_[key] = {text, typed_here, {}, {}}; }
-  /// The same, as of a place in a file.
-  void set(const std::string& key, const std::string& text, std::shared_ptr<const SourceText> file,
-           Spot spot) {
-    const std::string origin = file->file;
-    values_[key] = {text, origin, std::move(file), spot};
-  }
   const std::vector<std::string>& sets() const { return sets_; }
-  void add_set(const std::string& change) { sets_.push_back(change); }
   const std::vector<std::string>& outputs() const { return outputs_; }
   /// Whether some of the answer goes out as JSON.
   bool wants_json() const;
@@ -74,6 +66,10 @@ class Options {
   /// What was typed about machine and training, as it would be typed again: " --precision bf16 --set ...".
   /// What was asked (GPUs, strategy, grid) and how to answer are left out.
   std::string repeated() const;
+  /// Where a value came from; none: it was typed, or there is none.
+  OriginPtr origin(const std::string& key) const;
+  /// What was asked. UsageError or SpecError, at its place, for a value that cannot be read.
+  Query query() const;
   /// What -v prints: each setting and its origin.
   std::string origins() const;
 

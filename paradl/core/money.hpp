@@ -9,6 +9,7 @@ namespace paradl {
 struct Price {
   double per_hour = 0;
   std::string currency;
+  friend bool operator==(const Price&, const Price&) = default;
 };
 
 /// "2.5 USD/h" -> Price. Nothing if it is not a number, letters and `/h`, or if it is implausibly large.

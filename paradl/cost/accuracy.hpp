@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "paradl/cost/breakdown.hpp"
+#include "paradl/cost/cost.hpp"
 
 namespace paradl {
 

@@ -146,7 +146,7 @@ StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const Grad
   for (std::size_t i = 0; i < candidates.size() && candidates.size() > 1; ++i) {
     const StageTable sums(layout, candidates[i], mesh, passes);
     const ScheduleTable schedule(candidates[i], sums, mesh, plan, memory.pipeline);
-    const Breakdown cost = price({links_, layout, candidates[i], mesh, gradients, passes, sums, schedule}, plan,
+    const Cost cost = price({links_, layout, candidates[i], mesh, gradients, passes, sums, schedule}, plan,
                                  memory.scratch);
     const std::pair one{cost.memory.total() > setting_.machine.device.memory, cost.iteration()};
     if (i == 0 || one < least) best = i, least = one;
@@ -154,7 +154,7 @@ StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const Grad
   return std::move(candidates[best]);
 }
 
-Breakdown Evaluator::cost(const Plan& asked) const {
+Cost Evaluator::cost(const Plan& asked) const {
   if (asked.out_of_core) return evaluate(asked).cost;
   const Plan plan = without_ones(asked);
   Arena arena;
@@ -221,7 +221,7 @@ Seconds Evaluator::serial(const Plan& plan, double replicas) const {
     one.mesh = {};
     one.batch = samples;
     one.out_of_core = false;
-    const Breakdown cost = this->cost(one);
+    const Cost cost = this->cost(one);
     return Alone{cost[Term::forward] + cost[Term::backward], cost[Term::update]};
   });
   // Where iterations are rounded up, the last one has fewer samples.

@@ -24,7 +24,7 @@ struct Evaluation {
   PassTable passes;
   StageTable sums;
   ScheduleTable schedule;
-  Breakdown cost;
+  Cost cost;
   std::shared_ptr<const PricedOutOfCore> out_of_core = {};  // where the plan leaves the core
 
   Tables tables() const { return {*links, *layout, *stages, mesh, gradients, passes, sums, schedule}; }
@@ -51,7 +51,7 @@ class Evaluator {
   Evaluator& operator=(const Evaluator&) = delete;
 
   /// One iteration. The plan must keep to its bounds: limits(plan).hold().
-  Breakdown cost(const Plan& plan) const;
+  Cost cost(const Plan& plan) const;
   /// The same with all that was added up.
   Evaluation evaluate(const Plan& plan) const;
   Evaluation evaluate(const Projection& p) const { return evaluate(plan_of(*p.strategy, p.mesh, p.batch)); }

@@ -22,7 +22,7 @@ std::optional<double> Expense::joules() const {
 
 Expense expense_of(const Projection& p, const Machine& machine, double epochs) {
   const double seconds = epochs * p.epoch().base();
-  const Breakdown& cost = *p.cost;
+  const Cost& cost = *p.cost;
   const double busy = (cost.compute() - cost[Term::bubble]) / cost.iteration();
   Expense out{.epochs = epochs, .gpu_hours = p.gpus * seconds / seconds_per_hour};
   if (machine.price) out.price = out.gpu_hours * machine.price->per_hour;

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "paradl/core/names.hpp"
-#include "paradl/cost/breakdown.hpp"
+#include "paradl/cost/cost.hpp"
 #include "paradl/mesh/mesh.hpp"
 
 namespace paradl {

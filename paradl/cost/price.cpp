@@ -59,7 +59,7 @@ GradientTime single_sum(const Tables& t) {
   return {std::min(tail, whole), whole};
 }
 
-void price_single(const Tables& t, const Plan& plan, Breakdown& out) {
+void price_single(const Tables& t, const Plan& plan, Cost& out) {
   const double S = plan.micro_batches;
   const LayerSums& kind = t.sums.kinds.front();
   out[Term::forward] = S * kind.forward;
@@ -94,7 +94,7 @@ void sum_gradients(const Tables& t, std::vector<GradientTime>& sums) {
 /// The schedule is executed with and without messages. The busiest stage works all the time that its passes
 /// take; the rest of the time without messages it waits for others; what messages add is theirs. So the terms
 /// sum to what was executed.
-void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Breakdown& out) {
+void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Cost& out) {
   const double S = plan.micro_batches;
   sum_gradients(t, scratch.sums);
   const LayerSums& busiest = *std::ranges::max_element(t.sums.kinds, {}, &LayerSums::passes);
@@ -141,7 +141,7 @@ void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Breakdo
 
 /// Passes that run again are priced as part of the backward pass, in which the slowest stage sets the pace;
 /// here they get a term of their own.
-void show_recomputation(const Tables& t, Breakdown& out) {
+void show_recomputation(const Tables& t, Cost& out) {
   Seconds most, again;
   for (const LayerSums& kind : t.sums.kinds)
     if (kind.arithmetic > most) most = kind.arithmetic, again = kind.recompute;
@@ -163,7 +163,7 @@ Seconds exposed_of(Seconds first, Seconds all, Seconds work, bool overlap) {
 ///     W/p beta)
 ///
 /// Tensors below a threshold stay on every GPU.
-void gather_by_tensor(const Tables& t, const Plan& plan, Breakdown& out) {
+void gather_by_tensor(const Tables& t, const Plan& plan, Cost& out) {
   constexpr double kept = 1e5;  // items: DeepSpeed's threshold
   const double S = plan.micro_batches;
   const Bytes weight = t.setting().training.bytes().weight;
@@ -189,7 +189,7 @@ void gather_by_tensor(const Tables& t, const Plan& plan, Breakdown& out) {
 
 /// ZeRO 1 and 2 gather the updated weights once; 3 gathers them before each forward and each backward pass.
 /// Where gradients are sharded, too (2, 3), those of every micro-batch are scattered.
-void add_weight_gathers(const Tables& t, const Plan& plan, Breakdown& out) {
+void add_weight_gathers(const Tables& t, const Plan& plan, Cost& out) {
   const Training& training = t.setting().training;
   if (gathers_by_tensor(training, plan.zero) && t.stages.stages == 1) return gather_by_tensor(t, plan, out);
   const double S = plan.micro_batches;
@@ -251,7 +251,7 @@ Bytes transfer_traffic(const Tables& t, const Plan& plan) {
   return out;
 }
 
-void add_memory(const Tables& t, const Plan& plan, Breakdown& out) {
+void add_memory(const Tables& t, const Plan& plan, Cost& out) {
   for (std::size_t k = 0; k < t.stages.kinds.size(); ++k) {
     const Memory memory = memory_of(t.sums.kinds[k].held, t.layout, t.mesh, t.gradients.sends, plan,
                                     t.schedule.in_flight[k]);
@@ -299,8 +299,8 @@ std::vector<PieceTime> piece_times(const StagePlan& plan, const StageTable& tabl
   return pieces;
 }
 
-Breakdown price(const Tables& t, const Plan& plan, Scratch& scratch) {
-  Breakdown out;
+Cost price(const Tables& t, const Plan& plan, Scratch& scratch) {
+  Cost out;
   if (t.stages.stages == 1)
     price_single(t, plan, out);
   else

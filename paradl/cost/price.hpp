@@ -43,7 +43,7 @@ struct Scratch {
 };
 
 /// One iteration of a plan that keeps to its bounds.
-Breakdown price(const Tables& tables, const Plan& plan, Scratch& scratch);
+Cost price(const Tables& tables, const Plan& plan, Scratch& scratch);
 
 /// The passes of every piece of a pipeline, in the order of the network.
 std::vector<PieceTime> piece_times(const StagePlan& stages, const StageTable& sums);

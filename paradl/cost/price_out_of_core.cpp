@@ -86,7 +86,7 @@ void PricedOutOfCore::set_rooms(const Memory& in_core, std::size_t chain) {
   }
 }
 
-void PricedOutOfCore::set_limits(const Breakdown& in_core, const Plan& plan, Seconds exchange) {
+void PricedOutOfCore::set_limits(const Cost& in_core, const Plan& plan, Seconds exchange) {
   const Training& training = setting_.training;
   const Memory& memory = in_core.memory;
   limits_ = {.out = host_.link, .in = host_.link, .host = host_.memory};
@@ -146,7 +146,7 @@ Memory PricedOutOfCore::least_memory(const Memory& in_core, bool anywhere) const
   return least;
 }
 
-PricedOutOfCore::PricedOutOfCore(const Breakdown& in_core, const Tables& t, const Plan& plan,
+PricedOutOfCore::PricedOutOfCore(const Cost& in_core, const Tables& t, const Plan& plan,
                                  std::span<const BlockChain> chains)
     : setting_(t.setting()), cost_(in_core), host_(host_share(setting_.machine, plan.mesh.gpus())) {
   measure_kept(t);
@@ -196,7 +196,7 @@ void PricedOutOfCore::show_recomputed(const Tables& t, const Plan& plan, const B
 /// Whatever the executed plan takes beyond the work of its passes is shown as swapping, but for what the
 /// exchange of gradients and the update on the host add to it.
 void PricedOutOfCore::show_stalls(const Plan& plan) {
-  Breakdown& out = cost_;
+  Cost& out = cost_;
   const OutOfCoreChain& chain = chains_[plan_.chain];
   Seconds work = plan_.recompute;
   for (const OutOfCoreBlock& block : chain.blocks) work += block.forward + block.backward;

@@ -13,13 +13,13 @@ namespace paradl {
 class PricedOutOfCore {
  public:
   /// One stage. `in_core` is its cost without. UsageError where the machine says nothing of its hosts.
-  PricedOutOfCore(const Breakdown& in_core, const Tables& tables, const Plan& plan,
+  PricedOutOfCore(const Cost& in_core, const Tables& tables, const Plan& plan,
                   std::span<const BlockChain> chains);
   /// A pipeline: each stage plans by itself, for the micro-batches that it has in flight. `plan` and what
   /// follows are then of the stage that needs most. Its weights stay on the device.
-  PricedOutOfCore(const Breakdown& in_core, const Tables& tables, const Plan& plan);
+  PricedOutOfCore(const Cost& in_core, const Tables& tables, const Plan& plan);
 
-  const Breakdown& cost() const { return cost_; }
+  const Cost& cost() const { return cost_; }
   const OutOfCorePlan& plan() const { return plan_; }  // not possible: nothing fits
   std::span<const OutOfCoreBlock> blocks() const { return chains_[plan_.chain].blocks; }
   const HostShare& host() const { return host_; }
@@ -52,14 +52,14 @@ class PricedOutOfCore {
   void fill(const Tables& t, const BlockChain& from, OutOfCoreChain& to, Bytes& aside) const;
   void fill_all(const Tables& t, std::span<const BlockChain> chains, const Memory& in_core);
   void set_rooms(const Memory& in_core, std::size_t chain);
-  void set_limits(const Breakdown& in_core, const Plan& plan, Seconds exchange);
+  void set_limits(const Cost& in_core, const Plan& plan, Seconds exchange);
   Memory resident(const Memory& in_core, std::size_t chain, WeightHome home) const;
   Memory least_memory(const Memory& in_core, bool anywhere) const;
   void show_recomputed(const Tables& t, const Plan& plan, const BlockChain& chain);
   void show_stalls(const Plan& plan);
 
   const Setting& setting_;
-  Breakdown cost_;
+  Cost cost_;
   OutOfCorePlan plan_;
   OutOfCoreLimits limits_;
   HostShare host_;

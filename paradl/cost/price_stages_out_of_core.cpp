@@ -73,7 +73,7 @@ PricedOutOfCore::StageDelay PricedOutOfCore::plan_stage(const Tables& t, const P
   return {plan_.recompute / batches, waits ? (plan_.time.passes - busy) / batches : Seconds{}, memory};
 }
 
-PricedOutOfCore::PricedOutOfCore(const Breakdown& in_core, const Tables& t, const Plan& plan)
+PricedOutOfCore::PricedOutOfCore(const Cost& in_core, const Tables& t, const Plan& plan)
     : setting_(t.setting()), cost_(in_core), host_(host_share(setting_.machine, plan.mesh.gpus())) {
   const StagePlan& staged = t.stages;
   measure_kept(t);

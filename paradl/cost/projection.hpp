@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "paradl/cost/breakdown.hpp"
+#include "paradl/cost/cost.hpp"
 #include "paradl/cost/input.hpp"
 #include "paradl/cost/out_of_core.hpp"
 #include "paradl/cost/setting.hpp"
@@ -18,6 +18,7 @@ namespace paradl {
 struct BatchRule {
   enum class Per { whole, gpu, node } per = Per::gpu;
   double value = 1;
+  friend bool operator==(const BatchRule&, const BatchRule&) = default;
   double samples(double gpus, const Machine& machine) const;  // as asked for: perhaps not a whole number
   double batch(double gpus, const Machine& machine) const;    // at least that many, and whole
 };
@@ -50,7 +51,7 @@ struct Projection {
   double gpus = 1, batch = 1;
   double samples = 1;             // D: per epoch
   double iterations = 1;          // I: per epoch
-  std::optional<Breakdown> cost;  // none where a grid breaks a bound and its cost has no meaning
+  std::optional<Cost> cost;  // none where a grid breaks a bound and its cost has no meaning
   Limits limits;
   std::optional<InputCost> input;  // where it was asked for; its exposed part is in `cost`
   /// How the exchange of gradients was found, where an algorithm was asked for: by following its messages, or

@@ -33,6 +33,7 @@ static_assert(names_every(Readers::each, reader_names), "name all Readers");
 struct Shuffle {
   bool global = true;
   double Q = 0;
+  friend bool operator==(const Shuffle&, const Shuffle&) = default;
 };
 
 /// How samples come to the PEs.

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "paradl/cost/breakdown.hpp"
+#include "paradl/cost/cost.hpp"
 #include "paradl/cost/pass_table.hpp"
 #include "paradl/cost/stages.hpp"
 

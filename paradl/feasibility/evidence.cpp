@@ -6,7 +6,7 @@
 namespace paradl {
 namespace {
 
-Seconds between_neighbours(const Breakdown& cost) {
+Seconds between_neighbours(const Cost& cost) {
   return cost[Term::halo_exchange] + cost[Term::stage_transfer];
 }
 

@@ -120,7 +120,7 @@ std::optional<Reading> read_layer_collectives(const Evidence& e) {
 
 std::optional<Reading> read_point_to_point(const Evidence& e) {
   if (!e.details) return {};
-  const Breakdown& cost = *e.projection.cost;
+  const Cost& cost = *e.projection.cost;
   const Seconds now = cost[Term::halo_exchange] + cost[Term::stage_transfer], direct = e.details->direct;
   if (!(now > Seconds{})) return {};
   const double ratio = direct > Seconds{} ? now / direct : 1;
@@ -204,7 +204,7 @@ std::optional<Reading> read_input_output(const Evidence& e) {
 
 std::optional<Reading> read_update(const Evidence& e) {
   if (!e.projection.cost) return {};
-  const Breakdown& cost = *e.projection.cost;
+  const Cost& cost = *e.projection.cost;
   const double of_compute = cost[Term::update] / cost.compute();
   if (!(of_compute > 0)) return {};
   Reading out{of_compute, exposed(e, Term::update), "",
@@ -295,7 +295,7 @@ std::optional<Reading> read_split_overhead(const Evidence& e) {
 
 std::optional<Reading> read_occupancy(const Evidence& e) {
   if (!e.details) return {};
-  const Breakdown& cost = *e.projection.cost;
+  const Cost& cost = *e.projection.cost;
   const Seconds passes = cost[Term::forward] + cost[Term::backward] + cost[Term::recompute];
   const double ratio = passes / (e.projection.batch * e.details->best_per_sample);
   const double here = e.projection.batch / e.projection.gpus,

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "paradl/core/format.hpp"
-#include "paradl/cost/breakdown.hpp"
+#include "paradl/cost/cost.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/report/json.hpp"
 

@@ -31,7 +31,7 @@ Json cut(const Mesh& mesh, int extents) {
 }
 
 Json times(const Projection& p) {
-  const Breakdown& cost = *p.cost;
+  const Cost& cost = *p.cost;
   Json named = Json::object();
   for (std::size_t t = 0; t < terms; ++t)
     if (cost.exposed[t] > Seconds{}) named[std::string(term_names[t].json)] = cost.exposed[t].base();

@@ -28,6 +28,7 @@ static_assert(names_every(Transport::host, transport_names), "name every Transpo
 struct ConvolutionPolicy {
   bool winograd = true;
   Bytes workspace{std::numeric_limits<double>::infinity()};
+  friend bool operator==(const ConvolutionPolicy&, const ConvolutionPolicy&) = default;
 };
 
 /// Parses `best`, `no-winograd`, or the largest workspace, such as `1GB`; nothing if it is none of these.

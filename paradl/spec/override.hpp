@@ -12,6 +12,7 @@ namespace paradl {
 /// One value from the command line that replaces the file's: `device.memory=32GiB`.
 struct Override {
   std::string path, value;
+  friend bool operator==(const Override&, const Override&) = default;
 };
 
 /// Changes the YAML of a file; UsageError if a path does not exist. A value `x2` is twice the file's. A

@@ -18,6 +18,7 @@ struct StrategyName {
   std::string text;
   std::vector<const Strategy*> axes;
   bool out_of_core = false;
+  friend bool operator==(const StrategyName&, const StrategyName&) = default;
 };
 
 inline constexpr std::string_view out_of_core_suffix = "/ooc";

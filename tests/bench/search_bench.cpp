@@ -85,7 +85,7 @@ std::size_t search(const Evaluator& evaluator, int gpus, double batch, Seconds& 
               const ScheduleTable schedule(staged, table, mesh, plan, pipeline, &stages_memory);
               for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
                 const GradientTable& gradients = sums[plan.zero == 0 ? 0 : plan.zero == 3 ? 2 : 1];
-                const Breakdown cost =
+                const Cost cost =
                     price({evaluator.links(), layout, staged, mesh, gradients, passes, table, schedule}, plan,
                           scratch);
                 if (plans == 0 || cost.iteration() < best) best = cost.iteration();

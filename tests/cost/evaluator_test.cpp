@@ -38,7 +38,7 @@ std::vector<Plan> plans_of(const ShippedCase& c, std::size_t count, unsigned see
 }
 
 /// To the last bit.
-bool same(const Breakdown& a, const Breakdown& b) {
+bool same(const Cost& a, const Cost& b) {
   const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
   for (std::size_t t = 0; t < terms; ++t)
     if (bits(a.exposed[t].base()) != bits(b.exposed[t].base())) return false;
@@ -55,7 +55,7 @@ TEST_CASE("the same plan gives the same cost to the last bit, whatever was asked
     const std::vector<Plan> plans = plans_of(c, 150, 7);
     REQUIRE(plans.size() > 100);
     const Evaluator forward(c.setting()), backward(c.setting());
-    std::vector<Breakdown> costs;
+    std::vector<Cost> costs;
     for (const Plan& plan : plans) costs.push_back(forward.cost(plan));
     for (std::size_t i = plans.size(); i-- > 0;) {
       CAPTURE(i);
@@ -71,7 +71,7 @@ TEST_CASE("threads share one evaluator") {
     const ShippedCase c = modelled(model, system);
     const std::vector<Plan> plans = plans_of(c, 120, 11);
     const Evaluator alone(c.setting()), shared(c.setting());
-    std::vector<std::vector<Breakdown>> found(4);
+    std::vector<std::vector<Cost>> found(4);
     std::vector<std::thread> threads;
     for (std::size_t t = 0; t < found.size(); ++t)
       threads.emplace_back([&, t] {

@@ -2,10 +2,10 @@
 #include <cmath>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
-#include "paradl/cli/ask.hpp"
 #include "paradl/mesh/partition.hpp"
-#include "tests/support/source_dir.hpp"
+#include "tests/support/asked.hpp"
 
 namespace paradl::test {
 namespace {
@@ -16,16 +16,16 @@ struct Run {
 };
 
 double iteration(const Run& run, const std::string& cut) {
-  Options options;
-  options.set("gpus", std::to_string(run.gpus));
-  options.set("batch", run.batch);
-  options.set("strategy", run.strategy);
-  options.set("grid", run.grid);
-  options.set("framework", run.framework);
-  options.set("micro-batches", run.micro_batches);
-  options.set("schedule", "1f1b");
-  options.add_set("framework.stages=" + cut);
-  const auto all = read_ask(Catalog{{source_dir()}}, options, run.model, run.system)->sweep();
+  const Query query = query_of(run.model, run.system,
+                               {{"gpus", std::to_string(run.gpus)},
+                                {"batch", run.batch},
+                                {"strategy", run.strategy},
+                                {"grid", run.grid},
+                                {"framework", run.framework},
+                                {"micro-batches", run.micro_batches},
+                                {"schedule", "1f1b"},
+                                {"set", "framework.stages=" + cut}});
+  const auto all = ask(query, shipped()).sweep();
   REQUIRE(all.size() == 1);
   REQUIRE(all.front().cost);
   return all.front().iteration().base();
@@ -52,12 +52,9 @@ TEST_CASE("what a host holds up counts where a chain is cut") {
 TEST_CASE("with one micro-batch stages are not slower than those of whole layers' times alone") {
   // What is passed on from stage to stage counts then, not the longest stage.
   const auto both = [](const char* model, int stages) {
-    Options options;
-    options.set("gpus", std::to_string(stages));
-    options.set("strategy", "layer");
-    const auto ask = read_ask(Catalog{{source_dir()}}, options, model, "abci");
-    Projection p = ask->sweep().front();
-    Setting simple = ask->setting();
+    const Oracle oracle = ask(query_of(model, "abci", fmt::format("-s layer -p {}", stages)), shipped());
+    Projection p = oracle.sweep().front();
+    Setting simple = oracle.setting();
     simple.training.stage_cut = StageCut::balanced_layers;
     Projection other = Evaluator(simple).project(*p.strategy, p.mesh, p.batch);
     p.strategy = other.strategy = nullptr;  // of `ask`

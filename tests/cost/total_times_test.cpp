@@ -2,21 +2,18 @@
 #include <cmath>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
-#include "paradl/cli/ask.hpp"
-#include "tests/support/source_dir.hpp"
+#include "tests/support/asked.hpp"
 
 namespace paradl::test {
 namespace {
 
 /// Forward and backward of an iteration of ResNet-50.
 double passes(const std::string& strategy, int gpus, int batch, const std::string& profile) {
-  Options options;
-  options.set("gpus", std::to_string(gpus));
-  options.set("batch", std::to_string(batch));
-  options.set("strategy", strategy);
-  if (!profile.empty()) options.set("profile", profile);
-  const auto all = read_ask(Catalog{{source_dir()}}, options, "resnet50", "abci")->sweep();
+  Query query = query_of("resnet50", "abci", fmt::format("-p {} -b {} -s {}", gpus, batch, strategy));
+  if (!profile.empty()) query.profile = profile;
+  const auto all = ask(query, shipped()).sweep();
   REQUIRE(all.size() == 1);
   REQUIRE(all.front().cost);
   return ((*all.front().cost)[Term::forward] + (*all.front().cost)[Term::backward]).base();

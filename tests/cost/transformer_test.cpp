@@ -293,12 +293,12 @@ TEST_CASE("a padded vocabulary counts in times, and where gradients are added up
     return *bench.engine("tensor", "8", 8).cost;
   };
   for (const double accumulation : {0.0, 6.0}) {
-    const Breakdown padded = projected(50257, Bytes{accumulation}),
+    const Cost padded = projected(50257, Bytes{accumulation}),
                     even = projected(51200, Bytes{accumulation});
     for (const Term term : {Term::forward, Term::backward, Term::update})
       CHECK(padded[term].base() == approx(even[term].base()).epsilon(1e-4));  // x does not grow
     CHECK(padded.memory.total().base() == approx(even.memory.total().base()));
-    const Breakdown less = projected(50176, Bytes{accumulation});  // 49 * 128 * 8
+    const Cost less = projected(50176, Bytes{accumulation});  // 49 * 128 * 8
     CHECK(less[Term::backward] < padded[Term::backward]);
   }
 }

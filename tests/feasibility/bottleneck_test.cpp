@@ -17,7 +17,7 @@ using namespace paradl::test;
 namespace {
 
 std::vector<Bottleneck> found(const Asked& asked) {
-  Examiner examiner = asked.ask->examiner();
+  Examiner examiner = examiner_of(asked.oracle);
   return examiner.bottlenecks(asked.projection);
 }
 
@@ -36,7 +36,7 @@ bool fires(BottleneckKind kind, const Wording& q) {
 
 Reading reading(std::string_view key, const Wording& q) {
   const Asked asked(q.model, q.system, q.words);
-  Examiner examiner = asked.ask->examiner();
+  Examiner examiner = examiner_of(asked.oracle);
   for (const Finding& f : examiner.findings(asked.projection))
     if (f.measure->key == key && f.reading) return *f.reading;
   return {};
@@ -163,19 +163,13 @@ double epoch_of(const Wording& q, const Asked& asked, const std::string& option)
   std::erase_if(words, [](const auto& word) {
     return word.first == "grid" || word.first == "strategy" || word.first == "gpus";
   });
-  const int extents = std::max(1, asked.ask->work.input.dims);
+  const int extents = std::max(1, asked.oracle.about().work.input.dims);
   Typed all{{"strategy", asked.projection.strategy->text}};
   if (asked.projection.mesh.axes > 0) all.emplace_back("grid", exact_grid(asked.projection.mesh, extents));
   all.insert(all.end(), words.begin(), words.end());
-  Options options;
-  for (const Typed& list : {all, typed(option)})
-    for (const auto& [key, value] : list)
-      if (key == "set")
-        options.add_set(value);
-      else
-        options.set(key, value);
-  const auto again = read_ask(shipped(), options, q.model, q.system);
-  auto results = again->sweep();
+  for (const auto& more : typed(option)) all.push_back(more);
+  const Oracle again = ask(query_of(q.model, q.system, all), shipped());
+  auto results = again.sweep();
   rank(results);
   return results.front().epoch().base();
 }
@@ -196,11 +190,11 @@ TEST_CASE("what a remedy brings is what the oracle answers when it is asked with
   for (const auto& [kind, q, not_there] : both()) questions.push_back(q);
   for (const Wording& q : questions) {
     const Asked asked(q.model, q.system, q.words);
-    Examiner examiner = asked.ask->examiner();
+    Examiner examiner = examiner_of(asked.oracle);
     for (const Bottleneck& b : examiner.bottlenecks(asked.projection))
       for (const PricedAlternative& remedy : price(
-               b.changes, asked.ask->setting(),
-               [&](const std::vector<Override>& more) { return asked.ask->machine_with(more); },
+               b.changes, asked.oracle.setting(),
+               [&](const std::vector<Override>& more) { return asked.oracle.about().machine_with(more); },
                asked.projection)) {
         CAPTURE(q.words);
         CAPTURE(remedy.change.option);
@@ -224,9 +218,9 @@ TEST_CASE("where a question leaves the plan open, a remedy is typed with the pla
                            {"resnet50", "abci", "--grid data=4,spatial=4 -b 64 --transport host"}}) {
     CAPTURE(q.words);
     const Asked asked(q.model, q.system, q.words);
-    Examiner examiner = asked.ask->examiner();
-    const std::string pin = same_plan(asked.ask->question, *asked.projection.strategy, asked.projection.mesh,
-                                      asked.ask->work.input.dims);
+    Examiner examiner = examiner_of(asked.oracle);
+    const std::string pin = same_plan(asked.oracle.question(), *asked.projection.strategy,
+                                      asked.projection.mesh, asked.oracle.about().work.input.dims);
     CHECK_FALSE(pin.empty());
     for (Bottleneck& b : examiner.bottlenecks(asked.projection)) {
       examiner.price(b, asked.projection);
@@ -248,7 +242,7 @@ TEST_CASE("where a question leaves the plan open, a remedy is typed with the pla
 TEST_CASE("a plan is typed as far as the question leaves it open") {
   const auto pin = [](const char* words) {
     const Asked asked("resnet50", "abci", words);
-    return same_plan(asked.ask->question, *asked.projection.strategy, asked.projection.mesh, 2);
+    return same_plan(asked.oracle.question(), *asked.projection.strategy, asked.projection.mesh, 2);
   };
   CHECK(pin("-s data -p 16").empty());
   CHECK(pin("-s data+filter --grid data=4,filter=4").empty());
@@ -295,7 +289,7 @@ TEST_CASE("each value fires where it should, and only there") {
   };
   const auto value_fires = [](const std::string& key, const Wording& q) {
     const Asked asked(q.model, q.system, q.words);
-    Examiner examiner = asked.ask->examiner();
+    Examiner examiner = examiner_of(asked.oracle);
     for (const Finding& f : examiner.findings(asked.projection))
       if (f.measure->key == key) return f.fires;
     return false;
@@ -350,7 +344,7 @@ TEST_CASE("a data set that does not fit on a node is reported before slow readin
   const Wording q{"cosmoflow-512", "abci",
                   "--grid data=8,spatial=4 -b 1/node --framework chainermn --input node"};
   const Asked asked(q.model, q.system, q.words);
-  Examiner examiner = asked.ask->examiner();
+  Examiner examiner = examiner_of(asked.oracle);
   auto all = examiner.bottlenecks(asked.projection);
   REQUIRE(find(all, BottleneckKind::input_output));
   Bottleneck b = *find(all, BottleneckKind::input_output);
@@ -370,7 +364,7 @@ TEST_CASE("input without numbers in the system file has no value and no remedies
   CHECK_FALSE(fires(BottleneckKind::input_output, q));
   // What the file has no rate of is never proposed.
   const Asked asked("resnet50", "dgx-a100", "-s data -p 16 -b 8/gpu --framework chainermn --input node");
-  Examiner examiner = asked.ask->examiner();
+  Examiner examiner = examiner_of(asked.oracle);
   const auto all = examiner.bottlenecks(asked.projection);
   REQUIRE(find(all, BottleneckKind::input_output));
   for (const Alternative& change : find(all, BottleneckKind::input_output)->changes) {
@@ -385,7 +379,7 @@ TEST_CASE(
   for (const auto& [kind, q, not_there] : both()) {
     const Asked asked(q.model, q.system, q.words);
     if (!asked.projection.feasible()) continue;
-    Examiner examiner = asked.ask->examiner();
+    Examiner examiner = examiner_of(asked.oracle);
     for (Bottleneck& b : examiner.bottlenecks(asked.projection)) {
       if (b.kind == BottleneckKind::batch_norm_quality) continue;  // its effect is not in the time
       examiner.price(b, asked.projection);
@@ -417,7 +411,7 @@ TEST_CASE("four flows through two ports: twice the ports halve phi") {
   const Wording q{"vgg16", "abci", "--grid data=16,filter=4 -b 32/node"};
   CHECK(reading("self-contention", q).value == doctest::Approx(2));
   const Asked asked(q.model, q.system, q.words);
-  Examiner examiner = asked.ask->examiner();
+  Examiner examiner = examiner_of(asked.oracle);
   auto all = examiner.bottlenecks(asked.projection);
   for (Bottleneck& b : all) examiner.price(b, asked.projection);
   const Bottleneck* contention = find(all, BottleneckKind::self_contention);
@@ -433,7 +427,7 @@ TEST_CASE("four flows through two ports: twice the ports halve phi") {
 TEST_CASE("a remedy is not what is done already") {
   const auto options = [](BottleneckKind kind, const Wording& q) {
     const Asked asked(q.model, q.system, q.words);
-    Examiner examiner = asked.ask->examiner();
+    Examiner examiner = examiner_of(asked.oracle);
     std::set<std::string> out;
     for (const Bottleneck& b : examiner.bottlenecks(asked.projection))
       if (b.kind == kind)
@@ -457,12 +451,12 @@ TEST_CASE("a remedy is not what is done already") {
 
 TEST_CASE("triggers decide, and nothing else") {
   const Asked asked("resnet50", "abci", "-s data -p 64 -b 32/gpu");
-  const Setting setting = asked.ask->setting();
+  const Setting setting = asked.oracle.setting();
   const double update = reading("weight-update", {"resnet50", "abci", "-s data -p 64 -b 32/gpu"}).value;
   for (const double trigger : {0.9 * update, 1.1 * update}) {
     Triggers triggers;
     triggers.value[std::size_t(find_measure("weight-update") - measures().data())] = trigger;
-    Examiner examiner(setting, asked.ask->evaluator.get(), triggers);
+    Examiner examiner(setting, &asked.oracle.evaluator(), triggers);
     const auto all = examiner.bottlenecks(asked.projection);
     CHECK((find(all, BottleneckKind::weight_update) != nullptr) == (trigger < update));
   }
@@ -472,8 +466,8 @@ TEST_CASE("any value fires on one side of its trigger and not on the other") {
   std::set<std::string_view> seen;
   for (const auto& [kind, q, not_there] : both()) {
     const Asked asked(q.model, q.system, q.words);
-    const Setting setting = asked.ask->setting();
-    const auto now = asked.ask->examiner().findings(asked.projection);
+    const Setting setting = asked.oracle.setting();
+    const auto now = examiner_of(asked.oracle).findings(asked.projection);
     for (const bool firing : {true, false}) {
       Triggers triggers;
       triggers.least_share = 0;
@@ -481,7 +475,7 @@ TEST_CASE("any value fires on one side of its trigger and not on the other") {
         if (now[i].reading)
           triggers.value[i] =
               now[i].reading->value * ((now[i].measure->sense == Sense::at_most) == firing ? 1.1 : 0.9);
-      Examiner examiner(setting, asked.ask->evaluator.get(), triggers);
+      Examiner examiner(setting, &asked.oracle.evaluator(), triggers);
       for (const Finding& f : examiner.findings(asked.projection)) {
         if (!f.reading || !(f.reading->value > 0)) continue;
         CAPTURE(f.measure->key);
@@ -497,14 +491,14 @@ TEST_CASE("hybrids that split channels twice have remedies, too") {
   for (const char* strategy : {"filter+channel", "channel+tensor", "data+filter+tensor"}) {
     CAPTURE(strategy);
     const Asked asked("resnet50", "abci", fmt::format("-s {} -p 8 -b 64", strategy));
-    Examiner examiner = asked.ask->examiner();
+    Examiner examiner = examiner_of(asked.oracle);
     CHECK_NOTHROW(examiner.bottlenecks(asked.projection));
   }
 }
 
 TEST_CASE("for collectives through hosts, direct transfer is proposed") {
   const Asked asked("vgg16", "abci", "-s filter -p 16 -b 32 --framework chainermn --transport host");
-  Examiner examiner = asked.ask->examiner();
+  Examiner examiner = examiner_of(asked.oracle);
   for (Bottleneck& b : examiner.bottlenecks(asked.projection)) {
     if (b.kind != BottleneckKind::layer_collectives) continue;
     examiner.price(b, asked.projection);
@@ -514,11 +508,11 @@ TEST_CASE("for collectives through hosts, direct transfer is proposed") {
   }
 }
 
-TEST_CASE("looking for bottlenecks leaves the planner's answers as they were") {
+TEST_CASE("looking for bottlenecks leaves the evaluator's answers as they were") {
   const Asked asked("resnet50", "abci", "--grid data=16,spatial=4 -b 64/node --framework chainermn");
   found(asked);
   const Projection again =
-      asked.ask->project(*asked.projection.strategy, asked.projection.mesh, asked.projection.batch);
+      asked.oracle.project(*asked.projection.strategy, asked.projection.mesh, asked.projection.batch);
   CHECK(again.iteration() == asked.projection.iteration());
 }
 

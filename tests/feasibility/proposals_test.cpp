@@ -68,7 +68,7 @@ TEST_CASE("every way to fit can be typed as it is proposed, and gives what was p
     const Asked asked(model, system, words);
     CAPTURE(model);
     CAPTURE(words);
-    for (const Remedy& way : ways_to_fit(asked.projection, asked.ask->setting())) {
+    for (const Remedy& way : ways_to_fit(asked.projection, asked.oracle.setting())) {
       CAPTURE(way.option);
       const Asked again(model, system, words + " " + way.option);
       REQUIRE(again.projection.feasible());
@@ -92,7 +92,7 @@ TEST_CASE(
   // 675 = 27 * 25 samples a GPU: in three pieces they do not fit, in five they do.
   const std::string words = "-s data -p 4 -b 675/gpu";
   const Asked asked("resnet50", "abci", words);
-  const auto ways = ways_to_fit(asked.projection, asked.ask->setting());
+  const auto ways = ways_to_fit(asked.projection, asked.oracle.setting());
   REQUIRE_FALSE(ways.empty());
   CHECK(ways.front().option.ends_with("--micro-batches 5"));
   CHECK_FALSE(Asked("resnet50", "abci", words + " --micro-batches 3").projection.feasible());
@@ -106,12 +106,12 @@ TEST_CASE("every remedy can be typed as it is proposed, and gives what was promi
     const Asked asked(model, system, words);
     CAPTURE(model);
     CAPTURE(words);
-    Examiner examiner = asked.ask->examiner();
+    Examiner examiner = examiner_of(asked.oracle);
     for (Bottleneck& b : examiner.bottlenecks(asked.projection)) {
       examiner.price(b, asked.projection);
       for (const PricedAlternative& remedy : b.remedies) {
         CAPTURE(remedy.change.option);
-        const std::string here = " " + at(asked.projection, asked.ask->setting());
+        const std::string here = " " + at(asked.projection, asked.oracle.setting());
         const Asked again(model, system, words + here + " " + remedy.change.option);
         REQUIRE(again.projection.feasible());
         CHECK(again.projection.epoch().base() == doctest::Approx(remedy.epoch.base()).epsilon(1e-9));
@@ -129,7 +129,7 @@ TEST_CASE("sums that were asked for whole are not scattered over a sequence") {
     const Asked asked("gpt:layers=16,hidden=2048,heads=16,seq=2048,vocab=51200", "abci",
                       "-s tensor -p 4 -b 8 --precision fp16 --optimizer adam" + more);
     REQUIRE_FALSE(asked.projection.feasible());
-    return std::ranges::any_of(ways_to_fit(asked.projection, asked.ask->setting()), [](const Remedy& way) {
+    return std::ranges::any_of(ways_to_fit(asked.projection, asked.oracle.setting()), [](const Remedy& way) {
       return way.change.find("--sequence-parallel on") != std::string::npos;
     });
   };
@@ -143,7 +143,7 @@ TEST_CASE("changes that the paper's closed forms do not support are not proposed
                             "-s data+filter -p 64 -b 64"}) {
     const std::string paper = std::string(words) + " --fidelity paper";
     const Asked asked("vgg16", "abci-paper", paper);
-    Examiner examiner = asked.ask->examiner();
+    Examiner examiner = examiner_of(asked.oracle);
     for (const Bottleneck& b : examiner.bottlenecks(asked.projection))
       for (const Alternative& change : b.changes) {
         CAPTURE(words);

@@ -22,15 +22,16 @@ struct Tornado {
 
   Tornado(const std::string& model, const std::string& system, const std::string& words) {
     const Asked now(model, system, words);
-    swings = sensitivity(levers(now.ask->system_spec, now.ask->training.precision), now.projection,
-                         [&](const std::vector<Override>& changes) -> std::optional<Projection> {
-                           std::string more;
-                           for (const auto& [path, value] : changes)
-                             more += fmt::format(" --set {}={}", path, value);
-                           asked.push_back(std::make_unique<Asked>(model, system, words + more));
-                           const Projection& best = asked.back()->projection;
-                           return best.feasible() ? std::optional(best) : std::nullopt;
-                         });
+    swings =
+        sensitivity(levers(now.oracle.about().system_spec, now.oracle.about().training.precision),
+                    now.projection, [&](const std::vector<Override>& changes) -> std::optional<Projection> {
+                      std::string more;
+                      for (const auto& [path, value] : changes)
+                        more += fmt::format(" --set {}={}", path, value);
+                      asked.push_back(std::make_unique<Asked>(model, system, words + more));
+                      const Projection& best = asked.back()->projection;
+                      return best.feasible() ? std::optional(best) : std::nullopt;
+                    });
   }
   const Swing& of(const std::string& path) const {
     const auto found = std::ranges::find(swings, path, [](const Swing& s) { return s.lever.path; });

@@ -6,8 +6,8 @@
 #include <doctest/doctest.h>
 
 #include "calibrate/fit/runs.hpp"
-#include "paradl/cli/runs.hpp"
 #include "paradl/cost/error_record.hpp"
+#include "paradl/query/runs.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace paradl::test {
@@ -18,13 +18,13 @@ using Wanted = std::function<bool(const MeasuredRun&)>;
 struct Abci {
   Catalog catalog{{source_dir()}};
   MeasuredRuns file = read_measured_runs(read_source(source_dir() + "/examples/validate/abci.csv"));
-  std::vector<RunAsked> asked = ask_runs(catalog, Options{}, file);
+  std::vector<RunAsked> asked = ask_runs(catalog, {}, file);
   // Of which only parts were measured:
   MeasuredRuns parts = read_measured_runs(read_source(source_dir() + "/examples/validate/abci-parts.csv"));
 
   /// As the files' parameters were found: on parts, too.
   void fit(const Wanted& use) {
-    std::vector<RunAsked> all = ask_runs(catalog, Options{}, parts);
+    std::vector<RunAsked> all = ask_runs(catalog, {}, parts);
     std::ranges::move(asked, std::back_inserter(all));
     calibrate::fit_runs(all, calibrate::link_parameters(), use);
     asked.assign(std::move_iterator(all.end() - std::ptrdiff_t(file.runs.size())),
@@ -82,7 +82,7 @@ TEST_CASE("the times of the report's runs beyond 256 GPUs are in an interval, no
   for (const RunAsked& run : abci.asked) {
     if (run.run->gpus < large_scale) continue;
     const Judged judged = judge(run);
-    const RecordedError* error = find_recorded(recorded, run.ask->level(), judged.strategy, judged.gpus);
+    const RecordedError* error = find_recorded(recorded, run.about().level(), judged.strategy, judged.gpus);
     REQUIRE(error);
     const double ratio = judged.measured / judged.projected;
     inside += ratio >= error->low && ratio <= error->high;
@@ -90,7 +90,8 @@ TEST_CASE("the times of the report's runs beyond 256 GPUs are in an interval, no
   }
   CHECK(inside >= 0.9 * all);
   // The hybrids of ResNet-50 were slower by far than bandwidth explains: the band says so.
-  const RecordedError* hybrid = find_recorded(recorded, abci.asked.front().ask->level(), "data+filter", 1024);
+  const RecordedError* hybrid =
+      find_recorded(recorded, abci.asked.front().about().level(), "data+filter", 1024);
   REQUIRE(hybrid);
   CHECK(hybrid->high > 2);
 }
@@ -99,7 +100,7 @@ TEST_CASE("intervals hold nine runs in ten that took no part, and not all") {
   // The column left_out_s of the file has what was projected by parameters fitted without a run's curve; each
   // curve is judged by intervals that were recorded without it.
   const Abci abci;
-  const ParameterLevel level = abci.asked.front().ask->level();
+  const ParameterLevel level = abci.asked.front().about().level();
   const auto judge_up_to = [&](int from, int to) {
     const auto runs = abci.judged([&](const MeasuredRun& r) { return r.gpus >= from && r.gpus <= to; });
     for (const Judged& run : runs) REQUIRE(run.left_out);
@@ -119,7 +120,7 @@ TEST_CASE("recorded intervals hold the runs that they were recorded from") {
   const Abci abci;
   const auto recorded = read_recorded_errors(abci.catalog.find("accuracy", "recorded")).errors;
   const auto runs = abci.judged(up_to(256));
-  const std::vector<ParameterLevel> levels(runs.size(), abci.asked.front().ask->level());
+  const std::vector<ParameterLevel> levels(runs.size(), abci.asked.front().about().level());
   CHECK(coverage(runs, levels, recorded).n == 51);
   CHECK(coverage(runs, levels, recorded).share() >= 0.9);
   const RecordedError* data = find_recorded(recorded, levels.front(), "data", 64);
@@ -146,16 +147,14 @@ TEST_CASE(
   }
   const Catalog catalog{{source_dir()}};
   const auto recorded = read_recorded_errors(catalog.find("accuracy", "recorded")).errors;
-  for (const char* times : {"modelled", "profile"}) {
-    CAPTURE(times);
-    Options options;
-    options.set("layer-times", times);
+  for (const LayerLevel times : {LayerLevel::modelled, LayerLevel::profile}) {
+    CAPTURE(int(times));
     std::vector<Judged> runs;
     std::vector<ParameterLevel> levels;
     std::vector<double> widths;
-    for (const RunAsked& run : ask_runs(catalog, options, file)) {
+    for (const RunAsked& run : ask_runs(catalog, {.layer_times = times}, file)) {
       runs.push_back(judge(run));
-      levels.push_back(run.ask->level());
+      levels.push_back(run.about().level());
       const RecordedError* error =
           find_recorded(recorded, levels.back(), runs.back().strategy, runs.back().gpus);
       REQUIRE(error);
@@ -183,16 +182,14 @@ TEST_CASE("intervals of closed forms hold nine runs in ten, also of curves that 
   const auto recorded = read_recorded_errors(abci.catalog.find("accuracy", "recorded")).errors;
   MeasuredRuns file = abci.file;
   for (MeasuredRun& run : file.runs) run.options["framework"] = "ideal", run.left_out.reset();
-  for (const char* times : {"ideal", "modelled", "profile"}) {
-    CAPTURE(times);
-    Options options;
-    options.set("fidelity", "paper");
-    options.set("layer-times", times);
+  for (const LayerLevel times : {LayerLevel::ideal, LayerLevel::modelled, LayerLevel::profile}) {
+    CAPTURE(int(times));
     std::vector<Judged> runs;
     std::vector<ParameterLevel> levels;
-    for (const RunAsked& run : ask_runs(abci.catalog, options, file)) {
+    for (const RunAsked& run :
+         ask_runs(abci.catalog, {.fidelity = Fidelity::paper, .layer_times = times}, file)) {
       runs.push_back(judge(run));
-      levels.push_back(run.ask->level());
+      levels.push_back(run.about().level());
     }
     CHECK(levels.front().fidelity == "paper");
     CHECK(coverage(runs, levels, recorded).n == 62);

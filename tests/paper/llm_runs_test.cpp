@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "calibrate/fit/runs.hpp"
-#include "paradl/cli/runs.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/cost/error_record.hpp"
+#include "paradl/query/runs.hpp"
 #include "tests/support/simgrid.hpp"
 #include "tests/support/source_dir.hpp"
 #include "tests/support/spec_text.hpp"
@@ -65,7 +65,7 @@ const std::string folder = PARADL_REFERENCE_DATA;
 struct Gpt {
   Catalog catalog{{source_dir()}};
   MeasuredRuns file = read_measured_runs({"llm.csv", as_runs(read_table(folder + "/llm_measured.csv"))});
-  std::vector<RunAsked> asked = ask_runs(catalog, Options{}, file);
+  std::vector<RunAsked> asked = ask_runs(catalog, {}, file);
 
   /// The mean, in per cent.
   double error(Source source) const {
@@ -109,8 +109,8 @@ TEST_CASE("every GPT run that took place is judged to fit, and what cannot run i
   MeasuredRuns kept = gpt.file;
   for (MeasuredRun& run : kept.runs) run.options["recompute"] = "none";
   int refused = 0;
-  for (const RunAsked& run : ask_runs(gpt.catalog, Options{}, kept)) {
-    const double hidden = run.ask->work.layers.front().y.channels;
+  for (const RunAsked& run : ask_runs(gpt.catalog, {}, kept)) {
+    const double hidden = run.about().work.layers.front().y.channels;
     if (hidden >= 12288) CHECK_FALSE(run.project().feasible());
     refused += !run.project().feasible();
   }
@@ -136,7 +136,7 @@ TEST_CASE("runs with sequence parallelism and selective recomputation fit where 
                                                       run("layers=105,hidden=20480,heads=128", 35, 3, how) +
                                                       run("layers=128,hidden=25600,heads=160", 64, 1, how)});
     std::vector<bool> out;
-    for (const RunAsked& asked : ask_runs(Catalog{{source_dir()}}, Options{}, file))
+    for (const RunAsked& asked : ask_runs(Catalog{{source_dir()}}, {}, file))
       out.push_back(asked.project().feasible());
     return out;
   };
@@ -154,7 +154,7 @@ TEST_CASE("intervals on record hold about nine in ten of the GPT runs, also beyo
   std::vector<ParameterLevel> levels;
   for (const RunAsked& run : gpt.asked) {
     if (run.run->source == "zero3") continue;
-    levels.push_back(run.ask->level());
+    levels.push_back(run.about().level());
     all.push_back(judge(run));
     if (run.run->gpus > 64) beyond.push_back(all.back());
   }
@@ -184,9 +184,9 @@ TEST_CASE("intervals of GPT projections that name no framework hold nine runs in
   }
   std::vector<Judged> runs;
   std::vector<ParameterLevel> levels;
-  for (const RunAsked& run : ask_runs(gpt.catalog, Options{}, file)) {
+  for (const RunAsked& run : ask_runs(gpt.catalog, {}, file)) {
     runs.push_back(judge(run));
-    levels.push_back(run.ask->level());
+    levels.push_back(run.about().level());
   }
   const auto recorded = read_recorded_errors(gpt.catalog.find("accuracy", "recorded")).errors;
   const Coverage on_record = coverage(runs, levels, recorded), left_out = left_out_coverage(runs, levels);
@@ -217,15 +217,13 @@ TEST_CASE("runs elsewhere are inside intervals borrowed from the nearest level")
   const Catalog catalog{{source_dir()}};
   const auto recorded = read_recorded_errors(catalog.find("accuracy", "recorded")).errors;
   const MeasuredRuns file = read_measured_runs({"elsewhere.csv", text});
-  for (const char* fidelity : {"detailed", "paper"}) {
-    CAPTURE(fidelity);
-    Options options;
-    options.set("fidelity", fidelity);
+  for (const Fidelity fidelity : {Fidelity::detailed, Fidelity::paper}) {
+    CAPTURE(int(fidelity));
     std::vector<Judged> runs;
     std::vector<ParameterLevel> levels;
-    for (const RunAsked& run : ask_runs(catalog, options, file)) {
+    for (const RunAsked& run : ask_runs(catalog, {.fidelity = fidelity}, file)) {
       runs.push_back(judge(run));
-      levels.push_back(run.ask->level());
+      levels.push_back(run.about().level());
       CHECK(find_recorded(recorded, levels.back(), "data", run.run->gpus) == nullptr);
     }
     const Coverage found = coverage(runs, levels, recorded);
@@ -250,16 +248,14 @@ TEST_CASE("GPT runs are inside intervals of closed forms that are borrowed from 
     return run.source == "zero3" || run.gpus > 8 || (run.strategy != "data" && run.strategy != "layer");
   });
   const auto recorded = read_recorded_errors(gpt.catalog.find("accuracy", "recorded")).errors;
-  for (const char* times : {"ideal", "modelled"}) {
-    CAPTURE(times);
-    Options options;
-    options.set("fidelity", "paper");
-    options.set("layer-times", times);
+  for (const LayerLevel times : {LayerLevel::ideal, LayerLevel::modelled}) {
+    CAPTURE(int(times));
     std::vector<Judged> runs;
     std::vector<ParameterLevel> levels;
-    for (const RunAsked& run : ask_runs(gpt.catalog, options, file)) {
+    for (const RunAsked& run :
+         ask_runs(gpt.catalog, {.fidelity = Fidelity::paper, .layer_times = times}, file)) {
       runs.push_back(judge(run));
-      levels.push_back(run.ask->level());
+      levels.push_back(run.about().level());
     }
     const Coverage found = coverage(runs, levels, recorded);
     CHECK(found.n == 50);
@@ -273,8 +269,8 @@ TEST_SUITE_BEGIN("slow");
 TEST_CASE("kernels of A100 and costs of Megatron-LM in the files are those that the fit finds") {
   if (folder.empty()) return;
   Gpt gpt;
-  const auto& fitted = gpt.asked.front().ask->times.kernels->fitted;
-  const FrameworkTerms& framework = gpt.asked.front().ask->training.framework;
+  const auto& fitted = gpt.asked.front().about().times.kernels->fitted;
+  const FrameworkTerms& framework = gpt.asked.front().about().training.framework;
   const double shipped[] = {fitted.compute, fitted.ends,           fitted.tile,          fitted.unaligned,
                             fitted.stream,  framework.sync.base(), framework.host.base()};
   const auto parameters = calibrate::kernel_parameters();

@@ -20,7 +20,7 @@ const Finding* find(const std::vector<Finding>& all, std::string_view key) {
 Finding found(std::string_view key, const std::string& model, const std::string& words,
               const std::string& system = "abci") {
   const Asked asked(model, system, words);
-  Examiner examiner = asked.ask->examiner();
+  Examiner examiner = examiner_of(asked.oracle);
   const auto all = examiner.findings(asked.projection);
   const Finding* f = find(all, key);
   REQUIRE(f);
@@ -34,11 +34,11 @@ double term(const std::string& model, const std::string& words, Term t) {
 /// Seconds that convolutions compute in one iteration.
 double convolutions(const std::string& model, const std::string& words) {
   const Asked asked(model, "abci", words);
-  const Evaluation e = asked.ask->evaluator->evaluate(asked.projection);
+  const Evaluation e = asked.oracle.evaluator().evaluate(asked.projection);
   const Layout& layout = *e.layout;
   Seconds sum;
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
-    if (asked.ask->work.layers[std::size_t(layout.cells[i].layer)].op == Op::conv)
+    if (asked.oracle.about().work.layers[std::size_t(layout.cells[i].layer)].op == Op::conv)
       sum += layout.cells[i].count *
              (e.passes.cells[i].forward + e.passes.cells[i].backward);
   return sum.base();
@@ -125,7 +125,7 @@ TEST_CASE(
   const Asked pipeline("cosmoflow-512", "abci", "-s layer -p 4 -b 1");
   CHECK_FALSE(pipeline.projection.feasible());
   // What is proposed instead, for four GPUs and for many: a cut through space.
-  Examiner examiner = pipeline.ask->examiner();
+  Examiner examiner = examiner_of(pipeline.oracle);
   for (Bottleneck& b : examiner.bottlenecks(pipeline.projection)) {
     if (b.kind != BottleneckKind::memory_redundancy) continue;
     examiner.price(b, pipeline.projection);

@@ -7,20 +7,16 @@
 
 #include <doctest/doctest.h>
 
-#include "paradl/cli/ask.hpp"
 #include "paradl/core/text.hpp"
+#include "tests/support/asked.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace paradl::test {
 namespace {
 
-using Typed = std::map<std::string, std::string>;
-
 Projection projected(const std::string& model, const Typed& typed, const std::string& system = "abci") {
-  Options options;
-  for (const auto& [key, text] : typed) options.set(key, text);
-  const auto ask = read_ask(Catalog{{source_dir()}}, options, model, system);
-  Projection p = ask->sweep().front();
+  const Oracle oracle = ask(query_of(model, system, typed), shipped());
+  Projection p = oracle.sweep().front();
   p.strategy = nullptr;  // it goes with the question
   return p;
 }
@@ -50,9 +46,9 @@ TEST_CASE("CosmoFlow's data set is too large for two nodes of ABCI, and not for 
   // 1584 samples of 2 GiB are 3.4 TB, a node has 1.6 TB.
   Typed asked = chainer("data=2,spatial=4", "1/node", "node");
   CHECK_FALSE(projected("cosmoflow-512", asked).feasible());
-  asked["shuffle"] = "local";
+  asked.emplace_back("shuffle", "local");
   CHECK_FALSE(projected("cosmoflow-512", asked).feasible());  // 1.7 TB
-  asked["grid"] = "data=4,spatial=4";
+  asked.emplace_back("grid", "data=4,spatial=4");
   CHECK(projected("cosmoflow-512", asked).feasible());
 }
 
@@ -72,7 +68,7 @@ TEST_SUITE("reference") {
       const bool hybrid = strategy.find('+') != strategy.npos;
       const std::string grid = hybrid ? std::to_string(gpus / 4) + "x4" : std::to_string(gpus);
       Typed asked = chainer(grid, batch, "node");
-      asked["strategy"] = strategy;
+      asked.emplace_back("strategy", strategy);
       const Projection p = projected(model, asked);
       REQUIRE(p.input);
       auto& [sum, n] = ratio[model + " " + strategy];

@@ -13,7 +13,7 @@ using namespace paradl::test;
 
 TEST_CASE("a bottleneck as JSON has what other programs rely on") {
   const Asked asked("vgg16", "abci", "-s data -p 64 -b 32/gpu --framework chainermn");
-  Examiner examiner = asked.ask->examiner();
+  Examiner examiner = examiner_of(asked.oracle);
   auto found = examiner.bottlenecks(asked.projection);
   REQUIRE_FALSE(found.empty());
   REQUIRE(found.front().kind == BottleneckKind::gradient_exchange);
@@ -41,7 +41,7 @@ TEST_CASE("a bottleneck as JSON has what other programs rely on") {
 
 TEST_CASE("people read what was found with its remedies, machines numbers") {
   const Asked asked("resnet50", "abci", "-s filter -p 128 -b 64");
-  Examiner examiner = asked.ask->examiner();
+  Examiner examiner = examiner_of(asked.oracle);
   auto found = examiner.bottlenecks(asked.projection);
   REQUIRE(found.size() == 1);
   examiner.price(found.front(), asked.projection);
@@ -59,12 +59,12 @@ TEST_CASE("people read what was found with its remedies, machines numbers") {
 
 TEST_CASE("a table has a column of what limits each row, for who asks") {
   const Asked asked("vgg16", "abci", "-s data,filter -p 128 -b 32/gpu --framework chainermn");
-  const Setting setting = asked.ask->setting();
+  const Setting setting = asked.oracle.setting();
   Answer answer;
   answer.setting = &setting;
-  answer.results = asked.ask->sweep();
+  answer.results = asked.oracle.sweep();
   CHECK_FALSE(says(to_csv(projection_table(answer, {"bottlenecks"})), "gradient"));  // not examined
-  Examiner examiner = asked.ask->examiner();
+  Examiner examiner = examiner_of(asked.oracle);
   for (const Projection& p : answer.results) answer.bottlenecks.push_back(examiner.bottlenecks(p));
   const Table table = projection_table(answer, {"strategy", "bottlenecks"});
   CHECK(says(to_csv(table), "data,gradient exchange"));

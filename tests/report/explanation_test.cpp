@@ -311,7 +311,7 @@ TEST_CASE(
     CHECK(sum_of(lines, "ring of keys and values").base() ==
           paradl::test::approx(2 * 3 * (alpha + block * beta)));
     CHECK(sum_of(lines, "ring").base() == paradl::test::approx(2 * 3 * (2 * alpha + 3 * block * beta)));
-    const Breakdown& cost = *e.projection.cost;
+    const Cost& cost = *e.projection.cost;
     Seconds all;
     for (const ExchangeLine& line : lines) all += line.count * line.each;
     if (!overlap) CHECK(all.base() == paradl::test::approx(cost.communication().base()));
@@ -324,7 +324,7 @@ namespace {
 /// The time of all lines on wires, and the communication of the projection.
 void check_wires(const Asked& asked, const char* repeated, double passes) {
   const Projection& shown = asked.projection;
-  const Evaluation evaluation = asked.ask->evaluator->evaluate(shown);
+  const Evaluation evaluation = asked.oracle.evaluator().evaluate(shown);
   Seconds all;
   double forward = 0;
   for (const ExchangeLine& line : exchange_lines(evaluation)) {
@@ -347,7 +347,7 @@ TEST_CASE("explain: exchanges of a recomputed forward pass are its own, not the 
   const Asked twice("gpt2", "dgx-a100", full + "--grid tensor=4 -b 8");
   const auto sums = [](const Asked& asked) {
     double count = 0;
-    for (const Cell& cell : asked.ask->evaluator->evaluate(asked.projection).layout->cells)
+    for (const Cell& cell : asked.oracle.evaluator().evaluate(asked.projection).layout->cells)
       for (const Exchange& e : cell.forward)
         if (e.operation == Collective::allreduce) count += cell.count * (cell.recomputed ? 2 : 1);
     return count;
@@ -368,7 +368,7 @@ TEST_CASE("explain: exchanges of blocks recomputed out of core are listed with t
   REQUIRE(asked.projection.out_of_core);
   REQUIRE(asked.projection.out_of_core->recomputed > 0);
   double again = 0;
-  const Layout& layout = *asked.ask->evaluator->evaluate(asked.projection).layout;
+  const Layout& layout = oracleed.oracle.evaluator().evaluate(asked.projection).layout;
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
     for (const Exchange& e : layout.cells[i].forward)
       if (e.operation == Collective::allgather)
@@ -379,9 +379,9 @@ TEST_CASE("explain: exchanges of blocks recomputed out of core are listed with t
 TEST_CASE("explain: who gathers weights tensor by tensor does so for a forward pass that runs again") {
   const auto gathers = [](const std::string& words) {
     const Asked asked("gpt2", "dgx-a100", "--grid data=8 -b 8 --framework megatron --zero 3" + words);
-    const Projection p = asked.ask->evaluator->project(*asked.projection.strategy, asked.projection.mesh, 8);
+    const Projection p = asked.oracle.evaluator().project(oracleed.projection.strategy, asked.projection.mesh, 8);
     Bytes once, again;
-    for (const ExchangeLine& line : exchange_lines(asked.ask->evaluator->evaluate(p))) {
+    for (const ExchangeLine& line : exchange_lines(asked.oracle.evaluator().evaluate(p))) {
       if (line.what == "allgather w") once += line.bytes;
       if (line.what == "allgather w again") again += line.bytes;
     }
@@ -396,13 +396,13 @@ TEST_CASE("explain: where nothing overlaps nothing is hidden, not even a roundin
   const Asked asked("gpt2", "dgx-a100", "--grid data=2,layer=4 -b 64 --overlap off --micro-batches 4");
   REQUIRE(asked.projection.cost);
   CHECK(asked.projection.cost->hidden == Seconds{});
-  CHECK(hides_behind(asked.ask->setting(), {&asked.projection, 1}).empty());
+  CHECK(hides_behind(asked.oracle.setting(), {&asked.projection, 1}).empty());
 }
 
 TEST_CASE("explain: exchanges overlap with the backward pass; rings and gathered weights with both") {
   const auto behind = [](const std::string& words) {
     const Asked asked("gpt2", "dgx-a100", words);
-    return std::string(hides_behind(asked.ask->setting(), {&asked.projection, 1}));
+    return std::string(hides_behind(asked.oracle.setting(), {&asked.projection, 1}));
   };
   CHECK(behind("--grid data=8 -b 64") == "the backward pass");
   CHECK(behind("--grid data=8 -b 64 --zero 3") == "both passes");

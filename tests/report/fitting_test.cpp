@@ -179,10 +179,10 @@ TEST_CASE("whatever is said to fit gives just that when it is asked for") {
     const std::string memory = " --set device.memory=" + std::to_string(8 << random() % 4) + "GiB";
     const Asked asked(question.model, "selene", question.words + memory);
     if (asked.projection.feasible() || !asked.projection.cost) continue;
-    const auto ways = ways_to_fit(asked.projection, asked.ask->setting());
+    const auto ways = ways_to_fit(asked.projection, asked.oracle.setting());
     CAPTURE(question.model);
     CAPTURE(question.words);
-    if (ways.empty()) CHECK_FALSE(nothing_fits_text(asked.projection, asked.ask->setting()).empty());
+    if (ways.empty()) CHECK_FALSE(nothing_fits_text(asked.projection, asked.oracle.setting()).empty());
     for (const Remedy& way : ways) {
       CAPTURE(way.change);
       const Asked again(question.model, "selene", question.words + memory + " " + way.change);
@@ -199,7 +199,7 @@ TEST_CASE(
     "a cut of space that was left open is chosen anew for what is said to fit; one that was typed stays") {
   const auto ways_of = [](const Asked& asked) {
     REQUIRE_FALSE(asked.projection.feasible());
-    auto ways = ways_to_fit(asked.projection, asked.ask->setting(), &asked.ask->question);
+    auto ways = ways_to_fit(asked.projection, asked.oracle.setting(), &asked.oracle.question());
     REQUIRE_FALSE(ways.empty());
     return ways;
   };

@@ -16,8 +16,8 @@ namespace {
 /// A question with the answer that a command would print.
 struct Answered {
   Asked asked;
-  Setting setting = asked.ask->setting();
-  Answer answer = start_answer(Session{.catalog = shipped(), .arguments = {}}, *asked.ask);
+  Setting setting = asked.oracle.setting();
+  Answer answer = start_answer(Session{.catalog = shipped(), .arguments = {}}, asked.oracle.about());
 
   Answered(const std::string& model, const std::string& system, const std::string& words)
       : asked(model, system, words) {
@@ -104,18 +104,16 @@ TEST_CASE("out of core, the interval is that of the strategy in core, wider by w
 
 TEST_CASE("every projection that has a time has an interval, and it holds the projection") {
   const auto check = [](const std::string& model, const std::string& system, const std::string& words) {
-    Options options;
-    for (const auto& [key, value] : typed(words)) options.set(key, value);
-    std::unique_ptr<Ask> ask;
+    std::optional<Oracle> oracle;
     try {
-      ask = read_ask(shipped(), options, model, system);
+      oracle = ask(query_of(model, system, words), shipped());
     } catch (const UsageError&) {
       return;  // no such profile, or no measured links
     }
-    const Setting setting = ask->setting();
-    Answer answer = start_answer(Session{.catalog = shipped(), .arguments = {}}, *ask);
+    const Setting setting = oracle->setting();
+    Answer answer = start_answer(Session{.catalog = shipped(), .arguments = {}}, oracle->about());
     answer.setting = &setting;
-    answer.results = ask->sweep();
+    answer.results = oracle->sweep();
     for (const Projection& p : answer.results) {
       if (!p.timed()) continue;
       CAPTURE(words);

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "paradl/cost/breakdown.hpp"
+#include "paradl/cost/cost.hpp"
 
 namespace paradl::test {
 namespace {

@@ -51,7 +51,7 @@ main.cpp
 """
 
 # The highest part of paradl/ that calibrate/ may include.
-CALIBRATE_USES = "cli"  # console, once no command of paradl is needed any more
+CALIBRATE_USES = "console"
 
 # Headers of third parties that the library does without: the lowest part that may include them.
 RESERVED = {"nlohmann/": "paradl/report", "CLI/": "paradl/console"}

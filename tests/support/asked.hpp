@@ -1,20 +1,23 @@
-// Questions about the models and systems of this repository, asked as the command line asks them.
+// Questions about the models and systems of this repository.
 #pragma once
-#include <memory>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "paradl/cli/ask.hpp"
 #include "paradl/feasibility/advice.hpp"
+#include "paradl/query/verdict.hpp"
+#include "paradl/query/fields.hpp"
+#include "paradl/query/oracle.hpp"
+#include "paradl/query/words.hpp"
 #include "tests/support/spec_text.hpp"
 
 namespace paradl::test {
 
-/// Options by their names: {"gpus", "64"}; "set" may be repeated.
+/// Fields of a query by their names: {"gpus", "64"}; "set" may be repeated.
 using Typed = std::vector<std::pair<std::string, std::string>>;
 
-/// "--zero 1 --set levels.rack.ports=4 -b 64" as options.
+/// "--zero 1 --set levels.rack.ports=4 -b 64" as fields.
 inline Typed typed(const std::string& words) {
   Typed out;
   std::string key;
@@ -32,23 +35,33 @@ inline Typed typed(const std::string& words) {
   return out;
 }
 
+/// The query that says these; of a name that stands twice, the last.
+inline Query query_of(const std::string& model, const std::string& system, const Typed& typed) {
+  Query query{.model = model, .system = system};
+  std::map<std::string_view, std::string> last;
+  for (const auto& [key, text] : typed) last[key] = text;
+  for (const Field& field : fields())
+    if (const auto said = last.find(field.name); said != last.end()) read_field(query, field, said->second);
+  for (const auto& [key, text] : typed)
+    if (key == "set") add_change(query, read_change(text));
+  return query;
+}
+inline Query query_of(const std::string& model, const std::string& system, const std::string& words) {
+  return query_of(model, system, typed(words));
+}
+
 /// A model, a system and one projection: the best answer to the question.
 struct Asked {
-  std::unique_ptr<Ask> ask;
+  Oracle oracle;
   Projection projection;
 
-  Asked(const std::string& model, const std::string& system, const std::string& words) {
-    Options options;
-    for (const auto& [key, value] : typed(words))
-      if (key == "set")
-        options.add_set(value);
-      else
-        options.set(key, value);
-    ask = read_ask(shipped(), options, model, system);
-    auto results = ask->sweep();
+  explicit Asked(const Query& query) : oracle(ask(query, shipped())) {
+    auto results = oracle.sweep();
     rank(results);
     projection = results.front();
   }
+  Asked(const std::string& model, const std::string& system, const std::string& words)
+      : Asked(query_of(model, system, words)) {}
 };
 
 }  // namespace paradl::test

@@ -1,4 +1,4 @@
-#include "paradl/cli/algorithm_words.hpp"
+#include "paradl/query/algorithm_words.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

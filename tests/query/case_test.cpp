@@ -1,20 +1,16 @@
-#include "paradl/cli/ask.hpp"
+#include "paradl/query/case.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "tests/support/asked.hpp"
-#include "tests/support/source_dir.hpp"
 #include "tests/support/spec_text.hpp"
 
 namespace paradl::test {
 namespace {
 
-std::string layers_of(const std::vector<std::pair<std::string, std::string>>& typed) {
-  Options options;
-  options.set("gpus", "4");
-  for (const auto& [key, text] : typed) options.set(key, text);
-  return read_ask(Catalog{{source_dir()}}, options, "resnet50", "abci")->level().layers;
+std::string layers_of(const Typed& typed) {
+  return load(query_of("resnet50", "abci", typed), shipped()).level().layers;
 }
 
 }  // namespace
@@ -45,13 +41,14 @@ TEST_CASE("efficiency is that of the mini-batch, however it was typed; a GPU alo
 
 TEST_CASE("a profile from elsewhere says from where") {
   const auto source = [](const std::string& words) {
-    return Asked("resnet50", "abci", "-p 4 -s data " + words).ask->times.source;
+    return Asked("resnet50", "abci", "-p 4 -s data " + words).oracle.about().times.source;
   };
   CHECK(source("--framework chainermn") ==
         "profile v100-resnet50 (a measured total, spread by the kernel-time model)");
   CHECK(source("--layer-times profile").ends_with(", measured under chainermn"));
   CHECK(Asked("resnet50", "dgx1-v100", "-p 4 -s data --profile v100-resnet50")
-            .ask->times.source.find(", measured on V100 SXM2 16GB") != std::string::npos);
+            .oracle.about()
+            .times.source.find(", measured on V100 SXM2 16GB") != std::string::npos);
 }
 
 TEST_CASE("a profile is of its device as the file has it: a faster one is faster beside it, too") {
@@ -76,7 +73,7 @@ TEST_CASE(
       read_recorded_errors(shipped().find("accuracy", "recorded")).errors;
   const auto on_record = [&](const char* model, const char* system, const std::string& words) {
     const Asked asked(model, system, words);
-    return find_recorded(recorded, asked.ask->level(), asked.projection.strategy->text,
+    return find_recorded(recorded, asked.oracle.about().level(), asked.projection.strategy->text,
                          asked.projection.gpus) != nullptr;
   };
   const std::string chainer = "-p 8 -s data --framework chainermn";
@@ -102,7 +99,7 @@ TEST_CASE(
 
 TEST_CASE("layer times may be off by the worst kind of kernel, and peak rates not at all") {
   const auto error = [](const char* system, const std::string& words) {
-    return Asked("resnet50", system, "-p 8 -s data " + words).ask->layer_error();
+    return Asked("resnet50", system, "-p 8 -s data " + words).oracle.about().layer_error();
   };
   CHECK(error("abci", "") == 0.205);                           // profiles/kernels/v100-cuda10.yaml, in fp32
   CHECK(error("abci", "--precision fp16") == 0.206);           // and in fp16
@@ -113,11 +110,9 @@ TEST_CASE("layer times may be off by the worst kind of kernel, and peak rates no
 
 TEST_CASE("--set framework changes one value of the framework for one question") {
   const auto terms = [](const std::string& change) {
-    Options options;
-    options.set("gpus", "4");
-    options.set("framework", "chainermn");
-    if (!change.empty()) options.add_set(change);
-    return read_ask(Catalog{{source_dir()}}, options, "resnet50", "abci")->training.framework;
+    Query query{.model = "resnet50", .system = "abci", .framework = "chainermn"};
+    if (!change.empty()) add_change(query, read_change(change));
+    return load(query, shipped()).training.framework;
   };
   const FrameworkTerms as_written = terms("");
   REQUIRE(as_written.halos == Transport::host);
@@ -131,14 +126,10 @@ TEST_CASE("--set framework changes one value of the framework for one question")
 }
 
 TEST_CASE("options that would turn nothing, or contradict each other, are refused by name") {
-  const auto refused = [](const std::string& strategy,
-                          const std::vector<std::pair<std::string, std::string>>& typed) {
-    Options options;
-    options.set("gpus", "8");
-    options.set("batch", "64");
-    options.set("strategy", strategy);
-    for (const auto& [key, text] : typed) options.set(key, text);
-    return complaint([&] { read_ask(Catalog{{source_dir()}}, options, "gpt2", "dgx-a100"); });
+  const auto refused = [](const std::string& strategy, const Typed& more) {
+    Typed all{{"gpus", "8"}, {"batch", "64"}, {"strategy", strategy}};
+    all.insert(all.end(), more.begin(), more.end());
+    return complaint([&] { ask(query_of("gpt2", "dgx-a100", all), shipped()); });
   };
   CHECK(refused("data", {}).empty());
   CHECK(refused("data", {{"recompute", "none:3"}}) ==
@@ -150,37 +141,6 @@ TEST_CASE("options that would turn nothing, or contradict each other, are refuse
   CHECK(says(refused("data", {{"reserve", "1e33 TB"}}), "leaves nothing of the device's 80.0 GiB"));
   CHECK(refused("data", {{"reserve", "2GiB"}}).empty());
   CHECK(says(refused("data", {{"batch", "10000000000"}}), "more than 1000000000 samples"));
-}
-
-TEST_CASE("a configuration sets triggers of limits and bottlenecks, each in its range") {
-  const auto triggers = [](const std::string& text) {
-    Options options;
-    options.read_configuration({"paradl.yaml", text});
-    return options.triggers();
-  };
-  const auto at = std::size_t(find_measure("gradient-exchange") - measures().data());
-  CHECK(triggers("precision: fp16\n").value[at] == Triggers().value[at]);
-  const Triggers set = triggers("bottlenecks:\n  gradient-exchange: 0.1\n  least-share: 0\n");
-  CHECK(set.value[at] == 0.1);
-  CHECK(set.least_share == 0);
-
-  for (std::size_t i = 0; i < measures().size(); ++i) {  // each of them, and no other
-    const Measure& m = measures()[i];
-    const double other = m.trigger + (m.most - m.trigger) / 2;
-    Triggers expected;
-    expected.value[i] = other;
-    CHECK_MESSAGE(triggers(fmt::format("bottlenecks:\n  {}: {}\n", m.key, other)).value == expected.value,
-                  m.key);
-  }
-  CHECK(complaint([&] { triggers("bottlenecks:\n  gradient-exchnage: 0.1\n"); }) ==
-        "error: unknown key `gradient-exchnage`\n --> paradl.yaml:2:3\n2 |   gradient-exchnage: 0.1\n"
-        "  |   ^^^^^^^^^^^^^^^^^ did you mean `gradient-exchange`?\n");
-  CHECK(complaint([&] {
-          triggers("bottlenecks:\n  fragmentation: 1.5\n");
-        }).find("`fragmentation` must be from 0 to 1") != std::string::npos);
-  CHECK(complaint([&] { triggers("bottlenecks:\n  bubble: often\n"); }).find("paradl.yaml:2:11") !=
-        std::string::npos);
-  CHECK(complaint([&] { triggers("bottlenecks: 3\n"); }).starts_with("error: "));
 }
 
 }  // namespace paradl::test

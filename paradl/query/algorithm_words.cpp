@@ -1,4 +1,4 @@
-#include "paradl/cli/algorithm_words.hpp"
+#include "paradl/query/algorithm_words.hpp"
 
 #include <charconv>
 #include <vector>

@@ -76,7 +76,7 @@ inline Bytes Memory::total() const {
 
 /// Time of one iteration by term, and memory by part: fixed size, no strings, since a search prices a million
 /// of them.
-struct Breakdown {
+struct Cost {
   std::array<Seconds, terms> exposed{};  // what is not hidden behind something else: sums to the iteration
   Seconds hidden;                        // communication that runs behind computation
   Memory memory;

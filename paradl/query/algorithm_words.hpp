@@ -11,6 +11,7 @@ namespace paradl {
 struct AlgorithmWord {
   const Algorithm* algorithm = nullptr;
   double density = 1;
+  friend bool operator==(const AlgorithmWord&, const AlgorithmWord&) = default;
 };
 
 /// The least share of values that are not zero.

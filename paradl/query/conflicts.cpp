@@ -1,0 +1,106 @@
+// Options that have no effect here, and options that contradict each other.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "paradl/core/format.hpp"
+#include "paradl/query/loading.hpp"
+#include "paradl/strategy/recomputed.hpp"
+
+namespace paradl {
+namespace {
+
+bool attends(const Layer& layer) { return layer.op == Op::attention; }
+
+void check_recomputation(const Query& query, const Case& about) {
+  const Training& t = about.training;
+  const auto refuse = [&](const std::string& what, const std::string& help) {
+    blame({query.recompute.origin()}, UsageError(what, help));
+  };
+  const std::string& name = about.work.name;
+  const auto keeps_scores = [](const Layer& layer) { return layer.scores > 0; };
+  if (t.recompute == Recompute::selective && std::ranges::none_of(about.work.layers, keeps_scores))
+    refuse(fmt::format("{} keeps no scores of attention that could be recomputed", name),
+           "use --recompute full, or leave it out");
+  const auto blocks = int(recomputable_blocks(about.work).size());
+  if (t.recompute == Recompute::full && blocks == 0)
+    refuse(fmt::format("{} has no blocks that could be recomputed", name), "leave --recompute out");
+  if (t.recomputed_blocks > blocks)
+    refuse(fmt::format("--recompute: {} has {} blocks, not {}", name, blocks, t.recomputed_blocks),
+           fmt::format("write a number up to {}", blocks));
+}
+
+void check_training(const Query& query, const Case& about) {
+  const Training& t = about.training;
+  using Origins = std::initializer_list<OriginPtr>;
+  const auto refuse = [](Origins origins, const std::string& what, const std::string& help) {
+    blame(origins, UsageError(what, help));
+  };
+  const std::string& name = about.work.name;
+  const bool attention = std::ranges::any_of(about.work.layers, attends);
+  if (query.flash.typed() && !attention)
+    refuse({}, fmt::format("{} has no attention", name), "leave --flash out");
+  check_recomputation(query, about);
+  if (t.sequence_parallel && !attention)
+    refuse({query.sequence_parallel.origin()}, fmt::format("samples of {} are no sequences", name),
+           "leave --sequence-parallel out");
+  if (t.sequence_parallel && t.whole_sums)
+    refuse({query.sequence_parallel.origin(), query.reduction.origin()},
+           "sequence parallelism scatters sums over the sequence, and --reduction allreduce makes them whole",
+           "leave one of them out");
+  if (t.reserve >= about.machine.device.memory)
+    refuse({query.reserve.origin()},
+           fmt::format("--reserve {} leaves nothing of the device's {}", text(t.reserve),
+                       text(about.machine.device.memory)),
+           "write less, such as 1GiB");
+  if (t.zero > 0 && t.allreduce)
+    refuse({query.zero.origin(), query.allreduce.origin()},
+           "ZeRO scatters sums of gradients, and --allreduce says how they are made for all",
+           "leave --allreduce out, or use --zero 0");
+  if (t.short_gradients && !(item_bytes(t.precision).master > Bytes{}))
+    refuse({query.short_gradients.origin(), query.precision.origin()},
+           fmt::format("--gradients fp16 is for mixed precision, not {}",
+                       precision_names[std::size_t(t.precision)]),
+           "add --precision fp16 or bf16");
+  if (t.allreduce && t.allreduce->name == "multitree" && !about.topology)
+    blaming({query.allreduce.origin()},
+            [&] { paradl::refuse("multitree: " + refusal(*t.allreduce, {.ranks = 2})); });
+}
+
+/// What the paper's closed forms have no term for.
+void check_closed_forms(const Query& query, const Case& about) {
+  const Training& t = about.training;
+  const OriginPtr& paper = query.fidelity.origin();
+  if (t.input.from != InputFrom::none)
+    blame({query.input.origin(), paper},
+          UsageError("the paper's closed forms leave input out", "leave --input out, or --fidelity paper"));
+  if (t.zero > 0 || t.sequence_parallel || t.recompute != Recompute::none)
+    blame({query.zero.origin(), query.sequence_parallel.origin(), query.recompute.origin(), paper},
+          UsageError("the paper's closed forms know neither ZeRO nor sequence parallelism nor recomputation",
+                     "leave --fidelity paper out"));
+  if (t.chunks > 1)
+    blame({query.schedule.origin(), paper}, UsageError("the paper's closed form of a pipeline is GPipe's",
+                                                       "leave --schedule out, or --fidelity paper"));
+  if (t.allreduce)
+    blame({query.allreduce.origin(), paper},
+          UsageError("the paper's closed forms have their own allreduce, a ring",
+                     "leave --allreduce out, or --fidelity paper"));
+  const auto refuse_typed = [&](const char* name, bool typed) {
+    if (typed)  // and not what a measured run had
+      blame({paper}, UsageError(fmt::format("the paper's closed forms know nothing of --{}", name),
+                                fmt::format("leave --{} out, or --fidelity paper", name)));
+  };
+  refuse_typed("reserve", query.reserve.typed());
+  refuse_typed("fragmentation", query.fragmentation.typed());
+  refuse_typed("transport", query.transport.typed());
+  refuse_typed("batch-norm", query.synchronised_batch_norm.typed());
+}
+
+}  // namespace
+
+void check_conflicts(const Query& query, const Case& about) {
+  check_training(query, about);
+  if (about.fidelity == Fidelity::paper) check_closed_forms(query, about);
+}
+
+}  // namespace paradl

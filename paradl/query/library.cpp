@@ -1,0 +1,58 @@
+#include "paradl/query/library.hpp"
+
+namespace paradl {
+namespace {
+
+/// What is known under a name, or else is found out.
+template <class Value, class Find>
+const Value& kept(std::map<std::string, Value>& known, const std::string& name, Find find) {
+  const auto there = known.find(name);
+  return there != known.end() ? there->second : known.emplace(name, find()).first->second;
+}
+
+}  // namespace
+
+const Library::Model& Library::model(const std::string& name) {
+  return kept(models_, name, [&] {
+    auto [spec, work] = load_model(catalog_, name);
+    return Model{std::move(spec), std::move(work)};
+  });
+}
+
+const SystemSpec& Library::system(const std::string& name) {
+  return kept(systems_, name, [&] { return catalog_.system(name); });
+}
+
+SystemSpec Library::system(const std::string& name, const std::vector<Override>& changes) {
+  const SystemSpec& written = system(name);
+  if (changes.empty()) return written;
+  SystemSpec changed = catalog_.system(written.source, changes);
+  return changed;
+}
+
+const FrameworkSpec& Library::framework(const std::string& name) {
+  return kept(frameworks_, name, [&] { return read_framework(catalog_.find("frameworks", name)); });
+}
+
+FrameworkSpec Library::framework(const std::string& name, const std::vector<Override>& changes) {
+  const FrameworkSpec& written = framework(name);
+  return changes.empty() ? written : read_framework(written.source, changes);
+}
+
+const SourceText& Library::profile_source(const std::string& name) {
+  return kept(profile_sources_, name, [&] { return catalog_.find("profiles", name); });
+}
+
+const ProfileSpec& Library::profile(const std::string& name) {
+  return kept(profiles_, name, [&] { return read_profile(profile_source(name)); });
+}
+
+std::vector<std::string> Library::profiles_naming(const std::string& model) {
+  if (!profile_names_) profile_names_ = catalog_.names("profiles");
+  std::vector<std::string> out;
+  for (const std::string& name : *profile_names_)
+    if (profile_source(name).text.find(model) != std::string::npos) out.push_back(name);
+  return out;
+}
+
+}  // namespace paradl

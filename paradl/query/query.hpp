@@ -1,0 +1,101 @@
+#pragma once
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "paradl/cost/sweep.hpp"
+#include "paradl/query/algorithm_words.hpp"
+#include "paradl/query/given.hpp"
+#include "paradl/spec/override.hpp"
+
+namespace paradl {
+
+/// By which formulas: the engine's, or the closed forms of the paper.
+enum class Fidelity { detailed, paper };
+inline constexpr std::array<std::string_view, 2> fidelity_names{"detailed", "paper"};
+static_assert(names_every(Fidelity::paper, fidelity_names), "name every Fidelity");
+
+/// Where layer times come from.
+enum class LayerLevel { best, ideal, modelled, profile };
+inline constexpr std::array<std::string_view, 4> layer_level_names{"best", "ideal", "modelled", "profile"};
+static_assert(names_every(LayerLevel::profile, layer_level_names), "name every LayerLevel");
+
+/// Where link times come from.
+enum class LinkLevel { ideal, measured };
+inline constexpr std::array<std::string_view, 2> link_level_names{"ideal", "measured"};
+static_assert(names_every(LinkLevel::measured, link_level_names), "name every LinkLevel");
+
+/// A number of GPUs; `per_node`: they were counted in nodes of so many.
+struct GpuCount {
+  int gpus = 1, per_node = 0;
+  GpuCount(int all, int of_a_node = 0) : gpus(all), per_node(of_a_node) {}
+  friend bool operator==(const GpuCount&, const GpuCount&) = default;
+};
+
+/// The order of a pipeline's passes, and into how many chunks each stage is cut.
+struct PipelineOrder {
+  PipelineSchedule schedule = PipelineSchedule::gpipe;
+  int chunks = 1;
+  friend bool operator==(const PipelineOrder&, const PipelineOrder&) = default;
+};
+
+/// What is recomputed in the backward pass, and of how many blocks; -1: of all.
+struct Recomputation {
+  Recompute kind = Recompute::none;
+  int blocks = -1;
+  friend bool operator==(const Recomputation&, const Recomputation&) = default;
+};
+
+/// What is asked, as values. The command line, a measured run, a study of a machine and a test all fill this;
+/// `load` finds what it refers to. What is left open has the default of the framework, of the model or of the
+/// system, or is chosen.
+struct Query {
+  // What is trained, under what, on what: names in the catalog, or paths.
+  Given<std::string> model, system, framework, profile;
+  std::vector<Override> system_changes, framework_changes;  // single values in place of those of the files
+
+  // How many GPUs have how much to do, and how it is split.
+  Given<std::vector<GpuCount>> gpus;
+  Given<BatchRule> batch;
+  Given<std::vector<StrategyName>> strategies;
+  Given<std::vector<Parts>> grid;  // sizes of the axes of the one strategy
+  Given<Grids> grids;
+
+  // How it is trained.
+  Given<Precision> precision;
+  Given<Optimizer> optimizer;
+  Given<Transport> transport;
+  Given<int> micro_batches;
+  Given<PipelineOrder> schedule;
+  Given<Recomputation> recompute;
+  Given<int> zero;
+  Given<bool> sequence_parallel, flash;
+  Given<bool> short_gradients;  // added up in 16 bits
+  Given<Bytes> reserve;
+  Given<double> fragmentation;
+  Given<bool> overlap;
+  Given<Reduction> reduction;
+  Given<AlgorithmWord> allreduce;
+  Given<bool> synchronised_batch_norm;
+  Given<double> gamma;
+  Given<ConvolutionPolicy> convolutions;
+
+  // How samples come to the GPUs.
+  Given<InputFrom> input;
+  Given<Readers> staging;
+  Given<bool> prefetch;
+  Given<Shuffle> shuffle;
+
+  // On what the answer rests, and what of.
+  Given<Fidelity> fidelity;
+  Given<LayerLevel> layer_times;
+  Given<LinkLevel> links;
+  Given<bool> ceil_iterations;
+  Given<double> samples, epochs;
+  Given<Price> price;
+
+  friend bool operator==(const Query&, const Query&) = default;
+};
+
+}  // namespace paradl

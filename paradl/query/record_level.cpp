@@ -1,0 +1,85 @@
+// What the error of a case is on record for.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "paradl/machine/kernel_error.hpp"
+#include "paradl/network/measured_cost.hpp"
+#include "paradl/query/loading.hpp"
+
+namespace paradl {
+namespace {
+
+/// How much room there is says nothing of how long a plan takes.
+bool changes_times(const Override& change) {
+  return change.path != "device.memory" && change.path != "host.memory";
+}
+
+bool is_transformer(const Workload& work) {
+  return std::ranges::any_of(work.layers, [](const Layer& layer) { return layer.op == Op::attention; });
+}
+
+std::string_view switched(bool on) { return on ? "on" : "off"; }
+
+std::string convolutions_text(const ConvolutionPolicy& policy) {
+  if (!policy.winograd) return "no-winograd";
+  return policy == ConvolutionPolicy{} ? "best" : fmt::format("{:g}GB", policy.workspace.base() / 1e9);
+}
+
+}  // namespace
+
+ParameterLevel Case::level() const {
+  // Closed forms take specified links, and of a framework nothing but the layer times measured under it.
+  const bool closed = fidelity == Fidelity::paper;
+  return {.layers = times.level.substr(0, times.level.find(':')),  // any profile
+          .links = !closed && has_measured_links(machine) ? "measured" : "ideal",
+          .framework = closed ? "ideal" : framework_spec.name,
+          .device = machine.device.name,
+          .precision = std::string(precision_names[std::size_t(training.precision)]),
+          .networks = is_transformer(work) ? "transformer"
+                      : work.convolutional ? "convolutional"
+                                           : "other",
+          .changed = changed,
+          .fidelity = std::string(fidelity_names[std::size_t(fidelity)])};
+}
+
+std::optional<double> Case::layer_error() const {
+  if (times.level == "ideal") return 0;  // a bound
+  const auto kernels = kernel_error_range(machine.device, training.precision);
+  return kernels ? std::optional{kernels->most} : std::nullopt;
+}
+
+std::string changed_by(const Query& query, const Case& about) {
+  if (std::ranges::any_of(about.system_changes, changes_times) || about.changed_terms) return "--set";
+  const Training& t = about.training;
+  if (t.input.from != InputFrom::none) return "--input";
+  if (about.profile_spec && about.profile_spec->device != about.machine.device.name)
+    return "a profile of another device";
+  if (std::ranges::any_of(about.work.layers, [](const Layer& l) { return l.experts > 0; })) return "experts";
+  const bool transformer = is_transformer(about.work);
+  if (t.recompute == Recompute::selective || (t.recompute == Recompute::full && !transformer))
+    return fmt::format("--recompute {}{}", recompute_names[std::size_t(t.recompute)],
+                       t.recomputed_blocks < 0 ? "" : fmt::format(":{}", t.recomputed_blocks));
+  if (t.zero != 0) return fmt::format("--zero {}", t.zero);
+  if (t.sequence_parallel) return "--sequence-parallel on";
+  if (query.flash.value_or(false)) return "--flash on";
+  // What the framework does by itself, as its runs had it.
+  const Training usual = training_of({}, about.framework_spec);
+  if (t.overlap != usual.overlap) return fmt::format("--overlap {}", switched(t.overlap));
+  if (t.reduction != usual.reduction)
+    return fmt::format("--reduction {}", reduction_names[std::size_t(t.reduction)]);
+  if (t.convolutions != usual.convolutions)
+    return fmt::format("--convolutions {}", convolutions_text(t.convolutions));
+  // Measured transformers were trained with Adam, which a framework without a choice of its own has to be
+  // told.
+  const bool told_adam = transformer && t.optimizer == Optimizer::adam && !about.framework_spec.optimizer;
+  if (t.optimizer != usual.optimizer && !told_adam)
+    return fmt::format("--optimizer {}", optimizer_names[std::size_t(t.optimizer)]);
+  if (t.synchronised_batch_norm) return "--batch-norm sync";
+  if (t.allreduce)
+    return fmt::format("--allreduce {}{}", t.allreduce->name,
+                       is_sparse(*t.allreduce) ? fmt::format(":{}", t.density) : "");
+  return {};
+}
+
+}  // namespace paradl

@@ -1,0 +1,306 @@
+#include "paradl/query/runs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "paradl/query/fields.hpp"
+#include "paradl/query/words.hpp"
+#include "paradl/spec/reader.hpp"
+
+namespace paradl {
+namespace {
+
+/// A node to the innermost of two axes, and what is left to the outermost. Nothing where that does not
+/// divide.
+std::optional<std::vector<Parts>> natural_grid(const StrategyName& strategy, int gpus, double per_node) {
+  if (strategy.axes.size() != 2) return {};
+  const int inner = std::min(gpus, int(per_node));
+  if (gpus % inner != 0) return {};
+  return std::vector<Parts>{{.total = gpus / inner}, {.total = inner}};
+}
+
+/// What measured runs on a system mean, where that is not what they say: profiles/accuracy/networks.yaml.
+struct Readings {
+  struct Network {
+    std::string system, name, model;
+  };
+  struct Setting {
+    std::string system, option, says, means;
+    double up_to = 0;  // GPUs
+  };
+  struct Term {
+    std::string system, framework;
+    Override change;   // of the framework
+    double up_to = 0;  // GPUs
+  };
+  std::vector<Network> networks;
+  std::vector<Setting> settings;
+  std::vector<Term> terms;
+};
+
+Readings read_readings(const SourceText& source) {
+  Problems problems(source);
+  Reader map(parse_yaml(source), problems, "a list of networks");
+  Readings out;
+  if (map.require("networks"))
+    for (const YAML::Node& item : map.items("networks")) {
+      Reader entry(item, problems, "a network");
+      out.networks.push_back({entry.text("system"), entry.text("name"), entry.text("model")});
+      entry.finish();
+    }
+  if (map.has("settings"))
+    for (const YAML::Node& item : map.items("settings")) {
+      Reader entry(item, problems, "a setting");
+      out.settings.push_back({entry.text("system"), entry.text("option"), entry.text("says"),
+                              entry.text("means"), entry.number("up-to-gpus", 1, 1e9)});
+      entry.finish();
+    }
+  if (map.has("framework-terms"))
+    for (const YAML::Node& item : map.items("framework-terms")) {
+      Reader entry(item, problems, "a framework term");
+      Readings::Term term{.system = entry.text("system"), .framework = entry.text("framework"), .change = {}};
+      try {
+        term.change = read_change(entry.text("set"));
+      } catch (const UsageError&) {
+        entry.wrong("set", "not KEY=VALUE", "write `set: KEY=VALUE`, such as `set: overlap=off`");
+      }
+      term.up_to = entry.has("up-to-gpus") ? entry.number("up-to-gpus", 1, 1e9) : 1e9;
+      out.terms.push_back(std::move(term));
+      entry.finish();
+    }
+  map.finish();
+  problems.raise();
+  return out;
+}
+
+Readings read_readings(const Catalog& catalog) {
+  const auto files = catalog.names("accuracy");
+  if (std::ranges::find(files, "networks") == files.end()) return {};
+  return read_readings(catalog.find("accuracy", "networks"));
+}
+
+/// A run as it is meant; what was read otherwise than it stands is added to `notes`.
+MeasuredRun meant(MeasuredRun run, const Readings& readings, std::vector<std::string>& notes) {
+  constexpr const char* file = "(profiles/accuracy/networks.yaml)";
+  for (const Readings::Network& one : readings.networks)
+    if (one.system == run.system && one.name == run.model) {
+      run.model = one.model;
+      notes.push_back(fmt::format("{} of {} is {} {}", one.name, one.system, one.model, file));
+    }
+  for (const Readings::Setting& one : readings.settings) {
+    const auto said = run.options.find(one.option);
+    if (one.system != run.system || said == run.options.end() || said->second != one.says ||
+        run.gpus > one.up_to)
+      continue;
+    said->second = one.means;
+    notes.push_back(fmt::format("{} `{}` of runs on at most {:.0f} GPUs of {} is read as `{}` {}", one.option,
+                                one.says, one.up_to, one.system, one.means, file));
+  }
+  if (!run.options.contains("zero") && run.source.find("zero3") != run.source.npos) {
+    run.options["zero"] = "3";
+    notes.emplace_back("runs whose source says zero3 are read as ZeRO-3");
+  }
+  return run;
+}
+
+/// Terms of the framework as such runs had them; what `defaults` changes has the last word.
+void add_terms(Query& query, const MeasuredRun& run, const Readings& readings,
+               std::vector<std::string>& notes) {
+  for (const Readings::Term& one : readings.terms) {
+    const auto is_set = [&](const Override& change) { return change.path == one.change.path; };
+    if (one.system != run.system || one.framework != query.framework.value_or("") || run.gpus > one.up_to ||
+        std::ranges::any_of(query.framework_changes, is_set))
+      continue;
+    query.framework_changes.push_back(one.change);
+    notes.push_back(fmt::format("{} of runs on {}{} had {}={} (profiles/accuracy/networks.yaml)",
+                                one.framework,
+                                one.up_to < 1e9 ? fmt::format("at most {:.0f} GPUs of ", one.up_to) : "",
+                                one.system, one.change.path, one.change.value));
+  }
+}
+
+/// The cells of a run, as origins of what they say.
+class Cells {
+ public:
+  Cells(const MeasuredRun& run, std::shared_ptr<const SourceText> file) : run_(run), file_(std::move(file)) {}
+  OriginPtr operator[](std::string column) const {
+    std::ranges::replace(column, '-', '_');
+    return std::make_shared<Origin>(Origin{file_->file, "", file_, run_.spot(column)});
+  }
+
+ private:
+  const MeasuredRun& run_;
+  std::shared_ptr<const SourceText> file_;
+};
+
+/// What a run says, each as of its cell, over `defaults`.
+Query query_of(const MeasuredRun& run, const Cells& cells, const Query& defaults) {
+  Query query = defaults;
+  const auto read = [&](const std::string& name, const std::string& text) {
+    const Field* field = find_field(name);
+    if (!field)
+      blame({cells[name]},
+            UsageError(fmt::format("`{}` {} cannot be projected", name, text), "leave the run out"));
+    read_field(query, *field, text, cells[name]);
+  };
+  query.model = {run.model, cells["model"]};
+  // A run knows its system: nothing but what is typed takes it elsewhere.
+  if (!query.system.typed()) query.system = {run.system, cells["system"]};
+  for (const auto& [name, text] : run.options) read(name, text);
+  read("batch", run.batch);
+  query.gpus = {std::vector<GpuCount>{run.gpus}, cells["gpus"]};
+  read("strategy", run.strategy);
+  query.grid = {};
+  if (!run.grid.empty()) read("grid", run.grid);
+  query.grids = Grids::all;
+  return query;
+}
+
+/// The same question, but for what the same case can be asked.
+bool same_case(const Query& a, Query b) {
+  b.strategies = a.strategies;
+  b.grid = a.grid;
+  b.gpus = a.gpus;
+  return a == b;
+}
+
+/// Whether the defaults leave to the run on what its projection rests.
+bool as_written(const MeasuredRun& run, const Query& defaults) {
+  const auto decided = [&](const char* name, const auto& given) {
+    return given && !run.options.contains(name);
+  };
+  const Query& q = defaults;
+  return q.system_changes.empty() && q.framework_changes.empty() && !q.system.typed() &&
+         !decided("layer-times", q.layer_times) && !decided("links", q.links) &&
+         !decided("profile", q.profile) && !decided("framework", q.framework) &&
+         !decided("fidelity", q.fidelity) && !decided("precision", q.precision) &&
+         !decided("optimizer", q.optimizer) && !decided("transport", q.transport) &&
+         !decided("convolutions", q.convolutions) && !decided("overlap", q.overlap) &&
+         !decided("reduction", q.reduction);
+}
+
+/// What was measured of an iteration that was not, each second of it once.
+void add_parts(Judged& run) {
+  run.measured = run.projected = Seconds{};
+  const auto add = [&](const std::optional<Judged::Part>& part) {
+    if (!part) return;
+    run.measured += Seconds{part->measured};
+    run.projected += Seconds{part->projected};
+  };
+  add(run.compute);
+  add(run.communication);
+  for (std::size_t t = 0; t < terms; ++t) {
+    const bool counted =
+        (is_compute(Term(t)) && run.compute) || (is_communication(Term(t)) && run.communication);
+    if (!counted) add(run.by_term[t]);
+  }
+}
+
+}  // namespace
+
+void check_readings(const SourceText& source) { read_readings(source); }
+
+Projection RunAsked::project() const {
+  const Projection* best = nullptr;
+  const std::vector<Projection> all = oracle.every_grid();
+  for (const Projection& p : all)
+    if (p.cost && (!best || p.iteration() < best->iteration())) best = &p;
+  if (best) return *best;
+  const Limit* broken = nullptr;
+  for (const Projection& p : all)
+    for (const Limit& limit : p.limits.all())
+      if (!limit.holds() && !broken) broken = &limit;
+  const SourceText& source = file->source;
+  throw SpecError(source.file, source.text,
+                  {{run->spot("strategy"),
+                    fmt::format("`{}` on {} GPUs has no projection{}", run->strategy, run->gpus,
+                                broken ? fmt::format(": {} breaks {}", broken->value, broken->rule) : ""),
+                    "leave the run out, or correct its strategy, grid or batch"}});
+}
+
+void each_run(Library& library, const Query& defaults, const MeasuredRuns& runs,
+              const std::function<void(RunAsked&)>& each) {
+  const Readings readings = read_readings(library.catalog());
+  const auto file = std::make_shared<const SourceText>(runs.source);
+  const bool unchanged = defaults.system_changes.empty() && defaults.framework_changes.empty();
+  struct Last {
+    Query query;
+    Oracle oracle;
+  };
+  std::optional<Last> last;
+  for (const MeasuredRun& written : runs.runs) {
+    std::vector<std::string> notes;
+    const MeasuredRun run = meant(written, readings, notes);
+    const Cells cells(run, file);
+    Query query = query_of(run, cells, defaults);
+    const SystemSpec& system = blaming(
+        {query.system.origin()}, [&]() -> const auto& { return library.system(*query.system); });
+    if (!query.framework && !system.framework.empty()) query.framework = {system.framework, cells["system"]};
+    add_terms(query, run, readings, notes);
+    if (run.grid.empty())
+      if (auto grid = natural_grid(query.strategies->front(), run.gpus, system.levels.front().size))
+        query.grid = {*std::move(grid), cells["strategy"]};
+    const auto oracle = [&]() -> Oracle {
+      if (last && same_case(last->query, query))
+        return last->oracle.asked(question_of(query, last->oracle.about()));
+      Case about = load(query, library);
+      // Terms that profiles/accuracy/networks.yaml says of such runs are theirs, and no change.
+      if (unchanged && about.changed_terms) about.changed.clear();
+      Question question = question_of(query, about);
+      return blaming({cells["model"]}, [&] { return Oracle(std::move(about), std::move(question)); });
+    };
+    RunAsked one{.run = &written,
+                 .file = &runs,
+                 .oracle = oracle(),
+                 .framework = query.framework.value_or("ideal"),
+                 .model = run.model,
+                 .notes = std::move(notes),
+                 .as_written = as_written(run, defaults)};
+    last = Last{std::move(query), one.oracle};
+    each(one);
+  }
+}
+
+std::vector<RunAsked> ask_runs(Library& library, const Query& defaults, const MeasuredRuns& runs) {
+  std::vector<RunAsked> out;
+  each_run(library, defaults, runs, [&](RunAsked& one) { out.push_back(std::move(one)); });
+  return out;
+}
+
+std::vector<RunAsked> ask_runs(const Catalog& catalog, const Query& defaults, const MeasuredRuns& runs) {
+  Library library(catalog);
+  return ask_runs(library, defaults, runs);
+}
+
+Judged judge(const RunAsked& asked) {
+  const MeasuredRun& run = *asked.run;
+  const Projection p = asked.project();
+  Judged out{.model = run.model,
+             .system = run.system,
+             .strategy = run.strategy,
+             .gpus = run.gpus,
+             .batch = p.batch,
+             .measured = run.iteration.value_or(Seconds{}),
+             .projected = p.iteration(),
+             .partial = !run.iteration,
+             .left_out = asked.as_written ? run.left_out : std::nullopt,
+             .compute = {},
+             .communication = {},
+             .memory = {},
+             .layer_error = asked.about().layer_error()};
+  const Cost& cost = *p.cost;
+  if (run.compute) out.compute = {run.compute->base(), cost.compute().base()};
+  if (run.communication) out.communication = {run.communication->base(), cost.exposed_communication().base()};
+  if (run.memory) out.memory = {run.memory->base(), cost.memory.total().base()};
+  for (std::size_t t = 0; t < terms; ++t)
+    if (const auto measured = run.terms.find(std::string(term_names[t].json)); measured != run.terms.end())
+      out.by_term[t] = {measured->second.base(), cost[Term(t)].base()};
+  if (out.partial) add_parts(out);
+  return out;
+}
+
+}  // namespace paradl

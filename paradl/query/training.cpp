@@ -1,0 +1,69 @@
+// How a query trains: what it says, else what the framework does by itself, else the default.
+#include <fmt/format.h>
+
+#include "paradl/query/case.hpp"
+
+namespace paradl {
+namespace {
+
+/// What a framework chooses, in words that were checked when its file was read.
+template <class Enum, std::size_t N>
+Enum chosen(const Given<Enum>& asked, const std::optional<std::string>& framework,
+            const std::array<std::string_view, N>& names, Enum otherwise) {
+  if (asked) return *asked;
+  return framework ? find_name<Enum>(names, *framework).value_or(otherwise) : otherwise;
+}
+bool chosen(const Given<bool>& asked, const std::optional<std::string>& framework, bool otherwise) {
+  return asked.value_or(framework ? *framework == "on" : otherwise);
+}
+
+InputPlan input_of(const Query& query, const FrameworkSpec& framework) {
+  const InputPlan plan{.from = query.input.value_or(InputFrom::none),
+                       .readers = query.staging.value_or(Readers::leader),
+                       .prefetch = chosen(query.prefetch, framework.prefetch, true),
+                       .shuffle = query.shuffle.value_or(Shuffle{})};
+  const auto refuse_idle = [&](const char* name, bool typed) {
+    if (typed && plan.from == InputFrom::none)
+      throw UsageError(fmt::format("--{} says how samples are read, and no --input says from where", name),
+                       "add --input node or --input shared");
+  };
+  refuse_idle("staging", query.staging.typed());
+  refuse_idle("prefetch", query.prefetch.typed());
+  refuse_idle("shuffle", query.shuffle.typed());
+  if (plan.from == InputFrom::shared && query.shuffle.typed())
+    throw UsageError("--shuffle says which samples lie on which node, and shared storage has all of them",
+                     "use --input node, or leave --shuffle out");
+  return plan;
+}
+
+}  // namespace
+
+Training training_of(const Query& query, const FrameworkSpec& framework) {
+  Training t{.framework = framework.terms};
+  t.transport = chosen(query.transport, framework.transport, transport_names, Transport::gpu);
+  t.precision = chosen(query.precision, framework.precision, precision_names, Precision::fp32);
+  t.optimizer = chosen(query.optimizer, framework.optimizer, optimizer_names, Optimizer::momentum);
+  t.reduction = chosen(query.reduction, framework.reduction, reduction_names, Reduction::allreduce);
+  t.overlap = chosen(query.overlap, framework.overlap, true);
+  t.micro_batches = query.micro_batches.value_or(1);
+  if (query.schedule) t.schedule = query.schedule->schedule, t.chunks = query.schedule->chunks;
+  if (framework.equal_stages) t.stage_cut = StageCut::equal_blocks;
+  t.whole_sums = query.reduction.typed() && t.reduction == Reduction::allreduce;
+  t.synchronised_batch_norm = query.synchronised_batch_norm.value_or(false);
+  t.ceil_iterations = query.ceil_iterations.value_or(false);
+  if (query.allreduce) t.allreduce = query.allreduce->algorithm, t.density = query.allreduce->density;
+  if (query.recompute) t.recompute = query.recompute->kind, t.recomputed_blocks = query.recompute->blocks;
+  t.zero = query.zero.value_or(0);
+  t.sequence_parallel = query.sequence_parallel.value_or(false);
+  t.short_gradients = query.short_gradients.value_or(false);
+  t.reserve = query.reserve.value_or(Bytes{});
+  t.fragmentation = query.fragmentation.value_or(0);
+  if (query.gamma) t.gamma = *query.gamma;
+  t.convolutions = query.convolutions.value_or(
+      framework.convolutions ? convolution_policy(*framework.convolutions).value_or(ConvolutionPolicy{})
+                             : ConvolutionPolicy{});
+  t.input = input_of(query, framework);
+  return t;
+}
+
+}  // namespace paradl

@@ -1,0 +1,70 @@
+// A case owns what it has, an oracle answers questions about it.
+#include "paradl/query/oracle.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/asked.hpp"
+
+namespace paradl::test {
+
+TEST_CASE("a file is read once, however many queries refer to it") {
+  Library library(shipped());
+  const SystemSpec* system = &library.system("abci");
+  const auto* model = &library.model("resnet50");
+  const FrameworkSpec* framework = &library.framework("chainermn");
+  load(query_of("resnet50", "abci", "--framework chainermn"), library);
+  load(query_of("resnet50", "abci", "--framework chainermn --set device.memory=32GiB"), library);
+  CHECK(&library.system("abci") == system);
+  CHECK(&library.model("resnet50") == model);
+  CHECK(&library.framework("chainermn") == framework);
+  CHECK(system->device.memory < library.system("abci", {{"device.memory", "x2"}}).device.memory);
+  CHECK(library.system("abci", {{"device.memory", "x2"}}).device.kernels.has_value());
+}
+
+TEST_CASE("a case is a value: a copy answers as the original did, which may be gone") {
+  const Query query = query_of("resnet50", "abci", "-s data,data+filter -p 16 --framework chainermn");
+  Library library(shipped());
+  auto original = std::make_unique<Case>(load(query, library));
+  const Question question = question_of(query, *original);
+  const auto seconds = [](const Oracle& oracle) {
+    std::vector<double> out;
+    for (const Projection& p : oracle.sweep()) out.push_back(p.iteration().base());
+    return out;
+  };
+  const auto before = seconds(Oracle(*original, question));
+  const Case copy = *original;
+  original.reset();
+  CHECK(seconds(Oracle(copy, question)) == before);
+  CHECK(before.size() == 2);
+}
+
+TEST_CASE("an oracle is asked again about the same case") {
+  const Oracle one = ask(query_of("resnet50", "abci", "-s data -p 16 -b 512"), shipped());
+  Question other = one.question();
+  other.gpus = {64};
+  const Oracle two = one.asked(other);
+  CHECK(&two.about() == &one.about());
+  const Oracle fresh = ask(query_of("resnet50", "abci", "-s data -p 64 -b 512"), shipped());
+  CHECK(two.sweep().front().iteration() == fresh.sweep().front().iteration());
+  CHECK(one.sweep().front().gpus == 16);
+}
+
+TEST_CASE("with all grids there are more answers, the best of each among them") {
+  const Oracle oracle = ask(query_of("resnet50", "abci", "-s data+filter -p 16 -b 512"), shipped());
+  const Projection best = oracle.sweep().front();
+  const auto all = oracle.every_grid();
+  CHECK(all.size() == 3);  // 2x8, 4x4, 8x2
+  CHECK(std::ranges::any_of(all, [&](const Projection& p) { return p.iteration() == best.iteration(); }));
+}
+
+TEST_CASE("out of core is the first answer where nothing is faster and nobody named strategies") {
+  const auto best = [](const std::string& words) {
+    const Oracle oracle = ask(query_of("resnet50", "abci", words), shipped());
+    return oracle.ranked().front().strategy->text;
+  };
+  CHECK(best("-p 4 -b 128") == "data");
+  CHECK(best("-p 4 -b 512/gpu").ends_with("/ooc"));
+  CHECK(best("-p 4 -b 512/gpu -s data") == "data");
+}
+
+}  // namespace paradl::test
