@@ -9,7 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/commands/commands.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/files.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/report/validation.hpp"

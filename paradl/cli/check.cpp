@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "paradl/cli/command.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/query/runs.hpp"
 #include "paradl/spec/measured_under.hpp"

@@ -7,7 +7,7 @@
 #include "paradl/cli/command.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
-#include "paradl/feasibility/verdict.hpp"
+#include "paradl/query/verdict.hpp"
 #include "paradl/report/comparison.hpp"
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/json.hpp"

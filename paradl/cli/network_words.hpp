@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "paradl/cli/options.hpp"
+#include "paradl/console/options.hpp"
 #include "paradl/network/fabric.hpp"
 #include "paradl/report/answer.hpp"
 

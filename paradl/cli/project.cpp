@@ -5,7 +5,7 @@
 
 #include "paradl/cli/basis.hpp"
 #include "paradl/cli/command.hpp"
-#include "paradl/feasibility/verdict.hpp"
+#include "paradl/query/verdict.hpp"
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/input_lines.hpp"
 #include "paradl/report/projection_table.hpp"
@@ -75,10 +75,11 @@ int run(const Session& session, Options& options, const std::string& model) {
       return recorded_error(answer, p).has_value();
     });
     return table.text +
-           fmt::format("\nLayer times: {}. Links: {}.{}{}{}{}\n", oracle.about().times.source,
-                       links_text(oracle.about()), allreduce.empty() ? "" : " ", allreduce,
-                       framework_text(oracle.about()),
-                       judged ? " Intervals: where nine runs in ten lay (accuracy/recorded.yaml)." : "") +
+           fmt::format(
+               "\nLayer times: {}. Links: {}.{}{}{}{}\n", oracle.about().times.source,
+               links_text(oracle.about()), allreduce.empty() ? "" : " ", allreduce,
+               framework_text(oracle.about()),
+               judged ? " Intervals: where nine runs in ten lay (profiles/accuracy/recorded.yaml)." : "") +
            (on_record.empty() ? "" : fmt::format("Accuracy: {}.\n", on_record)) +
            plan_notes_text(setting, answer.results) + input_text(oracle, answer.results);
   });

@@ -8,7 +8,7 @@
 
 #include "paradl/cli/basis.hpp"
 #include "paradl/cli/command.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/query/runs.hpp"

@@ -11,7 +11,7 @@
 #include "paradl/core/format.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/feasibility/sensitivity.hpp"
-#include "paradl/feasibility/verdict.hpp"
+#include "paradl/query/verdict.hpp"
 #include "paradl/query/words.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/json.hpp"

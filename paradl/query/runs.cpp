@@ -23,7 +23,7 @@ std::optional<std::vector<Parts>> natural_grid(const StrategyName& strategy, int
   return std::vector<Parts>{{.total = gpus / inner}, {.total = inner}};
 }
 
-/// What measured runs on a system mean, where that is not what they say: accuracy/networks.yaml.
+/// What measured runs on a system mean, where that is not what they say: profiles/accuracy/networks.yaml.
 struct Readings {
   struct Network {
     std::string system, name, model;
@@ -85,7 +85,7 @@ Readings read_readings(const Catalog& catalog) {
 
 /// A run as it is meant; what was read otherwise than it stands is added to `notes`.
 MeasuredRun meant(MeasuredRun run, const Readings& readings, std::vector<std::string>& notes) {
-  constexpr const char* file = "(accuracy/networks.yaml)";
+  constexpr const char* file = "(profiles/accuracy/networks.yaml)";
   for (const Readings::Network& one : readings.networks)
     if (one.system == run.system && one.name == run.model) {
       run.model = one.model;
@@ -116,7 +116,8 @@ void add_terms(Query& query, const MeasuredRun& run, const Readings& readings,
         std::ranges::any_of(query.framework_changes, is_set))
       continue;
     query.framework_changes.push_back(one.change);
-    notes.push_back(fmt::format("{} of runs on {}{} had {}={} (accuracy/networks.yaml)", one.framework,
+    notes.push_back(fmt::format("{} of runs on {}{} had {}={} (profiles/accuracy/networks.yaml)",
+                                one.framework,
                                 one.up_to < 1e9 ? fmt::format("at most {:.0f} GPUs of ", one.up_to) : "",
                                 one.system, one.change.path, one.change.value));
   }
@@ -247,7 +248,7 @@ void each_run(Library& library, const Query& defaults, const MeasuredRuns& runs,
       if (last && same_case(last->query, query))
         return last->oracle.asked(question_of(query, last->oracle.about()));
       Case about = load(query, library);
-      // Terms that accuracy/networks.yaml says of such runs are theirs, and no change.
+      // Terms that profiles/accuracy/networks.yaml says of such runs are theirs, and no change.
       if (unchanged && about.changed_terms) about.changed.clear();
       Question question = question_of(query, about);
       return blaming({cells["model"]}, [&] { return Oracle(std::move(about), std::move(question)); });

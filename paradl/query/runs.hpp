@@ -30,14 +30,14 @@ struct RunAsked {
 /// Puts every run as a question. What a run leaves open is taken from `defaults`; else the framework is the
 /// system's own (that of the runs its links were fitted on), layer times come from the profile of the model
 /// and device, an empty grid is the natural one (the innermost axis fills a node), and names and settings
-/// mean what accuracy/networks.yaml says. SpecError at the cell that makes no question. Runs that differ in
-/// nothing but strategy, grid and GPUs share a case.
+/// mean what profiles/accuracy/networks.yaml says. SpecError at the cell that makes no question. Runs that
+/// differ in nothing but strategy, grid and GPUs share a case.
 void each_run(Library& library, const Query& defaults, const MeasuredRuns& runs,
               const std::function<void(RunAsked&)>& each);
 std::vector<RunAsked> ask_runs(Library& library, const Query& defaults, const MeasuredRuns& runs);
 std::vector<RunAsked> ask_runs(const Catalog& catalog, const Query& defaults, const MeasuredRuns& runs);
 
-/// Refuses an accuracy/networks.yaml that cannot be read. SpecError.
+/// Refuses a profiles/accuracy/networks.yaml that cannot be read. SpecError.
 void check_readings(const SourceText& source);
 
 /// A run beside its projection.

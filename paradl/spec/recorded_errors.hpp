@@ -48,7 +48,7 @@ RecordedError widened(RecordedError error, const Uncertainty& by);
 /// exceeded; how far below them kernels stay differs from device to device, as much as data sheets are off.
 Uncertainty kernel_uncertainty(const ParameterLevel& level, double layer_error);
 
-/// The file accuracy/recorded.yaml, as `paradl validate --record` writes it.
+/// The file profiles/accuracy/recorded.yaml, as `paradl validate --record` writes it.
 struct RecordedErrors {
   std::string source;
   std::vector<RecordedError> errors;

@@ -27,7 +27,7 @@ struct DeviceSpec {
   std::array<std::optional<FlopRate>, precision_names.size()> peak;  // by Precision
   std::optional<double> multiprocessors;
   std::optional<Draw> watts;
-  std::string kernels_name;  // of what was fitted there, a name in kernels/; empty: nothing was
+  std::string kernels_name;  // of what was fitted there, a name in profiles/kernels/; empty: nothing was
   Spot kernels_spot;
   std::optional<KernelSpec> kernels;  // what a catalog finds under that name
 };

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "paradl/cli/options.hpp"
+#include "paradl/console/options.hpp"
 #include "tests/support/asked.hpp"
 
 namespace paradl::test {

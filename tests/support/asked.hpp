@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "paradl/feasibility/advice.hpp"
-#include "paradl/feasibility/verdict.hpp"
+#include "paradl/query/verdict.hpp"
 #include "paradl/query/fields.hpp"
 #include "paradl/query/oracle.hpp"
 #include "paradl/query/words.hpp"
