@@ -34,8 +34,19 @@ std::string batch_text(const BatchRule& rule, double batch) {
   return fmt::format("{}", batch);
 }
 
-/// A change in core that is faster than the best answer to what was asked, which is out of core. Nothing
-/// where there is none; what needs more GPUs is no answer to the question.
+/// All that is said about the best plan, found before anything is printed and before the table is sorted.
+struct Verdict {
+  Projection best;                // of what was asked
+  const Remedy* instead;          // a change in core that is faster than it; nullptr: none
+  std::vector<Bottleneck> found;  // of `best`, unless `instead` replaces it
+  std::string whole_layers;       // that run on every GPU of an axis
+
+  const Projection& shown() const { return instead ? instead->projection : best; }
+};
+
+constexpr std::size_t most_bottlenecks = 3;  // that are shown with remedies
+
+/// Nothing where the best answer is in core; what needs more GPUs is not an answer to the question.
 const Remedy* faster_in_core(const Answer& answer) {
   const Projection& best = answer.results.front();
   if (!best.feasible() || answer.fitting.empty()) return nullptr;
@@ -44,17 +55,33 @@ const Remedy* faster_in_core(const Answer& answer) {
   return first.note.empty() && first.projection.epoch() < worth_a_change * best.epoch() ? &first : nullptr;
 }
 
-std::string headline(const Oracle& oracle, const Answer& answer) {
+/// `answer` has its best result first, and must outlive the verdict.
+Verdict judge(const Oracle& oracle, const Answer& answer, const Options& options) {
+  Verdict out{answer.results.front(), faster_in_core(answer), {}, {}};
+  if (!out.best.feasible() || out.instead || !options.wants_text()) return out;
+  const Examiner examiner = examiner_of(oracle, options.triggers());
+  out.found = examiner.bottlenecks(out.best);
+  for (std::size_t i = 0; i < std::min(most_bottlenecks, out.found.size()); ++i)
+    examiner.price(out.found[i], out.best);
+  if (oracle.about().fidelity == Fidelity::detailed) {
+    const Mesh split = without_ones(out.best.mesh);
+    const Layout& layout = oracle.evaluator().layout(plan_of(oracle.about().training, split, out.best.batch));
+    out.whole_layers = whole_layers_text(layout.role, split, oracle.about().work);
+  }
+  return out;
+}
+
+std::string headline(const Oracle& oracle, const Answer& answer, const Verdict& verdict) {
   const Bytes device = oracle.about().machine.device.memory;
-  const Projection& best = answer.results.front();
+  const Projection& best = verdict.best;
   const auto use = [&](const std::string& what, const Projection& p) {
     const std::string margin = margin_text(p);
     return fmt::format("Use {}: {} per epoch, {} of {}{}{}.\n", what, text(p.epoch()),
                        text(p.cost->memory.total()), text(device), margin.empty() ? "" : "; ", margin);
   };
-  if (const Remedy* remedy = faster_in_core(answer))
+  if (const Remedy* remedy = verdict.instead)
     return use(fmt::format("{} with {}", remedy->of, remedy->words), remedy->projection) +
-           fmt::format("With nothing changed, {} {} fits: {} per epoch, {:.2f} times as long.\n",
+           fmt::format("As typed, only {} {} fits: {} per epoch, {:.2f} times as long.\n",
                        best.strategy->text, grid_text(best.mesh, true), text(best.epoch()),
                        best.epoch() / remedy->projection.epoch());
   if (best.feasible()) return use(best.strategy->text, best);
@@ -70,49 +97,43 @@ std::string headline(const Oracle& oracle, const Answer& answer) {
 
 bool exposes_input(const Projection& p) { return p.cost && (*p.cost)[Term::io] > Seconds{}; }
 
-/// What limits the best plan, with what would mend it.
-std::string bottlenecks_of(const Oracle& oracle, const Triggers& triggers, const Projection& best) {
-  constexpr std::size_t most = 3, most_remedies = 2;
-  Examiner examiner = examiner_of(oracle, triggers);
-  auto found = examiner.bottlenecks(best);
+/// What limits the best plan, with what would help.
+std::string bottlenecks_text(const Verdict& verdict) {
+  constexpr std::size_t most_remedies = 2;
+  const std::vector<Bottleneck>& found = verdict.found;
   if (found.empty())
     return fmt::format("No limit or bottleneck: computation takes {} of the epoch.\n",
-                       percent(best.cost->compute() / best.iteration()));
+                       percent(verdict.best.cost->compute() / verdict.best.iteration()));
   std::string out;
-  for (std::size_t i = 0; i < std::min(most, found.size()); ++i) {
-    examiner.price(found[i], best);
+  for (std::size_t i = 0; i < std::min(most_bottlenecks, found.size()); ++i)
     out += bottleneck_text(found[i], most_remedies);
-  }
-  if (found.size() > most)
-    out += fmt::format("{} more: add --bottlenecks to the next command.\n", found.size() - most);
+  if (found.size() > most_bottlenecks)
+    out += fmt::format("{} more: add --bottlenecks to the next command.\n", found.size() - most_bottlenecks);
   return out;
 }
 
 /// What was typed about machine and training is typed again: the next question must be about the same.
-std::string closing(const Oracle& oracle, const Answer& answer, const Query& query, const Options& options) {
+std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& verdict, const Query& query,
+                    const Options& options) {
   const std::string again = options.repeated();
   std::string out;
   const std::string_view behind = hides_behind(oracle.setting(), answer.results);
   if (!behind.empty())
     out += fmt::format("Hidden exchanges run behind {}: epoch = compute + comm - hidden{}.\n", behind,
                        std::ranges::any_of(answer.results, exposes_input) ? " + io" : "");
-  const Remedy* instead = faster_in_core(answer);
-  const Projection& best = instead ? instead->projection : answer.results.front();
+  const Remedy* instead = verdict.instead;
+  const Projection& best = verdict.shown();
   if (best.feasible() && !instead) {
-    out += bottlenecks_of(oracle, options.triggers(), best);
-    if (oracle.about().fidelity == Fidelity::detailed) {
-      const Mesh split = without_ones(best.mesh);
-      const Layout& layout = oracle.evaluator().layout(plan_of(oracle.about().training, split, best.batch));
-      const std::string whole = whole_layers_text(layout.role, split, oracle.about().work);
-      if (!whole.empty()) out += fmt::format("Run whole on every GPU of an axis: {}.\n", whole);
-    }
+    out += bottlenecks_text(verdict);
+    if (!verdict.whole_layers.empty())
+      out += fmt::format("Run whole on every GPU of an axis: {}.\n", verdict.whole_layers);
   }
   for (const std::string& note : plan_notes(oracle.setting(), best.mesh))
     if (best.feasible()) out += fmt::format("{}: {}.\n", best.strategy->text, note);
   if (best.input) out += input_sentence(oracle.setting(), best) + "\n";
   if (answer.costs && best.cost)
     out += fmt::format("Cost: {}.\n", expense_text(expense_of(answer, best), oracle.about().machine));
-  if (const Projection& first = answer.results.front();
+  if (const Projection& first = verdict.best;
       first.feasible() && first.out_of_core && first.out_of_core->plans()) {
     out += out_of_core_text(first, oracle.about().machine) + "\n";
     if (!instead && !answer.fitting.empty())
@@ -163,6 +184,7 @@ int run(const Session& session, Options& options, const std::string& model, cons
   if ((!fits || leaves_core) && oracle.about().fidelity != Fidelity::paper)
     // The grid that comes nearest to fitting need not be the best once it is made to fit.
     answer.fitting = ways_to_fit(oracle.every_grid(), setting, &oracle.question());
+  const Verdict verdict = judge(oracle, answer, options);
   answer.ranked = !options.has("sort");
   if (options.has("sort"))
     options.read("sort", "", [&](const std::string& column) {
@@ -176,18 +198,18 @@ int run(const Session& session, Options& options, const std::string& model, cons
   }
 
   const auto people = [&](const Printed& table) {
-    const double p = answer.results.front().gpus, batch = answer.results.front().batch;
-    return headline(oracle, answer) +
+    const double p = verdict.best.gpus, batch = verdict.best.batch;
+    return headline(oracle, answer, verdict) +
            fmt::format("\n{} on {}, {} GPU{}, mini-batch {}, epoch of {} samples\n\n",
                        oracle.about().work.name, oracle.about().machine.name, p, p == 1 ? "" : "s",
                        batch_text(oracle.question().batch, batch), count(oracle.about().work.D)) +
-           table.text + "\n" + closing(oracle, answer, query, options);
+           table.text + "\n" + closing(oracle, answer, verdict, query, options);
   };
   std::vector<std::string> columns{"strategy", "grid",   "epoch",   "compute", "communication", "hidden",
                                    "io",       "memory", "samples", "tokens",  "efficiency",    "total_time"};
   if (answer.costs) columns.insert(columns.end(), {"gpu_hours", "price", "currency", "energy"});
   deliver(session, options, answer, columns, people);
-  if (const std::string cure = storage_cure(setting, answer.results.front()); !fits && !cure.empty()) {
+  if (const std::string cure = storage_cure(setting, verdict.best); !fits && !cure.empty()) {
     hint(session, "help: " + cure);
   } else if (!fits && oracle.about().fidelity == Fidelity::paper) {
     hint(session, "help: try a smaller --batch, more GPUs, or leave --fidelity paper out");

@@ -207,7 +207,7 @@ int run(const Session& session, Options& options, std::string strategy, std::str
   std::vector<std::optional<Evaluation>> evaluations;
   for (const Projection& one : answer.results)
     if (!paper)
-      evaluations.push_back(one.cost ? std::optional(ask->evaluator->evaluate(one)) : std::nullopt);
+      evaluations.push_back(one.cost ? std::optional(oracle.evaluator().evaluate(one)) : std::nullopt);
   const std::optional<Evaluation> none;
   const std::optional<Evaluation>& e = paper ? none : evaluations.front();
   const auto json = [&] {

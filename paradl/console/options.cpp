@@ -220,6 +220,11 @@ bool Options::wants_json() const {
          });
 }
 
+bool Options::wants_text() const {
+  return get("format", "text") == "text" ||
+         std::ranges::any_of(outputs_, [](const std::string& path) { return path.ends_with(".txt"); });
+}
+
 bool Options::wants_bottlenecks() const {
   const std::vector<std::string> columns = split_list(get("columns"), ',');
   return wants_json() || std::ranges::any_of(columns, [](const std::string& id) {

@@ -58,6 +58,8 @@ class Options {
   const std::vector<std::string>& outputs() const { return outputs_; }
   /// Whether some of the answer goes out as JSON.
   bool wants_json() const;
+  /// Whether some of it is text for people.
+  bool wants_text() const;
   /// Whether some of it tells limits and bottlenecks of every row: JSON, or a column of the table.
   bool wants_bottlenecks() const;
   /// From which values on limits and bottlenecks are told: as a configuration says, or as shipped.

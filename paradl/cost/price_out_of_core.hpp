@@ -44,7 +44,7 @@ class PricedOutOfCore {
     Memory memory;
   };
   void measure_kept(const Tables& t);
-  StageDelay plan_stage(const Tables& t, const Plan& plan, std::size_t kind, const Memory& in_core);
+  StageDelay plan_stage(const Tables& t, std::size_t kind, const Memory& in_core);
   void keep_all();
   /// The fastest plan; if the host is too small for any, the fastest with the least host that has one: the
   /// verdict is then about the host. Not possible: about the device.

@@ -45,7 +45,7 @@ Memory stage_memory(const Tables& t, const Plan& plan, std::size_t kind) {
 
 }  // namespace
 
-PricedOutOfCore::StageDelay PricedOutOfCore::plan_stage(const Tables& t, const Plan& plan, std::size_t kind,
+PricedOutOfCore::StageDelay PricedOutOfCore::plan_stage(const Tables& t, std::size_t kind,
                                                         const Memory& in_core) {
   const bool fits = in_core.total() <= setting_.machine.device.memory;
   const int batches = int(std::ceil(t.schedule.in_flight[kind]));
@@ -86,7 +86,7 @@ PricedOutOfCore::PricedOutOfCore(const Cost& in_core, const Tables& t, const Pla
     const Memory memory = stage_memory(t, plan, k);
     const bool fits = memory.total() <= setting_.machine.device.memory;
     delays.push_back(fits ? StageDelay{.again = {}, .stall = {}, .memory = memory}
-                          : plan_stage(t, plan, k, memory));
+                          : plan_stage(t, k, memory));
     if (!fits) planned = k;
     if (!fits && plan_.time.possible) on_host = std::max(on_host, plan_.host);
     const bool more = delays.back().memory.total() > delays[worst].memory.total();
@@ -95,7 +95,7 @@ PricedOutOfCore::PricedOutOfCore(const Cost& in_core, const Tables& t, const Pla
   }
   cost_.memory = delays[worst].memory;
   cost_.worst_stage = staged.kinds[worst].first;
-  if (planned != worst) plan_stage(t, plan, worst, stage_memory(t, plan, worst));
+  if (planned != worst) plan_stage(t, worst, stage_memory(t, plan, worst));
   plan_.host = on_host;
   if (!plan_.time.possible) return;
 

@@ -59,7 +59,7 @@ StrategyName strategy_of_grid(const std::string& grid) {
                      "write data=16,filter=4, or add -s data+filter");
   std::string name;
   for (const std::string& item : split_list(grid, ','))
-    name += (name.empty() ? "" : "+") + item.substr(0, item.find('='));
+    name += fmt::format("{}{}", name.empty() ? "" : "+", item.substr(0, item.find('=')));
   return read_strategy(name);
 }
 

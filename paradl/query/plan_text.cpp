@@ -84,7 +84,7 @@ Mesh read_mesh(const std::string& grid, const Case& about) {
   if (grid == "1") return {};
   std::string names;
   for (const std::string& axis : split_list(grid, ','))
-    names += (names.empty() ? "" : "+") + axis.substr(0, axis.find('='));
+    names += fmt::format("{}{}", names.empty() ? "" : "+", axis.substr(0, axis.find('=')));
   const StrategyName strategy = read_strategy(names);
   return meshes(strategy, read_grid(grid, strategy), std::max(1, about.work.input.dims)).front();
 }
