@@ -4,7 +4,7 @@
 #include <stdlib.h>  // setenv is POSIX, not C++
 
 #include "calibrate/commands/commands.hpp"
-#include "paradl/cli/program.hpp"
+#include "paradl/console/program.hpp"
 
 namespace {
 
@@ -16,7 +16,7 @@ constexpr const char* tree =
   paradl-calibrate links      NAME                 latency and bandwidth of every level -> systems/
   paradl-calibrate contention                      what flows that share a link or a memory cost each other
   paradl-calibrate runs       RUNS.csv             links and framework costs from measured training runs
-  paradl-calibrate fit        kernels FOLDER       parameters of modelled layer times -> kernels/
+  paradl-calibrate fit        kernels FOLDER       parameters of modelled layer times -> profiles/kernels/
   paradl-calibrate fit        links TABLE          links from published times of collectives -> systems/
   paradl-calibrate rehearse   MODEL --all          run strategies for real, beside the projection
 

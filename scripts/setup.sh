@@ -4,8 +4,8 @@
 root=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
 set_up_failed=4  # as paradl's own exit code for trouble with the machine
 
-packages=(g++ cmake ninja-build ccache libcli11-dev libyaml-cpp-dev libeigen3-dev libfmt-dev
-          nlohmann-json3-dev libmd-dev doctest-dev libbenchmark-dev
+packages=(g++ cmake ninja-build ccache python3 libcli11-dev libyaml-cpp-dev libeigen3-dev libfmt-dev
+          nlohmann-json3-dev libmd-dev doctest-dev libbenchmark-dev valgrind
           libdnnl-dev ocl-icd-opencl-dev libopenmpi-dev openmpi-bin)
 
 # quietly LOG COMMAND...: runs COMMAND, and shows what it wrote only when it fails.

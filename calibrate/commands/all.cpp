@@ -11,9 +11,10 @@
 #include "calibrate/commands/progress.hpp"
 #include "calibrate/commands/rehearsal_table.hpp"
 #include "calibrate/commands/rehearse_job.hpp"
-#include "calibrate/kept_points.hpp"
-#include "calibrate/profile_file.hpp"
+#include "calibrate/files/profile_file.hpp"
+#include "calibrate/measure/kept_points.hpp"
 #include "calibrate/rehearse/survey.hpp"
+#include "paradl/cli/ask.hpp"
 #include "paradl/core/format.hpp"
 
 namespace paradl::calibrate {

@@ -10,10 +10,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "calibrate/backend/threads.hpp"
 #include "calibrate/commands/interrupt.hpp"
+#include "calibrate/files/system_file.hpp"
 #include "calibrate/plain/plain.hpp"
-#include "calibrate/system_file.hpp"
-#include "calibrate/threads.hpp"
+#include "paradl/console/deliver.hpp"
 #include "paradl/core/error.hpp"
 #ifdef PARADL_HAS_MPI
 #include "calibrate/mpi/mpi.hpp"

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "calibrate/communicator.hpp"
-#include "calibrate/device.hpp"
-#include "paradl/cli/command.hpp"
+#include "calibrate/backend/communicator.hpp"
+#include "calibrate/backend/device.hpp"
+#include "paradl/console/options.hpp"
 
 namespace paradl::calibrate {
 

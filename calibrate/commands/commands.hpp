@@ -1,6 +1,7 @@
 #pragma once
 #include "calibrate/commands/bench.hpp"
-#include "paradl/cli/command.hpp"
+#include "paradl/console/arguments.hpp"
+#include "paradl/console/session.hpp"
 
 namespace paradl::calibrate {
 

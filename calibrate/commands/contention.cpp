@@ -9,7 +9,8 @@
 #include "calibrate/commands/interrupt.hpp"
 #include "calibrate/commands/layer_job.hpp"
 #include "calibrate/commands/link_job.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/deliver.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/report/json.hpp"
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "calibrate/commands/bench.hpp"
-#include "calibrate/contention.hpp"
-#include "paradl/cli/command.hpp"
+#include "calibrate/measure/contention.hpp"
+#include "paradl/console/session.hpp"
 #include "paradl/cost/projection.hpp"
 
 namespace paradl::calibrate {

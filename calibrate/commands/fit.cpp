@@ -1,4 +1,5 @@
-// paradl-calibrate fit: parameters from what others measured: kernels -> kernels/, collectives -> systems/.
+// paradl-calibrate fit: parameters from what others measured.
+// Kernels -> profiles/kernels/, collectives -> systems/.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -12,7 +13,7 @@
 #include "calibrate/kernels/aceso.hpp"
 #include "calibrate/kernels/benchmarks.hpp"
 #include "calibrate/kernels/pipedream.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/spec/kernel_errors.hpp"
 
 namespace paradl::calibrate {
@@ -81,7 +82,7 @@ int run_kernels(const Session& session, const Words& words) {
   if (std::error_code failed; !std::filesystem::is_directory(folder, failed))
     throw UsageError(fmt::format("no folder is called `{}`", folder),
                      "name the one that has deepbench_conv.csv and the other timings");
-  const std::string to = words.to.empty() ? "kernels" : words.to;
+  const std::string to = words.to.empty() ? "profiles/kernels" : words.to;
   const auto seed = unsigned(read_count("seed", words.seed.empty() ? "1" : words.seed, 0, 1'000'000));
   bool any = false;
   for (const BenchedDevice& benched : benched_devices()) {
@@ -120,7 +121,7 @@ int run_kernels(const Session& session, const Words& words) {
     if (words.dry_run) continue;
     const std::string path = (std::filesystem::path(to) / (benched.name + ".yaml")).string();
     std::filesystem::create_directories(to);
-    if (!(std::ofstream(path) << fmt::format("# kernels/{}.yaml: what kernels of {} reach on {}\n",
+    if (!(std::ofstream(path) << fmt::format("# profiles/kernels/{}.yaml: what kernels of {} reach on {}\n",
                                              benched.name, benched.libraries, system.device.name)
                               << kernels_text(spec) << kernel_errors_text(errors)))
       throw EnvironmentError(fmt::format("cannot write {}", path));
@@ -160,8 +161,8 @@ void define_fit(const Arguments& root, Session& session, Action& action) {
                  .meta = "NAME"});
   command.text("--seed", words->seed, {.help = "kernels: of the folds; default 1", .meta = "N"});
   command.text("--to", words->to,
-               {.help = "kernels: folder of the files that are written, default kernels; links: the system "
-                        "whose `measured` is written, by name or path, default none",
+               {.help = "kernels: folder of the files that are written, default profiles/kernels; "
+                        "links: the system whose `measured` is written, by name or path, default none",
                 .meta = "WHERE"});
   command.flag("--dry-run", words->dry_run, {.help = "print only"});
   command.footer(

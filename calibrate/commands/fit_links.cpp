@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/commands/link_job.hpp"
-#include "calibrate/published_links.hpp"
+#include "calibrate/files/published_links.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/core/text.hpp"
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "paradl/cli/command.hpp"
+#include "paradl/console/session.hpp"
 
 namespace paradl::calibrate {
 

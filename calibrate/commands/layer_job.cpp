@@ -9,9 +9,9 @@
 
 #include "calibrate/commands/interrupt.hpp"
 #include "calibrate/commands/progress.hpp"
-#include "calibrate/profile_file.hpp"
+#include "calibrate/files/profile_file.hpp"
 #include "calibrate/rehearse/survey.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/core/units.hpp"
 

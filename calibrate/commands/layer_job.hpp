@@ -3,9 +3,11 @@
 #include <vector>
 
 #include "calibrate/commands/bench.hpp"
-#include "calibrate/layer_plan.hpp"
-#include "calibrate/layer_rounds.hpp"
-#include "paradl/cli/command.hpp"
+#include "calibrate/measure/layer_plan.hpp"
+#include "calibrate/measure/layer_rounds.hpp"
+#include "paradl/console/arguments.hpp"
+#include "paradl/console/options.hpp"
+#include "paradl/console/session.hpp"
 
 namespace paradl::calibrate {
 

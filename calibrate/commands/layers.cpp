@@ -5,7 +5,9 @@
 #include "calibrate/commands/commands.hpp"
 #include "calibrate/commands/interrupt.hpp"
 #include "calibrate/commands/layer_job.hpp"
-#include "calibrate/profile_file.hpp"
+#include "calibrate/files/profile_file.hpp"
+#include "paradl/cli/ask.hpp"
+#include "paradl/console/deliver.hpp"
 #include "paradl/report/json.hpp"
 #include "paradl/report/profile_table.hpp"
 

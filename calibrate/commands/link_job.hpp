@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "calibrate/commands/bench.hpp"
-#include "calibrate/kept_points.hpp"
-#include "calibrate/links.hpp"
-#include "calibrate/system_file.hpp"
-#include "paradl/cli/command.hpp"
+#include "calibrate/files/system_file.hpp"
+#include "calibrate/measure/kept_points.hpp"
+#include "calibrate/measure/links.hpp"
+#include "paradl/console/session.hpp"
 
 namespace paradl::calibrate {
 

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <string>
 
-#include "paradl/cli/command.hpp"
+#include "paradl/console/session.hpp"
 
 namespace paradl::calibrate {
 

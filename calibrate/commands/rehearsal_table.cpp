@@ -6,8 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/commands/bench.hpp"
-#include "calibrate/layer_plan.hpp"
-#include "calibrate/layers.hpp"
+#include "calibrate/measure/layer_plan.hpp"
+#include "calibrate/measure/layers.hpp"
+#include "paradl/console/deliver.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/report/json.hpp"
 

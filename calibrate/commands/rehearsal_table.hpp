@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/layer_plan.hpp"
+#include "calibrate/measure/layer_plan.hpp"
 #include "calibrate/rehearse/rehearsal.hpp"
-#include "paradl/cli/command.hpp"
+#include "paradl/console/session.hpp"
 
 namespace paradl::calibrate {
 

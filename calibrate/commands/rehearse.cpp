@@ -9,10 +9,11 @@
 #include "calibrate/commands/progress.hpp"
 #include "calibrate/commands/rehearsal_table.hpp"
 #include "calibrate/commands/rehearse_job.hpp"
-#include "calibrate/layer_plan.hpp"
+#include "calibrate/measure/layer_plan.hpp"
 #include "calibrate/rehearse/rehearsal.hpp"
 #include "paradl/cli/ask.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/deliver.hpp"
+#include "paradl/console/ranges.hpp"
 
 namespace paradl::calibrate {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/layer_plan.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "calibrate/measure/layer_plan.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/cost/sweep.hpp"
 
 namespace paradl::calibrate {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "calibrate/rehearse/rehearsal.hpp"
-#include "paradl/cli/command.hpp"
+#include "paradl/console/options.hpp"
 
 namespace paradl::calibrate {
 

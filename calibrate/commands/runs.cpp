@@ -9,7 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/commands/commands.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/files.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/report/validation.hpp"
@@ -164,10 +165,10 @@ void refuse_other(const RunAsked& run, const RunAsked& first, bool of_kernels) {
   const auto refuse = [&](const char* column, const std::string& here, const std::string& there) {
     if (here == there) return;
     const SourceText& source = run.file->source;
-    throw SpecError(source.file, source.text,
-                    {{run.run->spot(column),
-                      fmt::format("this run is of {}, the first one of {}", here, there),
-                      "fit runs of one machine and one framework at a time"}});
+    throw SpecError(
+        source.file, source.text,
+        {{run.run->spot(column), fmt::format("this run is of {}, the first one of {}", here, there),
+          "fit runs of one machine and one framework at a time"}});
   };
   if (of_kernels)
     refuse("system", run.ask->machine.device.name, first.ask->machine.device.name);

@@ -7,10 +7,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "calibrate/backend/device.hpp"
 #include "calibrate/cuda/check.hpp"
 #include "calibrate/cuda/compiler.hpp"
 #include "calibrate/cuda/memory.hpp"
-#include "calibrate/device.hpp"
 
 namespace paradl::calibrate::cuda {
 

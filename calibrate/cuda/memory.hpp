@@ -3,7 +3,7 @@
 #include <map>
 #include <memory>
 
-#include "calibrate/device.hpp"
+#include "calibrate/backend/device.hpp"
 
 namespace paradl::calibrate::cuda {
 

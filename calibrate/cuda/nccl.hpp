@@ -1,8 +1,8 @@
 #pragma once
 #include <memory>
 
-#include "calibrate/communicator.hpp"
-#include "calibrate/device.hpp"
+#include "calibrate/backend/communicator.hpp"
+#include "calibrate/backend/device.hpp"
 
 namespace paradl::calibrate {
 

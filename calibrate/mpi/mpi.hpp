@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "calibrate/communicator.hpp"
+#include "calibrate/backend/communicator.hpp"
 
 namespace paradl::calibrate {
 

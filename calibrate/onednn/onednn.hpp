@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "calibrate/device.hpp"
+#include "calibrate/backend/device.hpp"
 
 namespace paradl::calibrate {
 

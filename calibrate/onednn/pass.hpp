@@ -5,7 +5,7 @@
 
 #include <dnnl.hpp>
 
-#include "calibrate/device.hpp"
+#include "calibrate/backend/device.hpp"
 
 namespace paradl::calibrate {
 

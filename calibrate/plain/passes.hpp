@@ -1,7 +1,7 @@
 #pragma once
 #include <cstddef>
 
-#include "calibrate/device.hpp"
+#include "calibrate/backend/device.hpp"
 
 namespace paradl::calibrate {
 

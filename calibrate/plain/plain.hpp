@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "calibrate/device.hpp"
+#include "calibrate/backend/device.hpp"
 
 namespace paradl::calibrate {
 

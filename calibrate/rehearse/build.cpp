@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/rehearse/synthetic.hpp"
+#include "calibrate/backend/synthetic.hpp"
 #include "calibrate/rehearse/worker.hpp"
 #include "paradl/core/error.hpp"
 #include "paradl/strategy/local.hpp"

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "calibrate/fit/robust.hpp"
-#include "calibrate/other_load.hpp"
+#include "calibrate/measure/other_load.hpp"
+#include "calibrate/measure/stopping.hpp"
 #include "calibrate/rehearse/survey.hpp"
-#include "calibrate/stopping.hpp"
 #include "paradl/core/error.hpp"
 #include "paradl/cost/planner.hpp"
 #include "paradl/cost/profiled_times.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/files/system_file.hpp"
 #include "calibrate/rehearse/check.hpp"
-#include "calibrate/system_file.hpp"
 #include "paradl/cost/projection.hpp"
 #include "paradl/machine/profile.hpp"
 

@@ -2,7 +2,7 @@
 #include <array>
 #include <cstdint>
 
-#include "calibrate/box.hpp"
+#include "calibrate/backend/box.hpp"
 #include "paradl/strategy/placements.hpp"
 
 namespace paradl::calibrate {

@@ -2,7 +2,7 @@
 #include <array>
 #include <chrono>
 
-#include "calibrate/device.hpp"
+#include "calibrate/backend/device.hpp"
 #include "paradl/cost/breakdown.hpp"
 
 namespace paradl::calibrate {

@@ -4,10 +4,10 @@
 #include <set>
 #include <vector>
 
-#include "calibrate/communicator.hpp"
-#include "calibrate/layers.hpp"
-#include "calibrate/links.hpp"
-#include "calibrate/system_file.hpp"
+#include "calibrate/backend/communicator.hpp"
+#include "calibrate/files/system_file.hpp"
+#include "calibrate/measure/layers.hpp"
+#include "calibrate/measure/links.hpp"
 
 namespace paradl::calibrate {
 

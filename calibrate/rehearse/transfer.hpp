@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "calibrate/communicator.hpp"
-#include "calibrate/device.hpp"
+#include "calibrate/backend/communicator.hpp"
+#include "calibrate/backend/device.hpp"
 #include "calibrate/rehearse/share.hpp"
 
 namespace paradl::calibrate {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/rehearse/synthetic.hpp"
+#include "calibrate/backend/synthetic.hpp"
 #include "paradl/core/error.hpp"
 
 namespace paradl::calibrate {

@@ -11,7 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "paradl/cli/algorithm_words.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/core/units.hpp"
 #include "paradl/cost/modelled_times.hpp"

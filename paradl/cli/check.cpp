@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "paradl/cli/command.hpp"
-#include "paradl/cli/ranges.hpp"
 #include "paradl/cli/runs.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/spec/measured_under.hpp"
 #include "paradl/spec/profile_spec.hpp"

@@ -7,7 +7,7 @@
 #include "paradl/cli/algorithm_words.hpp"
 #include "paradl/cli/command.hpp"
 #include "paradl/cli/network_words.hpp"
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/network/algorithm/nccl.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/network/schedule_file.hpp"

@@ -57,7 +57,7 @@ void define_frameworks(const Arguments& root, Session& session, Action& action) 
                  {.word = "frameworks",
                   .one = "framework",
                   .summary = "frameworks and what they cost: list, or show NAME",
-                  .name_help = "name in frameworks/, or a path",
+                  .name_help = "name in systems/frameworks/, or a path",
                   .examples = R"(Examples:
   paradl frameworks
   paradl frameworks show chainermn

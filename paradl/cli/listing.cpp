@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/error.hpp"
 #include "paradl/report/terminal.hpp"
 

@@ -1,5 +1,6 @@
 // paradl: the oracle.
-#include "paradl/cli/program.hpp"
+#include "paradl/cli/command.hpp"
+#include "paradl/console/program.hpp"
 
 namespace paradl {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "paradl/cli/ranges.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/core/units.hpp"
 #include "paradl/network/measured_cost.hpp"

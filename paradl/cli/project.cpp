@@ -71,7 +71,8 @@ int run(const Session& session, Options& options, const std::string& model) {
     return table.text +
            fmt::format("\nLayer times: {}. Links: {}.{}{}{}{}\n", ask->times.source, ask->links_text(),
                        allreduce.empty() ? "" : " ", allreduce, ask->framework_text(),
-                       judged ? " Intervals: where nine runs in ten lay (accuracy/recorded.yaml)." : "") +
+                       judged ? " Intervals: where nine runs in ten lay (profiles/accuracy/recorded.yaml)."
+                              : "") +
            (on_record.empty() ? "" : fmt::format("Accuracy: {}.\n", on_record)) +
            plan_notes_text(setting, answer.results) + input_text(*ask, answer.results);
   });

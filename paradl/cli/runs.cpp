@@ -20,7 +20,7 @@ std::string natural_grid(const StrategyName& strategy, int gpus, double per_node
   return fmt::format("{}={},{}={}", strategy.axes[0]->name, gpus / inner, strategy.axes[1]->name, inner);
 }
 
-/// What measured runs on a system mean, where that is not what they say: accuracy/networks.yaml.
+/// What measured runs on a system mean, where that is not what they say: profiles/accuracy/networks.yaml.
 struct Readings {
   struct Network {
     std::string system, name, model;
@@ -75,7 +75,7 @@ Readings read_readings(const Catalog& catalog) {
 
 /// A run as it is meant; what was read otherwise than it stands is added to `notes`.
 MeasuredRun meant(MeasuredRun run, const Readings& readings, std::vector<std::string>& notes) {
-  constexpr const char* file = "(accuracy/networks.yaml)";
+  constexpr const char* file = "(profiles/accuracy/networks.yaml)";
   for (const Readings::Network& one : readings.networks)
     if (one.system == run.system && one.name == run.model) {
       run.model = one.model;
@@ -107,7 +107,7 @@ void set_terms(Options& asked, const MeasuredRun& run, const Readings& readings,
         std::ranges::any_of(asked.sets(), is_set))
       continue;
     asked.add_set(change);
-    notes.push_back(fmt::format("{} of runs on {}{} had {} (accuracy/networks.yaml)", one.framework,
+    notes.push_back(fmt::format("{} of runs on {}{} had {} (profiles/accuracy/networks.yaml)", one.framework,
                                 one.up_to < 1e9 ? fmt::format("at most {:.0f} GPUs of ", one.up_to) : "",
                                 one.system, one.change));
   }
@@ -251,7 +251,7 @@ void each_run(const Catalog& catalog, const Options& options, const MeasuredRuns
     } else {
       one.ask = in_cell("model", [&] { return read_ask(catalog, asked, run.model, system); });
       last_kind = kind;
-      // Terms that accuracy/networks.yaml says of such runs are theirs, and no change.
+      // Terms that profiles/accuracy/networks.yaml says of such runs are theirs, and no change.
       if (options.sets().empty() && one.ask->changed == "--set") one.ask->changed.clear();
     }
     each(one);

@@ -29,13 +29,13 @@ struct RunAsked {
 /// Puts every run as a question. What a run leaves open is taken from the command line; else the framework is
 /// the system's own (that of the runs its links were fitted on), layer times come from the profile of the
 /// model and device, an empty grid is the natural one (the innermost axis fills a node), and names
-/// and settings mean what accuracy/networks.yaml says. SpecError at the cell that makes no question.
+/// and settings mean what profiles/accuracy/networks.yaml says. SpecError at the cell that makes no question.
 /// `each` may keep the question; what it leaves is used again for the next run of the same kind.
 void each_run(const Catalog& catalog, const Options& options, const MeasuredRuns& runs,
               const std::function<void(RunAsked&)>& each);
 std::vector<RunAsked> ask_runs(const Catalog& catalog, const Options& options, const MeasuredRuns& runs);
 
-/// Refuses an accuracy/networks.yaml that cannot be read. SpecError.
+/// Refuses a profiles/accuracy/networks.yaml that cannot be read. SpecError.
 void check_readings(const SourceText& source);
 
 /// A run beside its projection.

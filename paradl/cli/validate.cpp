@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "paradl/cli/command.hpp"
-#include "paradl/cli/ranges.hpp"
 #include "paradl/cli/runs.hpp"
+#include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/report/validation.hpp"

@@ -14,7 +14,7 @@ struct LayerLoad {
 /// How long a pass takes that a host starts bit by bit. A host that is ahead over long kernels falls behind
 /// over short ones, so that a device waits before its host is the slower one in all: the longer of the two,
 /// with a norm of 3 in place of a sharp corner. The 3 was chosen among 2, 2.5, 3, 4 and 6 on the runs that
-/// kernels/a100-cuda11.yaml was fitted on.
+/// profiles/kernels/a100-cuda11.yaml was fitted on.
 double paced(double pass, double host);
 
 /// Cuts a chain of layers into `stages` parts of consecutive layers so that the longest part is as short as

@@ -19,7 +19,14 @@ std::string normal(std::string name) {
   return name;
 }
 
-std::string singular(const std::string& folder) { return folder.substr(0, folder.size() - 1); }
+std::string singular(const std::string& kind) { return kind.substr(0, kind.size() - 1); }
+
+/// A framework is the software side of a system; kernel fits and accuracy records are kinds of profiles.
+fs::path folder_of(const std::string& kind) {
+  if (kind == "frameworks") return fs::path("systems") / kind;
+  if (kind == "kernels" || kind == "accuracy") return fs::path("profiles") / kind;
+  return kind;
+}
 
 Parameters read_overrides(std::string_view text, const std::string& whole) {
   constexpr std::int64_t largest = 1'000'000'000;
@@ -56,34 +63,34 @@ bool Catalog::is_path(const std::string& name) {
   return name == "-" || name.find('/') != name.npos || name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
-std::vector<std::string> Catalog::names(const std::string& folder) const {
+std::vector<std::string> Catalog::names(const std::string& kind) const {
   std::set<std::string> found;
   for (const std::string& root : roots_) {
     std::error_code failed;
-    for (const auto& entry : fs::directory_iterator(fs::path(root) / folder, failed))
+    for (const auto& entry : fs::directory_iterator(root / folder_of(kind), failed))
       if (entry.path().extension() == ".yaml") found.insert(entry.path().stem().string());
   }
   return {found.begin(), found.end()};
 }
 
-SourceText Catalog::find(const std::string& folder, const std::string& name) const {
+SourceText Catalog::find(const std::string& kind, const std::string& name) const {
   if (is_path(name)) return read_source(name);
   for (const std::string& root : roots_) {
     for (const std::string& spelling : {name, normal(name)}) {
-      const fs::path path = fs::path(root) / folder / (spelling + ".yaml");
+      const fs::path path = root / folder_of(kind) / (spelling + ".yaml");
       std::error_code failed;
       if (fs::is_regular_file(path, failed)) return read_source(path.lexically_normal().string());
     }
   }
-  const std::vector<std::string> known = names(folder);
+  const std::vector<std::string> known = names(kind);
   const std::string near = did_you_mean(name, known);
   const std::string all =
-      known.empty()
-          ? fmt::format("no {0} were found: set PARADL_PATH to the folder that contains {0}/", folder)
-      : folder == "kernels"  // no command lists these
-          ? fmt::format("kernels/ has: {}", fmt::join(known, ", "))
-          : fmt::format("`paradl {}` lists all {}", folder, known.size());
-  throw UsageError(fmt::format("no {} is called `{}`", singular(folder), name),
+      known.empty() ? fmt::format("no {} were found: set PARADL_PATH to the folder that contains {}/", kind,
+                                  folder_of(kind).string())
+      : kind == "kernels"  // no command lists them
+          ? fmt::format("{} has: {}", folder_of(kind).string(), fmt::join(known, ", "))
+          : fmt::format("`paradl {}` lists all {}", kind, known.size());
+  throw UsageError(fmt::format("no {} is called `{}`", singular(kind), name),
                    near.empty() ? all : near + " " + all);
 }
 

@@ -8,15 +8,17 @@
 
 namespace paradl {
 
-/// The folders that hold models/, systems/, kernels/ and profiles/, in the order in which they are searched.
+/// The folders that hold models/, systems/ and profiles/, in the order in which they are searched.
 class Catalog {
  public:
   explicit Catalog(std::vector<std::string> roots) : roots_(std::move(roots)) {}
 
-  /// The names in one of the folders ("models"), sorted, without duplicates.
-  std::vector<std::string> names(const std::string& folder) const;
-  /// The file of that name; a word with `/` or ending in .yaml is a path. UsageError if it does not exist.
-  SourceText find(const std::string& folder, const std::string& name) const;
+  /// The names of a kind ("models", "systems", "frameworks", "profiles", "kernels", "accuracy"), sorted,
+  /// without duplicates.
+  std::vector<std::string> names(const std::string& kind) const;
+  /// The file of that kind and name; a word with `/` or ending in .yaml is a path. UsageError if it does not
+  /// exist.
+  SourceText find(const std::string& kind, const std::string& name) const;
 
   /// A model by name, path or parameters: `gpt:layers=24,hidden=2304,heads=24,seq=2048,vocab=51200`.
   ModelSpec model(const std::string& name) const;

@@ -72,7 +72,7 @@ struct FrameworkTerms {
   std::optional<Bandwidth> reader;  // of one process that reads and prepares samples; none: unlimited
 };
 
-/// A framework as written: frameworks/*.yaml.
+/// A framework as written: systems/frameworks/*.yaml.
 struct FrameworkSpec {
   SourceText source;
   std::string name, summary, origin;

@@ -29,7 +29,7 @@ struct KernelParameters {
   double volume = 0.25;    // efficiency of 3-D convolutions relative to 2-D ones
 };
 
-/// Fitted kernels of a device: kernels/*.yaml.
+/// Fitted kernels of a device: profiles/kernels/*.yaml.
 struct KernelSpec {
   SourceText source;
   std::string name, device, libraries, origin;

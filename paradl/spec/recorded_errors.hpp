@@ -48,7 +48,7 @@ RecordedError widened(RecordedError error, const Uncertainty& by);
 /// Times at peak rates are lower bounds; by how much kernels exceed them varies with the device.
 Uncertainty kernel_uncertainty(const ParameterLevel& level, double layer_error);
 
-/// The file accuracy/recorded.yaml, as `paradl validate --record` writes it.
+/// The file profiles/accuracy/recorded.yaml, as `paradl validate --record` writes it.
 struct RecordedErrors {
   std::string source;
   std::vector<RecordedError> errors;

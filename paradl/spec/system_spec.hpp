@@ -27,7 +27,7 @@ struct DeviceSpec {
   std::array<std::optional<FlopRate>, precision_names.size()> peak;  // by Precision
   std::optional<double> multiprocessors;
   std::optional<Draw> watts;
-  std::string kernels_name;  // its fitted kernels, a name in kernels/; empty: none
+  std::string kernels_name;  // its fitted kernels, a name in profiles/kernels/; empty: none
   Spot kernels_spot;
   std::optional<KernelSpec> kernels;  // filled by Catalog
 };

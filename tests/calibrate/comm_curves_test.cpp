@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "calibrate/published_links.hpp"
+#include "calibrate/files/published_links.hpp"
 #include "paradl/machine/machine.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/spec/catalog.hpp"

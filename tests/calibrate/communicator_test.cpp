@@ -1,10 +1,10 @@
-#include "calibrate/communicator.hpp"
+#include "calibrate/backend/communicator.hpp"
 
 #include <atomic>
 
 #include <doctest/doctest.h>
 
-#include "calibrate/threads.hpp"
+#include "calibrate/backend/threads.hpp"
 #include "tests/support/approx.hpp"
 
 namespace paradl::calibrate {

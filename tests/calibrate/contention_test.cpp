@@ -1,10 +1,10 @@
-#include "calibrate/contention.hpp"
+#include "calibrate/measure/contention.hpp"
 
 #include <atomic>
 
 #include <doctest/doctest.h>
 
-#include "calibrate/threads.hpp"
+#include "calibrate/backend/threads.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/spec_text.hpp"
 #include "tests/support/temporary.hpp"

@@ -1,4 +1,4 @@
-#include "calibrate/kept_points.hpp"
+#include "calibrate/measure/kept_points.hpp"
 
 #include <filesystem>
 #include <limits>

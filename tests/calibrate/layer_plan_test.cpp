@@ -1,5 +1,5 @@
 // Which shapes are measured: reading --split, what is done without it, and how long it will take.
-#include "calibrate/layer_plan.hpp"
+#include "calibrate/measure/layer_plan.hpp"
 
 #include <doctest/doctest.h>
 

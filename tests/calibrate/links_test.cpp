@@ -1,4 +1,4 @@
-#include "calibrate/links.hpp"
+#include "calibrate/measure/links.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "calibrate/threads.hpp"
+#include "calibrate/backend/threads.hpp"
 #include "tests/support/approx.hpp"
 
 namespace paradl::calibrate {

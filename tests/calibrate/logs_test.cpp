@@ -1,4 +1,4 @@
-#include "calibrate/logs.hpp"
+#include "calibrate/files/logs.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
-#include "calibrate/other_load.hpp"
+#include "calibrate/measure/other_load.hpp"
 
 #include <doctest/doctest.h>
 
-#include "calibrate/threads.hpp"
+#include "calibrate/backend/threads.hpp"
 #include "tests/support/approx.hpp"
 
 namespace paradl::calibrate {

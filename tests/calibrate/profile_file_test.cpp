@@ -1,11 +1,11 @@
 // What a profile is called, and what of one that is there need not be measured again.
-#include "calibrate/profile_file.hpp"
+#include "calibrate/files/profile_file.hpp"
 
 #include <doctest/doctest.h>
 
-#include "calibrate/layer_rounds.hpp"
+#include "calibrate/backend/threads.hpp"
+#include "calibrate/measure/layer_rounds.hpp"
 #include "calibrate/plain/plain.hpp"
-#include "calibrate/threads.hpp"
 #include "tests/support/layers.hpp"
 
 namespace paradl::calibrate {

@@ -1,5 +1,5 @@
 // Tables of published collective times: what is read, fitted and written, by hand.
-#include "calibrate/published_links.hpp"
+#include "calibrate/files/published_links.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

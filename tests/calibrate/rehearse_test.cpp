@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include "calibrate/backend/threads.hpp"
 #include "calibrate/plain/plain.hpp"
 #include "calibrate/rehearse/check.hpp"
-#include "calibrate/threads.hpp"
 #include "paradl/mesh/partition.hpp"
 #include "paradl/strategy/table.hpp"
 #include "tests/support/spec_text.hpp"

@@ -1,4 +1,4 @@
-#include "calibrate/stopping.hpp"
+#include "calibrate/measure/stopping.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "calibrate/system_file.hpp"
+#include "calibrate/files/system_file.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -104,7 +104,7 @@ TEST_CASE("layer times may be off by the worst kind of kernel, and peak rates no
   const auto error = [](const char* system, const std::string& words) {
     return Asked("resnet50", system, "-p 8 -s data " + words).ask->layer_error();
   };
-  CHECK(error("abci", "") == 0.205);                           // kernels/v100-cuda10.yaml, in fp32
+  CHECK(error("abci", "") == 0.205);                           // profiles/kernels/v100-cuda10.yaml, in fp32
   CHECK(error("abci", "--precision fp16") == 0.206);           // and in fp16
   CHECK(error("dgx-h100", "") == 0.39);                        // a data sheet
   CHECK(error("selene", "--precision fp16") == std::nullopt);  // fitted on runs alone

@@ -7,9 +7,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include "calibrate/backend/threads.hpp"
 #include "calibrate/cuda/cuda.hpp"
 #include "calibrate/cuda/nccl.hpp"
-#include "calibrate/threads.hpp"
 #include "paradl/core/error.hpp"
 #include "tests/cuda/compare.hpp"
 

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/contention.hpp"
-#include "calibrate/links.hpp"
+#include "calibrate/measure/contention.hpp"
+#include "calibrate/measure/links.hpp"
 #include "calibrate/mpi/mpi.hpp"
 #include "paradl/core/format.hpp"
 

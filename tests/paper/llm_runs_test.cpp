@@ -26,8 +26,8 @@ Source source_of(const std::string& text) {
   return table1;
 }
 
-/// The rows as `paradl validate` reads runs, as they are labelled: what accuracy/networks.yaml says of them
-/// is used by `ask_runs`.
+/// The rows as `paradl validate` reads runs, as they are labelled. `ask_runs` takes profiles/accuracy/networks.yaml
+/// into account.
 std::string as_runs(const std::vector<std::map<std::string, std::string>>& rows) {
   std::string out =
       "model,system,strategy,grid,gpus,batch,iteration_s,micro_batches,schedule,recompute,framework,source\n";

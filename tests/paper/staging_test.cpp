@@ -1,7 +1,7 @@
 // What the ParaDL report says of input (Fig. 8, and "I/O takes four times as long as computation and
 // communication" for CosmoFlow), against what the oracle finds. One number was taken from Fig. 8, in
-// frameworks/chainermn.yaml: what one process reads, from ResNet-50 under data on 4 to 16 GPUs. All else here
-// is a prediction.
+// systems/frameworks/chainermn.yaml: what one process reads, from ResNet-50 under data on 4 to 16 GPUs. All
+// else here is a prediction.
 #include <filesystem>
 #include <map>
 

@@ -80,7 +80,8 @@ TEST_CASE("out of core, the interval is that of the strategy in core, wider by w
       const HostDoubt& host = beyond.asked.projection.out_of_core->doubt;
       CHECK(host.slow >= 1);
       CHECK(host.fast <= 1);
-      // Three independent errors: the record, kernels (a fifth: kernels/v100-cuda10.yaml), the host link.
+      // Three independent errors: the record, kernels (a fifth, see profiles/kernels/v100-cuda10.yaml), the
+      // host link.
       const auto together = [](double record, double kernels, double link) {
         return std::hypot(std::log(record), std::log(kernels), std::log(link));
       };

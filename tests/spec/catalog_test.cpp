@@ -25,6 +25,26 @@ TEST_CASE("a model is found by its name, with either kind of hyphen") {
   CHECK(shipped().find("models", "resnet50").file == source_dir() + "/models/resnet50.yaml");
 }
 
+TEST_CASE("each kind has its folder, and a folder inside another is not listed with it") {
+  TemporaryFolder folder;
+  folder.write("systems/a.yaml", "");
+  folder.write("systems/frameworks/b.yaml", "");
+  folder.write("profiles/c.yaml", "");
+  folder.write("profiles/kernels/d.yaml", "");
+  folder.write("profiles/accuracy/e.yaml", "");
+  folder.write("frameworks/f.yaml", "");
+  const Catalog catalog({folder.path()});
+  const std::pair<const char*, const char*> kinds[] = {
+      {"systems", "a"}, {"frameworks", "b"}, {"profiles", "c"}, {"kernels", "d"}, {"accuracy", "e"}};
+  for (const auto& [kind, name] : kinds) {
+    CAPTURE(kind);
+    CHECK(catalog.names(kind) == std::vector<std::string>{name});
+  }
+  CHECK(catalog.find("frameworks", "b").file == folder.path() + "/systems/frameworks/b.yaml");
+  CHECK(catalog.find("kernels", "d").file == folder.path() + "/profiles/kernels/d.yaml");
+  CHECK(complaint([&] { catalog.find("systems", "b"); }).starts_with("usage: no system is called `b`"));
+}
+
 TEST_CASE("names are listed once, in order, and none but YAML files") {
   TemporaryFolder here, there;
   here.write("models/b.yaml", one_layer);

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "calibrate/device.hpp"
+#include "calibrate/backend/device.hpp"
 #include "tests/support/layers.hpp"
 
 namespace paradl::test {

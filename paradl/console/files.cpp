@@ -1,0 +1,140 @@
+#include "paradl/console/files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "paradl/core/error.hpp"
+
+namespace paradl {
+namespace {
+
+/// The file that a link leads to, also where it is yet to be made: the link stays.
+std::string behind_links(std::filesystem::path path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  constexpr int most = 40;  // as the kernel follows
+  for (int links = 0; links < most && fs::is_symlink(fs::symlink_status(path, failed)); ++links)
+    path = path.parent_path() / fs::read_symlink(path, failed);  // one that begins with `/` replaces all
+  return path.string();
+}
+
+/// A file that is written beside the old one first: a full disk must not cost the user what was there.
+class NewFile {
+ public:
+  NewFile(const std::string& path, const std::string& text) : path_(path) {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    path_ = behind_links(path);
+    if (fs::is_fifo(path_, failed)) demand_reader();
+    if (fs::exists(path_, failed) &&
+        !fs::is_regular_file(path_, failed)) {  // devices are written as they are
+      fill(::open(path_.c_str(), O_WRONLY | O_CLOEXEC), text);
+      return;
+    }
+    std::string beside = path_ + ".XXXXXX";
+    const int file = ::mkostemp(beside.data(), O_CLOEXEC);
+    if (file >= 0) beside_ = beside, ::fchmod(file, 0644);
+    fill(file, text);
+  }
+  NewFile(NewFile&& other) noexcept
+      : path_(std::move(other.path_)), beside_(std::exchange(other.beside_, {})) {}
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  NewFile& operator=(NewFile&&) = delete;
+  ~NewFile() { forget(); }
+
+  /// Puts it in its place.
+  void keep() {
+    if (beside_.empty()) return;
+    if (std::rename(beside_.c_str(), path_.c_str()) != 0) refuse(errno);
+    beside_.clear();
+  }
+
+ private:
+  /// Writes all of it and closes the file; a negative one could not be opened. A disk may be full after some
+  /// of it: only what is written next says so.
+  void fill(int file, std::string_view text) {
+    if (file < 0) refuse(errno);
+    int failed = 0;
+    while (!text.empty() && failed == 0) {
+      const ssize_t written = ::write(file, text.data(), text.size());
+      if (written >= 0)
+        text.remove_prefix(std::size_t(written));
+      else if (errno != EINTR)
+        failed = errno;
+    }
+    if (::close(file) != 0 && failed == 0) failed = errno;
+    if (failed != 0) refuse(failed);
+  }
+  /// Opening a pipe that nobody reads would wait for ever.
+  void demand_reader() const {
+    const int pipe = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (pipe >= 0) {
+      ::close(pipe);
+    } else if (errno == ENXIO) {
+      throw UsageError(fmt::format("`{}` is a pipe that nobody reads", path_),
+                       "name a file, or start its reader");
+    }
+  }
+  void forget() {
+    if (!beside_.empty()) ::unlink(beside_.c_str());
+    beside_.clear();
+  }
+  [[noreturn]] void refuse(int reason) {
+    forget();
+    const bool full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+    throw EnvironmentError(
+        fmt::format("cannot write `{}`: {}", path_, std::strerror(reason)),
+        full ? "make room, or name a file elsewhere" : "check the folder and its permissions");
+  }
+
+  std::string path_, beside_;
+};
+
+}  // namespace
+
+void write_file(const std::string& path, const std::string& text) { NewFile(path, text).keep(); }
+
+void write_files(const std::vector<std::pair<std::string, std::string>>& files) {
+  std::vector<NewFile> written;
+  for (const auto& [path, text] : files) written.emplace_back(path, text);
+  for (NewFile& file : written) file.keep();
+}
+
+void demand_writable_folder(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
+    throw EnvironmentError(fmt::format("cannot write `{}`: {}", path, std::strerror(errno)),
+                           "check the folder and its permissions");
+}
+
+void refuse_twice(const std::vector<std::string>& files) {
+  std::vector<std::filesystem::path> seen;
+  for (const std::string& path : files) {
+    std::error_code failed;
+    std::filesystem::path real = std::filesystem::weakly_canonical(behind_links(path), failed);
+    if (failed) real = path;
+    if (std::ranges::find(seen, real) != seen.end())
+      throw UsageError(fmt::format("`{}` would be written twice", path),
+                       "name each file once; the extension chooses the format");
+    seen.push_back(std::move(real));
+  }
+}
+
+void demand_svg(const std::string& path) {
+  if (path.empty() || path.ends_with(".svg")) return;
+  throw UsageError(
+      fmt::format("--draw {}: drawings are SVG", path),
+      fmt::format("write --draw {}", std::filesystem::path(path).replace_extension(".svg").string()));
+}
+
+}  // namespace paradl

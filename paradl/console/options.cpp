@@ -1,0 +1,237 @@
+#include "paradl/console/options.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "paradl/console/files.hpp"
+#include "paradl/console/ranges.hpp"
+#include "paradl/core/text.hpp"
+#include "paradl/spec/reader.hpp"
+
+namespace paradl {
+namespace {
+
+struct OptionRow {
+  const char *flags, *key, *meta, *help;
+  const char* group;
+  bool again =
+      false;  // belongs to the machine or the training, so the next question about the same has it too
+};
+
+constexpr const char* question = "What to ask";
+constexpr const char* training = "How it is trained";
+constexpr const char* output = "How to answer";
+
+// clang-format off
+constexpr OptionRow rows[] = {
+    {"--on", "on", "SYSTEM", "name in systems/, or a path", question},
+    {"-p,--gpus", "gpus", "RANGE", "64; 16,64; 16..1024 (doubling); 16..128:+16; 4..1024:x4; 16x4 (nodes x GPUs)", question},
+    {"-b,--batch", "batch", "N", "2048 (whole mini-batch), 32/gpu or 64/node; default: the model file's, per GPU", question, true},
+    {"-s,--strategy", "strategy", "LIST", "data,data+filter ...; default: all", question},
+    {"--grid", "grid", "SIZES", "data=16,filter=4 or 16x4; space may be cut as spatial=2x2", question},
+    {"--grids", "grids", "WHICH", "best (of each strategy) or all", question},
+    {"--fidelity", "fidelity", "KIND", "detailed (the engine) or paper (its closed forms)", question, true},
+    {"--iterations", "iterations", "RULE", "I = D/B: exact, or rounded up (ceil) in exchanges and updates", question, true},
+    {"--samples", "samples", "N", "samples per epoch; default: the model file's data set", question, true},
+    {"--epochs", "epochs", "N", "adds the time, GPU-hours, price and energy of N epochs", question},
+    {"--price", "price", "RATE", "of one GPU, such as 2.5USD/h: adds what the epochs cost; default: the system file's", question, true},
+    {"--profile", "profile", "NAME", "measured layer times: name in profiles/, or a path; default: one that fits, if there is any", training, true},
+    {"--layer-times", "layer-times", "LEVEL", "ideal (roofline), modelled (kernels) or profile (measured); default: the best there is", training, true},
+    {"--convolutions", "convolutions", "WHICH", "algorithms for modelled times: best, no-winograd, or those that need at most 1GB, say", training, true},
+    {"--precision", "precision", "NAME", "fp32, tf32, fp16, bf16 (mixed) or fp8; default fp32", training, true},
+    {"--optimizer", "optimizer", "NAME", "sgd, momentum, adam or lamb; default momentum", training, true},
+    {"--framework", "framework", "NAME", "ideal (default), ddp, megatron, chainermn, or a path: what it does and costs besides; see `paradl help frameworks`", training, true},
+    {"--transport", "transport", "WAY", "gpu, or host: exchanges are staged through host memory (no GPUDirect)", training, true},
+    {"--input", "input", "FROM", "samples are read from `node` storage or the `shared` file system; default none: not counted; see `paradl help input`", training, true},
+    {"--staging", "staging", "WHO", "reads samples that several GPUs need: a leader, who passes them on (default), or each", training, true},
+    {"--prefetch", "prefetch", "on|off", "the next mini-batch is read behind the iteration; default on, unless the framework says otherwise", training, true},
+    {"--shuffle", "shuffle", "HOW", "of node storage: global (every node has all samples, default), local, partial:Q (a fraction Q is exchanged each epoch)", training, true},
+    {"--links", "links", "LEVEL", "ideal (specifications) or measured; default: measured where the system file has it", training, true},
+    {"--micro-batches", "micro-batches", "S", "micro-batches per pipeline and iteration; default 1", training, true},
+    {"--schedule", "schedule", "NAME", "gpipe, 1f1b, or interleaved:V with V pieces of the network on each stage; default gpipe", training, true},
+    {"--recompute", "recompute", "KIND", "in the backward pass: none, selective (scores of attention), full (blocks); full:N, selective:N: N blocks", training, true},
+    {"--zero", "zero", "0..3", "deal out optimizer state (1), gradients too (2), weights too (3, as FSDP) over `data`; default 0", training, true},
+    {"--sequence-parallel", "sequence-parallel", "on|off", "split the sequence between the products that `tensor` pairs; default off", training, true},
+    {"--flash", "flash", "on|off", "attention that does not store its scores; default: as the model file says", training, true},
+    {"--gradients", "gradients", "NAME", "mixed precision: gradients are added up in fp32 (default) or fp16 (16 bits)", training, true},
+    {"--reserve", "reserve", "SIZE", "memory for framework, driver and libraries on each GPU, such as 1GiB; default none", training, true},
+    {"--fragmentation", "fragmentation", "SHARE", "of activations and workspace that lies idle between pieces, such as 0.05; default 0", training, true},
+    {"--overlap", "overlap", "on|off", "gradient exchange behind the backward pass; default on", training, true},
+    {"--reduction", "reduction", "NAME", "allreduce (as the paper's framework) or reduce-scatter, for filter, channel, tensor", training, true},
+    {"--allreduce", "allreduce", "NAME", "algorithm that sums gradients: ring, ring+ring, shd, sparse-ring:0.0078 ...; default: a ring on every level, trees for few bytes", training, true},
+    {"--batch-norm", "batch-norm", "NAME", "local statistics, or sync across GPUs", training, true},
+    {"--gamma", "gamma", "G", "the paper's memory accounting with reuse factor G", training, true},
+    {"--format,-f", "format", "NAME", "text, markdown, csv, json, jsonl or latex", output},
+    {"--columns", "columns", "LIST", "columns of the table; `all`, or `help` to list them", output},
+    {"--sort", "sort", "COLUMN", "column to sort by", output},
+};
+// clang-format on
+
+std::optional<std::filesystem::path> project_config() {
+  namespace fs = std::filesystem;
+  std::error_code nowhere, missing;
+  fs::path here = fs::current_path(nowhere);
+  if (nowhere) return {};
+  while (!fs::is_regular_file(here / "paradl.yaml", missing)) {
+    if (here == here.parent_path()) return {};
+    here = here.parent_path();
+  }
+  return here / "paradl.yaml";
+}
+
+std::optional<std::filesystem::path> user_config() {
+  namespace fs = std::filesystem;
+  const char* xdg = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  if (!(xdg && *xdg) && !(home && *home)) return {};
+  const fs::path path = (xdg && *xdg ? fs::path(xdg) : fs::path(home) / ".config") / "paradl" / "config.yaml";
+  std::error_code failed;
+  if (fs::is_regular_file(path, failed)) return path;
+  return {};
+}
+
+/// PARADL_SYSTEM for --on, PARADL_MICRO_BATCHES for --micro-batches.
+std::string variable_name(std::string key) {
+  if (key == "on") key = "system";
+  for (char& c : key) c = c == '-' ? '_' : char(std::toupper(static_cast<unsigned char>(c)));
+  return "PARADL_" + key;
+}
+
+}  // namespace
+
+void Options::define(const Arguments& command, const std::vector<std::string_view>& without) {
+  std::vector<std::string_view> keys;
+  for (const OptionRow& row : rows)
+    if (std::ranges::find(without, row.key) == without.end()) keys.emplace_back(row.key);
+  define_only(command, keys);
+}
+
+void Options::define_only(const Arguments& command, const std::vector<std::string_view>& keys,
+                          const std::string& output_help) {
+  for (const OptionRow& row : rows)
+    if (std::ranges::find(keys, row.key) != keys.end())
+      command.text(row.flags, values_[row.key].text,
+                   {.help = row.help, .meta = row.meta, .group = row.group});
+  if (std::ranges::find(keys, "on") != keys.end())
+    command.texts(
+        "--set", sets_,
+        {.help = "override one value of the system file: device.memory=32GiB, or x2 for twice as much; "
+                 "of the framework: framework.halos=gpu",
+         .meta = "KEY=VALUE",
+         .group = question});
+  command.flag("--json", json_, {.help = "short for -f json", .group = output});
+  command.texts("-o", outputs_, {.help = output_help, .meta = "FILE", .group = output});
+}
+
+void Options::read_configuration(const SourceText& source) {
+  const YAML::Node root = parse_yaml(source);
+  if (root.IsNull()) return;
+  Problems problems(source);
+  Reader map(root, problems, "a configuration file");
+  const auto file = std::make_shared<const SourceText>(source);
+  const auto take = [&](const std::string& key, const std::string& as) {
+    if (!map.has(key)) return;
+    Entry entry{map.text(key), source.file, file, map.spot(key)};
+    if (key != as && map.has(as))
+      map.wrong(key, fmt::format("`{}` and `{}` are the same", key, as), "keep one");
+    if (values_[as].text.empty()) values_[as] = std::move(entry);
+  };
+  for (const OptionRow& row : rows) take(row.key, row.key);
+  take("system", "on");
+  if (map.has("bottlenecks")) {
+    Reader list(map.node("bottlenecks"), problems, "`bottlenecks`");
+    const auto read = [&](const std::string& key, double least, double most) {
+      if (list.has(key)) triggers_.emplace(key, list.number(key, least, most));
+    };
+    for (const Measure& measure : measures()) read(std::string(measure.key), measure.least, measure.most);
+    read(std::string(least_share_key), 0, 1);
+    list.finish();
+  }
+  map.finish();
+  problems.raise();
+}
+
+void Options::blame(std::initializer_list<std::string_view> keys, const UsageError& error) const {
+  for (const std::string_view key : keys) {
+    const auto found = values_.find(std::string(key));
+    if (found == values_.end() || found->second.text.empty() || found->second.origin == typed_here) continue;
+    const auto& [text, origin, file, spot] = found->second;
+    if (file) throw SpecError(file->file, file->text, {{spot, error.what(), error.help()}});
+    throw UsageError(fmt::format("{}={}: {}", origin, text, error.what()), error.help());
+  }
+  throw error;
+}
+
+void Options::refuse_typed(const std::vector<std::string_view>& but, const std::string& what) const {
+  for (const OptionRow& row : rows)
+    if (typed(row.key) && std::ranges::find(but, row.key) == but.end())
+      throw UsageError(fmt::format("--{} says nothing about {}", row.key, what), "leave it out");
+  if (!sets_.empty()) throw UsageError(fmt::format("--set says nothing about {}", what), "leave it out");
+}
+
+std::vector<std::string> Options::configuration_keys() {
+  std::vector<std::string> keys{"system"};
+  for (const OptionRow& row : rows) keys.emplace_back(row.key);
+  return keys;
+}
+
+void Options::complete() {
+  refuse_twice(outputs_);
+  for (auto& [key, entry] : values_)
+    if (const char* value = std::getenv(variable_name(key).c_str()); entry.text.empty() && value && *value)
+      entry = {value, variable_name(key), {}, {}};
+  if (const auto path = project_config()) read_configuration(read_source(path->string()));
+  if (const auto path = user_config()) read_configuration(read_source(path->string()));
+  if (json_) {
+    if (typed("format") && get("format") != "json")
+      throw UsageError(fmt::format("--json and -f {} contradict each other", get("format")),
+                       "leave one of them out");
+    set("format", "json");
+  }
+}
+
+Triggers Options::triggers() const {
+  Triggers out;
+  for (std::size_t i = 0; i < out.value.size(); ++i)
+    if (const auto set = triggers_.find(std::string(measures()[i].key)); set != triggers_.end())
+      out.value[i] = set->second;
+  if (const auto set = triggers_.find(std::string(least_share_key)); set != triggers_.end())
+    out.least_share = set->second;
+  return out;
+}
+
+bool Options::wants_json() const {
+  return get("format").starts_with("json") || std::ranges::any_of(outputs_, [](const std::string& path) {
+           return path.ends_with(".json") || path.ends_with(".jsonl");
+         });
+}
+
+bool Options::wants_bottlenecks() const {
+  const std::vector<std::string> columns = split_list(get("columns"), ',');
+  return wants_json() || std::ranges::any_of(columns, [](const std::string& id) {
+           return id == "all" || id == "bottlenecks" || id == "limited by";
+         });
+}
+
+std::string Options::repeated() const {
+  std::string out;
+  for (const OptionRow& row : rows) {
+    const auto entry = values_.find(row.key);
+    if (entry == values_.end() || entry->second.text.empty() || entry->second.origin != typed_here) continue;
+    if (row.again) out += fmt::format(" --{} {}", row.key, shell_word(entry->second.text));
+  }
+  for (const std::string& set : sets_) out += " --set " + shell_word(set);
+  return out;
+}
+
+std::string Options::origins() const {
+  std::string out;
+  for (const auto& [key, entry] : values_)
+    if (!entry.text.empty()) out += fmt::format("{} = {} ({})\n", key, entry.text, entry.origin);
+  return out;
+}
+
+}  // namespace paradl

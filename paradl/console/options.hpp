@@ -1,0 +1,93 @@
+#pragma once
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "paradl/console/arguments.hpp"
+#include "paradl/core/error.hpp"
+#include "paradl/feasibility/bottleneck.hpp"
+#include "paradl/spec/document.hpp"
+
+namespace paradl {
+
+/// Options as typed, and where each value came from: the command line, the environment or a configuration
+/// file.
+class Options {
+ public:
+  /// Adds the shared options to a command, but for those it would not heed.
+  void define(const Arguments& command, const std::vector<std::string_view>& without = {});
+  /// Only these of them, and how to answer; --set only with `on`.
+  void define_only(
+      const Arguments& command, const std::vector<std::string_view>& keys,
+      const std::string& output_help = "also write there; format from the extension; repeatable");
+
+  /// Fills what the command line left open: PARADL_* variables, then paradl.yaml here or above, then the
+  /// user's own.
+  void complete();
+
+  /// What a configuration file sets. SpecError for keys that are no options.
+  void read_configuration(const SourceText& source);
+  static std::vector<std::string> configuration_keys();
+
+  /// Reads a value with `parse`; what that refuses is blamed on where the value came from.
+  template <class Parse>
+  auto read(const std::string& key, const std::string& fallback, Parse parse) const {
+    const std::string text = get(key, fallback);
+    try {
+      return parse(text);
+    } catch (const UsageError& error) {
+      blame(key, error);
+    }
+  }
+  /// Throws what is wrong with a value, or with several together, as of where the first of them that was not
+  /// typed came from: a variable, or the place in a file.
+  [[noreturn]] void blame(std::initializer_list<std::string_view> keys, const UsageError& error) const;
+  [[noreturn]] void blame(std::string_view key, const UsageError& error) const { blame({key}, error); }
+  /// UsageError if anything else was typed: it would not be heeded.
+  void refuse_typed(const std::vector<std::string_view>& but, const std::string& what) const;
+  bool typed(const std::string& key) const { return has(key) && values_.at(key).origin == typed_here; }
+
+  bool has(const std::string& key) const { return values_.contains(key) && !values_.at(key).text.empty(); }
+  std::string get(const std::string& key, const std::string& fallback = {}) const {
+    return has(key) ? values_.at(key).text : fallback;
+  }
+  void set(const std::string& key, const std::string& text) { values_[key] = {text, typed_here, {}, {}}; }
+  /// The same, as of a place in a file.
+  void set(const std::string& key, const std::string& text, std::shared_ptr<const SourceText> file,
+           Spot spot) {
+    const std::string origin = file->file;
+    values_[key] = {text, origin, std::move(file), spot};
+  }
+  const std::vector<std::string>& sets() const { return sets_; }
+  void add_set(const std::string& change) { sets_.push_back(change); }
+  const std::vector<std::string>& outputs() const { return outputs_; }
+  /// Whether some of the answer goes out as JSON.
+  bool wants_json() const;
+  /// Whether some of it tells limits and bottlenecks of every row: JSON, or a column of the table.
+  bool wants_bottlenecks() const;
+  /// From which values on limits and bottlenecks are told: as a configuration says, or as shipped.
+  Triggers triggers() const;
+  bool json() const { return json_; }
+  /// What was typed about machine and training, as it would be typed again: " --precision bf16 --set ...".
+  /// What was asked (GPUs, strategy, grid) and how to answer are left out.
+  std::string repeated() const;
+  /// What -v prints: each setting and its origin.
+  std::string origins() const;
+
+ private:
+  static constexpr const char* typed_here = "command line";
+  struct Entry {
+    std::string text, origin = typed_here;
+    std::shared_ptr<const SourceText> file = {};  // the one that has it ...
+    Spot spot = {};                               // ... and where
+  };
+  std::map<std::string, Entry> values_;
+  std::vector<std::string> sets_, outputs_;
+  std::map<std::string, double> triggers_;  // of limits and bottlenecks, by key
+  bool json_ = false;
+};
+
+}  // namespace paradl

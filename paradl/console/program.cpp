@@ -1,0 +1,216 @@
+// What both programs do: parse, dispatch, catch once, return the exit code.
+#include "paradl/console/program.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "paradl/console/ranges.hpp"
+#include "paradl/core/memory.hpp"
+#include "paradl/core/text.hpp"
+#include "paradl/report/json.hpp"
+
+namespace paradl {
+namespace {
+
+/// Folders that hold models/ and systems/: here, PARADL_PATH, the installation, the source tree of an
+/// uninstalled build.
+std::vector<std::string> roots() {
+  namespace fs = std::filesystem;
+  std::vector<std::string> out{"."};
+  if (const char* path = std::getenv("PARADL_PATH"))
+    for (std::string& item : split_list(path, ':')) out.push_back(std::move(item));
+  std::error_code failed;
+  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
+  if (!failed) out.push_back((program.parent_path().parent_path() / "share" / "paradl").string());
+  out.emplace_back(PARADL_SOURCE_DIR);
+  return out;
+}
+
+/// CLI11's own words are kept only where we have none: "--size: At Most 1 required but received 2".
+std::string sentence_of(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const std::string name = text.substr(0, text.find_first_of(": "));
+  if (text.find("At Most 1 required") != text.npos || text.find("received 2") != text.npos)
+    return fmt::format("`{}` is given more than once", name);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return fmt::format("`{}` has no value", name);
+  return text;
+}
+
+/// CLI11 reports a misspelt word in several ways; the nearest known command or option is the same help for
+/// all.
+UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& error) {
+  const std::string program = root.get_name();
+  const CLI::App* command = &root;
+  for (const CLI::App* sub : root.get_subcommands()) command = sub;
+  std::vector<std::string> left = command->remaining(true);
+  if (left.empty()) left = root.remaining(true);
+  const auto help = [&] {
+    return fmt::format("`{} {}{}-h` shows how it is used", program,
+                       command == &root ? "" : command->get_name(), command == &root ? "" : " ");
+  };
+  if (!left.empty() && command == &root) {
+    std::vector<std::string> known;
+    for (const CLI::App* sub : root.get_subcommands({})) known.push_back(sub->get_name());
+    if (left.front().starts_with('-'))
+      return UsageError(fmt::format("`{}` is not an option of {}", left.front(), program), help());
+    const std::string near = did_you_mean(left.front(), known);
+    return UsageError(fmt::format("`{}` is not a {} command", left.front(), program),
+                      near.empty() ? fmt::format("`{}` alone lists them", program) : near);
+  }
+  if (!left.empty()) {
+    const std::string& word = left.front();
+    if (!word.starts_with('-')) return UsageError(fmt::format("`{}` is one word too many", word), help());
+    std::vector<std::string> known;
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    const std::string near = did_you_mean(word, known);
+    return UsageError(fmt::format("`{}` is not an option of `{} {}`", word, program, command->get_name()),
+                      near.empty() ? help() : near);
+  }
+  return UsageError(sentence_of(error), help());
+}
+
+/// Of a command's help what fits one screen: the options about training and output are left to --help.
+std::string one_screen(const std::string& help) {
+  std::string out;
+  bool hidden = false, any = false;
+  for (std::size_t start = 0; start < help.size();) {
+    const std::size_t end = std::min(help.find('\n', start), help.size());
+    const std::string_view line = std::string_view(help).substr(start, end - start);
+    if (!line.empty() && line.front() != ' ')
+      hidden = line == "How it is trained:" || line == "How to answer:";
+    any |= hidden;
+    if (!hidden) out.append(line) += '\n';
+    start = end + 1;
+  }
+  return any ? out + "\n`--help` shows the options about training and output, too.\n" : out;
+}
+
+/// Errors follow the format of the answer, and may come before the options have been read.
+bool wants_json(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--json" || word == "--format=json" || word == "-fjson") return true;
+    if ((word == "-f" || word == "--format") && i + 1 < arguments.size() && arguments[i + 1] == "json")
+      return true;
+  }
+  return false;
+}
+
+void complain(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+int report(bool json, const std::string& kind, const std::string& message, const std::string& help,
+           int code) {
+  complain(json ? error_json(kind, message, help)
+                : visible(fmt::format("error: {}\n{}", message, help.empty() ? "" : "help: " + help + "\n")));
+  return code;
+}
+
+/// CLI11 takes an empty word for one that was not given; more likely a variable of the shell was not set.
+void refuse_empty(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (!word.empty() && !(word.starts_with("--") && word.ends_with('='))) continue;
+    throw UsageError(i == 0 || !word.empty() ? fmt::format("`{}` has no value", word)
+                                             : fmt::format("an empty word follows `{}`", arguments[i - 1]),
+                     "is a variable of the shell not set?");
+  }
+}
+
+int told(const Program& program, bool json, const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const UsageError& error) {
+    return report(json, "usage", shortened(error.what()), shortened(error.help()), usage);
+  } catch (const SpecError& error) {
+    complain(json ? error_json(error) : render(error));
+    return bad_spec;
+  } catch (const EnvironmentError& error) {
+    return report(json, "environment", error.what(), error.help(), bad_environment);
+  } catch (const std::bad_alloc&) {
+    return report(json, "environment", "out of memory", "", bad_environment);
+  } catch (const std::exception& error) {
+    complain(
+        fmt::format("{}: this is a bug in paradl ({})\nhelp: please report it with the command and the "
+                    "spec files\n",
+                    program.name, error.what()));
+    return bug;
+  }
+}
+
+int guarded(const Program& program, bool json, const Action& action) {
+  try {
+    return action();
+  } catch (...) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(program.patience.base()));
+    return told(program, json, std::current_exception());
+  }
+}
+
+}  // namespace
+
+int run_program(const Program& program, int argc, char** argv) {
+  keep_freed_memory();
+  Session session{.catalog = Catalog(roots()), .arguments = {argv + 1, argv + argc}};
+  Action action;
+  CLI::App root{program.about, program.name};
+  root.set_help_flag("-h,--help", "show how it is used");
+  root.fallthrough();
+  root.require_subcommand(0, 1);
+  bool version = false;
+  root.add_flag("--version", version, "show the version");
+  std::string colour = "auto";
+  root.add_option("--color", colour, "auto, always or never")->type_name("WHEN");
+  root.add_flag(
+      "-q,--quiet", [&](std::int64_t) { session.verbosity = -1; }, "no hints on stderr");
+  root.add_flag(
+      "-v,--verbose", [&](std::int64_t n) { session.verbosity = int(n); }, "where each setting came from");
+  for (const auto& define : program.commands) define(Arguments(root), session, action);
+
+  const bool json = wants_json(session.arguments);
+  return guarded(program, json, [&] {
+    try {
+      refuse_empty(session.arguments);
+      root.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+      const CLI::App* chosen = &root;
+      for (const CLI::App* sub : root.get_subcommands()) chosen = sub;
+      if (const auto left = root.remaining(); chosen == &root && !left.empty())
+        throw explain_parse_error(root, CLI::ExtrasError(program.name, left));
+      const auto& words = session.arguments;
+      const bool all = std::ranges::find(words, "--help") != words.end();
+      const std::string help = chosen->help(program.name);
+      print(chosen == &root ? program.tree : all ? help : one_screen(help));
+      return answered;
+    } catch (const CLI::ParseError& error) {
+      throw explain_parse_error(root, error);
+    }
+    if (colour == "always")
+      session.colour = ColourChoice::always;
+    else if (colour == "never")
+      session.colour = ColourChoice::never;
+    else if (colour != "auto")
+      throw UsageError(fmt::format("--color {}: not known", colour), "use auto, always or never");
+    if (version) {
+      print(fmt::format("{} {}\n", program.name, PARADL_VERSION));
+      if (session.verbosity > 0)
+        print(fmt::format("commit {}\ncompiler {}\n{}", PARADL_COMMIT, __VERSION__, program.parts()));
+      return answered;
+    }
+    if (!action) {
+      print(program.tree);
+      return answered;
+    }
+    return action();
+  });
+}
+
+}  // namespace paradl

@@ -1,0 +1,25 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "paradl/console/arguments.hpp"
+#include "paradl/console/session.hpp"
+#include "paradl/core/quantity.hpp"
+
+namespace paradl {
+
+/// A program of commands.
+struct Program {
+  std::string name, about;
+  std::string tree;                    // what it prints when it is called without a word
+  std::function<std::string()> parts;  // what `--version -v` says of them; to look takes its time
+  /// Before an error is told. Ranks have the same to tell, and the first one that does ends the others.
+  Seconds patience;
+  std::vector<std::function<void(const Arguments& root, Session& session, Action& action)>> commands;
+};
+
+/// Parses the words, runs the command and returns the exit code; every error ends here.
+int run_program(const Program& program, int argc, char** argv);
+
+}  // namespace paradl

@@ -1,0 +1,32 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "paradl/report/table.hpp"
+#include "paradl/report/terminal.hpp"
+#include "paradl/spec/catalog.hpp"
+
+namespace paradl {
+
+/// What every command gets: where specs are, how to print, and the words that were typed.
+struct Session {
+  Catalog catalog;
+  std::vector<std::string> arguments;
+  ColourChoice colour = ColourChoice::automatic;
+  int verbosity = 0;    // -1: quiet
+  Style style() const;  // for stdout
+};
+
+/// What a command does when it was chosen; returns the exit code.
+using Action = std::function<int()>;
+
+/// Exit codes.
+inline constexpr int answered = 0, answered_no = 1, usage = 2, bad_spec = 3, bad_environment = 4, bug = 70;
+
+/// Writes to stdout; EnvironmentError if that fails (a full disk, a closed pipe).
+void print(const std::string& text);
+/// Writes to stderr unless the session is quiet.
+void hint(const Session& session, const std::string& text);
+
+}  // namespace paradl

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# run.sh BUILD [CMAKE_OPTION...]: installs the library of a build folder, builds the project beside this script against
+# it, both outside the tree, and runs its program. Nothing of ParaDL is compiled.
+set -euo pipefail
+here=$(dirname "$(readlink -f "$0")")
+source=$(dirname "$(dirname "$here")")
+build=$1
+shift
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# Everything is at another place afterwards: the package must not know where it was installed, built or written.
+for component in library data; do
+  cmake --install "$build" --component "$component" --prefix "$folder/first" >"$folder/log"
+done
+mv "$folder/first" "$folder/installed"
+if grep -rnE "$folder/first|$source|$(readlink -f "$build")" "$folder/installed/lib/cmake"; then
+  echo "error: the CMake package contains paths of this machine" >&2
+  exit 1
+fi
+
+mkdir "$folder/project"
+cp "$here"/CMakeLists.txt "$here"/*.cpp "$folder/project"
+cd "$folder/project"
+if ! { cmake -S . -B out -DCMAKE_PREFIX_PATH="$folder/installed" "$@" && cmake --build out; } >"$folder/log" 2>&1; then
+  cat "$folder/log" >&2
+  exit 1
+fi
+env -u PARADL_PATH out/parameters resnet50 gpt3-175b | tee "$folder/out"
+diff - "$folder/out" <<END
+resnet50: 25557032 parameters
+gpt3-175b: 174604259328 parameters
+END
