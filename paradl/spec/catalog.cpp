@@ -21,7 +21,7 @@ std::string normal(std::string name) {
 
 std::string singular(const std::string& kind) { return kind.substr(0, kind.size() - 1); }
 
-/// A framework is the software side of a system; kernel fits and accuracy records are profiles of a sort.
+/// A framework is the software side of a system; kernel fits and accuracy records are kinds of profiles.
 fs::path folder_of(const std::string& kind) {
   if (kind == "frameworks") return fs::path("systems") / kind;
   if (kind == "kernels" || kind == "accuracy") return fs::path("profiles") / kind;

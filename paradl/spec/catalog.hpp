@@ -18,7 +18,8 @@ class Catalog {
 
   /// Names of a kind ("models", "systems", "frameworks", "profiles", "kernels", "accuracy"), each once, sorted.
   std::vector<std::string> names(const std::string& kind) const;
-  /// The file of that kind and name; a word with `/` or ending in .yaml is a path. UsageError if there is none.
+  /// The file of that kind and name; a word with `/` or ending in .yaml is a path. UsageError if it does not
+  /// exist.
   SourceText find(const std::string& kind, const std::string& name) const;
 
   /// A model by name, path or parameters: `gpt:layers=24,hidden=2304,heads=24,seq=2048,vocab=51200`.
