@@ -88,10 +88,10 @@ std::string headline(const Oracle& oracle, const Answer& answer, const Verdict& 
   const Projection* smallest = nullptr;
   for (const Projection& p : answer.results)
     if (p.cost && (!smallest || p.cost->memory.total() < smallest->cost->memory.total())) smallest = &p;
-  if (!smallest) return "Nothing fits: every strategy breaks a bound.\n";
+  if (!smallest) return "Nothing fits: every strategy breaks a limit.\n";
   if (smallest->cost->memory.total() <= device && !storage_cure(oracle.setting(), best).empty())
     return fmt::format("Nothing fits: {}.\n", reasons(best, oracle.about().work));
-  return fmt::format("Nothing fits: the smallest need is {} ({}); the device has {}.\n",
+  return fmt::format("As typed nothing fits: at least {} are needed ({}); the device has {}.\n",
                      text(smallest->cost->memory.total()), smallest->strategy->text, text(device));
 }
 
@@ -139,7 +139,7 @@ std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& v
     if (!instead && !answer.fitting.empty())
       out += fmt::format("In core, {}.\n", whole_text(answer.fitting.front(), first));
   }
-  if (best.congested) out += fmt::format("Beside other jobs: {}.\n", band_text(best));
+  if (best.congested) out += fmt::format("With other jobs on the network: {}.\n", band_text(best));
   out += fmt::format(
       "Layer times: {}. Links: {}{}.{}\n", oracle.about().times.source, links_text(oracle.about()),
       !query.batch ? fmt::format("; mini-batch {} a GPU, the model file's", oracle.about().work.batch) : "",

@@ -32,7 +32,7 @@ int run(const Session& session) {
   raw.push_back(nullptr);
   execvp(raw.front(), raw.data());
   throw EnvironmentError(fmt::format("cannot start paradl-calibrate: {}", std::strerror(errno)),
-                         "it is installed beside paradl");
+                         "build it with MPI and oneDNN (README), then reinstall");
 }
 
 }  // namespace

@@ -282,7 +282,7 @@ std::vector<SourceText> sources_of(const Catalog& catalog, const std::string& wo
     }
   if (!out.empty()) return out;
   const std::string near = did_you_mean(word, known);
-  throw UsageError(fmt::format("there is no file `{}`, nor anything that is called so", word),
+  throw UsageError(fmt::format("`{}` is neither a file nor a known model, system, profile or framework", word),
                    near.empty() ? "name a file, or what `paradl models`, `systems`, `profiles` or "
                                   "`frameworks` list"
                                 : near);
@@ -312,7 +312,7 @@ void define_check(const Arguments& root, Session& session, Action& action) {
   command.texts(
       "FILE", words->files,
       {.help = "models, systems, profiles, frameworks, kernels, records and configurations, each by "
-               "path or by name; what a file is its content tells",
+               "path or by name; the file type is detected from its content",
        .required = true});
   command.flag("--json", words->json, {.help = "the findings as JSON"});
   command.footer(R"(Exit code: 0 if all files are good, 1 if not, 2 if there is no such file.

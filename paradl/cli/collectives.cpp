@@ -43,7 +43,7 @@ Operation read_operation(const std::string& word) {
 }
 
 /// Whether it cuts its buffer: pipelines do, and what NCCL takes may be one.
-bool heeds_segments(const Algorithm& algorithm, Operation operation) {
+bool uses_segments(const Algorithm& algorithm, Operation operation) {
   return algorithm.rounds || algorithm.tabulated ||
          (algorithm.name == "ring" && operation == Operation::broadcast);
 }
@@ -92,7 +92,7 @@ std::vector<AlgorithmWord> read_algorithms(const Words& words, Operation operati
         fmt::format("--top-k {}: only sparse algorithms look for the largest values", words.top_k),
         "leave it out");
   if (!words.segments.empty() && std::ranges::none_of(out, [&](const AlgorithmWord& w) {
-        return heeds_segments(*w.algorithm, operation);
+        return uses_segments(*w.algorithm, operation);
       }))
     throw UsageError(fmt::format("--segments {}: no pipeline was asked for", words.segments),
                      operation == Operation::allreduce ? "add --algorithm tree-pipelined, or leave it out"

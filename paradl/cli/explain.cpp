@@ -42,7 +42,7 @@ std::string summary_of(const StrategyName& strategy) {
 
 constexpr std::size_t few_ways = 4;
 
-/// Every limit and bottleneck, also those that are not there, and what would mend those that are.
+/// Every limit and bottleneck, also those that are not there, and what would help.
 std::string tell_bottlenecks(const Session& session, const Style& style, const Oracle& oracle,
                              const Answer& answer, const std::vector<Finding>& findings) {
   const std::vector<Bottleneck>& found = answer.bottlenecks.front();
@@ -82,7 +82,7 @@ std::string tell(const Style& style, const Oracle& oracle, const Answer& answer,
       out += fmt::format(" {}\n", nothing);
   for (const std::string& note : plan_notes(oracle.setting(), p.mesh)) out += fmt::format(" {}\n", note);
   out += limits_text(p, oracle.about().work);
-  if (p.congested) out += fmt::format(" beside other jobs  {}\n", band_text(p));
+  if (p.congested) out += fmt::format(" with other jobs on the network  {}\n", band_text(p));
   if (const auto energy = network_joules(p, oracle.about().machine))
     out += fmt::format(" network energy  {} per epoch\n", joules(p.iterations * *energy));
   if (p.timed())
@@ -115,7 +115,7 @@ std::string tell(const Style& style, const Oracle& oracle, const Answer& answer,
     out += fmt::format(" {}\n", allreduce);
   out += fmt::format(" accuracy: {}\n", record_text(answer, p));
   if (const std::string range = interval_text(answer, p); !range.empty())
-    out += fmt::format(" nine times in ten: {} per epoch\n", range);
+    out += fmt::format(" 90 % interval: {} per epoch\n", range);
   return style.unicode ? out : ascii(out);
 }
 
@@ -195,7 +195,7 @@ int run(const Session& session, Options& options, std::string strategy, std::str
   const bool paper = oracle.about().fidelity == Fidelity::paper;
   if (!paper) answer.fitting = ways_to_fit(p, setting, &oracle.question());
   if (layers && paper)
-    throw UsageError("--layers tells of the engine's layers", "leave --fidelity paper out");
+    throw UsageError("--layers is not available with --fidelity paper", "leave --fidelity paper out");
   if (layers && all_bottlenecks)
     throw UsageError("--layers and --bottlenecks are two tables", "ask for one of them");
   for (const std::string& file : timelines) write_timeline(file, oracle, p);
@@ -248,7 +248,7 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   command.text("MODEL", words->model, {.help = "name in models/, a path, or gpt:layers=24,hidden=..."});
   command.flag("--layers", words->layers, {.help = "the same for every layer, largest first"});
   command.flag("--bottlenecks", words->bottlenecks,
-               {.help = "every limit and bottleneck with its value and trigger, and what would mend it"});
+               {.help = "every limit and bottleneck with its value and trigger, and what would help"});
   command.texts("--timeline", words->timelines,
                 {.help = "the schedule of a pipeline, or the plan of data/ooc: FILE.svg, or FILE.json for "
                          "Chrome and Perfetto; repeatable",

@@ -71,7 +71,7 @@ std::optional<Watts> read_watts(const std::string& text) {
   return watts;
 }
 
-/// A system's wires are in its file: what else is said of them would not be heeded.
+/// A system's wires are in its file: more options about them would have no effect.
 void refuse_wires(const NetworkWords& words, const Machine& machine) {
   const std::string level = machine.levels.back().name;
   const auto refuse = [&](const char* option, const std::string& text, const std::string& key) {
@@ -96,8 +96,8 @@ void refuse_wires(const NetworkWords& words, const Machine& machine) {
                      "leave it out, or name the network with --topology");
 }
 
-/// What is said of wires that a network does not have would not be heeded either.
-void refuse_unheeded(const NetworkWords& words) {
+/// What is said of wires that a network does not have would have no effect either.
+void refuse_without_effect(const NetworkWords& words) {
   const std::string& word = words.topology;
   const std::string inner = word.starts_with("optical:") ? word.substr(word.find('+') + 1) : word;
   const bool own = inner.starts_with("tsubame3-authors");
@@ -257,7 +257,7 @@ void Network::read_links(const Options& options) {
 
 void Network::read_word(const NetworkWords& words) {
   wires_ = read_wires(words);
-  refuse_unheeded(words);
+  refuse_without_effect(words);
   watts_ = read_watts(words.watts);
   if (is_open(words.topology)) return;
   topology_ = topology(1);

@@ -66,7 +66,7 @@ View read_view(const std::string& word) {
   static_assert(names_every(View::system, views), "name every View");
   if (const auto found = find_name<View>(views, word)) return *found;
   const std::string near = did_you_mean(word, {views.begin(), views.end()});
-  throw UsageError(fmt::format("--for {}: nobody is known by that name", word),
+  throw UsageError(fmt::format("--for {}: unknown audience (user, framework, system)", word),
                    near.empty() ? "use --for user, framework or system" : near);
 }
 
@@ -88,12 +88,12 @@ void tell_framework(const Session& session, const Options& options, const Oracle
   const auto table = [&](ReadBy reader) { return improvements_table(improvements, reader); };
   if (const std::string format = options.get("format", "text");
       improvements.empty() && format != "text" && !format.starts_with("json"))
-    hint(session, "nothing in the framework's hands makes the best plan faster");
+    hint(session, "no change of the framework makes the best plan faster");
   deliver_view(session, options, answer, "framework", "improvements", improvements_json(improvements), table,
                [&](const Style& style) {
                  std::string out =
                      !worth
-                         ? fmt::format("Nothing in the framework's hands makes the best plan faster{}{}.\n",
+                         ? fmt::format("No change of the framework makes the best plan faster{}{}.\n",
                                        improvements.empty() ? "" : " by half a per cent",
                                        oracle.about().framework_spec.name == "ideal"
                                            ? ": it is the ideal one (name yours with --framework)"
@@ -173,7 +173,7 @@ void tell_system(const Session& session, const Options& options, const Query& qu
           const Printed printed = to_text(table(ReadBy::people), style);
           hint(session, printed.hint);
           out += printed.text +
-                 "\nEpoch times against now, with the same mini-batch, the strategy and grid chosen anew "
+                 "\nEpoch times relative to this machine, with the same mini-batch and the best strategy and grid "
                  "each time.\n";
         }
         if (!idle.empty()) out += fmt::format("Without effect, half or twice: {}.\n", fmt::join(idle, ", "));

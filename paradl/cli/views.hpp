@@ -9,7 +9,7 @@ namespace paradl {
 enum class View { user, framework, system };
 View read_view(const std::string& word);  // UsageError
 
-/// What to optimise first: every change in the framework's hands, by what it brings to the best plan.
+/// What to optimise first: every change of the framework, by how much faster it makes the best plan.
 void tell_framework(const Session& session, const Options& options, const Oracle& oracle, Answer& answer);
 
 /// What to buy: half and twice of everything that the system file says, each with the best plan for it.

@@ -16,7 +16,7 @@ namespace paradl {
 /// file.
 class Options {
  public:
-  /// Adds the shared options to a command, but for those it would not heed.
+  /// Adds the shared options to a command, except those that would have no effect.
   void define(const Arguments& command, const std::vector<std::string_view>& without = {});
   /// Only these of them, and how to answer; --set only with `on`.
   void define_only(
@@ -45,7 +45,7 @@ class Options {
   /// typed came from: a variable, or the place in a file.
   [[noreturn]] void blame(std::initializer_list<std::string_view> keys, const UsageError& error) const;
   [[noreturn]] void blame(std::string_view key, const UsageError& error) const { blame({key}, error); }
-  /// UsageError if anything else was typed: it would not be heeded.
+  /// UsageError if anything else was typed: it would have no effect.
   void refuse_typed(const std::vector<std::string_view>& but, const std::string& what) const;
   bool typed(const std::string& key) const { return has(key) && values_.at(key).origin == typed_here; }
 

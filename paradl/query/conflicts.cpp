@@ -20,8 +20,8 @@ void check_recomputation(const Query& query, const Case& about) {
   const std::string& name = about.work.name;
   const auto keeps_scores = [](const Layer& layer) { return layer.scores > 0; };
   if (t.recompute == Recompute::selective && std::ranges::none_of(about.work.layers, keeps_scores))
-    refuse(fmt::format("{} keeps no scores of attention that could be recomputed", name),
-           "use --recompute full, or leave it out");
+    refuse(fmt::format("{} stores no attention scores, so there is nothing for --recompute selective to drop", name),
+           "try --recompute full, or leave it out");
   const auto blocks = int(recomputable_blocks(about.work).size());
   if (t.recompute == Recompute::full && blocks == 0)
     refuse(fmt::format("{} has no blocks that could be recomputed", name), "leave --recompute out");

@@ -49,7 +49,7 @@ ConvolutionPolicy read_convolutions(const std::string& text) {
 Price read_price(const std::string& text) {
   if (const auto price = parse_price(text)) return *price;
   throw UsageError(fmt::format("--price {}: cannot read it", text),
-                   "write what a GPU costs for an hour, such as --price 2.5USD/h");
+                   "write the price of a GPU hour, such as --price 2.5USD/h");
 }
 
 /// `data=16,filter=4` says which axes there are, and in which order.

@@ -368,7 +368,7 @@ TEST_CASE("explain: exchanges of blocks recomputed out of core are listed with t
   REQUIRE(asked.projection.out_of_core);
   REQUIRE(asked.projection.out_of_core->recomputed > 0);
   double again = 0;
-  const Layout& layout = oracleed.oracle.evaluator().evaluate(asked.projection).layout;
+  const Layout& layout = *asked.oracle.evaluator().evaluate(asked.projection).layout;
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
     for (const Exchange& e : layout.cells[i].forward)
       if (e.operation == Collective::allgather)
@@ -379,7 +379,7 @@ TEST_CASE("explain: exchanges of blocks recomputed out of core are listed with t
 TEST_CASE("explain: who gathers weights tensor by tensor does so for a forward pass that runs again") {
   const auto gathers = [](const std::string& words) {
     const Asked asked("gpt2", "dgx-a100", "--grid data=8 -b 8 --framework megatron --zero 3" + words);
-    const Projection p = asked.oracle.evaluator().project(oracleed.projection.strategy, asked.projection.mesh, 8);
+    const Projection p = asked.oracle.evaluator().project(*asked.projection.strategy, asked.projection.mesh, 8);
     Bytes once, again;
     for (const ExchangeLine& line : exchange_lines(asked.oracle.evaluator().evaluate(p))) {
       if (line.what == "allgather w") once += line.bytes;
