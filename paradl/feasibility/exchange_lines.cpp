@@ -71,7 +71,7 @@ ExchangeLine line_of(Term term, Collective operation, std::string what, std::str
   const Path measured = measured_path(operation, path, e.mesh.setting.machine, m);
   if (operation == Collective::allreduce && takes_trees(e.mesh.setting.training) && is_by_levels(measured) &&
       tree_allreduce(measured)(m) < cost(operation, measured)(m)) {
-    out.formula = "2(p-1)(α + m/p φ β) in a node, 2⌈log2 p⌉(α + m φ β) beyond";
+    out.formula = "2(p-1)(α + m/p φ β) in a node, 2⌈log2 p⌉(α + m φ β) between nodes";
     out.steps = tree_steps(measured, m, e);
   } else {
     out.steps = steps_of(operation, measured, m, e);
