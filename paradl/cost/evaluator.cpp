@@ -49,19 +49,26 @@ int stage_axis(const Layout& layout) {
   return -1;
 }
 
-/// Equal numbers mean that all cells cost the same, and have the same samples.
-std::size_t fingerprint(const MeshTable& mesh, const GradientTable& gradients, const PassTable& passes) {
+void mix(std::size_t& hash, double value) {
+  hash = (hash ^ std::bit_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15u;
+  hash ^= hash >> 29;
+}
+
+/// Equal numbers mean that the passes of all cells cost the same, and have the same samples.
+std::size_t fingerprint(const MeshTable& mesh, const PassTable& passes) {
   std::size_t hash = std::bit_cast<std::size_t>(passes.samples / mesh.parts[mesh.sharing]);
-  const auto mix = [&](double value) {
-    hash = (hash ^ std::bit_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 29;
-  };
   for (const CellCost& cell : passes.cells) {
-    mix(cell.forward_pass().base()), mix(cell.backward_pass().base());
-    mix(cell.forward_host.base()), mix(cell.backward_host.base());
+    mix(hash, cell.forward_pass().base()), mix(hash, cell.backward_pass().base());
+    mix(hash, cell.forward_host.base()), mix(hash, cell.backward_host.base());
   }
+  return hash;
+}
+
+/// The same with the sums of gradients.
+std::size_t fingerprint(const MeshTable& mesh, const PassTable& passes, const GradientTable& gradients) {
+  std::size_t hash = fingerprint(mesh, passes);
   for (const GradientGroup& group : gradients.groups)
-    for (const double bytes : {1e4, 1e8}) mix(group.allreduce(Bytes{bytes}).base());
+    for (const double bytes : {1e4, 1e8}) mix(hash, group.allreduce(Bytes{bytes}).base());
   return hash;
 }
 
@@ -108,7 +115,7 @@ const StagePlan& Evaluator::stages(const Layout& layout, const MeshTable& mesh, 
       (cut_by == StageCut::equal_blocks && !can_share_blocks(layouts_->blocks(), stages * plan.chunks));
   if (stages > 1 && by_costs) {
     per_byte = links_.stage_pace(mesh.mesh, axis);
-    key.costs = fingerprint(mesh, gradients, passes);
+    key.costs = fingerprint(mesh, passes, gradients);
     key.per_byte = per_byte.base();
     key.plan = {stages, plan.chunks, plan.micro_batches, int(plan.schedule), plan.zero, 0};
   }
@@ -117,14 +124,13 @@ const StagePlan& Evaluator::stages(const Layout& layout, const MeshTable& mesh, 
   });
 }
 
-/// Of several ways to cut a network into stages, the fastest of those that fit the device; or of all.
-StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
-                         const PassTable& passes, const Plan& plan, int stages,
-                         SecondsPerByte per_byte) const {
+/// The ways to cut a network into stages that may be best: one, unless stages are balanced.
+std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTable& mesh, const PassTable& passes,
+                                            const Plan& plan, int stages, SecondsPerByte per_byte) const {
   const Training& training = setting_.training;
   StageBorders borders{
       .pipeline = plan.pipeline(stages), .cut = training.stage_cut, .layer = {}, .border = {}, .blocks = {}};
-  if (stages == 1) return plan_stages(layout, setting_.work, borders);
+  if (stages == 1) return {plan_stages(layout, setting_.work, borders)};
   borders.blocks = layouts_->blocks();
   for (std::size_t l = 0; l < layout.order.size(); ++l) {
     if (training.stage_cut == StageCut::balanced_layers) {
@@ -138,8 +144,21 @@ StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const Grad
       items += tensor.items * passes.samples / mesh.parts[tensor.divided];
     borders.border.push_back((items * item_bytes(training.precision).activation * per_byte).base());
   }
-  if (training.stage_cut != StageCut::balanced) return plan_stages(layout, setting_.work, borders);
-  std::vector<StagePlan> candidates = stage_candidates(layout, setting_.work, borders);
+  if (training.stage_cut != StageCut::balanced) return {plan_stages(layout, setting_.work, borders)};
+  return stage_candidates(layout, setting_.work, borders);
+}
+
+/// Of several ways to cut a network into stages, the fastest of those that fit the device; or of all. The ways
+/// do not depend on the sums of gradients: plans that differ in these alone share them.
+StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
+                         const PassTable& passes, const Plan& plan, int stages,
+                         SecondsPerByte per_byte) const {
+  const StageKey key{&layout,
+                     stages > 1 ? fingerprint(mesh, passes) : 0,
+                     per_byte.base(),
+                     {stages, plan.chunks, plan.micro_batches, int(plan.schedule), 0, 0}};
+  const std::vector<StagePlan>& candidates =
+      cuts_.get(key, [&] { return find_cuts(layout, mesh, passes, plan, stages, per_byte); });
   std::size_t best = 0;
   std::pair<bool, Seconds> least;  // whether it is too large, and its time
   WorkingMemory& memory = working_memory();
@@ -151,7 +170,7 @@ StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const Grad
     const std::pair one{cost.memory.total() > setting_.machine.device.memory, cost.iteration()};
     if (i == 0 || one < least) best = i, least = one;
   }
-  return std::move(candidates[best]);
+  return candidates[best];
 }
 
 Cost Evaluator::cost(const Plan& asked) const {

@@ -86,6 +86,8 @@ class Evaluator {
   /// Computation of a mini-batch on one GPU that has all the memory it needs, as many samples at a time as
   /// one replica of the network has.
   Seconds serial(const Plan& plan, double replicas) const;
+  std::vector<StagePlan> find_cuts(const Layout& layout, const MeshTable& mesh, const PassTable& passes,
+                                   const Plan& plan, int stages, SecondsPerByte per_byte) const;
   StagePlan cut(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
                 const PassTable& passes, const Plan& plan, int stages, SecondsPerByte per_byte) const;
 
@@ -110,6 +112,7 @@ class Evaluator {
     friend bool operator==(const StageKey&, const StageKey&) = default;
   };
   Memo<StageKey, std::unique_ptr<StagePlan>> stages_;
+  Memo<StageKey, std::vector<StagePlan>> cuts_;
   Memo<const Layout*, std::vector<BlockChain>> chains_;
 };
 
