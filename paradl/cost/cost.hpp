@@ -81,8 +81,8 @@ struct Cost {
   Seconds hidden;                        // communication that runs behind computation
   Memory memory;
   int worst_stage = 0;  // whose memory it is
-  /// What all collectives and messages of an iteration are given, over all stages: an allreduce counts its
-  /// buffer once.
+  /// Total buffer size of all collectives and messages in one iteration, over all stages; an allreduce counts
+  /// its buffer once.
   Bytes traffic;
 
   Seconds& operator[](Term t) { return exposed[std::size_t(t)]; }

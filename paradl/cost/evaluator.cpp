@@ -160,15 +160,21 @@ StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const Grad
   const std::vector<StagePlan>& candidates =
       cuts_.get(key, [&] { return find_cuts(layout, mesh, passes, plan, stages, per_byte); });
   std::size_t best = 0;
-  std::pair<bool, Seconds> least;  // whether it is too large, and its time
+  std::optional<Cost> least;
+  const auto fits = [&](const Cost& cost) { return cost.memory.total() <= setting_.machine.device.memory; };
+  // Times that differ in rounding alone are equal: then the cut that needs less memory is better.
+  const auto better = [&](const Cost& a, const Cost& b) {
+    if (fits(a) != fits(b)) return fits(a);
+    const double more = a.iteration() / b.iteration() - 1;
+    return std::abs(more) < 1e-12 ? a.memory.total() < b.memory.total() : more < 0;
+  };
   WorkingMemory& memory = working_memory();
   for (std::size_t i = 0; i < candidates.size() && candidates.size() > 1; ++i) {
     const StageTable sums(layout, candidates[i], mesh, passes);
     const ScheduleTable schedule(candidates[i], sums, mesh, plan, memory.pipeline);
     const Cost cost = price({links_, layout, candidates[i], mesh, gradients, passes, sums, schedule}, plan,
                                  memory.scratch);
-    const std::pair one{cost.memory.total() > setting_.machine.device.memory, cost.iteration()};
-    if (i == 0 || one < least) best = i, least = one;
+    if (!least || better(cost, *least)) best = i, least = cost;
   }
   return candidates[best];
 }

@@ -3,9 +3,24 @@
 #include "paradl/cost/stages.hpp"
 
 namespace paradl {
+namespace {
+
+/// All that a layout may depend on of one axis: the role of each layer for every placement of its input, and
+/// whether its sequence is long enough to be split. Equal lists mean equal layouts.
+std::vector<Role> role_signature(const Workload& work, const Axis& axis) {
+  std::vector<Role> out;
+  for (int incoming = 0; incoming <= int(Placement::partial); ++incoming)
+    for (std::size_t i = 0; i < work.layers.size(); ++i)
+      out.push_back(axis.strategy->role(work, i, axis.parts, Placement(incoming)));
+  for (const Layer& layer : work.layers)
+    out.push_back(layer.y.positions() >= axis.parts.total ? Role::spatial : Role::whole);
+  return out;
+}
+
+}  // namespace
 
 int Layouts::signature_of(const Axis& axis) const {
-  const std::pair roles{axis.strategy, roles_of(work_, *axis.strategy, axis.parts)};
+  const std::pair roles{axis.strategy, role_signature(work_, axis)};
   const std::lock_guard lock(signatures_mutex_);
   return signatures_.emplace(roles, int(signatures_.size())).first->second;
 }

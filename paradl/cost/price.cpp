@@ -130,7 +130,7 @@ void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Cost& o
     const Seconds updated = after[r] + t.sums.kinds[kind_of(r)].updated(plan.zero);
     if (updated <= latest) continue;
     latest = updated;
-    gradient = std::max(Seconds{}, after[r]);
+    gradient = after[r] > 1e-13 * executed ? after[r] : Seconds{};  // what is less is rounding
   }
   // Without micro-batches nothing overlaps: one stage works at a time, in its update too (the paper's pure
   // form).

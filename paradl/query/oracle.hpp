@@ -20,7 +20,7 @@ class Oracle {
   const Case& about() const { return *engine_->about; }
   const Question& question() const { return tried_->question; }
   Setting setting() const { return about().setting(); }
-  /// What prices plans. None of the closed forms, but of their layouts.
+  /// Prices plans. With --fidelity paper it gives only layouts.
   const Evaluator& evaluator() const { return engine_->evaluator; }
 
   Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const;

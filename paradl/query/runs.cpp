@@ -153,7 +153,9 @@ Query query_of(const MeasuredRun& run, const Cells& cells, const Query& defaults
   for (const auto& [name, text] : run.options) read(name, text);
   read("batch", run.batch);
   query.gpus = {std::vector<GpuCount>{run.gpus}, cells["gpus"]};
-  read("strategy", run.strategy);
+  // One strategy, not a list: a run had one.
+  query.strategies = {blaming({cells["strategy"]}, [&] { return std::vector{read_strategy(run.strategy)}; }),
+                      cells["strategy"]};
   query.grid = {};
   if (!run.grid.empty()) read("grid", run.grid);
   query.grids = Grids::all;

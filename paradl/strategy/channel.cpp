@@ -32,8 +32,12 @@ Limit limit(const Workload& work, const Parts& parts, double) {
 
 }  // namespace
 
-extern constinit const Strategy channel_strategy{"channel", "split the input channels of each layer",
-                                                 Placement::replicated, role, limit,
-                                                 true, false, true};
+extern constinit const Strategy channel_strategy{
+    .name = "channel",
+    .summary = "split the input channels of each layer",
+    .input = Placement::replicated,
+    .role = role,
+    .limit = limit,
+    .sums_inputs = true};
 
 }  // namespace paradl

@@ -38,11 +38,12 @@ Limit limit(const Workload& work, const Parts& parts, double) {
 
 }  // namespace
 
-extern constinit const Strategy context_strategy{"context",
-                                                 "split every sequence; keys and values travel around a ring",
-                                                 Placement::split_space,
-                                                 role,
-                                                 limit,
-                                                 false};
+extern constinit const Strategy context_strategy{
+    .name = "context",
+    .summary = "split every sequence; keys and values travel around a ring",
+    .input = Placement::split_space,
+    .role = role,
+    .limit = limit,
+    .usual = false};
 
 }  // namespace paradl

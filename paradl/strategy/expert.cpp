@@ -28,7 +28,11 @@ Limit limit(const Workload& work, const Parts& parts, double batch) {
 }  // namespace
 
 extern constinit const Strategy expert_strategy{
-    "expert", "split the experts of a layer; send samples to them", Placement::split_sample, role, limit,
-    false};
+    .name = "expert",
+    .summary = "split the experts of a layer; send samples to them",
+    .input = Placement::split_sample,
+    .role = role,
+    .limit = limit,
+    .usual = false};
 
 }  // namespace paradl

@@ -21,7 +21,11 @@ Limit limit(const Workload& work, const Parts& parts, double) {
 
 }  // namespace
 
-extern constinit const Strategy filter_strategy{"filter", "split the output channels of each layer",
-                                                Placement::replicated, role, limit};
+extern constinit const Strategy filter_strategy{
+    .name = "filter",
+    .summary = "split the output channels of each layer",
+    .input = Placement::replicated,
+    .role = role,
+    .limit = limit};
 
 }  // namespace paradl

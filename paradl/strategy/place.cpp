@@ -302,7 +302,7 @@ class Placer {
     CellKey key;
     const auto add = [&](const auto& value) { key.add(value); };
     add(work_.layers[std::size_t(cell.layer)].shape_class);
-    add(cell.work), add(cell.weights), add(cell.summed), add(cell.alike), add(cell.halo_axis),
+    add(cell.sums_channels), add(cell.work), add(cell.weights), add(cell.summed), add(cell.alike), add(cell.halo_axis),
         add(cell.halo_divided), add(cell.dy_divided);
     for (const ExchangeList* list : {&cell.forward, &cell.backward}) {
       add(list->size);
@@ -374,16 +374,6 @@ class Placer {
 
 Layout place(const Workload& work, const RoleTable& roles, const PlacingRules& rules) {
   return Placer(work, roles, rules).layout();
-}
-
-std::vector<Role> roles_of(const Workload& work, const Strategy& strategy, const Parts& parts) {
-  std::vector<Role> roles;
-  roles.reserve(4 * work.layers.size());
-  for (const Placement incoming :
-       {Placement::replicated, Placement::split_channel, Placement::split_space, Placement::split_expert})
-    for (std::size_t i = 0; i < work.layers.size(); ++i)
-      roles.push_back(strategy.role(work, i, parts, incoming));
-  return roles;
 }
 
 }  // namespace paradl

@@ -105,7 +105,4 @@ inline Layout place(const Workload& work, const Mesh& mesh, const PlacingRules& 
   return place(work, roles_of(work, mesh, rules), rules);
 }
 
-/// The roles that a strategy gives to all layers: equal vectors make equal layouts.
-std::vector<Role> roles_of(const Workload& work, const Strategy& strategy, const Parts& parts);
-
 }  // namespace paradl

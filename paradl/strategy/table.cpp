@@ -17,7 +17,7 @@ std::span<const Strategy* const> strategies() {
   static const std::vector<const Strategy*> table = [] {
     std::vector<const Strategy*> rows;
     const auto add = [&rows](const Strategy& row) { rows.push_back(&row); };
-    // clang-format off: one line for each
+    // clang-format off
     extern const Strategy data_strategy;
     add(data_strategy);
     extern const Strategy spatial_strategy;
@@ -35,7 +35,6 @@ std::span<const Strategy* const> strategies() {
     extern const Strategy expert_strategy;
     add(expert_strategy);
     // clang-format on
-    assert(rows.size() <= most_axes);  // each may be an axis of one mesh
     return rows;
   }();
   return table;
@@ -109,6 +108,8 @@ StrategyName read_strategy(std::string_view text) {
     }
     if (std::ranges::find(strategy.axes, axis) != strategy.axes.end())
       throw UsageError(fmt::format("`{}` stands twice in `{}`", name, text), "name each axis once");
+    if (strategy.axes.size() == most_axes)
+      throw UsageError(fmt::format("`{}` has more than {} axes", text, most_axes), "use fewer axes");
     strategy.axes.push_back(axis);
     if (name.size() == rest.size()) return strategy;
     rest.remove_prefix(name.size() + 1);

@@ -48,12 +48,12 @@ Limit limit(const Workload& work, const Parts& parts, double) {
 
 }  // namespace
 
-extern constinit const Strategy tensor_strategy{"tensor",
-                                                "split filters and channels in turn on successive products",
-                                                Placement::replicated,
-                                                role,
-                                                limit,
-                                                true,
-                                                true};
+extern constinit const Strategy tensor_strategy{
+    .name = "tensor",
+    .summary = "split filters and channels in turn on successive products",
+    .input = Placement::replicated,
+    .role = role,
+    .limit = limit,
+    .pairs = true};
 
 }  // namespace paradl

@@ -33,6 +33,12 @@ TEST_CASE("a run is the question that its cells say, over the defaults") {
   CHECK(judge(run).projected == Asked(same).projection.iteration());
 }
 
+TEST_CASE("a run has one strategy, not a list of them") {
+  for (const char* cell : {"\"data,filter\"", "\",data\""})
+    CHECK(complaint_of(std::string("resnet50,abci,") + cell + ",,16,32/gpu,0.2,\n").find("no strategy is called") !=
+          std::string::npos);
+}
+
 TEST_CASE("runs that differ in strategy, grid and GPUs share what was loaded") {
   const MeasuredRuns runs = runs_of(
       "resnet50,abci,data,,4,32/gpu,0.2,\n"

@@ -1,0 +1,76 @@
+// What an answer says of a plan: its cost, its bounds, and what one GPU alone would take.
+#include <algorithm>
+
+#include "paradl/cost/evaluator.hpp"
+
+namespace paradl {
+namespace {
+
+/// Samples that are left for one GPU of all axes that split them.
+double local_samples(const Plan& plan) {
+  double samples = plan.batch;
+  for (int a = 0; a < plan.mesh.axes; ++a)
+    if (const Axis& axis = plan.mesh.axis[std::size_t(a)]; axis.strategy->input == Placement::split_sample) samples /= axis.parts.total;
+  return samples;
+}
+
+void add_out_of_core(Projection& out, const PricedOutOfCore& beyond, const Setting& setting) {
+  const OutOfCorePlan& plan = beyond.plan();
+  out.out_of_core = {.kept = plan.count(Fate::kept),
+                     .swapped = plan.count(Fate::swapped),
+                     .recomputed = plan.count(Fate::recomputed),
+                     .weights = plan.home,
+                     .host = beyond.host().gpus * plan.host,
+                     .again = beyond.again(),
+                     .doubt = beyond.doubt()};
+  if (plan.time.possible)
+    out.limits.add({.rule = host_rule,
+                    .value = out.out_of_core->host.base(),
+                    .bound = setting.machine.host->memory->base()});
+  else if (beyond.lacks_update_rate())
+    out.limits.add({.rule = host_update_rule, .value = 1, .bound = 0});
+}
+
+/// How gradients are summed where an algorithm was asked for.
+void add_allreduce(Projection& out, const Evaluation& e) {
+  for (std::size_t g = 0; g < e.gradients.groups.size(); ++g) {
+    const AskedSum* asked = e.gradients.groups[g].asked;
+    if (!asked) continue;
+    out.allreduce = std::min(asked->fidelity, out.allreduce.value_or(asked->fidelity));
+    const std::string chosen = asked->chosen(e.sums.gradient[g]);
+    if (out.chosen.find(chosen) == out.chosen.npos)
+      out.chosen += (out.chosen.empty() ? "" : "; ") + chosen;  // another for another group
+  }
+}
+
+}  // namespace
+
+Projection Evaluator::project(const StrategyName& strategy, const Plan& plan) const {
+  Projection out{
+      .strategy = &strategy, .mesh = plan.mesh, .gpus = plan.mesh.gpus(), .batch = plan.batch};
+  out.iterations = iterations_per_epoch(setting_, plan.batch);
+  out.samples = setting_.work.D;
+  out.limits = limits(plan, &out.refused);
+  if (!out.limits.hold()) return out;
+  out.serial = serial(plan, plan.batch / local_samples(plan));
+  if (!plan.out_of_core && !plan.allreduce.algorithm) {
+    out.cost = cost(plan);
+  } else {
+    const Evaluation e = evaluate(plan);
+    out.cost = e.cost;
+    if (e.out_of_core) add_out_of_core(out, *e.out_of_core, setting_);
+    add_allreduce(out, e);
+  }
+  if (setting_.training.ceil_iterations) {
+    // Only exchanges and updates happen once more for a last, smaller mini-batch; its samples are not more
+    // work.
+    const double whole = setting_.work.D / plan.batch / out.iterations;
+    for (const Term t : {Term::forward, Term::backward, Term::recompute, Term::bubble, Term::swap})
+      (*out.cost)[t] *= whole;
+  }
+  if (setting_.training.input.from != InputFrom::none) add_input(out, setting_);
+  finish(out, setting_);
+  return out;
+}
+
+}  // namespace paradl
