@@ -72,10 +72,10 @@ class Cutter {
     return true;
   }
 
-  /// A tensor as its maker leaves it: what lies behind it in `crossing` is its own.
+  /// A tensor as its maker leaves it.
   Kept tensor(int i) const {
     if (i < 0) return {work_.input.items(), layout_.cells[std::size_t(layout_.order.front())].x.divided};
-    return layout_.crossing[std::size_t(i)].back();
+    return {layer(i).y.items(), layout_.left[std::size_t(i)]};
   }
 
   ChainBlock block(int first, int end, const std::vector<int>& block_of) const {

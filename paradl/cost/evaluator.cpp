@@ -128,10 +128,15 @@ const StagePlan& Evaluator::stages(const Layout& layout, const MeshTable& mesh, 
 std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTable& mesh, const PassTable& passes,
                                             const Plan& plan, int stages, SecondsPerByte per_byte) const {
   const Training& training = setting_.training;
-  StageBorders borders{
-      .pipeline = plan.pipeline(stages), .cut = training.stage_cut, .layer = {}, .border = {}, .blocks = {}};
+  StageBorders borders{.pipeline = plan.pipeline(stages),
+                       .cut = training.stage_cut,
+                       .layer = {},
+                       .border = {},
+                       .blocks = {},
+                       .crossing = {}};
   if (stages == 1) return {plan_stages(layout, setting_.work, borders)};
   borders.blocks = layouts_->blocks();
+  borders.crossing = Crossing(layout, setting_.work);
   for (std::size_t l = 0; l < layout.order.size(); ++l) {
     if (training.stage_cut == StageCut::balanced_layers) {
       const LayerTime& time = setting_.times.layer[l];
@@ -140,7 +145,7 @@ std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTabl
     }
     borders.layer.push_back(load_of(passes.cells[std::size_t(layout.order[l])]));
     double items = 0;
-    for (const Kept& tensor : layout.crossing[l])
+    for (const Kept& tensor : borders.crossing.behind(int(l)))
       items += tensor.items * passes.samples / mesh.parts[tensor.divided];
     borders.border.push_back((items * item_bytes(training.precision).activation * per_byte).base());
   }

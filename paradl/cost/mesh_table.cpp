@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 #include <cmath>
 
 namespace paradl {
@@ -54,11 +53,6 @@ Seconds MeshTable::time_of(const Exchange& exchange, double samples) const {
   return cost[exchange.axis][std::size_t(exchange.operation)](bytes_of(exchange, samples)) + skew_of(exchange);
 }
 
-double MeshTable::growth_of(const Cell& cell) const {
-  if (const Layer& layer = layer_of(cell); !(layer.vocabulary > 0) && !(layer.kv_share > 0)) return 1;
-  return work_growth(layer_of(cell), parts[cell.weights & tensor_axis], setting.training.framework);
-}
-
 double MeshTable::weights_of(const Cell& cell) const {
   const Layer& layer = layer_of(cell);
   const double even = growth_of(cell) * layer.weights / parts[cell.weights];
@@ -66,13 +60,6 @@ double MeshTable::weights_of(const Cell& cell) const {
   // Where y is a sum over parts of the channels, its biases are whole on each of them.
   const double biases = std::max(1.0, layer.experts) * layer.filters();
   return even + (parts[cell.sums_channels] - 1) * biases / parts[cell.weights];
-}
-
-double MeshTable::items_of(const Kept& kept) const {
-  const double even = kept.items / parts[kept.divided];
-  if (kept.grows < 0) return even;
-  return even * growth(setting.work.layers[std::size_t(kept.grows)], parts[kept.divided & tensor_axis],
-                       setting.training.framework);
 }
 
 double MeshTable::copies(const Cell& cell) const {

@@ -43,11 +43,20 @@ struct MeshTable {
   /// GPUs over which ZeRO shards what a cell's weights need: those with the same weights and other samples.
   double shards(const Cell& cell) const { return parts[cell.summed & sharing]; }
   /// By how much the weights and the arithmetic of a cell grow where `tensor` splits them: work_growth().
-  double growth_of(const Cell& cell) const;
+  double growth_of(const Cell& cell) const {
+    const Layer& layer = layer_of(cell);
+    if (!(layer.vocabulary > 0) && !(layer.kv_share > 0)) return 1;
+    return work_growth(layer, parts[cell.weights & tensor_axis], setting.training.framework);
+  }
   /// What one GPU has of the weights of a cell's layer.
   double weights_of(const Cell& cell) const;
   /// What one GPU has of a tensor that is kept, items of one sample.
-  double items_of(const Kept& kept) const;
+  double items_of(const Kept& kept) const {
+    const double even = kept.items / parts[kept.divided];
+    if (kept.grows < 0) return even;
+    return even * growth(setting.work.layers[std::size_t(kept.grows)], parts[kept.divided & tensor_axis],
+                         setting.training.framework);
+  }
   /// GPUs that make the same keys and values, each for its own queries: they sum the gradients of the weights.
   double copies(const Cell& cell) const;
   Bytes copied_gradient(const Cell& cell) const;

@@ -52,7 +52,7 @@ class CellPricer {
     out.gradient = out.weights * training_.bytes().sent_gradient;
     out.forward_exchange = exchanges(cell.forward, out.forward_traffic);
     out.backward_exchange = exchanges(cell.backward, out.backward_traffic);
-    if (t_.copies(cell) > 1)
+    if (t_.layer_of(cell).kv_share > 0 && t_.copies(cell) > 1)
       out.copies = links_.cost_of(Collective::allreduce, t_.copies_path(cell))(t_.copied_gradient(cell));
     hide_sums(cell, out);
     if (cell.halo_axis >= 0) {

@@ -1,7 +1,7 @@
 #include "paradl/cost/stages.hpp"
 
 #include <algorithm>
-#include <map>
+#include <array>
 #include <utility>
 
 namespace paradl {
@@ -63,17 +63,19 @@ std::vector<int> find_borders(const StageBorders& borders) {
                     : balanced_partition(borders.layer, pieces, borders.border);
 }
 
+/// Each cell among some layers, and how often it is there.
 std::vector<StageKind::Share> shares_of(const Layout& layout, int from, int to) {
-  std::map<int, double> counts;
-  for (int i = from; i < to; ++i) counts[layout.order[std::size_t(i)]] += 1;
+  std::vector<double> counts(layout.cells.size());
+  for (int i = from; i < to; ++i) counts[std::size_t(layout.order[std::size_t(i)])] += 1;
   std::vector<StageKind::Share> out;
-  for (const auto& [cell, count] : counts) out.push_back({cell, count});
+  for (std::size_t cell = 0; cell < counts.size(); ++cell)
+    if (counts[cell] > 0) out.push_back({int(cell), counts[cell]});
   return out;
 }
 
 StagePlan cut_at(std::vector<int> first_layer, const Layout& layout, const Workload& work,
-                 const Pipeline& pipeline) {
-  const auto& [stages, S, chunks, schedule] = pipeline;
+                 const StageBorders& borders) {
+  const auto& [stages, S, chunks, schedule] = borders.pipeline;
   StagePlan plan{.stages = stages, .chunks = chunks};
   plan.first_layer = std::move(first_layer);
   const auto piece_with = [&](int layer) {
@@ -81,7 +83,7 @@ StagePlan cut_at(std::vector<int> first_layer, const Layout& layout, const Workl
   };
 
   const int layers = int(layout.order.size());
-  for (int i = 0; i < layers; ++i) {
+  for (int i = 0; i < layers && stages > 1; ++i) {
     const int owner = work.layers[std::size_t(i)].tied;
     if (owner >= 0 && piece_with(owner) % stages != piece_with(i) % stages)
       plan.tied.push_back({layout.order[std::size_t(owner)], piece_with(owner) % stages, piece_with(i) % stages});
@@ -92,7 +94,10 @@ StagePlan cut_at(std::vector<int> first_layer, const Layout& layout, const Workl
       const bool last = piece + 1 == stages * chunks;
       const int end = last ? layers : plan.first_layer[std::size_t(piece) + 1];
       StageKind::Chunk chunk{shares_of(layout, plan.first_layer[std::size_t(piece)], end), {}};
-      if (!last) chunk.sent = layout.crossing[std::size_t(end) - 1];
+      if (!last) {
+        const auto sent = borders.crossing.behind(end - 1);
+        chunk.sent.assign(sent.begin(), sent.end());
+      }
       kind.cells.insert(kind.cells.end(), chunk.cells.begin(), chunk.cells.end());
       kind.piece.push_back(piece_of(chunk, plan.pieces));
       kind.chunks.push_back(std::move(chunk));
@@ -122,6 +127,25 @@ StagePlan cut_at(std::vector<int> first_layer, const Layout& layout, const Workl
 
 }  // namespace
 
+Crossing::Crossing(const Layout& layout, const Workload& work) {
+  const std::size_t n = layout.order.size();
+  first_.resize(n + 1);
+  for (std::size_t i = 0; i < n; ++i) {  // one more from behind layer i on, one fewer from behind its last reader on
+    first_[i] += 1;
+    first_[std::size_t(layout.last_reader[i])] -= 1;
+  }
+  std::size_t alive = 0, sum = 0;
+  for (std::size_t& first : first_) {
+    alive += first;
+    first = std::exchange(sum, sum + alive);
+  }
+  tensors_.resize(first_.back());
+  std::vector<std::size_t> next = first_;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t border = i; border < std::size_t(layout.last_reader[i]); ++border)
+      tensors_[next[border]++] = {work.layers[i].y.items(), layout.left[i]};
+}
+
 int StagePlan::run_of(int stage) const {
   return int(std::ranges::upper_bound(runs, stage, {}, &Run::first) - runs.begin()) - 1;
 }
@@ -136,9 +160,18 @@ std::vector<int> repeated_blocks(const Workload& work) {
   std::vector<int> shape;
   for (const Layer& layer : work.layers) shape.push_back(layer.shape_class);
   const int n = int(shape.size());
+  // How many layers have their like so many layers before them: a period cannot cover more layers than that.
+  std::array<int, longest_block + 1> matches{};
+  std::vector<int> before(shape.size(), -1), newest(shape.size(), -1);
+  for (int i = 0; i < n; ++i) {
+    before[std::size_t(i)] = std::exchange(newest[std::size_t(shape[std::size_t(i)])], i);
+    for (int j = before[std::size_t(i)]; j >= 0 && i - j <= longest_block; j = before[std::size_t(j)])
+      ++matches[std::size_t(i - j)];
+  }
   std::vector<int> best;
   int covered = 0;
-  for (int period = 2; period <= longest_block; ++period)
+  for (int period = 2; period <= longest_block; ++period) {
+    if (matches[std::size_t(period)] + period <= covered) continue;
     for (int from = 0, i = period; i <= n; ++i) {
       if (i < n && shape[std::size_t(i)] == shape[std::size_t(i - period)]) continue;
       const int repeats = (i - from) / period;
@@ -149,15 +182,17 @@ std::vector<int> repeated_blocks(const Workload& work) {
       }
       from = i - period + 1;
     }
+  }
   return best;
 }
 
 StagePlan plan_stages(const Layout& layout, const Workload& work, const StageBorders& borders) {
-  return cut_at(find_borders(borders), layout, work, borders.pipeline);
+  return cut_at(find_borders(borders), layout, work, borders);
 }
 
 StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTimes& times, int stages) {
-  StageBorders borders{.pipeline = {.stages = stages}, .layer = {}, .border = {}, .blocks = {}};
+  StageBorders borders{.pipeline = {.stages = stages}, .layer = {}, .border = {}, .blocks = {}, .crossing = {}};
+  if (stages > 1) borders.crossing = Crossing(layout, work);
   for (const LayerTime& time : times.layer)
     borders.layer.push_back({.forward = time.FW.base(), .backward = time.BW.base()});
   return plan_stages(layout, work, borders);
@@ -183,7 +218,7 @@ std::vector<StagePlan> stage_candidates(const Layout& layout, const Workload& wo
   std::vector<StagePlan> out{plan_stages(layout, work, borders)};
   const auto add = [&](std::vector<int> first) {
     if (!first.empty() && first != out.front().first_layer)
-      out.push_back(cut_at(std::move(first), layout, work, borders.pipeline));
+      out.push_back(cut_at(std::move(first), layout, work, borders));
   };
   add(equal_blocks(borders.blocks, borders.pipeline.pieces()));
   // A pipeline that is filled more than it is full: its longest stage counts for less than what all pass on.

@@ -49,6 +49,21 @@ struct StagePlan {
   std::vector<Tied> tied;
 };
 
+/// The tensors that are alive behind each layer: a stage border there has to send them.
+class Crossing {
+ public:
+  Crossing() = default;
+  Crossing(const Layout& layout, const Workload& work);
+  std::span<const Kept> behind(int layer) const {
+    const std::size_t first = first_[std::size_t(layer)];
+    return std::span(tensors_).subspan(first, first_[std::size_t(layer) + 1] - first);
+  }
+
+ private:
+  std::vector<Kept> tensors_;       // behind layer 0, behind layer 1, ...
+  std::vector<std::size_t> first_;  // of each layer; and where the last list ends
+};
+
 /// What the borders between stages depend on.
 struct StageBorders {
   Pipeline pipeline;
@@ -56,6 +71,7 @@ struct StageBorders {
   std::vector<LayerLoad> layer;  // what each layer adds to its stage
   std::vector<double> border;    // what a border behind each of them costs; empty: nothing
   std::span<const int> blocks;   // see repeated_blocks
+  Crossing crossing;             // empty: one piece has no borders
 };
 
 /// Where the blocks begin that a network repeats: the longest run of layers of the same shapes. Where the

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <bitset>
-#include <cassert>
-#include <cstring>
 #include <map>
-#include <string>
 #include <string_view>
+#include <utility>
 
 #include "paradl/strategy/placements.hpp"
 #include "paradl/strategy/recomputed.hpp"
@@ -17,21 +15,24 @@ namespace {
 /// Whether each set of axes is in it.
 using AxisSets = std::bitset<1u << most_axes>;
 
-/// Bytes that tell cells apart, one value after the other.
-class CellKey {
- public:
-  template <class T>
-  void add(const T& value) {
-    assert(size_ + sizeof value <= bytes_.size());
-    std::memcpy(bytes_.data() + size_, &value, sizeof value);
-    size_ += sizeof value;
-  }
-  std::string_view text() const { return {bytes_.data(), size_}; }
+bool same(const Kept& a, const Kept& b) { return a.items == b.items && a.divided == b.divided; }
 
- private:
-  std::array<char, 512> bytes_;
-  std::size_t size_ = 0;
-};
+bool same(const ExchangeList& a, const ExchangeList& b) {
+  return std::ranges::equal(a, b, [](const Exchange& e, const Exchange& f) {
+    return e.operation == f.operation && e.axis == f.axis && e.divided == f.divided && e.items == f.items;
+  });
+}
+
+/// Whether everything that prices two layers of the same shapes is equal. What grows does so with the shapes.
+bool same(const Cell& a, const Cell& b) {
+  const auto axes = [](const Cell& c) {
+    return std::array<int, 9>{c.sums_channels, c.work,       c.weights,   c.summed,    c.alike,
+                              c.halo_divided,  c.dy_divided, c.halo_axis, c.ring_axis};
+  };
+  return axes(a) == axes(b) && a.recomputed == b.recomputed && same(a.forward, b.forward) &&
+         same(a.backward, b.backward) && std::ranges::equal(a.kept, b.kept, [](const Kept& k, const Kept& l) { return same(k, l); }) && same(a.mask, b.mask) &&
+         same(a.x, b.x) && a.y.divided == b.y.divided;
+}
 
 /// All axes together: which collectives each tensor needs.
 class Placer {
@@ -47,17 +48,14 @@ class Placer {
 
   Layout layout() {
     Layout out;
-    std::map<std::string, int, std::less<>> known;
+    out.order.reserve(work_.layers.size());
     for (std::size_t i = 0; i < work_.layers.size(); ++i) {
-      const Cell cell = cell_of(i);
-      const CellKey key = key_of(cell);
-      auto entry = known.find(key.text());
-      if (entry == known.end()) {
-        entry = known.emplace(key.text(), int(out.cells.size())).first;
-        out.cells.push_back(cell);
-      }
-      out.cells[std::size_t(entry->second)].count += 1;
-      out.order.push_back(entry->second);
+      const int cell = add(out.cells, cell_of(i));
+      out.cells[std::size_t(cell)].count += 1;
+      out.order.push_back(cell);
+      out.left.push_back(split(&AxisPlacement::y_left, i));
+      const auto readers = placed_.readers(int(i));
+      out.last_reader.push_back(readers.empty() ? int(i) : int(readers.back()));
     }
     out.runs = find_runs(out.order);
     add_rebuilt(out);
@@ -68,7 +66,6 @@ class Placer {
       if (roles_[a].input == Placement::split_space) out.space |= bit;
       if (roles_[a].pairs) out.pairs |= bit;
     }
-    out.crossing = crossing();
     for (const Cell& cell : out.cells)
       if ((work_.layers[std::size_t(cell.layer)].weights > 0 || cell.samples) && cell.summed &&
           std::ranges::find(out.gradients, Layout::Gradients{cell.summed, cell.alike}) == out.gradients.end())
@@ -297,53 +294,15 @@ class Placer {
       out.rebuilt_masks.push_back({items, lies.first, lies.second});
   }
 
-  /// Two cells are one if everything that prices them is equal.
-  CellKey key_of(const Cell& cell) const {
-    CellKey key;
-    const auto add = [&](const auto& value) { key.add(value); };
-    add(work_.layers[std::size_t(cell.layer)].shape_class);
-    add(cell.sums_channels), add(cell.work), add(cell.weights), add(cell.summed), add(cell.alike), add(cell.halo_axis),
-        add(cell.halo_divided), add(cell.dy_divided);
-    for (const ExchangeList* list : {&cell.forward, &cell.backward}) {
-      add(list->size);
-      for (const Exchange& e : *list) add(e.operation), add(e.axis), add(e.divided), add(e.items);
-    }
-    for (const Kept& kept : cell.kept)
-      add(kept.items), add(kept.divided);  // they grow with the shape's class
-    add(cell.mask.items), add(cell.mask.divided), add(cell.recomputed), add(cell.ring_axis);
-    add(cell.x.items), add(cell.x.divided), add(cell.y.divided);
-    return key;
-  }
-
-  /// For each layer, the tensors that a stage border after it would have to send.
-  std::vector<std::vector<Kept>> crossing() const {
-    std::vector<std::vector<Kept>> out(work_.layers.size());
-    for (std::size_t i = 0; i < work_.layers.size(); ++i) {
-      const std::size_t last = placed_.readers(int(i)).empty() ? i : placed_.readers(int(i)).back();
-      const Kept sent{work_.layers[i].y.items(), split(&AxisPlacement::y_left, i)};
-      for (std::size_t border = i; border < last; ++border) out[border].push_back(sent);
-    }
-    return out;
-  }
-
-  /// Cuts a sequence into runs of equal blocks, longest cover first from the left.
-  static std::vector<Run> find_runs(const std::vector<int>& order) {
-    constexpr int longest_block = 64;
-    const int n = int(order.size());
-    std::vector<Run> runs;
-    for (int i = 0; i < n;) {
-      Run best{.first = i, .period = 1, .repeats = 1};
-      for (int period = 1; period <= longest_block && i + 2 * period <= n; ++period) {
-        int same = 0;
-        while (i + period + same < n && order[std::size_t(i + same)] == order[std::size_t(i + period + same)])
-          ++same;
-        const int repeats = 1 + same / period;
-        if (repeats > 1 && repeats * period > best.repeats * best.period) best = {i, period, repeats};
-      }
-      runs.push_back(best);
-      i += best.period * best.repeats;
-    }
-    return runs;
+  /// The number of a cell among those so far. Layers of the same shapes are neighbours in a list of their own.
+  int add(std::vector<Cell>& cells, const Cell& cell) {
+    const auto shape = std::size_t(work_.layers[std::size_t(cell.layer)].shape_class);
+    if (newest_.size() <= shape) newest_.resize(shape + 1, -1);
+    for (int c = newest_[shape]; c >= 0; c = older_[std::size_t(c)])
+      if (same(cells[std::size_t(c)], cell)) return c;
+    older_.push_back(std::exchange(newest_[shape], int(cells.size())));
+    cells.push_back(cell);
+    return newest_[shape];
   }
 
   /// Items that a recomputed block has for the time of its backward pass, by the axes that cut them and the
@@ -368,9 +327,35 @@ class Placer {
   // By tensor, the network's input first, how they lie:
   std::vector<AxisSets> inputs_;  // of recomputed blocks, which stay
   std::vector<AxisSets> kept_;    // by a layer
+  std::vector<int> newest_;       // by shapes: the last cell that was added; -1: none
+  std::vector<int> older_;        // by cell: the one of the same shapes before it
 };
 
 }  // namespace
+
+std::vector<Run> find_runs(const std::vector<int>& order) {
+  constexpr int longest_block = 64;
+  const int n = int(order.size());
+  // Where the same cell comes again: a block can end only there.
+  std::vector<int> again(order.size()), next(order.empty() ? 0 : std::size_t(std::ranges::max(order)) + 1, n);
+  for (int i = n; i-- > 0;)
+    again[std::size_t(i)] = std::exchange(next[std::size_t(order[std::size_t(i)])], i);
+  std::vector<Run> runs;
+  for (int i = 0; i < n;) {
+    Run best{.first = i, .period = 1, .repeats = 1};
+    for (int end = again[std::size_t(i)]; end <= i + longest_block && 2 * end - i <= n;
+         end = again[std::size_t(end)]) {
+      const int period = end - i;
+      int equal = 1;
+      while (end + equal < n && order[std::size_t(i + equal)] == order[std::size_t(end + equal)]) ++equal;
+      const int repeats = 1 + equal / period;
+      if (repeats > 1 && repeats * period > best.repeats * best.period) best = {i, period, repeats};
+    }
+    runs.push_back(best);
+    i += best.period * best.repeats;
+  }
+  return runs;
+}
 
 Layout place(const Workload& work, const RoleTable& roles, const PlacingRules& rules) {
   return Placer(work, roles, rules).layout();

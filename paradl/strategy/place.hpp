@@ -1,8 +1,8 @@
 #pragma once
 #include <array>
-#include <cassert>
 #include <vector>
 
+#include "paradl/core/short_list.hpp"
 #include "paradl/mesh/exchange.hpp"
 #include "paradl/mesh/mesh.hpp"
 #include "paradl/strategy/roles.hpp"
@@ -21,16 +21,7 @@ struct Exchange {
 /// At most this many collectives belong to one tensor: a sum and a gathering on each axis.
 inline constexpr std::size_t most_exchanges = 2 * most_axes;
 
-struct ExchangeList {
-  std::array<Exchange, most_exchanges> list{};
-  std::uint8_t size = 0;
-  void add(const Exchange& e) {
-    assert(size < most_exchanges);
-    list[size++] = e;
-  }
-  const Exchange* begin() const { return list.data(); }
-  const Exchange* end() const { return list.data() + size; }
-};
+using ExchangeList = ShortList<Exchange, most_exchanges>;
 
 /// Items that stay in memory for the backward pass, per sample, with the axes that cut them.
 struct Kept {
@@ -78,7 +69,8 @@ struct Layout {
   AxisSet sharing = 0;                      // axes that split samples or space of the input
   AxisSet space = 0;                        // those that split space
   AxisSet pairs = 0;                        // axes that split heads and words: see AxisRoles
-  std::vector<std::vector<Kept>> crossing;  // by layer: tensors alive between it and the next
+  std::vector<AxisSet> left;                // by layer: the axes that cut its output as it leaves it
+  std::vector<int> last_reader;             // by layer: the last one that reads its output; itself if none does
   struct Gradients {
     AxisSet summed, alike;
     friend bool operator==(const Gradients&, const Gradients&) = default;
@@ -97,6 +89,9 @@ struct Layout {
   /// What the largest block that is recomputed keeps while its backward pass runs.
   std::vector<Kept> rebuilt, rebuilt_masks;
 };
+
+/// Cuts a sequence into runs of equal blocks, longest cover first from the left.
+std::vector<Run> find_runs(const std::vector<int>& order);
 
 /// Places every layer on every axis by its role there; a stage axis changes nothing here.
 Layout place(const Workload& work, const RoleTable& roles, const PlacingRules& rules);

@@ -29,7 +29,7 @@ class Journal {
   Placement on(std::size_t axis) const { return now_[axis]; }
   bool is_free(std::size_t axis, Placement to) const { return !exchange(now_[axis], to); }
   void change(std::size_t axis, Placement to) {
-    if (now_[axis] != to) way_.changes.push_back({axis, now_[axis], to});
+    if (now_[axis] != to) way_.changes.add({axis, now_[axis], to});
     now_[axis] = to;
   }
   Way take() && { return std::move(way_); }
@@ -47,11 +47,21 @@ Placements::Placements(const Workload& work, const RoleTable& roles, const Placi
     axes_.push_back(place_on(work, axis, rules));
     input_.push_back(axis.input);
   }
-  readers_.resize(work.layers.size() + 1);
-  for (std::size_t i = 0; i < work.layers.size(); ++i)
-    for (const int from : work.layers[i].inputs) readers_[std::size_t(from + 1)].push_back(i);
+  find_readers(work);
   if (rules.convolutions_only && rules.reduction == Reduction::reduce_scatter)
     for (AxisPlacement& axis : axes_) slice_backward(work, axis);
+}
+
+void Placements::find_readers(const Workload& work) {
+  const std::size_t n = work.layers.size();
+  std::vector<std::size_t> next(n + 2);  // where the next reader of each tensor goes
+  for (const Layer& layer : work.layers)
+    for (const int from : layer.inputs) ++next[std::size_t(from + 2)];
+  for (std::size_t t = 1; t < next.size(); ++t) next[t] += next[t - 1];
+  first_reader_ = next;
+  readers_.resize(next.back());
+  for (std::size_t i = 0; i < n; ++i)
+    for (const int from : work.layers[i].inputs) readers_[next[std::size_t(from + 1)]++] = i;
 }
 
 /// What was summed into slices behind a convolution stays in slices until the convolution before it, which

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "paradl/core/short_list.hpp"
 #include "paradl/mesh/exchange.hpp"
 #include "paradl/mesh/mesh.hpp"
 #include "paradl/strategy/roles.hpp"
@@ -28,7 +29,7 @@ struct Change {
 /// A tensor's way from how it is given to how it is wanted, in order, with the changes that cost nothing.
 struct Way {
   Lie given{};
-  std::vector<Change> changes;
+  ShortList<Change, 3 * most_axes> changes;  // a sum, a slice and a gathering on each axis
 };
 
 /// All layers on all axes: who wants what, and how it gets there. The engine prices it, a rehearsal does it.
@@ -42,7 +43,10 @@ class Placements {
   std::size_t axes() const { return axes_.size(); }
   const AxisPlacement& on(std::size_t axis) const { return axes_[axis]; }
   /// The layers that read a layer's output; those that read the network's input for -1.
-  std::span<const std::size_t> readers(int layer) const { return readers_[std::size_t(layer + 1)]; }
+  std::span<const std::size_t> readers(int layer) const {
+    const std::size_t first = first_reader_[std::size_t(layer + 1)];
+    return std::span(readers_).subspan(first, first_reader_[std::size_t(layer + 2)] - first);
+  }
   /// How each PE reads the network's input.
   Lie input() const;
 
@@ -56,6 +60,7 @@ class Placements {
   Way backward(int layer) const;
 
  private:
+  void find_readers(const Workload& work);
   Placement wanted_by_readers(std::size_t axis, int layer, Placement none) const;
   Placement given_by_readers(std::size_t axis, int layer) const;
   bool gathers_space(std::size_t axis, int layer) const;
@@ -64,7 +69,8 @@ class Placements {
   PlacingRules rules_;
   std::vector<Placement> input_;  // by axis
   std::vector<AxisPlacement> axes_;
-  std::vector<std::vector<std::size_t>> readers_;  // of the input, of layer 0, ...
+  std::vector<std::size_t> readers_;       // of the input, of layer 0, ...
+  std::vector<std::size_t> first_reader_;  // of each of these; and where the last list ends
 };
 
 }  // namespace paradl

@@ -15,20 +15,6 @@ Role convolutions_only(const Workload& work, std::size_t i, const Strategy& stra
   return strategy.sums_inputs && is_dense_product(layer) && layer.first() ? Role::channel : role;
 }
 
-AxisRoles fill(const Workload& work, const Axis& axis, const PlacingRules& rules) {
-  const Strategy& strategy = *axis.strategy;
-  AxisRoles out{.input = strategy.input, .pairs = strategy.pairs, .parts = axis.parts.total, .role = {}};
-  std::vector<Placement> left;
-  for (std::size_t i = 0; i < work.layers.size(); ++i) {
-    const Placement in = incoming(work.layers[i], out, left);
-    Role role = strategy.role(work, i, axis.parts, in);
-    if (rules.convolutions_only) role = convolutions_only(work, i, strategy, role);
-    out.role.push_back(role);
-    left.push_back(output_left(work.layers[i], out, row_of(role, in), rules));
-  }
-  return out;
-}
-
 }  // namespace
 
 Placement output_left(const Layer& layer, const AxisRoles& axis, const RoleRow& row, const PlacingRules& rules) {
@@ -47,9 +33,24 @@ Placement incoming(const Layer& layer, const AxisRoles& axis, const std::vector<
   return out;
 }
 
+AxisRoles roles_on(const Workload& work, const Axis& axis, const PlacingRules& rules) {
+  const Strategy& strategy = *axis.strategy;
+  AxisRoles out{.input = strategy.input, .pairs = strategy.pairs, .parts = axis.parts.total, .role = {}};
+  std::vector<Placement> left;
+  out.role.reserve(work.layers.size()), left.reserve(work.layers.size());
+  for (std::size_t i = 0; i < work.layers.size(); ++i) {
+    const Placement in = incoming(work.layers[i], out, left);
+    Role role = strategy.role(work, i, axis.parts, in);
+    if (rules.convolutions_only) role = convolutions_only(work, i, strategy, role);
+    out.role.push_back(role);
+    left.push_back(output_left(work.layers[i], out, row_of(role, in), rules));
+  }
+  return out;
+}
+
 RoleTable roles_of(const Workload& work, const Mesh& mesh, const PlacingRules& rules) {
   RoleTable out;
-  for (int a = 0; a < mesh.axes; ++a) out.push_back(fill(work, mesh.axis[std::size_t(a)], rules));
+  for (int a = 0; a < mesh.axes; ++a) out.push_back(roles_on(work, mesh.axis[std::size_t(a)], rules));
   return out;
 }
 

@@ -20,6 +20,9 @@ struct AxisRoles {
 /// have its own role on each axis.
 using RoleTable = std::vector<AxisRoles>;
 
+/// The roles that the strategy of an axis gives to layers.
+AxisRoles roles_on(const Workload& work, const Axis& axis, const PlacingRules& rules);
+
 /// The table that the strategies of a mesh fill.
 RoleTable roles_of(const Workload& work, const Mesh& mesh, const PlacingRules& rules);
 

@@ -9,6 +9,11 @@
 #include "paradl/cost/sweep.hpp"
 #include "tests/support/spec_text.hpp"
 
+// gcc sees that memory of `new` goes to free(), but not that this `new` has it from malloc().
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
 namespace {
 
 thread_local std::size_t allocations = 0;  // of this thread

@@ -36,11 +36,11 @@ TEST_CASE("each layer may have its own role on an axis: exchanges arise where ro
   const Layout layout = place(work, roles, {});
   REQUIRE(layout.cells.size() == 2);
   const Cell &first = layout.cells[0], &second = layout.cells[1];
-  REQUIRE(first.forward.size == 1);
-  CHECK(first.forward.list[0].operation == Collective::allgather);
-  CHECK(first.forward.list[0].items == 8 * 16 * 16);
-  REQUIRE(first.backward.size == 1);
-  CHECK(first.backward.list[0].operation == Collective::allreduce);
+  REQUIRE(first.forward.size() == 1);
+  CHECK(first.forward.begin()[0].operation == Collective::allgather);
+  CHECK(first.forward.begin()[0].items == 8 * 16 * 16);
+  REQUIRE(first.backward.size() == 1);
+  CHECK(first.backward.begin()[0].operation == Collective::allreduce);
   // Gradients of the first layer's weights are summed; the second layer's weights are split.
   CHECK(first.summed == axis_bit(0));
   CHECK(first.weights == 0);
