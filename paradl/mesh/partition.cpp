@@ -274,9 +274,11 @@ class CheapestBorders {
         const int surely = std::max(first, fits.surely), last = std::min(to - 1, final);
         Cut& cut = at(k, to);
         cut.cheapest = least(surely - first, last - first);
-        for (int from = std::max(first, fits.first); from < std::min(surely, last + 1); ++from)
-          if (costs[std::size_t(from - first)] < cut.cheapest && fitting_.has(from, to))
-            cut.cheapest = costs[std::size_t(from - first)];
+        const int perhaps = std::max(first, fits.first), end = std::min(surely, last + 1);
+        if (least(perhaps - first, end - 1 - first) < cut.cheapest)
+          for (int from = perhaps; from < end; ++from)
+            if (costs[std::size_t(from - first)] < cut.cheapest && fitting_.has(from, to))
+              cut.cheapest = costs[std::size_t(from - first)];
         cut.cost = cut.cheapest + chain_.border(to);
       }
     }
