@@ -11,6 +11,7 @@
 #include "paradl/core/text.hpp"
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/feasibility/fitting.hpp"
+#include "paradl/feasibility/reason.hpp"
 #include "paradl/query/verdict.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"

@@ -11,6 +11,7 @@
 #include "paradl/feasibility/advice.hpp"
 #include "paradl/feasibility/exchange_lines.hpp"
 #include "paradl/feasibility/fitting.hpp"
+#include "paradl/feasibility/reason.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/query/verdict.hpp"
 #include "paradl/report/bottleneck_table.hpp"

@@ -9,7 +9,6 @@
 
 #include "paradl/cli/basis.hpp"
 #include "paradl/core/format.hpp"
-#include "paradl/feasibility/advice.hpp"
 #include "paradl/feasibility/sensitivity.hpp"
 #include "paradl/query/verdict.hpp"
 #include "paradl/query/words.hpp"

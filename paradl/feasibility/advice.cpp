@@ -99,17 +99,17 @@ Words less_weight(const Projection& p, const Setting& setting) {
 
 /// What to change if every grid breaks a limit.
 Words wider_bounds(std::span<const Projection> projections) {
-  const auto breaks = [](std::string_view rule) {
+  const auto breaks = [](LimitRule rule) {
     return [rule](const Projection& p) {
       return std::ranges::any_of(p.limits.all(),
                                  [&](const Limit& limit) { return !limit.holds() && limit.rule == rule; });
     };
   };
-  if (std::ranges::all_of(projections, breaks(micro_batch_rule)))
+  if (std::ranges::all_of(projections, breaks(LimitRule::micro_batches)))
     return {"other --micro-batches", "a --batch that they divide"};
-  if (std::ranges::all_of(projections, breaks(interleaving_rule)))
+  if (std::ranges::all_of(projections, breaks(LimitRule::interleaving)))
     return {"--micro-batches that the stages divide", "--schedule 1f1b"};
-  if (std::ranges::any_of(projections, breaks("p <= B"))) return {"a larger --batch", "fewer GPUs"};
+  if (std::ranges::any_of(projections, breaks(LimitRule::samples))) return {"a larger --batch", "fewer GPUs"};
   return {"fewer GPUs", "a hybrid with `data`"};
 }
 
@@ -141,185 +141,13 @@ std::string margin_text(const Projection& projection) {
   if (!projection.feasible()) return {};
   if (projection.out_of_core && projection.out_of_core->plans()) return {};  // it fills the memory on purpose
   for (const Limit& limit : projection.limits.all())
-    if (limit.rule == memory_rule && limit.bound - limit.value < least_margin * limit.bound)
+    if (limit.rule == LimitRule::memory && limit.bound - limit.value < least_margin * limit.bound)
       return fmt::format("only {:.1f} % of the memory is free, which may not be enough",
                          100 * (1 - limit.value / limit.bound));
   return {};
 }
 
 void rank(std::vector<Projection>& projections) { std::ranges::stable_sort(projections, better); }
-
-namespace {
-
-/// "1 row", "7 rows".
-std::string counted(double number, std::string_view what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
-/// How a broken limit reads: {0} is the value, {1} the bound with its unit, {2} the layer.
-struct TooMany {
-  std::string_view rule, unit, sentence;
-};
-constexpr std::string_view split_layer = "cannot split into {0} parts: {2} has {1}";
-constexpr std::array too_many{
-    TooMany{"p <= B", "sample", "cannot split {1} into {0} parts"},
-    TooMany{"p <= G", "layer", "cannot divide {1} into {0} stages"},
-    TooMany{"p V <= G", "layer", "cannot divide {1} into {0} chunks"},
-    TooMany{"micro-batches <= samples", "sample", "cannot split {1} into {0} micro-batches"},
-    TooMany{"p <= min F", "filter", split_layer},
-    TooMany{"parts <= min F", "filter", split_layer},
-    TooMany{"p <= min C", "input channel", split_layer},
-    TooMany{"parts <= min C", "input channel", split_layer},
-    TooMany{"p <= min L", "position", split_layer},
-    TooMany{"rows <= min H", "row", "cannot cut into {0} rows: {2} is {1} high"},
-    TooMany{"columns <= min W", "column", "cannot cut into {0} columns: {2} is {1} wide"},
-    TooMany{"planes <= min D", "plane", "cannot cut into {0} planes: {2} is {1} deep"},
-    TooMany{"p <= sequences", "",
-            "`context` needs attention over a sequence, which this network does not have"},
-    TooMany{"p <= experts", "", "`expert` needs layers with experts, which this network does not have"}};
-
-/// How a number that must divide another one reads: {} is the number.
-struct MustDivide {
-  std::string_view rule, subject, unit, of = "";
-};
-constexpr std::array must_divide{
-    MustDivide{"p divides heads", "tensor={}", "head"},
-    MustDivide{"p divides experts", "expert={}", "expert"},
-    MustDivide{"p divides sequence", "context={}", "position"},
-    MustDivide{micro_batch_rule, "--micro-batches {}", "sample", " of a replica"},
-    MustDivide{"stages divide blocks", "{} stages", "block"},
-    MustDivide{"stages divide blocks/chunks", "{} stages", "block", " of a chunk"},
-    MustDivide{"chunks divide blocks", "{} chunks", "block"}};
-
-std::string in_layer(std::string_view layer) {
-  return layer.empty() ? "" : fmt::format(" (layer {})", layer);
-}
-
-/// "nearest: 4 or 6", "the largest possible is 32".
-std::string nearest_divisors(double value, double bound) {
-  double below = value, above = value;
-  while (below > 1 && std::fmod(bound, below) != 0) --below;
-  while (above < bound && std::fmod(bound, above) != 0) ++above;
-  if (value > bound) return fmt::format("the largest possible is {}", bound);
-  const bool both = std::fmod(bound, above) == 0 && above > below;
-  return fmt::format("nearest: {}{}", below, both ? fmt::format(" or {}", above) : "");
-}
-
-/// "tensor=5 must divide the 12 heads; nearest: 4 or 6 (layer attention)".
-std::string indivisible(const MustDivide& rule, double value, double bound, std::string_view layer) {
-  const std::string subject = fmt::format(fmt::runtime(rule.subject), value);
-  if (bound == std::floor(bound))
-    return fmt::format("{} must divide the {}{}; {}{}", subject, counted(bound, rule.unit), rule.of,
-                       nearest_divisors(value, bound), in_layer(layer));
-  return fmt::format(
-      "{} must divide the {:g} {}s{}, which is not a whole number; choose a --batch that makes it {}{}",
-      subject, bound, rule.unit, rule.of,
-      bound > value ? fmt::format("{} or ", value * std::floor(bound / value)) : "",
-      value * std::ceil(bound / value));
-}
-
-}  // namespace
-
-std::string reason(std::string_view rule, double value, double bound, std::string_view layer) {
-  if (rule == memory_rule)
-    return fmt::format("needs {}, the device has {}", text(Bytes{value}), text(Bytes{bound}));
-  if (rule == storage_rule)
-    return fmt::format("a node would have to store {} of the data set, its storage has {}",
-                       decimal(Bytes{value}), decimal(Bytes{bound}));
-  if (rule == host_rule)
-    return fmt::format("needs at least {} of host memory, a node has {}", enough(Bytes{value}),
-                       text(Bytes{bound}));
-  if (rule == host_update_rule)
-    return "the weights do not fit the device, and the update rate of its host is unknown: the system file "
-           "has no host memory-bandwidth (add host: {memory-bandwidth: 256 GB/s})";
-  if (rule == allreduce_rule && bound <= 1)
-    return fmt::format("the chosen allreduce cannot run on {} ranks, nor on fewer", value);
-  if (rule == allreduce_rule)
-    return fmt::format("the chosen allreduce cannot run on {} ranks; the largest possible number below is {}",
-                       value, bound);
-  if (rule == interleaving_rule)
-    return fmt::format("--micro-batches {} must be a multiple of the {} (interleaved schedule); nearest: {}",
-                       bound, counted(value, "stage"),
-                       bound < value ? fmt::format("{}", value)
-                                     : fmt::format("{} or {}", bound - std::fmod(bound, value),
-                                                   bound - std::fmod(bound, value) + value));
-  if (const auto found = std::ranges::find(must_divide, rule, &MustDivide::rule); found != must_divide.end())
-    return indivisible(*found, value, bound, layer);
-  if (const auto found = std::ranges::find(too_many, rule, &TooMany::rule); found != too_many.end())
-    return fmt::format(fmt::runtime(found->sentence), value, counted(bound, found->unit),
-                       layer.empty() ? "a layer" : fmt::format("layer {}", layer));
-  return fmt::format("{} does not hold: {} and {}{}", rule, value, bound, in_layer(layer));
-}
-
-namespace {
-
-/// "nearest: 6 or 12": numbers near `value` that divide the heads of attention and that `fits`.
-template <class Fits>
-std::string nearest_parts(double value, const Layer& attention, Fits fits) {
-  const auto good = [&](double p) {
-    return std::fmod(attention.query_heads, p) == 0 &&
-           (std::fmod(attention.heads, p) == 0 || std::fmod(p, attention.heads) == 0) && fits(p);
-  };
-  double below = value, above = value;
-  while (!good(below)) --below;
-  while (above < attention.query_heads && !good(above)) ++above;
-  return fmt::format("nearest: {}{}", below, good(above) ? fmt::format(" or {}", above) : "");
-}
-
-/// "tensor=8 must divide the 6 key and value heads, or be a multiple of them; nearest: 6 or 12 (layer ...)".
-std::string uneven_heads(const Limit& limit, const Layer& attention) {
-  return fmt::format("tensor={} must divide the {}, or be a multiple of them; {}{}", limit.value,
-                     counted(limit.bound, "key and value head"),
-                     nearest_parts(limit.value, attention, [](double) { return true; }),
-                     in_layer(attention.name));
-}
-
-/// "tensor=4 must divide the 2 positions of a sequence ...; nearest: 2 (layer ...)".
-std::string uneven_sequence(const Limit& limit, const Layer& attention) {
-  const auto fits = [&](double p) { return std::fmod(limit.bound, p) == 0; };
-  return fmt::format("tensor={} must divide the {} of a sequence{} for --sequence-parallel; {}{}",
-                     limit.value, counted(limit.bound, "position"),
-                     limit.rule == context_sequence_rule ? " on each part of `context`" : "",
-                     nearest_parts(limit.value, attention, fits), in_layer(attention.name));
-}
-
-}  // namespace
-
-std::string reason(const Limit& limit, const Workload& work) {
-  if (limit.rule == kv_heads_rule) return uneven_heads(limit, work.layers[std::size_t(limit.layer)]);
-  if (limit.rule == sequence_rule || limit.rule == context_sequence_rule)
-    return uneven_sequence(limit, work.layers[std::size_t(limit.layer)]);
-  const std::string_view layer =
-      limit.layer >= 0 ? work.layers[std::size_t(limit.layer)].name : std::string_view{};
-  return reason(limit.rule, limit.value, limit.bound, layer);
-}
-
-namespace {
-
-template <class Reason>
-std::string broken(const Projection& projection, Reason reason_of) {
-  std::string out;
-  for (const Limit& limit : projection.limits.all())
-    if (!limit.holds())
-      out += (out.empty() ? "" : "; ") + (limit.rule == allreduce_rule && !projection.refused.empty()
-                                              ? projection.refused
-                                              : reason_of(limit));
-  return out;
-}
-
-}  // namespace
-
-std::string reasons(const Projection& projection, const Workload& work) {
-  return broken(projection, [&](const Limit& limit) { return reason(limit, work); });
-}
-
-std::string footnote(const Projection& projection, const Workload& work) {
-  return broken(projection, [&](const Limit& limit) {
-    return limit.rule == memory_rule
-               ? fmt::format("needs more than the device's {}", text(Bytes{limit.bound}))
-               : reason(limit, work);
-  });
-}
 
 std::vector<std::string> whole_layers(const std::vector<std::vector<Role>>& roles, const Mesh& mesh,
                                       const Workload& work) {

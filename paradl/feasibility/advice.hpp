@@ -1,7 +1,6 @@
 #pragma once
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "paradl/cost/projection.hpp"
@@ -18,14 +17,6 @@ std::string margin_text(const Projection& projection);
 
 /// Best first: those that fit by time, then the others by how nearly they fit.
 void rank(std::vector<Projection>& projections);
-
-/// Why a projection does not fit: "needs 20.7 GiB, the device has 16 GiB", "cannot split into 128 parts:
-/// layer conv1 has 64 filters". `layer` may be empty.
-std::string reason(std::string_view rule, double value, double bound, std::string_view layer);
-std::string reason(const Limit& limit, const Workload& work);
-std::string reasons(const Projection& projection, const Workload& work);
-/// The same for a footnote under a table that shows memory itself: "needs more than the device's 16.0 GiB".
-std::string footnote(const Projection& projection, const Workload& work);
 
 /// The layers that run whole on every PE of an axis: "fc (spatial)".
 std::vector<std::string> whole_layers(const std::vector<std::vector<Role>>& roles, const Mesh& mesh,

@@ -138,7 +138,7 @@ Levels more_gpus(const Projection& p, const Setting& setting) {
 
 bool only_memory_fails(const Projection& p) {
   return p.cost && std::ranges::all_of(p.limits.all(), [](const Limit& limit) {
-           return limit.holds() || limit.rule == memory_rule;
+           return limit.holds() || limit.rule == LimitRule::memory;
          });
 }
 

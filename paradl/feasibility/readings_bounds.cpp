@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "paradl/core/format.hpp"
-#include "paradl/feasibility/advice.hpp"
 #include "paradl/feasibility/evidence.hpp"
+#include "paradl/feasibility/reason.hpp"
 
 namespace paradl {
 namespace {
@@ -80,26 +80,15 @@ std::optional<Reading> read_fragmentation(const Evidence& e) {
                              text(device), text(device - need))};
 }
 
-namespace {
-
-/// Limits on what there is to split, not on memory or storage.
-bool is_of_parts(const Limit& limit) {
-  for (const std::string_view rule : {memory_rule, storage_rule, host_rule, host_update_rule})
-    if (limit.rule == rule) return false;
-  return !limit.divides;
-}
-
-}  // namespace
-
 std::optional<Reading> read_bounds(const Evidence& e) {
   std::optional<Reading> out;
   for (const Limit& limit : e.projection.limits.all()) {
-    if (!is_of_parts(limit) || !(limit.bound > 0)) continue;
+    if (limit.relation() != Relation::at_most || !(limit.bound > 0)) continue;
     const double ratio = limit.value / limit.bound;
     if (out && ratio <= out->value) continue;
     const std::string layer = limit.layer >= 0 ? e.setting.work.layers[std::size_t(limit.layer)].name : "";
-    out = {ratio, 0, layer.empty() ? std::string(limit.rule) : layer,
-           limit.holds() ? fmt::format("{}: {:g} of {:g} are used", limit.rule, limit.value, limit.bound)
+    out = {ratio, 0, layer.empty() ? std::string(limit.name()) : layer,
+           limit.holds() ? fmt::format("{}: {:g} of {:g} are used", limit.name(), limit.value, limit.bound)
                          : reason(limit, e.setting.work)};
   }
   return out;
@@ -107,7 +96,7 @@ std::optional<Reading> read_bounds(const Evidence& e) {
 
 std::optional<Reading> read_node_storage(const Evidence& e) {
   for (const Limit& limit : e.projection.limits.all())
-    if (limit.rule == storage_rule) {
+    if (limit.rule == LimitRule::storage) {
       const double share = limit.value / limit.bound;
       return Reading{share, 0, "storage of a node",
                      limit.holds() ? fmt::format("a node stores {} of the data set, of {}",

@@ -374,7 +374,7 @@ void help_input(Changes& out) {
 
 void help_bounds(Changes& out) {
   for (const Limit& limit : out.e.projection.limits.all())
-    if (limit.rule == "p <= B" && !limit.holds())
+    if (limit.rule == LimitRule::samples && !limit.holds())
       out.use_batch(out.e.projection.batch * std::ceil(limit.value / limit.bound));
   if (out.e.mesh.axes == 1) use_hybrid(out, out.e.mesh.axis[0].strategy->name);
   move_to_data(out);
