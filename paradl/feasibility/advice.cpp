@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -10,8 +9,7 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/sweep.hpp"
-#include "paradl/feasibility/alternative.hpp"
-#include "paradl/strategy/recomputed.hpp"
+#include "paradl/feasibility/changes.hpp"
 
 namespace paradl {
 namespace {
@@ -36,65 +34,39 @@ std::string either(const Words& words) {
   return out;
 }
 
-/// Parts of an axis; 1 if the mesh has no such axis.
-int parts(const Mesh& mesh, std::string_view strategy) {
-  for (int a = 0; a < mesh.axes; ++a)
-    if (mesh.axis[std::size_t(a)].strategy->name == strategy) return mesh.axis[std::size_t(a)].parts.total;
-  return 1;
-}
-
-bool splits(const Mesh& mesh, std::string_view strategy) { return parts(mesh, strategy) > 1; }
-
 struct MemoryPart {
+  MemoryOf of;
   std::string_view name;
   Bytes size;
-  Words remedies;
 };
 
-/// Options that reduce activations.
-Words less_activation(const Projection& p, const Setting& setting) {
-  const Training& training = setting.training;
-  const double pipelines = parts(p.mesh, "data");
-  const double samples = p.batch / pipelines;  // of one pipeline, all micro-batches
-  const bool staged = splits(p.mesh, "layer");
-  Words out;
-  const bool scores = std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.scores > 0; });
-  const bool blocks = !recomputable_blocks(setting.work).empty();
-  if (training.recompute == Recompute::none && (scores || blocks))
-    out.emplace_back(scores ? "--recompute selective" : "--recompute full");
-  if (training.recompute == Recompute::selective && blocks) out.emplace_back("--recompute full");
-  if (can_split_sequence(setting, p.mesh)) out.emplace_back("--sequence-parallel on");
-  if (training.micro_batches < samples) {
-    // A pipeline that keeps all micro-batches saves nothing with smaller ones.
-    const bool keeps_all = staged && training.schedule == PipelineSchedule::gpipe;
-    constexpr double most = 1e6;  // of the option
-    const double each_its_own = std::min(std::floor(samples), most);
-    out.push_back(fmt::format("{}--micro-batches{}{}", training.micro_batches > 1 ? "more " : "",
-                              training.micro_batches > 1 ? "" : fmt::format(" {:.0f}", each_its_own),
-                              keeps_all ? " with --schedule 1f1b" : ""));
-  } else if (staged && training.schedule == PipelineSchedule::gpipe && training.micro_batches > 1) {
-    out.emplace_back("--schedule 1f1b");
-  }
-  if (samples > training.micro_batches) out.emplace_back("a smaller --batch");
-  if (item_bytes(training.precision).activation > Bytes{2})
-    for (const Precision half : {Precision::bf16, Precision::fp16})
-      if (setting.machine.device.peak[std::size_t(half)]) {
-        out.push_back(fmt::format("--precision {}", precision_names[std::size_t(half)]));
-        break;
-      }
-  return out;
+/// Options that save memory of one kind: the strongest value of each, since weaker ones were not enough.
+void add_options(Words& out, MemoryOf of, const Evidence& e) {
+  for (const MemoryOption& option : memory_options)
+    if (const Alternatives values = alternatives(option, e); option.of == of && !values.empty())
+      out.push_back(values.back().option);
 }
 
-/// Options that reduce weights, gradients and optimizer state.
-Words less_weight(const Projection& p, const Setting& setting) {
-  Words out;
-  const bool replicated = !splits(p.mesh, "layer") && !splits(p.mesh, "tensor") &&
-                          !splits(p.mesh, "filter") && !splits(p.mesh, "channel");
-  if (splits(p.mesh, "data") && setting.training.zero < 3 && !setting.training.allreduce)
-    out.push_back(fmt::format("--zero {}", setting.training.zero + 1));
-  if (replicated && p.gpus > 1) out.emplace_back("a strategy that splits the weights (`layer`, `tensor`)");
-  if (optimizer_slots(setting.training.optimizer) > 0) out.emplace_back("--optimizer sgd");
-  return out;
+/// What else reduces activations, but changes the result of training.
+void add_less_activation(Words& out, const Evidence& e) {
+  const Training& training = e.setting.training;
+  const double samples = e.projection.batch / sample_parts(e.mesh);  // of one pipeline
+  if (samples > training.micro_batches) out.emplace_back("a smaller --batch");
+  if (item_bytes(training.precision).activation <= Bytes{2}) return;
+  for (const Precision half : {Precision::bf16, Precision::fp16})
+    if (e.setting.machine.device.peak[std::size_t(half)]) {
+      out.push_back(fmt::format("--precision {}", precision_names[std::size_t(half)]));
+      return;
+    }
+}
+
+/// The same for weights, gradients and optimizer state.
+void add_less_weight(Words& out, const Evidence& e) {
+  const auto splits = [&](std::string_view strategy) { return parts_of(strategy, e.mesh) > 1; };
+  const bool split = splits("layer") || splits("tensor") || splits("filter") || splits("channel");
+  if (!split && e.projection.gpus > 1)
+    out.emplace_back("a strategy that splits the weights (`layer`, `tensor`)");
+  if (optimizer_slots(e.setting.training.optimizer) > 0) out.emplace_back("--optimizer sgd");
 }
 
 /// What to change if every grid breaks a limit.
@@ -121,16 +93,17 @@ std::string fitting_hint(std::span<const Projection> projections, const Setting&
     if (p.cost && (!nearest || p.cost->memory.total() < nearest->cost->memory.total())) nearest = &p;
   if (!nearest) return fmt::format("try {}", either(wider_bounds(projections)));
   const Memory& memory = nearest->cost->memory;
-  // Parts that grow with the samples, and parts that grow with the weights.
-  std::array parts{
-      MemoryPart{"activations", memory.activations + memory.workspace, less_activation(*nearest, setting)},
-      MemoryPart{"weights, gradients and optimizer", memory.weights + memory.gradients + memory.optimizer,
-                 less_weight(*nearest, setting)}};
+  std::array parts{MemoryPart{MemoryOf::activations, "activations", memory.activations + memory.workspace},
+                   MemoryPart{MemoryOf::weights, "weights, gradients and optimizer",
+                              memory.weights + memory.gradients + memory.optimizer}};
   std::ranges::sort(parts, std::greater{}, &MemoryPart::size);
   Words words;
-  for (const MemoryPart& part : parts)
-    if (part.size > worth_saving * memory.total())
-      words.insert(words.end(), part.remedies.begin(), part.remedies.end());
+  const Evidence e = evidence_of(*nearest, setting);
+  for (const MemoryPart& part : parts) {
+    if (part.size <= worth_saving * memory.total()) continue;
+    add_options(words, part.of, e);
+    part.of == MemoryOf::activations ? add_less_activation(words, e) : add_less_weight(words, e);
+  }
   if (nearest->gpus < setting.machine.gpus()) words.emplace_back("more GPUs");
   if (words.empty()) words.emplace_back("a device with more memory");
   return fmt::format("try {}: {} take {} of {} ({})", either(words), parts[0].name, text(parts[0].size),

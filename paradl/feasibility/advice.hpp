@@ -8,7 +8,8 @@
 namespace paradl {
 
 /// What might make something fit, by the largest parts of memory of the projection that needs least: "try
-/// --micro-batches 8 --schedule 1f1b, or more GPUs: activations take 540 of 608 GiB (data+layer)".
+/// --micro-batches 8 --schedule 1f1b, or more GPUs: activations take 540 of 608 GiB (data+layer)". For
+/// projections that no change of ways_to_fit() makes fit.
 std::string fitting_hint(std::span<const Projection> projections, const Setting& setting);
 
 /// If a projection fits, but leaves less than a twentieth of the device's memory: "only 0.3 % of the memory

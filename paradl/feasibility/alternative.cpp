@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include <fmt/format.h>
 
@@ -32,6 +31,13 @@ Projection ask_again(const Setting& setting, const MachineWith& machine_with, co
 
 }  // namespace
 
+Alternative system_change(std::string text, std::string path, std::string value) {
+  std::string option = fmt::format("--set {}={}", path, value);
+  return {.text = std::move(text),
+          .option = std::move(option),
+          .system = {{std::move(path), std::move(value)}}};
+}
+
 Projection ask_again(const Setting& setting, const MachineWith& machine_with, const Projection& p,
                      const Alternative& change) {
   return ask_again(setting, machine_with, p, change, std::make_shared<Layouts>(setting.work));
@@ -53,15 +59,6 @@ std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, co
   }
   std::ranges::stable_sort(out, std::greater{}, &PricedAlternative::gain);
   return out;
-}
-
-bool can_split_sequence(const Setting& setting, const Mesh& mesh) {
-  const Training& now = setting.training;
-  const auto attends = [](const Layer& l) { return l.op == Op::attention; };
-  const auto pairs = [](const Axis& axis) { return axis.strategy->pairs && axis.parts.total > 1; };
-  return !now.sequence_parallel && !now.whole_sums &&
-         std::ranges::any_of(std::span(mesh.axis).first(std::size_t(mesh.axes)), pairs) &&
-         std::ranges::any_of(setting.work.layers, attends);
 }
 
 std::string gain_text(double gain) {

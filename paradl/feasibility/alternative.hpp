@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,10 +16,13 @@ enum class Owner { user, framework, system };
 inline constexpr std::array<std::string_view, 3> owner_names{"user", "framework", "system"};
 static_assert(names_every(Owner::system, owner_names), "name every Owner");
 
-/// One possible change: its description, the option that makes it, and its effect on the projection.
+struct Change;  // changes.hpp
+
+/// One value of a change: its description, the option that makes it, and what it does to a plan.
 struct Alternative {
   std::string text;    // "sharded weight update"
   std::string option;  // "--zero 1", "--set levels.rack.ports=4"
+  const Change* of = nullptr;
   Owner owner = Owner::user;
   std::function<void(Training&)> training = {};
   std::shared_ptr<const LayerTimes> times = {};  // null: unchanged
@@ -27,6 +31,9 @@ struct Alternative {
   std::optional<Mesh> mesh = {};                      // nothing: unchanged
   double batch = 0;                                   // 0: unchanged
 };
+
+/// A value of the system file.
+Alternative system_change(std::string text, std::string path, std::string value);
 
 /// The machine with further values of its file changed; empty if the file is not known.
 using MachineWith = std::function<Machine(const std::vector<Override>&)>;
@@ -46,9 +53,6 @@ struct PricedAlternative {
 /// The changes that are possible and fit the machine, largest gain first.
 std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, const Setting& setting,
                                      const MachineWith& machine_with, const Projection& projection);
-
-/// Whether sequence parallelism is possible and not yet on.
-bool can_split_sequence(const Setting& setting, const Mesh& mesh);
 
 /// "-18 %", "+3 %".
 std::string gain_text(double gain);

@@ -6,9 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "paradl/cost/evaluator.hpp"
 #include "paradl/feasibility/alternative.hpp"
-#include "paradl/feasibility/exchange_lines.hpp"
+#include "paradl/feasibility/evidence.hpp"
 
 namespace paradl {
 
@@ -37,45 +36,10 @@ enum class Nature { limit, bottleneck };
 inline constexpr std::array<std::string_view, 2> nature_names{"limit", "bottleneck"};
 static_assert(names_every(Nature::bottleneck, nature_names), "name every Nature");
 
-struct Entry {
-  std::string_view name;   // as in the JSON
-  std::string_view title;  // in text
-  Nature nature;
-  std::string_view meaning;
-};
-const Entry& entry(BottleneckKind kind);
-
-/// What a projection is judged by, beside its terms.
-struct Evidence {
-  const Projection& projection;
-  const Setting& setting;
-  Mesh mesh;  // without axes of one PE
-  /// From the engine; none if a limit is broken, and for the paper's closed forms.
-  struct Details {
-    Evaluation evaluation;
-    std::vector<ExchangeLine> lines;
-    Seconds direct;           // point-to-point time with direct GPU-to-GPU transfer
-    double best_batch = 0;    // the mini-batch that fits with the least computation per sample; 0: unknown
-    Seconds best_per_sample;  // computation per sample at that mini-batch
-    Bytes largest_layer;      // memory of the largest layer, alone on a device
-    int largest = -1;         // index of that layer
-  };
-  std::optional<Details> details;
-};
-
-/// The value of a measure for one projection, and what it means.
-struct Reading {
-  double value = 0;
-  double share = 0;      // of the iteration, or of the device's memory
-  std::string cause;     // the layer or link that causes it
-  std::string message;   // a sentence without a full stop
-  bool forbids = false;  // a limit is broken: the plan is impossible
-};
-
 enum class Reads { share, ratio, count };
 enum class Sense { above, at_least, at_most };
 
-/// A value that detects a kind of bottleneck when it reaches its trigger. Each kind has one or two.
+/// A value that detects a bottleneck when it reaches its trigger.
 struct Measure {
   BottleneckKind of;
   std::string_view key;  // of the trigger, under `bottlenecks` in paradl.yaml
@@ -86,6 +50,19 @@ struct Measure {
   bool costs_time;              // reported only if its share of the iteration is large enough
   std::optional<Reading> (*read)(const Evidence&);  // nothing: does not apply
 };
+
+/// One kind of bottleneck: a file in bottlenecks/ and a line in bottlenecks/table.cpp.
+struct Entry {
+  std::string_view name;   // in JSON
+  std::string_view title;  // in text
+  Nature nature;
+  std::string_view meaning;
+  std::span<const Measure> measures;       // one or two
+  std::span<const Change* const> remedies;  // changes that might help
+};
+const Entry& entry(BottleneckKind kind);
+
+/// The measures of all kinds.
 std::span<const Measure> measures();
 const Measure* find_measure(std::string_view key);
 
@@ -127,9 +104,8 @@ struct Improvement {
 /// Finds the limits and bottlenecks of projections of one setting.
 class Examiner {
  public:
-  /// `evaluator`: of the same setting; nullptr: projections come from the paper's closed forms, of which only
-  /// terms and bounds are known. `asked`: what was; what it left open is typed with every change, so that it
-  /// is not chosen anew.
+  /// `evaluator`: of the same setting; nullptr: projections come from the paper's closed forms, which have
+  /// only terms and limits. `asked`: the question; the option of a change fixes what it leaves open.
   Examiner(const Setting& setting, const Evaluator* evaluator, Triggers triggers = {},
            const SystemSpec* system = nullptr, MachineWith machine_with = {},
            const Question* asked = nullptr);
@@ -138,7 +114,7 @@ class Examiner {
   std::vector<Finding> findings(const Projection& projection) const;
   /// What fires, the largest share of the iteration first.
   std::vector<Bottleneck> bottlenecks(const Projection& projection) const;
-  /// Asks the oracle again for everything that might mend one.
+  /// Projects every change that might help.
   void price(Bottleneck& bottleneck, const Projection& projection) const;
   /// All changes by this owner that make a projection faster, for any kind of bottleneck, found or not;
   /// largest gain first.
@@ -146,6 +122,7 @@ class Examiner {
 
  private:
   Evidence evidence(const Projection& projection) const;
+  std::vector<Alternative> remedies(BottleneckKind kind, const Evidence& evidence) const;
   std::vector<Finding> judge(const Evidence& evidence) const;
   /// The changes with options that reproduce exactly this plan.
   std::vector<Alternative> typed(std::vector<Alternative> changes, const Projection& projection) const;
@@ -157,9 +134,5 @@ class Examiner {
   MachineWith machine_with_;
   const Question* asked_;
 };
-
-/// Changes that might help against a bottleneck. `system`: the system file, or nullptr if it cannot be
-/// changed.
-std::vector<Alternative> remedies(BottleneckKind kind, const Evidence& evidence, const SystemSpec* system);
 
 }  // namespace paradl

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include "paradl/core/format.hpp"
+
 namespace paradl {
 namespace {
 
@@ -69,7 +73,8 @@ AxisSet sharing_axes(const Evidence& e) {
 }
 
 const std::vector<StageKind::Share>& cells_of_stage(const Evidence::Details& details, int stage) {
-  return details.evaluation.stages->kinds[std::size_t(details.evaluation.stages->kind[std::size_t(stage)])].cells;
+  const StagePlan& plan = *details.evaluation.stages;
+  return plan.kinds[std::size_t(plan.kind[std::size_t(stage)])].cells;
 }
 
 Seconds stage_time(const Evidence::Details& details, int stage) {
@@ -85,22 +90,46 @@ const Layer& layer_of(const Evidence& e, const Cell& cell) {
   return e.setting.work.layers[std::size_t(cell.layer)];
 }
 
-Evidence Examiner::evidence(const Projection& p) const {
-  Evidence e{p, setting_, without_ones(p.mesh), {}};
-  if (!evaluator_ || !p.cost) return e;
+double share_of(const Evidence& e, Seconds time) { return time / e.projection.iteration(); }
 
+double exposed(const Evidence& e, Term term) { return share_of(e, (*e.projection.cost)[term]); }
+
+std::string busiest_exchange(const Evidence& e, Term term) {
+  if (!e.details) return {};
+  for (const ExchangeLine& line : e.details->lines)  // most expensive first
+    if (line.term == term)
+      return fmt::format("{} of {} over {}, {} each, level {}", line.what, line.layer, line.axis,
+                         decimal(line.bytes), line.steps.back().level);
+  return {};
+}
+
+std::optional<Reading> read_term(const Evidence& e, Term term, std::string_view what) {
+  if (!e.projection.cost) return {};
+  const double share = exposed(e, term);
+  if (!(share > 0)) return {};
+  return Reading{share, share, busiest_exchange(e, term),
+                 fmt::format("{} {} of the iteration", what, percent(share))};
+}
+
+Evidence evidence_of(const Projection& p, const Setting& setting) {
+  return {p, setting, without_ones(p.mesh)};
+}
+
+Evidence evidence_of(const Projection& p, const Setting& setting, const Evaluator& evaluator) {
+  Evidence e = evidence_of(p, setting);
+  if (!p.cost) return e;
   Seconds direct = between_neighbours(*p.cost);
-  if (passes_hosts(setting_.training)) {
-    Setting other = setting_;
+  if (passes_hosts(setting.training)) {
+    Setting other = setting;
     other.training.transport = other.training.framework.halos = Transport::gpu;
     direct = between_neighbours(
-        *Evaluator(other, evaluator_->layouts()).project(*p.strategy, p.mesh, p.batch).cost);
+        *Evaluator(other, evaluator.layouts()).project(*p.strategy, p.mesh, p.batch).cost);
   }
-  const auto [batch, time] = p.feasible() ? best_batch(p, *evaluator_) : std::pair{p.batch, per_sample(p)};
-  Evaluation evaluation = evaluator_->evaluate(p);
+  const auto [batch, time] = p.feasible() ? best_batch(p, evaluator) : std::pair{p.batch, per_sample(p)};
+  Evaluation evaluation = evaluator.evaluate(p);
   const Layout& layout = *evaluation.layout;
   const int largest = largest_cell(layout, e.mesh);
-  const Bytes need = evaluator_->memory_of_layer(evaluation, largest);
+  const Bytes need = evaluator.memory_of_layer(evaluation, largest);
   std::vector<ExchangeLine> lines = exchange_lines(evaluation);
   e.details.emplace(Evidence::Details{.evaluation = std::move(evaluation),
                                       .lines = std::move(lines),

@@ -1,11 +1,47 @@
 #pragma once
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "paradl/feasibility/bottleneck.hpp"
+#include "paradl/cost/evaluator.hpp"
+#include "paradl/feasibility/exchange_lines.hpp"
+#include "paradl/spec/system_spec.hpp"
 
 namespace paradl {
 
-// Properties of a mesh and its layers that readings and remedies share.
+/// What a projection is judged by, apart from its terms.
+struct Evidence {
+  const Projection& projection;
+  const Setting& setting;
+  Mesh mesh;                           // without axes of one PE
+  const SystemSpec* system = nullptr;  // the system file; nullptr if it cannot be changed
+  /// From the engine; none if a limit is broken, and for the paper's closed forms.
+  struct Details {
+    Evaluation evaluation;
+    std::vector<ExchangeLine> lines;
+    Seconds direct;           // point-to-point time with direct GPU-to-GPU transfer
+    double best_batch = 0;    // the mini-batch that fits with the least computation per sample; 0: unknown
+    Seconds best_per_sample;  // computation per sample at that mini-batch
+    Bytes largest_layer;      // memory of the largest layer, alone on a device
+    int largest = -1;         // index of that layer
+  };
+  std::optional<Details> details = {};
+};
+
+/// The value of a measure for one projection, and what it means.
+struct Reading {
+  double value = 0;
+  double share = 0;      // of the iteration, or of the device's memory
+  std::string cause;     // the layer or link that causes it
+  std::string message;   // a sentence without a full stop
+  bool forbids = false;  // a limit is broken: the plan is impossible
+};
+
+/// Without details: enough to know which changes are possible.
+Evidence evidence_of(const Projection& projection, const Setting& setting);
+/// With details, from the evaluator of the same setting.
+Evidence evidence_of(const Projection& projection, const Setting& setting, const Evaluator& evaluator);
 
 /// Product of the sizes of a set of axes.
 double parts_of(AxisSet set, const Mesh& mesh);
@@ -21,25 +57,13 @@ const std::vector<StageKind::Share>& cells_of_stage(const Evidence::Details& det
 Seconds stage_time(const Evidence::Details& details, int stage);
 const Layer& layer_of(const Evidence& e, const Cell& cell);
 
-// One function for each measure.
-std::optional<Reading> read_gradient_exchange(const Evidence& e);
-std::optional<Reading> read_layer_collectives(const Evidence& e);
-std::optional<Reading> read_point_to_point(const Evidence& e);
-std::optional<Reading> read_taper(const Evidence& e);
-std::optional<Reading> read_many_gpus(const Evidence& e);
-std::optional<Reading> read_self_contention(const Evidence& e);
-std::optional<Reading> read_input_output(const Evidence& e);
-std::optional<Reading> read_node_storage(const Evidence& e);
-std::optional<Reading> read_replicas(const Evidence& e);
-std::optional<Reading> read_largest_layer(const Evidence& e);
-std::optional<Reading> read_fragmentation(const Evidence& e);
-std::optional<Reading> read_update(const Evidence& e);
-std::optional<Reading> read_imbalance(const Evidence& e);
-std::optional<Reading> read_bubble(const Evidence& e);
-std::optional<Reading> read_whole_layers(const Evidence& e);
-std::optional<Reading> read_split_overhead(const Evidence& e);
-std::optional<Reading> read_bounds(const Evidence& e);
-std::optional<Reading> read_batch_norm(const Evidence& e);
-std::optional<Reading> read_occupancy(const Evidence& e);
+/// Share of the iteration.
+double share_of(const Evidence& e, Seconds time);
+/// Share of the iteration that a term takes and nothing hides.
+double exposed(const Evidence& e, Term term);
+/// The exchange that takes most of a term: "allreduce dw of all weights over data, 553 MB, level rack".
+std::string busiest_exchange(const Evidence& e, Term term);
+/// A term's share of the iteration, and the exchange that causes it.
+std::optional<Reading> read_term(const Evidence& e, Term term, std::string_view what);
 
 }  // namespace paradl

@@ -11,113 +11,22 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/evaluator.hpp"
-#include "paradl/feasibility/alternative.hpp"
+#include "paradl/feasibility/changes.hpp"
 #include "paradl/strategy/recomputed.hpp"
 
 namespace paradl {
 namespace {
 
-/// One change of the training, or of the mesh.
-struct Change {
-  std::string words;  // as typed, without the mesh
-  std::function<void(Training&)> training = [](Training&) {};
-  std::optional<Mesh> mesh = {};
-};
 /// The values of one option, smallest saving first; they exclude each other.
-using Levels = std::vector<Change>;
-using Changes = std::vector<Change>;
+using Levels = Alternatives;
+using Changes = Alternatives;
 
-int parts(const Mesh& mesh, std::string_view strategy) {
-  for (int a = 0; a < mesh.axes; ++a)
-    if (mesh.axis[std::size_t(a)].strategy->name == strategy) return mesh.axis[std::size_t(a)].parts.total;
-  return 1;
-}
-
-Levels recomputation(const Setting& setting) {
-  const Training& now = setting.training;
-  const bool scores = std::ranges::any_of(setting.work.layers, [](const Layer& l) { return l.scores > 0; });
-  const bool some = now.recomputed_blocks >= 0;  // but not all
-  Levels out;
-  const auto add = [&](const char* words, Recompute kind) {
-    out.push_back({words, [kind](Training& t) { t.recompute = kind, t.recomputed_blocks = -1; }});
-  };
-  if (scores && (now.recompute == Recompute::none || (now.recompute == Recompute::selective && some)))
-    add("--recompute selective", Recompute::selective);
-  if (!recomputable_blocks(setting.work).empty() && (now.recompute != Recompute::full || some))
-    add("--recompute full", Recompute::full);
-  return out;
-}
-
-Levels sequence_parallelism(const Projection& p, const Setting& setting) {
-  if (!can_split_sequence(setting, p.mesh)) return {};
-  return {{"--sequence-parallel on", [](Training& t) { t.sequence_parallel = true; }}};
-}
-
-/// Possible if GPUs have the same weights and different samples, or different parts of them.
-Levels sharding(const Projection& p, const Setting& setting) {
-  bool shares = false;
-  for (int a = 0; a < p.mesh.axes; ++a)
-    shares |=
-        is_split(p.mesh.axis[std::size_t(a)].strategy->input) && p.mesh.axis[std::size_t(a)].parts.total > 1;
-  Levels out;
-  if (!shares || setting.training.allreduce) return out;
-  for (int zero = setting.training.zero + 1; zero <= 3; ++zero)
-    out.push_back({fmt::format("--zero {}", zero), [zero](Training& t) { t.zero = zero; }});
-  return out;
-}
-
-/// Numbers of micro-batches that divide the samples, smallest first.
-std::vector<double> divisors(double samples, double most) {
-  std::vector<double> small, large;
-  for (double i = 1; i <= std::min(std::sqrt(samples), most); ++i) {
-    if (std::fmod(samples, i) != 0) continue;
-    small.push_back(i);
-    if (samples / i > i && samples / i <= most) large.push_back(samples / i);
-  }
-  small.insert(small.end(), large.rbegin(), large.rend());
-  return small;
-}
-
-/// Those above `least` that differ enough to be tried, and the last.
-std::vector<double> thinned(const std::vector<double>& numbers, double least) {
-  constexpr double step = 1.25;
-  std::vector<double> out;
-  for (const double n : numbers)
-    if (n > least && (out.empty() || n >= step * out.back() || n == numbers.back())) out.push_back(n);
-  return out;
-}
-
-/// Smaller micro-batches, and a pipeline schedule that does not keep all of them.
-Levels micro_batches(const Projection& p, const Setting& setting) {
-  constexpr double most = 1'000'000;  // of the option
-  const Training& now = setting.training;
-  const double stages = parts(p.mesh, "layer");
-  const double samples = p.batch / parts(p.mesh, "data") / parts(p.mesh, "expert");
-  const bool interleaved = now.schedule == PipelineSchedule::interleaved;
-  Levels out;
-  const auto add = [&](double S, bool one_by_one) {
-    const auto count = int(S);
-    const std::string words = count > now.micro_batches ? fmt::format("--micro-batches {}", count) : "";
-    out.push_back({words + (one_by_one ? words.empty() ? "--schedule 1f1b" : " --schedule 1f1b" : ""),
-                   [count, one_by_one](Training& t) {
-                     t.micro_batches = count;
-                     if (one_by_one) t.schedule = PipelineSchedule::one_forward_one_backward, t.chunks = 1;
-                   }});
-  };
-  const bool keeps_more = now.schedule == PipelineSchedule::gpipe ? now.micro_batches > 1 : interleaved;
-  if (stages > 1 && keeps_more) add(now.micro_batches, true);
-  for (const double S : thinned(divisors(samples, most), now.micro_batches)) {
-    if (interleaved && stages > 1 && std::fmod(S, stages) == 0) add(S, false);
-    add(S, stages > 1);
-  }
-  return out;
-}
-
-/// Changes that keep the number of GPUs. They hardly change the result of training.
+/// Changes that keep the number of GPUs.
 std::vector<Levels> options_of(const Projection& p, const Setting& setting) {
-  std::vector<Levels> out{recomputation(setting), sequence_parallelism(p, setting), sharding(p, setting),
-                          micro_batches(p, setting)};
-  std::erase_if(out, [](const Levels& levels) { return levels.empty(); });
+  const Evidence evidence = evidence_of(p, setting);
+  std::vector<Levels> out;
+  for (const MemoryOption& option : memory_options)
+    if (Levels levels = alternatives(option, evidence); !levels.empty()) out.push_back(std::move(levels));
   return out;
 }
 
@@ -131,7 +40,9 @@ Levels more_gpus(const Projection& p, const Setting& setting) {
     parts.total *= 2;
     if (mesh.axis[std::size_t(a)].strategy->input == Placement::split_space) parts.cut[0] *= 2;
     // With -b N/gpu the mini-batch would grow.
-    out.push_back({.words = fmt::format("-p {} -b {:.0f}", 2 * p.gpus, p.batch), .mesh = mesh});
+    out.push_back({.text = "twice the GPUs",
+                   .option = fmt::format("-p {} -b {:.0f}", 2 * p.gpus, p.batch),
+                   .mesh = mesh});
   }
   return out;
 }
@@ -162,15 +73,15 @@ class Oracle {
   Projection changed(const Changes& changes, const Projection& p) const {
     Setting other = setting_;
     Mesh mesh = p.mesh;
-    for (const Change& change : changes) {
-      change.training(other.training);
+    for (const Alternative& change : changes) {
+      if (change.training) change.training(other.training);
       if (change.mesh) mesh = *change.mesh;
     }
     const Evaluator evaluator(other, layouts_);
     std::optional<Projection> best;
     for (const Mesh& one : every_cut(mesh, *p.strategy))
-      if (const Projection found = evaluator.project(*p.strategy, one, p.batch); !best || better(found, *best))
-        best = found;
+      if (Projection found = evaluator.project(*p.strategy, one, p.batch); !best || better(found, *best))
+        best = std::move(found);
     return *best;
   }
 
@@ -209,9 +120,9 @@ Remedy remedy_of(const Way& way, const Oracle& oracle) {
   const Mesh& mesh = way.found.mesh;
   std::string words, option = "-s " + way.of->strategy->text;
   if (mesh.axes > 0) option += " --grid " + exact_grid(mesh, oracle.dims());
-  for (const Change& change : way.changes) {
-    words += (words.empty() ? "" : " ") + change.words;
-    option += " " + change.words;
+  for (const Alternative& change : way.changes) {
+    words += (words.empty() ? "" : " ") + change.option;
+    option += " " + change.option;
   }
   const std::string change = words + same_plan(way, oracle);
   const bool same_grid = grid_text(mesh, true) == grid_text(way.of->mesh, true);
@@ -256,10 +167,13 @@ std::optional<Way> fewest_blocks(const Way& way, const Oracle& oracle) {
   while (enough - too_few > 1) {
     const int blocks = (enough + too_few) / 2;
     Changes fewer = way.changes;
-    for (Change& change : fewer)
-      if (change.words == "--recompute full")
-        change = {fmt::format("--recompute full:{}", blocks),
-                  [blocks](Training& t) { t.recompute = Recompute::full, t.recomputed_blocks = blocks; }};
+    for (Alternative& change : fewer)
+      if (change.of == &changes::full_recomputation)
+        change = {.text = fmt::format("{} blocks recomputed", blocks),
+                  .option = fmt::format("--recompute full:{}", blocks),
+                  .training = [blocks](Training& t) {
+                    t.recompute = Recompute::full, t.recomputed_blocks = blocks;
+                  }};
     if (const Projection found = oracle.changed(fewer, *way.of); found.feasible())
       best = {way.of, fewer, found}, enough = blocks;
     else
@@ -269,13 +183,13 @@ std::optional<Way> fewest_blocks(const Way& way, const Oracle& oracle) {
 }
 
 bool recomputes_all(const Changes& changes) {
-  return std::ranges::any_of(changes, [](const Change& c) { return c.words == "--recompute full"; });
+  return std::ranges::find(changes, &changes::full_recomputation, &Alternative::of) != changes.end();
 }
 
 /// Whether all of `fewer` are among `changes`: then the rest is unnecessary.
 bool includes(const Changes& changes, const Changes& fewer) {
-  return std::ranges::all_of(fewer, [&](const Change& one) {
-    return std::ranges::find(changes, one.words, &Change::words) != changes.end();
+  return std::ranges::all_of(fewer, [&](const Alternative& one) {
+    return std::ranges::find(changes, one.option, &Alternative::option) != changes.end();
   });
 }
 
@@ -315,7 +229,7 @@ class Search {
   void price_single_changes() {
     for (Levels& levels : options_) {
       alone_.emplace_back();
-      std::erase_if(levels, [&](const Change& change) {
+      std::erase_if(levels, [&](const Alternative& change) {
         const Projection found = oracle_.changed({change}, p_);
         if (!only_memory_fails(found)) return true;
         alone_.back().push_back(need_of(found));
@@ -411,7 +325,7 @@ std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const S
   if (ways.empty()) {  // those that need least, on more GPUs
     std::ranges::stable_sort(candidates, {}, [](const Projection* p) { return p->cost->memory.total(); });
     for (std::size_t i = 0; i < candidates.size() && i < most_searched; ++i)
-      for (const Change& change : more_gpus(*candidates[i], setting))
+      for (const Alternative& change : more_gpus(*candidates[i], setting))
         if (const Projection found = oracle.changed({change}, *candidates[i]); found.feasible())
           ways.push_back({candidates[i], {change}, found});
   }
@@ -424,7 +338,7 @@ std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const S
 std::string nothing_fits_text(const Projection& p, const Setting& setting) {
   if (p.feasible() || !only_memory_fails(p) || setting.training.gamma) return {};
   std::vector<std::string> tried;
-  for (const Levels& levels : options_of(p, setting)) tried.push_back(levels.back().words);
+  for (const Levels& levels : options_of(p, setting)) tried.push_back(levels.back().option);
   if (!more_gpus(p, setting).empty()) tried.emplace_back("twice the GPUs");
   return tried.empty() ? "there is nothing to change"
                        : fmt::format("nothing that was tried fits, up to {}", fmt::join(tried, ", "));

@@ -28,7 +28,7 @@ TEST_CASE("advice: what might fit follows from what fills the memory") {
   CHECK(
       contains(hint(bench, "data", "4", 32),
                "try --micro-batches 8, a smaller --batch, --precision bf16, or more GPUs: activations take"));
-  CHECK(contains(hint(bench, "layer", "2", 32), "try --micro-batches 32 with --schedule 1f1b, "));
+  CHECK(contains(hint(bench, "layer", "2", 32), "try --micro-batches 32 --schedule 1f1b, "));
 
   Training t;
   t.micro_batches = 8;
@@ -61,7 +61,7 @@ TEST_CASE("advice: heavy weights ask for another split or a lighter optimizer") 
   Bench bench(work_of("  - {name: fc, op: fc, filters: 4096}\n", "4096x1x1"), flat_machine());
   CHECK(contains(
       hint(bench, "data", "4", 4),
-      "try --zero 1, a strategy that splits the weights (`layer`, `tensor`), --optimizer sgd, or more GPUs: "
+      "try --zero 3, a strategy that splits the weights (`layer`, `tensor`), --optimizer sgd, or more GPUs: "
       "weights, gradients and optimizer take"));
 }
 

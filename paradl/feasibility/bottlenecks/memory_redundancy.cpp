@@ -1,11 +1,11 @@
-// Readings of what is exhausted: memory, samples or layers to split, samples of statistics.
+// Memory redundancy: copies of the same data, and layers too large for a device.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "paradl/core/format.hpp"
-#include "paradl/feasibility/evidence.hpp"
-#include "paradl/feasibility/reason.hpp"
+#include "paradl/feasibility/bottleneck.hpp"
+#include "paradl/feasibility/changes.hpp"
 
 namespace paradl {
 namespace {
@@ -20,9 +20,7 @@ struct Copies {
   double share() const { return all > 0 ? redundant / all : 0; }
 };
 
-}  // namespace
-
-std::optional<Reading> read_replicas(const Evidence& e) {
+std::optional<Reading> read_copies(const Evidence& e) {
   if (!e.details || e.setting.training.gamma) return {};
   const Memory& memory = e.projection.cost->memory;
   const int zero = e.setting.training.zero;
@@ -69,54 +67,26 @@ std::optional<Reading> read_largest_layer(const Evidence& e) {
               : "")};
 }
 
-std::optional<Reading> read_fragmentation(const Evidence& e) {
-  if (!e.projection.cost) return {};
-  if (const auto& beyond = e.projection.out_of_core; beyond && beyond->plans()) return {};  // full on purpose
-  const Bytes need = e.projection.cost->memory.total(), device = e.setting.machine.device.memory;
-  const double share = need / device;
-  if (share > 1) return {};  // does not fit anyway
-  return Reading{share, share, "allocator",
-                 fmt::format("{} of {} are in use: only {} are free for allocator fragmentation", text(need),
-                             text(device), text(device - need))};
-}
+constexpr std::array own_measures{
+    Measure{BottleneckKind::memory_redundancy, "memory-redundancy",
+            "data that other GPUs also hold / memory of the device",
+            Reads::share, Sense::above, 0.25, 0, 1, false, read_copies},
+    Measure{BottleneckKind::memory_redundancy, "largest-layer",
+            "memory of the largest layer / memory of the device",
+            Reads::share, Sense::above, 1, 0, 1e6, false, read_largest_layer}};
 
-std::optional<Reading> read_bounds(const Evidence& e) {
-  std::optional<Reading> out;
-  for (const Limit& limit : e.projection.limits.all()) {
-    if (limit.relation() != Relation::at_most || !(limit.bound > 0)) continue;
-    const double ratio = limit.value / limit.bound;
-    if (out && ratio <= out->value) continue;
-    const std::string layer = limit.layer >= 0 ? e.setting.work.layers[std::size_t(limit.layer)].name : "";
-    out = {ratio, 0, layer.empty() ? std::string(limit.name()) : layer,
-           limit.holds() ? fmt::format("{}: {:g} of {:g} are used", limit.name(), limit.value, limit.bound)
-                         : reason(limit, e.setting.work)};
-  }
-  return out;
-}
+constexpr std::array remedies{
+    &changes::sharded_optimizer, &changes::sharded_weights, &changes::selective_recomputation,
+    &changes::full_recomputation, &changes::sequence_parallelism, &changes::split_memory};
 
-std::optional<Reading> read_node_storage(const Evidence& e) {
-  for (const Limit& limit : e.projection.limits.all())
-    if (limit.rule == LimitRule::storage) {
-      const double share = limit.value / limit.bound;
-      return Reading{share, 0, "storage of a node",
-                     limit.holds() ? fmt::format("a node stores {} of the data set, of {}",
-                                                 decimal(Bytes{limit.value}), decimal(Bytes{limit.bound}))
-                                   : reason(limit, e.setting.work),
-                     !limit.holds()};
-    }
-  return {};
-}
+}  // namespace
 
-std::optional<Reading> read_batch_norm(const Evidence& e) {
-  const auto& layers = e.setting.work.layers;
-  const auto norm = std::ranges::find(layers, Op::batch_norm, &Layer::op);
-  const double parts = sample_parts(e.mesh);
-  if (norm == layers.end() || parts <= 1 || e.setting.training.synchronised_batch_norm) return {};
-  const double samples = e.projection.batch / parts / e.setting.training.micro_batches;
-  const auto count = std::ranges::count(layers, Op::batch_norm, &Layer::op);
-  return Reading{
-      samples, 0, count > 1 ? fmt::format("{} and {} more", norm->name, count - 1) : norm->name,
-      fmt::format("the batch norms of a GPU use {:.3g} sample{}", samples, samples == 1 ? "" : "s")};
-}
+extern constinit const Entry memory_redundancy_entry{
+    .name = "memory_redundancy",
+    .title = "memory redundancy",
+    .nature = Nature::bottleneck,
+    .meaning = "GPUs hold copies of the same data, or one layer alone exceeds the memory of a device",
+    .measures = own_measures,
+    .remedies = remedies};
 
 }  // namespace paradl
