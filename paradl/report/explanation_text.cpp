@@ -9,8 +9,8 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/stages.hpp"
-#include "paradl/feasibility/advice.hpp"
-#include "paradl/feasibility/reason.hpp"
+#include "paradl/judge/advice.hpp"
+#include "paradl/judge/reason.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/report/answer.hpp"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sha2.h>
 
-#include "paradl/feasibility/reason.hpp"
+#include "paradl/judge/reason.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "paradl/feasibility/reason.hpp"
+#include "paradl/judge/reason.hpp"
 #include "paradl/report/answer.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"

@@ -3,7 +3,7 @@
 // (arXiv:1910.02054).
 #include <doctest/doctest.h>
 
-#include "paradl/feasibility/reason.hpp"
+#include "paradl/judge/reason.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
 #include "tests/support/spec_text.hpp"
