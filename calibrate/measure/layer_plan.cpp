@@ -73,7 +73,8 @@ std::string broken_limit(const Workload& work, const Mesh& mesh, double samples)
   for (int a = 0; a < mesh.axes; ++a) {
     const Axis& axis = mesh.axis[std::size_t(a)];
     const Limit limit = axis.strategy->limit(work, axis.parts, samples);
-    if (!limit.holds()) return fmt::format("{} = {} breaks {}", axis.strategy->name, limit.value, limit.rule);
+    if (!limit.holds())
+      return fmt::format("{} = {} breaks {}", axis.strategy->name, limit.value, limit.name());
     if (axis.strategy->input == Placement::split_sample) samples /= axis.parts.total;
   }
   return "";

@@ -6,7 +6,7 @@
 
 #include "paradl/cli/command.hpp"
 #include "paradl/core/format.hpp"
-#include "paradl/feasibility/advice.hpp"
+#include "paradl/judge/advice.hpp"
 #include "paradl/query/verdict.hpp"
 #include "paradl/report/comparison.hpp"
 #include "paradl/report/explanation.hpp"

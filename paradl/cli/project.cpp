@@ -19,7 +19,7 @@ void refuse_starved(const Oracle& oracle, const std::vector<Projection>& results
   if (!oracle.question().named || oracle.question().strategies.size() != 1 ||
       oracle.question().gpus.size() != 1)
     return;
-  const auto starved = [](const Limit& limit) { return !limit.holds() && limit.rule == "p <= B"; };
+  const auto starved = [](const Limit& limit) { return !limit.holds() && limit.rule == LimitRule::samples; };
   const auto unfed = [&](const Projection& p) { return std::ranges::any_of(p.limits.all(), starved); };
   if (results.empty() || !std::ranges::all_of(results, unfed)) return;
   const Projection& p = results.front();

@@ -22,28 +22,30 @@ constexpr const char* limit_title = "at most as many parts as";
 
 /// What a bound counts; ends the sentence that `limit_title` begins.
 struct Counted {
-  std::string_view rule, what;
+  LimitRule rule;
+  std::string_view what;
 };
 constexpr std::array counted{
-    Counted{"p <= B", "samples in the mini-batch"},
-    Counted{"rows <= min H", "positions of the smallest layer, along each extent"},
-    Counted{"p <= min L", "positions of the smallest layer, along each extent"},
-    Counted{"p <= G", "layers"},
-    Counted{"p <= min F", "output channels of the narrowest layer"},
-    Counted{"p <= min C", "input channels of the narrowest layer but the first"},
-    Counted{"p divides heads", "attention heads, in transformers, which they divide"},
-    Counted{"p divides sequence", "positions of a sequence, which they divide"},
-    Counted{"p divides experts", "experts, which they divide"},
+    Counted{LimitRule::samples, "samples in the mini-batch"},
+    Counted{LimitRule::rows, "positions of the smallest layer, along each extent"},
+    Counted{LimitRule::positions, "positions of the smallest layer, along each extent"},
+    Counted{LimitRule::layers, "layers"},
+    Counted{LimitRule::filters, "output channels of the narrowest layer"},
+    Counted{LimitRule::channels, "input channels of the narrowest layer but the first"},
+    Counted{LimitRule::heads, "attention heads, in transformers, which they divide"},
+    Counted{LimitRule::sequence, "positions of a sequence, which they divide"},
+    Counted{LimitRule::experts, "experts, which they divide"},
 };
 
 /// A rule without words of its own speaks for itself.
-std::string_view in_words(std::string_view rule) {
+std::string_view in_words(LimitRule rule) {
   const auto found = std::ranges::find(counted, rule, &Counted::rule);
-  return found == counted.end() ? rule : found->what;
+  return found == counted.end() ? row_of(rule).name : found->what;
 }
 
-void add_once(std::vector<std::string>& list, std::string_view word) {
-  if (std::ranges::find(list, word) == list.end()) list.emplace_back(word);
+template <class T>
+void add_once(std::vector<T>& list, T item) {
+  if (std::ranges::find(list, item) == list.end()) list.push_back(item);
 }
 
 /// Two layers of one kind: enough to ask a strategy for its bound and the paper for its formulas, neither of
@@ -69,8 +71,8 @@ Workload probe(Op first, Op second, int extents) {
 }
 
 /// The bounds of one axis: for pictures, and for sequences where they differ.
-std::vector<std::string> rules_of(const Strategy& strategy) {
-  std::vector<std::string> rules;
+std::vector<LimitRule> rules_of(const Strategy& strategy) {
+  std::vector<LimitRule> rules;
   for (const Workload& work : {probe(Op::conv, Op::conv, 2), probe(Op::fc, Op::attention, 1)})
     if (strategy.usual || !work.convolutional)
       add_once(rules, strategy.limit(work, {.total = 2, .cut = {2, 1, 1}}, 2).rule);
@@ -80,12 +82,15 @@ std::vector<std::string> rules_of(const Strategy& strategy) {
 /// What is told of a strategy without `+`.
 struct Simple {
   std::string name, summary, limit;
-  std::vector<std::string> rules;
+  std::vector<std::string_view> rules;
 };
 
 Simple describe(const Strategy& axis) {
-  std::vector<std::string> rules = rules_of(axis), limits;
-  for (const std::string& rule : rules) add_once(limits, in_words(rule));
+  std::vector<std::string_view> rules, limits;
+  for (const LimitRule rule : rules_of(axis)) {
+    rules.push_back(row_of(rule).name);
+    add_once(limits, in_words(rule));
+  }
   return {.name = std::string(axis.name),
           .summary = std::string(axis.summary),
           .limit = fmt::format("{}", fmt::join(limits, "; ")),

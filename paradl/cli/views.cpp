@@ -9,8 +9,7 @@
 
 #include "paradl/cli/basis.hpp"
 #include "paradl/core/format.hpp"
-#include "paradl/feasibility/advice.hpp"
-#include "paradl/feasibility/sensitivity.hpp"
+#include "paradl/judge/sensitivity.hpp"
 #include "paradl/query/verdict.hpp"
 #include "paradl/query/words.hpp"
 #include "paradl/report/bottleneck_table.hpp"

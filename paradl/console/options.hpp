@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "paradl/console/arguments.hpp"
-#include "paradl/feasibility/bottleneck.hpp"
+#include "paradl/judge/bottleneck.hpp"
 #include "paradl/query/query.hpp"
 
 namespace paradl {

@@ -34,10 +34,9 @@ std::optional<Limit> tightest_crowd(const Layout& layout, const Mesh& mesh) {
 
 /// Sequence parallelism wants even parts of every sequence, or of what `context` leaves of it.
 Limit sequence_limit(const Workload& work, int parts, int context) {
-  Limit limit{.rule = context > 1 ? context_sequence_rule : sequence_rule,
+  Limit limit{.rule = context > 1 ? LimitRule::tensor_context : LimitRule::tensor_sequence,
               .value = double(parts),
-              .bound = double(parts),
-              .divides = true};
+              .bound = double(parts)};
   for (std::size_t i = 0; i < work.layers.size() && limit.holds(); ++i)
     if (const Layer& layer = work.layers[i]; layer.op == Op::attention)
       limit.bound = layer.x.positions() / context, limit.layer = int(i);
@@ -58,7 +57,7 @@ std::optional<Limit> allreduce_limit(const Layout& layout, const Plan& plan, con
     const double ranks = job.ranks;
     while (job.ranks > 1 && !refusal(algorithm, job).empty())
       job.per_node = std::min(job.per_node, --job.ranks);
-    return Limit{.rule = allreduce_rule, .value = ranks, .bound = double(job.ranks)};
+    return Limit{.rule = LimitRule::allreduce, .value = ranks, .bound = double(job.ranks)};
   }
   return {};
 }
@@ -75,10 +74,10 @@ Limits Evaluator::limits(const Plan& plan, std::string* refused) const {
     if (shares_samples(axis)) samples /= axis.parts.total;
   }
   const double S = plan.micro_batches;
-  if (S > 1) out.add({.rule = micro_batch_rule, .value = S, .bound = samples, .divides = true});
+  if (S > 1) out.add({.rule = LimitRule::micro_batches, .value = S, .bound = samples});
   if (const double p = stages_of(plan.mesh, setting_.work), V = plan.chunks; p > 1 && V > 1) {
-    out.add({.rule = interleaving_rule, .value = p, .bound = S, .divides = true});
-    out.add({.rule = "p V <= G", .value = p * V, .bound = double(setting_.work.layers.size())});
+    out.add({.rule = LimitRule::interleaving, .value = p, .bound = S});
+    out.add({LimitRule::chunked_layers, p * V, double(setting_.work.layers.size())});
   }
   if (!out.hold()) return out;
   int context = 1;

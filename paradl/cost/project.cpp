@@ -24,11 +24,11 @@ void add_out_of_core(Projection& out, const PricedOutOfCore& beyond, const Setti
                      .again = beyond.again(),
                      .doubt = beyond.doubt()};
   if (plan.time.possible)
-    out.limits.add({.rule = host_rule,
+    out.limits.add({.rule = LimitRule::host_memory,
                     .value = out.out_of_core->host.base(),
                     .bound = setting.machine.host->memory->base()});
   else if (beyond.lacks_update_rate())
-    out.limits.add({.rule = host_update_rule, .value = 1, .bound = 0});
+    out.limits.add({.rule = LimitRule::host_update, .value = 1, .bound = 0});
 }
 
 /// How gradients are summed where an algorithm was asked for.

@@ -59,13 +59,13 @@ void add_input(Projection& projection, const Setting& setting) {
   const auto& node = setting.machine.node_storage;
   if (input.kept_by_node > Bytes{} && node && node->capacity)
     projection.limits.add(
-        {.rule = storage_rule, .value = input.kept_by_node.base(), .bound = node->capacity->base()});
+        {.rule = LimitRule::storage, .value = input.kept_by_node.base(), .bound = node->capacity->base()});
 }
 
 void finish(Projection& projection, const Setting& setting) {
   const Bytes need = projection.cost->memory.total();
   projection.limits.add(
-      {.rule = memory_rule, .value = need.base(), .bound = setting.machine.device.memory.base()});
+      {.rule = LimitRule::memory, .value = need.base(), .bound = setting.machine.device.memory.base()});
 }
 
 }  // namespace paradl

@@ -34,16 +34,6 @@ struct Limits {
   std::span<const Limit> all() const { return {list.data(), size}; }
 };
 
-inline constexpr std::string_view memory_rule = "memory <= device";
-inline constexpr std::string_view storage_rule = "data set <= node storage";
-inline constexpr std::string_view host_rule = "host memory <= node";
-inline constexpr std::string_view host_update_rule = "host updates have a known rate";
-inline constexpr std::string_view micro_batch_rule = "micro-batches divide samples";
-inline constexpr std::string_view sequence_rule = "tensor divides sequence";
-inline constexpr std::string_view context_sequence_rule = "tensor divides sequence/context";
-inline constexpr std::string_view interleaving_rule = "stages divide micro-batches";
-inline constexpr std::string_view allreduce_rule = "ranks <= what the allreduce serves";
-
 /// What a strategy on a grid would give. Times are of one iteration.
 struct Projection {
   const StrategyName* strategy = nullptr;

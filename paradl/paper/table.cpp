@@ -121,7 +121,7 @@ Projection project(const Setting& setting, const StrategyName& strategy, const M
     const Axis& axis = mesh.axis[std::size_t(a)];
     out.limits.add(axis.strategy->limit(setting.work, axis.parts, samples));
   }
-  if (c.S > 1) out.limits.add({.rule = "micro-batches <= samples", .value = c.S, .bound = samples / c.p1});
+  if (c.S > 1) out.limits.add({LimitRule::micro_batch_samples, c.S, samples / c.p1});
   if (!out.limits.hold()) return out;
   out.cost.emplace();
   for (const CostLine& line : row.time(c)) (*out.cost)[line.term] += line.time / c.I;

@@ -220,7 +220,7 @@ Projection RunAsked::project() const {
   throw SpecError(source.file, source.text,
                   {{run->spot("strategy"),
                     fmt::format("`{}` on {} GPUs has no projection{}", run->strategy, run->gpus,
-                                broken ? fmt::format(": {} breaks {}", broken->value, broken->rule) : ""),
+                                broken ? fmt::format(": {} breaks {}", broken->value, broken->name()) : ""),
                     "leave the run out, or correct its strategy, grid or batch"}});
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "paradl/feasibility/bottleneck.hpp"
+#include "paradl/judge/bottleneck.hpp"
 #include "paradl/query/oracle.hpp"
 
 namespace paradl {

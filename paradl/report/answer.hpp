@@ -5,8 +5,8 @@
 
 #include "paradl/cost/expense.hpp"
 #include "paradl/cost/projection.hpp"
-#include "paradl/feasibility/bottleneck.hpp"
-#include "paradl/feasibility/fitting.hpp"
+#include "paradl/judge/bottleneck.hpp"
+#include "paradl/judge/fitting.hpp"
 #include "paradl/spec/document.hpp"
 #include "paradl/spec/recorded_errors.hpp"
 

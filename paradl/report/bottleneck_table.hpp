@@ -4,8 +4,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "paradl/feasibility/bottleneck.hpp"
-#include "paradl/feasibility/sensitivity.hpp"
+#include "paradl/judge/bottleneck.hpp"
+#include "paradl/judge/sensitivity.hpp"
 #include "paradl/report/table.hpp"
 
 namespace paradl {

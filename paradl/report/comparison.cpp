@@ -12,7 +12,7 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/cost.hpp"
-#include "paradl/feasibility/advice.hpp"
+#include "paradl/judge/reason.hpp"
 #include "paradl/report/json.hpp"
 
 namespace paradl {

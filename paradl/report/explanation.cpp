@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "paradl/core/format.hpp"
-#include "paradl/feasibility/advice.hpp"
-#include "paradl/feasibility/exchange_lines.hpp"
+#include "paradl/judge/advice.hpp"
+#include "paradl/judge/exchange_lines.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/report/json.hpp"
 #include "paradl/report/out_of_core_plan.hpp"

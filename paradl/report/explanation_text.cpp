@@ -9,7 +9,8 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/stages.hpp"
-#include "paradl/feasibility/advice.hpp"
+#include "paradl/judge/advice.hpp"
+#include "paradl/judge/reason.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/report/answer.hpp"
@@ -148,9 +149,9 @@ std::string uneven_blocks(const Setting& setting, const Mesh& mesh) {
   if (blocks > 0 && blocks % (stages * chunks) == 0) return {};
   const std::string why = blocks == 0 ? "the network has no repeated blocks"
                           : blocks % chunks != 0
-                              ? reason("chunks divide blocks", chunks, blocks, "")
-                              : reason(chunks > 1 ? "stages divide blocks/chunks" : "stages divide blocks",
-                                       stages, blocks / chunks, "");
+                              ? reason(LimitRule::chunk_blocks, chunks, blocks)
+                              : reason(chunks > 1 ? LimitRule::stage_chunks : LimitRule::stage_blocks, stages,
+                                       blocks / chunks);
   return fmt::format("stages cannot have equal numbers of blocks ({}); they are balanced by time", why);
 }
 
@@ -218,9 +219,9 @@ Table limits_table(const Projection& p, const Workload& work) {
                           {"holds", "holds", Holds::text, 8},
                           {"reason", "does not fit", Holds::text, 7}}};
   for (const Limit& limit : p.limits.all()) {
-    const bool refused = limit.rule == allreduce_rule && !p.refused.empty();
+    const bool refused = limit.rule == LimitRule::allreduce && !p.refused.empty();
     table.rows.push_back(
-        {.values = {std::string(limit.rule), limit.value, limit.bound,
+        {.values = {std::string(limit.name()), limit.value, limit.bound,
                     limit.layer >= 0 ? Value{work.layers[std::size_t(limit.layer)].name} : Value{},
                     limit.holds() ? "yes" : "no",
                     limit.holds() ? Value{} : Value{refused ? p.refused : reason(limit, work)}}});
@@ -231,14 +232,14 @@ Table limits_table(const Projection& p, const Workload& work) {
 std::string limits_text(const Projection& p, const Workload& work) {
   std::string out;
   for (const Limit& limit : p.limits.all()) {
-    if (limit.rule == memory_rule || limit.rule == storage_rule || limit.rule == host_rule ||
-        limit.rule == host_update_rule)
-      continue;  // memory_line() and input lines show these
+    if (limit.relation() == Relation::fits) continue;  // memory_line() and input lines show these
     const std::string layer =
         limit.layer >= 0 ? fmt::format(" (layer {})", work.layers[std::size_t(limit.layer)].name) : "";
-    const char* relation = limit.multiple ? "and" : limit.divides ? "into" : "<=";
-    out += fmt::format(" limits  {}: {} {} {}{}, {}\n", limit.rule, limit.value, relation, limit.bound, layer,
-                       limit.holds() ? "holds" : "broken");
+    const char* relation = limit.relation() == Relation::divides               ? "into"
+                           : limit.relation() == Relation::divides_or_multiple ? "and"
+                                                                               : "<=";
+    out += fmt::format(" limits  {}: {} {} {}{}, {}\n", limit.name(), limit.value, relation, limit.bound,
+                       layer, limit.holds() ? "holds" : "broken");
   }
   return out;
 }

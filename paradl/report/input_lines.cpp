@@ -108,7 +108,7 @@ std::string input_lack(const Setting& setting, const InputCost& input) {
 }
 
 std::string storage_cure(const Setting& setting, const Projection& p) {
-  const auto broken = [](const Limit& limit) { return limit.rule == storage_rule && !limit.holds(); };
+  const auto broken = [](const Limit& limit) { return limit.rule == LimitRule::storage && !limit.holds(); };
   if (std::ranges::none_of(p.limits.all(), broken)) return {};
   const Machine& machine = setting.machine;
   const Shuffle& shuffle = setting.training.input.shuffle;

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sha2.h>
 
-#include "paradl/feasibility/advice.hpp"
+#include "paradl/judge/reason.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"
@@ -52,10 +52,11 @@ Json memory(const Memory& m) {
 Json limits(const Projection& p, const Workload& work) {
   Json out = Json::array();
   for (const Limit& limit : p.limits.all()) {
-    Json one{{"rule", limit.rule}, {"value", limit.value}, {"bound", limit.bound}, {"holds", limit.holds()}};
+    Json one{
+        {"rule", limit.name()}, {"value", limit.value}, {"bound", limit.bound}, {"holds", limit.holds()}};
     if (limit.layer >= 0) one["layer"] = work.layers[std::size_t(limit.layer)].name;
-    if (!limit.holds())
-      one["reason"] = limit.rule == allreduce_rule && !p.refused.empty() ? p.refused : reason(limit, work);
+    const bool refused = limit.rule == LimitRule::allreduce && !p.refused.empty();
+    if (!limit.holds()) one["reason"] = refused ? p.refused : reason(limit, work);
     out.push_back(std::move(one));
   }
   return out;

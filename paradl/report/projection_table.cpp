@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "paradl/feasibility/advice.hpp"
+#include "paradl/judge/reason.hpp"
 #include "paradl/strategy/table.hpp"
 
 namespace paradl {

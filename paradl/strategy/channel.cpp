@@ -20,7 +20,7 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {
 Limit limit(const Workload& work, const Parts& parts, double) {
   const auto bound_by = [&](auto counts) {
     return tightest(
-        "p <= min C", parts.total, work,
+        LimitRule::channels, parts.total, work,
         [&](std::size_t i) { return can_cut(work, i) && counts(work.layers[i]); },
         [](const Layer& l) { return l.channels(); });
   };

@@ -22,17 +22,13 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {
 
 /// The sequence that does not come out even, else the shortest.
 Limit limit(const Workload& work, const Parts& parts, double) {
-  Limit length{.rule = "p divides sequence", .value = double(parts.total), .bound = double(parts.total)};
+  Limit length{.rule = LimitRule::sequence, .value = double(parts.total), .bound = double(parts.total)};
   for (std::size_t i = 0; i < work.layers.size() && length.holds(); ++i)
     if (const Layer& l = work.layers[i]; l.op == Op::attention && l.x.dims == 1)
       for (const double positions : {l.x.positions(), l.kv_length})
         if (length.layer < 0 || std::fmod(positions, parts.total) != 0)
-          length = {.rule = "p divides sequence",
-                    .value = double(parts.total),
-                    .bound = positions,
-                    .layer = int(i),
-                    .divides = true};
-  if (length.layer < 0) return {.rule = "p <= sequences", .value = double(parts.total), .bound = 1};
+          length = {LimitRule::sequence, double(parts.total), positions, int(i)};
+  if (length.layer < 0) return {.rule = LimitRule::attention, .value = double(parts.total), .bound = 1};
   return length;
 }
 

@@ -7,7 +7,7 @@ namespace {
 Role role(const Workload&, std::size_t, const Parts&, Placement) { return Role::data; }
 
 Limit limit(const Workload&, const Parts& parts, double batch) {
-  return {.rule = "p <= B", .value = double(parts.total), .bound = batch};
+  return {.rule = LimitRule::samples, .value = double(parts.total), .bound = batch};
 }
 
 }  // namespace

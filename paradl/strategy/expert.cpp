@@ -18,11 +18,11 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement inc
 /// Experts come out even; samples are enough.
 Limit limit(const Workload& work, const Parts& parts, double batch) {
   const double p = parts.total;
-  if (p > batch && batch > 0) return {.rule = "p <= B", .value = p, .bound = batch};
+  if (p > batch && batch > 0) return {.rule = LimitRule::samples, .value = p, .bound = batch};
   for (std::size_t i = 0; i < work.layers.size(); ++i)
     if (const double experts = work.layers[i].experts; experts > 0)
-      return {.rule = "p divides experts", .value = p, .bound = experts, .layer = int(i), .divides = true};
-  return {.rule = "p <= experts", .value = p, .bound = 1};
+      return {.rule = LimitRule::experts, .value = p, .bound = experts, .layer = int(i)};
+  return {.rule = LimitRule::expert_layers, .value = p, .bound = 1};
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ Limit limit(const Workload& work, const Parts& parts, double) {
   const auto counts = [&](std::size_t i) {
     return work.filter(i) && sets_channel_limit(work, work.layers[i]);
   };
-  return tightest("p <= min F", parts.total, work, counts, [](const Layer& l) { return l.filters(); });
+  return tightest(LimitRule::filters, parts.total, work, counts, [](const Layer& l) { return l.filters(); });
 }
 
 }  // namespace

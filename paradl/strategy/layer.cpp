@@ -7,7 +7,7 @@ namespace {
 Role role(const Workload&, std::size_t, const Parts&, Placement) { return Role::stage; }
 
 Limit limit(const Workload& work, const Parts& parts, double) {
-  return {.rule = "p <= G", .value = double(parts.total), .bound = double(work.layers.size())};
+  return {.rule = LimitRule::layers, .value = double(parts.total), .bound = double(work.layers.size())};
 }
 
 }  // namespace

@@ -86,8 +86,8 @@ class Placer {
       for (const ExchangeList* list : {&cell.forward, &cell.backward})
         for (const Exchange& e : *list) out.uses[e.axis] |= std::uint8_t(1u << int(e.operation));
     for (std::size_t i = 0; i < work_.layers.size(); ++i) {
-      crowd(out.crowds, i, Role::filter, "parts <= min F", work_.layers[i].y.channels);
-      crowd(out.crowds, i, Role::channel, "parts <= min C", work_.layers[i].x.channels);
+      crowd(out.crowds, i, Role::filter, LimitRule::shared_filters, work_.layers[i].y.channels);
+      crowd(out.crowds, i, Role::channel, LimitRule::shared_channels, work_.layers[i].x.channels);
     }
     return out;
   }
@@ -96,7 +96,7 @@ class Placer {
   using Which = std::vector<Placement> AxisPlacement::*;
 
   /// Notes the layer if several axes give it this role and none of fewer parts is known to them.
-  void crowd(std::vector<Layout::Crowd>& crowds, std::size_t i, Role role, std::string_view rule,
+  void crowd(std::vector<Layout::Crowd>& crowds, std::size_t i, Role role, LimitRule rule,
              double bound) const {
     AxisSet axes = 0;
     int count = 0;

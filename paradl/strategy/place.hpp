@@ -81,7 +81,7 @@ struct Layout {
   /// Axes that cut the same filters (or channels) together must not cut finer than the layer that has fewest.
   struct Crowd {
     AxisSet axes;
-    std::string_view rule;
+    LimitRule rule;
     double bound;
     int layer;
   };

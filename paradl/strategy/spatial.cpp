@@ -1,6 +1,7 @@
 // Spatial parallelism: every PE works on a part of each sample's extents and trades halos with its
 // neighbours.
 #include <algorithm>
+#include <optional>
 
 #include "paradl/strategy/strategy.hpp"
 
@@ -28,20 +29,18 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {
 
 /// The extent that is shortest for its number of parts.
 Limit limit(const Workload& work, const Parts& parts, double) {
-  static constexpr std::string_view rules[3][3] = {{"p <= min L", "", ""},
-                                                   {"rows <= min H", "columns <= min W", ""},
-                                                   {"planes <= min D", "rows <= min H", "columns <= min W"}};
-  Limit worst;
+  using enum LimitRule;
+  static constexpr LimitRule rules[3][3] = {{positions}, {rows, columns}, {planes, rows, columns}};
+  std::optional<Limit> worst;
   for (std::size_t d = 0; d < 3; ++d) {
     if (parts.cut[d] == 1) continue;
     const int dims = std::max(1, work.input.dims);
     const auto counts = [&](std::size_t i) { return can_cut(work, i); };
     const auto extent = [d](const Layer& l) { return std::min(l.x.extent[d], l.y.extent[d]); };
-    Limit one = tightest(rules[dims - 1][d], parts.cut[d], work, counts, extent);
-    if (worst.rule.empty() || one.bound / one.value < worst.bound / worst.value) worst = one;
+    const Limit one = tightest(rules[dims - 1][d], parts.cut[d], work, counts, extent);
+    if (!worst || one.bound / one.value < worst->bound / worst->value) worst = one;
   }
-  if (worst.rule.empty()) worst = {.rule = "p <= extents", .value = 1, .bound = 1};
-  return worst;
+  return worst.value_or(Limit{.rule = extents, .value = 1, .bound = 1});
 }
 
 }  // namespace

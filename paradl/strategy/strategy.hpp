@@ -1,29 +1,12 @@
 #pragma once
-#include <cmath>
 #include <string_view>
 
 #include "paradl/mesh/mesh.hpp"
 #include "paradl/mesh/role.hpp"
+#include "paradl/strategy/limit.hpp"
 #include "paradl/workload/workload.hpp"
 
 namespace paradl {
-
-/// A bound that a strategy must respect, with the layer that sets it. Breaking one is an answer, not an
-/// error.
-struct Limit {
-  std::string_view rule;  // "p <= min F"
-  double value = 0, bound = 0;
-  int layer = -1;
-  bool divides = false;   // value must divide bound, not only stay below it
-  bool multiple = false;  // or be a multiple of it
-  bool holds() const {
-    if (multiple && std::fmod(value, bound) == 0) return true;
-    return divides ? std::fmod(bound, value) == 0 : value <= bound;
-  }
-};
-
-/// Heads of keys and values that `tensor` deals out: several for each part, or several parts for each.
-inline constexpr std::string_view kv_heads_rule = "p divides kv-heads, or kv-heads p";
 
 /// A strategy is a name, a sentence, and the role that each layer plays on its axis. Hybrids are products of
 /// these.
@@ -42,7 +25,7 @@ struct Strategy {
 
 /// The tightest bound: the layer for which `extent` is smallest among those that `counts`.
 template <class Counts, class Extent>
-Limit tightest(std::string_view rule, double value, const Workload& work, Counts counts, Extent extent) {
+Limit tightest(LimitRule rule, double value, const Workload& work, Counts counts, Extent extent) {
   Limit limit{.rule = rule, .value = value, .bound = value};
   for (std::size_t i = 0; i < work.layers.size(); ++i)
     // Auxiliary heads end in extents of one; they run whole.

@@ -26,10 +26,9 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement inc
 
 /// Several heads of keys and values for each part, or several parts for each.
 Limit heads_limit(const Layer& attention, int layer, double p) {
-  Limit heads{
-      .rule = "p divides heads", .value = p, .bound = attention.query_heads, .layer = layer, .divides = true};
+  Limit heads{LimitRule::heads, p, attention.query_heads, layer};
   if (heads.holds() && attention.heads < attention.query_heads)
-    heads.rule = kv_heads_rule, heads.bound = attention.heads, heads.multiple = true;
+    heads.rule = LimitRule::kv_heads, heads.bound = attention.heads;
   return heads;
 }
 
@@ -43,7 +42,7 @@ Limit limit(const Workload& work, const Parts& parts, double) {
   const auto counts = [&](std::size_t i) {
     return can_cut(work, i) && sets_channel_limit(work, work.layers[i]);
   };
-  return tightest("p <= min F", parts.total, work, counts, [](const Layer& l) { return l.filters(); });
+  return tightest(LimitRule::filters, parts.total, work, counts, [](const Layer& l) { return l.filters(); });
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "paradl/feasibility/advice.hpp"
+#include "paradl/judge/reason.hpp"
 #include "paradl/report/answer.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
@@ -73,7 +73,7 @@ TEST_CASE("an algorithm that cannot serve the group is a limit, not a guess") {
   CHECK(bench.engine("data", "16", 48).cost);
   const Projection p = bench.engine("data", "12", 48);
   CHECK_FALSE(p.cost);
-  CHECK(p.limits.all().back().rule == "ranks <= what the allreduce serves");
+  CHECK(p.limits.all().back().name() == "ranks <= what the allreduce serves");
   CHECK(p.limits.all().back().value == 12);
   CHECK(p.limits.all().back().bound == 8);
   CHECK(footnote(p, bench.work) ==
@@ -177,7 +177,7 @@ TEST_CASE("every algorithm carries an exchange, or says which number of ranks it
         if (p.cost)
           CHECK((*p.cost)[Term::gradient_exchange] > Seconds{});
         else
-          CHECK(p.limits.all().back().rule == allreduce_rule);
+          CHECK(p.limits.all().back().rule == LimitRule::allreduce);
       }
     }
   }

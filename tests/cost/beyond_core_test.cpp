@@ -473,14 +473,14 @@ TEST_CASE("out of core: what the system file does not say is not made up") {
   const Projection p = large("data/ooc", "4", 4);
   CHECK_FALSE(p.feasible());
   bool told = false;
-  for (const Limit& limit : p.limits.all()) told |= limit.rule == host_update_rule && !limit.holds();
+  for (const Limit& limit : p.limits.all()) told |= limit.rule == LimitRule::host_update && !limit.holds();
   CHECK(told);
 }
 
 TEST_CASE("out of core: a host that is too small is an answer") {
   const auto host_limit = [](const Projection& p) {
     for (const Limit& limit : p.limits.all())
-      if (limit.rule == host_rule) return limit;
+      if (limit.rule == LimitRule::host_memory) return limit;
     return Limit{};
   };
   // Twice what fits: some of it goes to the host, 4 GPUs of which share 2 GiB ... or nothing of it does.
@@ -509,7 +509,7 @@ TEST_CASE("out of core: what a host lacks is the least that is needed") {
   };
   const auto need = [](const Projection& p) {
     for (const Limit& limit : p.limits.all())
-      if (limit.rule == host_rule) return limit.value;
+      if (limit.rule == LimitRule::host_memory) return limit.value;
     return 0.0;
   };
   const auto with_host = [&](const Case& c, double bytes) {

@@ -56,7 +56,7 @@ TEST_CASE("two axes that cut the same filters must leave one to each") {
   const Projection finer = bench.engine("filter+tensor", "4x4", 32);
   CHECK_FALSE(finer.cost);
   const Limit broken = finer.limits.all().back();
-  CHECK(broken.rule == "parts <= min F");
+  CHECK(broken.rule == LimitRule::shared_filters);
   CHECK(broken.value == 16);
   CHECK(broken.bound == 8);
   CHECK(broken.layer == 0);

@@ -1,7 +1,7 @@
 // Pipelines as the engine prices them: where they are cut, what their schedules take, what stages keep.
 #include <doctest/doctest.h>
 
-#include "paradl/feasibility/advice.hpp"
+#include "paradl/judge/reason.hpp"
 #include "paradl/mesh/partition.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"

@@ -3,7 +3,7 @@
 // (arXiv:1910.02054).
 #include <doctest/doctest.h>
 
-#include "paradl/feasibility/advice.hpp"
+#include "paradl/judge/reason.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
 #include "tests/support/spec_text.hpp"
@@ -259,7 +259,7 @@ TEST_CASE("experts: tokens go to them and come back, and each PE has its share o
   const double experts = 8 * (2 * 4 * h * h + 5 * h), all = network_of(gpt(1, moe)).parameters();
   CHECK(memory_of(gpt(1, moe), t, "expert", "4", 8).weights.base() ==
         approx(2 * (all - experts + experts / 4)));
-  CHECK(bench.engine("expert", "3", 8).limits.all()[0].rule == "p divides experts");
+  CHECK(bench.engine("expert", "3", 8).limits.all()[0].rule == LimitRule::experts);
   CHECK_FALSE(bench.engine("expert", "3", 8).feasible());
 }
 
@@ -391,7 +391,7 @@ TEST_CASE("numbers that do not divide evenly are refused with the nearest that d
   Bench bench(network_of(gpt(1)), flat_machine(), mixed());
   const Projection p = bench.engine("tensor", "3", 8);
   CHECK_FALSE(p.feasible());
-  CHECK(p.limits.all()[0].rule == "p divides heads");
+  CHECK(p.limits.all()[0].rule == LimitRule::heads);
   Training t = mixed();
   t.micro_batches = 3;
   Bench pieces(network_of(gpt(1)), flat_machine(), t);

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "paradl/feasibility/exchange_lines.hpp"
+#include "paradl/judge/exchange_lines.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/asked.hpp"
 #include "tests/support/pencil.hpp"

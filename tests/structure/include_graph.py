@@ -26,8 +26,7 @@ plan
 cost
 paper
 search
-feasibility     becomes judge
-judge
+judge           limits, bottlenecks and what would help
 query
 paradl.hpp      the library in one header
 report

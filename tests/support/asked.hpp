@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "paradl/feasibility/advice.hpp"
+#include "paradl/judge/advice.hpp"
 #include "paradl/query/verdict.hpp"
 #include "paradl/query/fields.hpp"
 #include "paradl/query/oracle.hpp"

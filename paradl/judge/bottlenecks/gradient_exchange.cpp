@@ -1,0 +1,65 @@
+// Gradient exchange: GPUs with the same weights sum their gradients.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "paradl/cost/sweep.hpp"
+#include "paradl/judge/bottleneck.hpp"
+#include "paradl/judge/changes.hpp"
+
+namespace paradl {
+namespace {
+
+/// If leaders send: ": one leader per node sends, through one of 2 ports, which takes 1.9 times as long as
+/// data on as many GPUs".
+std::string beside_data(const Evidence& e) {
+  const Machine& machine = e.setting.machine;
+  if (e.setting.training.framework.hybrid_gradients != GradientRoute::leader || e.mesh.axes < 2 ||
+      e.projection.gpus <= machine.gpus_per_node())
+    return {};
+  const StrategyName data = read_strategy("data");
+  const Mesh all = meshes(data, int(e.projection.gpus), 1).front();
+  Setting bare = e.setting;
+  bare.training.overlap = false;  // what is hidden counts as well
+  const Evaluator evaluator(bare);
+  const auto sum = [&](const StrategyName& strategy, const Mesh& mesh) {
+    // Samples enough for all: what is summed does not depend on them.
+    const Projection p = evaluator.project(strategy, mesh, std::max(e.projection.batch, e.projection.gpus));
+    return p.cost ? (*p.cost)[Term::gradient_exchange] : Seconds{};
+  };
+  const double ports = machine.levels[1].ports;
+  std::string out =
+      fmt::format(": one leader per node sends, through one of {:g} port{}", ports, ports == 1 ? "" : "s");
+  if (const Seconds alone = sum(data, all); alone > Seconds{})
+    out += fmt::format(", which takes {:.1f} times as long as data on as many GPUs",
+                       sum(*e.projection.strategy, e.projection.mesh) / alone);
+  return out;
+}
+
+std::optional<Reading> read(const Evidence& e) {
+  auto out = read_term(e, Term::gradient_exchange, "the gradient exchange takes");
+  if (out && e.details) out->message += beside_data(e);
+  return out;
+}
+
+constexpr std::array own_measures{
+    Measure{BottleneckKind::gradient_exchange, "gradient-exchange",
+            "exposed gradient exchange / iteration",
+            Reads::share, Sense::above, 0.2, 0, 1, false, read}};
+
+constexpr std::array remedies{
+    &changes::overlap, &changes::rings_per_part, &changes::rings_per_level, &changes::faster_packing,
+    &changes::faster_tensors, &changes::other_allreduce, &changes::twice_the_batch,
+    &changes::more_data, &changes::faster_gradient_links};
+
+}  // namespace
+
+extern constinit const Entry gradient_exchange_entry{
+    .name = "gradient_exchange",
+    .title = "gradient exchange",
+    .nature = Nature::limit,
+    .meaning = "GPUs with the same weights sum their gradients in every iteration",
+    .measures = own_measures,
+    .remedies = remedies};
+
+}  // namespace paradl

@@ -1,0 +1,34 @@
+// Layer-wise collectives: exchanges of activations between layers.
+#include "paradl/judge/bottleneck.hpp"
+#include "paradl/judge/changes.hpp"
+
+namespace paradl {
+namespace {
+
+std::optional<Reading> read(const Evidence& e) {
+  return read_term(e, Term::activation_exchange, "exchanges of activations between layers take");
+}
+
+constexpr std::array own_measures{
+    Measure{BottleneckKind::layer_collectives, "layer-collectives",
+            "exposed activation exchange / iteration",
+            Reads::share, Sense::above, 0.2, 0, 1, false, read}};
+
+constexpr std::array remedies{
+    &changes::direct_halos, &changes::direct_exchanges, &changes::reduce_scatter,
+    &changes::sequence_parallelism, &changes::tensor_instead, &changes::more_data,
+    &changes::data_between_nodes, &changes::faster_activation_links};
+
+}  // namespace
+
+extern constinit const Entry layer_collectives_entry{
+    .name = "layer_collectives",
+    .title = "layer-wise collectives",
+    .nature = Nature::limit,
+    .meaning =
+        "activations and their gradients are gathered or summed between layers, and each layer waits for "
+        "them",
+    .measures = own_measures,
+    .remedies = remedies};
+
+}  // namespace paradl

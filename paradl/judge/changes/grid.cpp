@@ -1,0 +1,132 @@
+// Changes of the mini-batch, the strategy and the grid.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "paradl/judge/changes.hpp"
+
+namespace paradl::changes {
+namespace {
+
+Alternatives use_batch(const Evidence& e, double batch) {
+  // Stages are cut by the times of whole layers at this mini-batch: another mini-batch may be another plan.
+  if (e.details && e.details->evaluation.stages->stages > 1) return {};
+  return {{.text = fmt::format("a mini-batch of {:g} ({:.3g} per GPU), which changes the training", batch,
+                               batch / e.projection.gpus),
+           .option = fmt::format("-b {:.0f}", batch),
+           .batch = batch}};
+}
+
+/// Every spatial split that these sizes can have.
+void use_sizes(Alternatives& out, const Evidence& e, const StrategyName& strategy,
+               const std::vector<int>& sizes) {
+  std::vector<Parts> parts;
+  for (const int n : sizes) parts.push_back({.total = n});
+  const int most = now(e).framework.one_extent ? 1 : 3;
+  const bool same = strategy.text == e.projection.strategy->text;
+  const auto name = same ? nullptr : std::make_shared<const StrategyName>(strategy);
+  for (const Mesh& mesh : meshes(strategy, parts, std::clamp(e.setting.work.input.dims, 1, most)))
+    out.push_back({.text = fmt::format("{} on {}", strategy.text, grid_text(mesh, true)),
+                   .option = fmt::format("-s {} --grid {}", strategy.text,
+                                         exact_grid(mesh, std::max(1, e.setting.work.input.dims))),
+                   .strategy = name,
+                   .mesh = mesh});
+}
+
+std::vector<int> sizes_of(const Mesh& mesh) {
+  std::vector<int> out;
+  for (int a = 0; a < mesh.axes; ++a) out.push_back(mesh.axis[std::size_t(a)].parts.total);
+  return out;
+}
+
+/// The strategy without an axis that has only one GPU left.
+StrategyName without_axis(const StrategyName& strategy, std::size_t axis) {
+  std::string name;
+  for (std::size_t i = 0; i < strategy.axes.size(); ++i)
+    if (i != axis) name += fmt::format("{}{}", name.empty() ? "" : "+", strategy.axes[i]->name);
+  return read_strategy(name + (strategy.out_of_core ? "/ooc" : ""));
+}
+
+/// `data` between nodes and `inner` within them.
+void use_hybrid(Alternatives& out, const Evidence& e, std::string_view inner) {
+  const int node = int(e.setting.machine.gpus_per_node()), p = int(e.projection.gpus);
+  if (inner == "data" || node < 2 || p % node != 0 || p / node < 2) return;
+  const StrategyName strategy = read_strategy(fmt::format("data+{}", inner));
+  if (strategy.text != e.projection.strategy->text) use_sizes(out, e, strategy, {p / node, node});
+}
+
+}  // namespace
+
+/// Half as many updates and sums of gradients per epoch.
+Alternatives doubled_batch(const Evidence& e) { return use_batch(e, 2 * e.projection.batch); }
+
+Alternatives batch_for_all_gpus(const Evidence& e) {
+  for (const Limit& limit : e.projection.limits.all())
+    if (limit.rule == LimitRule::samples && !limit.holds())
+      return use_batch(e, e.projection.batch * std::ceil(limit.value / limit.bound));
+  return {};
+}
+
+Alternatives most_efficient_batch(const Evidence& e) {
+  if (!e.details || e.details->best_batch == e.projection.batch) return {};
+  return use_batch(e, e.details->best_batch);
+}
+
+/// Half of the parts of each other axis move to `data`.
+Alternatives grids_with_more_data(const Evidence& e) {
+  Alternatives out;
+  const StrategyName& strategy = *e.projection.strategy;
+  const auto data = std::ranges::find(strategy.axes, "data", &Strategy::name) - strategy.axes.begin();
+  if (data == std::ssize(strategy.axes)) return out;
+  const std::vector<int> now = sizes_of(e.projection.mesh);
+  for (std::size_t a = 0; a < now.size(); ++a) {
+    if (std::ptrdiff_t(a) == data || now[a] % 2 != 0) continue;
+    std::vector<int> sizes = now;
+    sizes[a] /= 2;
+    sizes[std::size_t(data)] *= 2;
+    if (sizes[a] > 1) {
+      use_sizes(out, e, strategy, sizes);
+      continue;
+    }
+    sizes.erase(sizes.begin() + std::ptrdiff_t(a));
+    use_sizes(out, e, without_axis(strategy, a), sizes);
+  }
+  return out;
+}
+
+/// `tensor` instead of filter or channel, with the same sizes.
+Alternatives grids_with_tensor(const Evidence& e) {
+  Alternatives out;
+  std::string name;
+  bool changed = false;
+  int tensors = 0;  // an axis may occur only once
+  for (const Strategy* axis : e.projection.strategy->axes) {
+    const bool here = axis->name == "filter" || axis->name == "channel";
+    changed |= here;
+    tensors += here || axis->name == "tensor";
+    name += fmt::format("{}{}", name.empty() ? "" : "+", here ? "tensor" : axis->name);
+  }
+  if (changed && tensors == 1) use_sizes(out, e, read_strategy(name), sizes_of(e.projection.mesh));
+  return out;
+}
+
+Alternatives grids_with_data_between_nodes(const Evidence& e) {
+  Alternatives out;
+  if (e.mesh.axes == 1) use_hybrid(out, e, e.mesh.axis[0].strategy->name);
+  return out;
+}
+
+Alternatives grids_with_less_memory(const Evidence& e) {
+  Alternatives out;
+  if (e.mesh.axes != 1) return out;
+  const bool sequences = e.setting.work.tokens;
+  if (!sequences) use_hybrid(out, e, "spatial");
+  use_hybrid(out, e, "tensor");
+  use_hybrid(out, e, "layer");
+  if (!sequences && parts_of("spatial", e.mesh) == 1)
+    use_sizes(out, e, read_strategy("spatial"), {int(e.projection.gpus)});
+  return out;
+}
+
+}  // namespace paradl::changes

@@ -1,0 +1,145 @@
+// Changes of how to train, and the conditions of the others.
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "paradl/cost/modelled_times.hpp"
+#include "paradl/judge/changes.hpp"
+#include "paradl/network/measured_cost.hpp"
+#include "paradl/strategy/recomputed.hpp"
+
+namespace paradl {
+
+Alternatives alternatives(const Change& change, const Evidence& e) {
+  Alternatives out;
+  if (change.values)
+    out = change.values(e);
+  else if (change.applies(e))
+    out.push_back({.text = std::string(change.text),
+                   .option = std::string(change.option),
+                   .training = change.apply});
+  for (Alternative& one : out) one.of = &change, one.owner = change.owner;
+  return out;
+}
+
+Alternatives alternatives(const MemoryOption& option, const Evidence& e) {
+  Alternatives out;
+  for (const Change* change : option.changes)
+    if (change)
+      for (Alternative& one : alternatives(*change, e)) out.push_back(std::move(one));
+  return out;
+}
+
+namespace changes {
+namespace {
+
+std::span<const Axis> axes_of(const Mesh& mesh) { return std::span(mesh.axis).first(std::size_t(mesh.axes)); }
+
+double samples_of_pipeline(const Evidence& e) { return e.projection.batch / sample_parts(e.mesh); }
+
+/// Numbers of micro-batches that divide the samples, smallest first.
+std::vector<double> divisors(double samples, double most) {
+  std::vector<double> small, large;
+  for (double i = 1; i <= std::min(std::sqrt(samples), most); ++i) {
+    if (std::fmod(samples, i) != 0) continue;
+    small.push_back(i);
+    if (samples / i > i && samples / i <= most) large.push_back(samples / i);
+  }
+  small.insert(small.end(), large.rbegin(), large.rend());
+  return small;
+}
+
+/// Those above `least` that differ enough to be tried, and the last.
+std::vector<double> thinned(const std::vector<double>& numbers, double least) {
+  constexpr double step = 1.25;
+  std::vector<double> out;
+  for (const double n : numbers)
+    if (n > least && (out.empty() || n >= step * out.back() || n == numbers.back())) out.push_back(n);
+  return out;
+}
+
+}  // namespace
+
+bool stores_scores(const Evidence& e) {
+  return std::ranges::any_of(e.setting.work.layers, [](const Layer& l) { return l.scores > 0; });
+}
+
+bool has_blocks(const Evidence& e) { return !recomputable_blocks(e.setting.work).empty(); }
+
+bool can_split_sequence(const Evidence& e) {
+  const auto attends = [](const Layer& l) { return l.op == Op::attention; };
+  return !now(e).sequence_parallel && !now(e).whole_sums &&
+         std::ranges::any_of(axes_of(e.mesh), [](const Axis& axis) { return axis.strategy->pairs; }) &&
+         std::ranges::any_of(e.setting.work.layers, attends);
+}
+
+bool can_shard(const Evidence& e, int stage) {
+  const auto splits_samples = [](const Axis& axis) { return is_split(axis.strategy->input); };
+  return now(e).zero < stage && !now(e).allreduce && std::ranges::any_of(axes_of(e.mesh), splits_samples);
+}
+
+Alternatives smaller_micro_batches_of(const Evidence& e) {
+  constexpr double most = 1'000'000;  // of the option
+  const int current = now(e).micro_batches, stages = parts_of("layer", e.mesh);
+  Alternatives out;
+  const auto add = [&](double S, bool one_by_one) {
+    const auto count = int(S);
+    std::string option = count > current ? fmt::format("--micro-batches {}", count) : "";
+    if (one_by_one) option += option.empty() ? "--schedule 1f1b" : " --schedule 1f1b";
+    out.push_back({.text = fmt::format("{} micro-batches", count),
+                   .option = std::move(option),
+                   .training = [count, one_by_one](Training& t) {
+                     t.micro_batches = count;
+                     if (one_by_one) t.schedule = PipelineSchedule::one_forward_one_backward, t.chunks = 1;
+                   }});
+  };
+  const bool interleaved = now(e).schedule == PipelineSchedule::interleaved;
+  const bool keeps_more = now(e).schedule == PipelineSchedule::gpipe ? current > 1 : interleaved;
+  if (stages > 1 && keeps_more) add(current, true);
+  for (const double S : thinned(divisors(samples_of_pipeline(e), most), current)) {
+    if (interleaved && stages > 1 && std::fmod(S, stages) == 0) add(S, false);
+    add(S, stages > 1);
+  }
+  return out;
+}
+
+Alternatives more_micro_batches_of(const Evidence& e) {
+  Alternatives out;
+  for (const int factor : {2, 4, 8})
+    if (const int count = factor * now(e).micro_batches; std::fmod(samples_of_pipeline(e), count) == 0)
+      out.push_back({.text = fmt::format("{} micro-batches", count),
+                     .option = fmt::format("--micro-batches {}", count),
+                     .training = [count](Training& t) { t.micro_batches = count; }});
+  return out;
+}
+
+Alternatives other_allreduces(const Evidence& e) {
+  Alternatives out;
+  // Named algorithms use specified links: they would look faster than a measured ring.
+  if (now(e).allreduce || now(e).zero > 0 || has_measured_links(e.setting.machine)) return out;
+  for (const char* name : {"hd", "double-tree"})
+    if (const Algorithm* algorithm = find_algorithm(name))
+      out.push_back({.text = fmt::format("another allreduce: {}", algorithm->summary),
+                     .option = fmt::format("--allreduce {}", name),
+                     .training = [algorithm](Training& t) { t.allreduce = algorithm, t.density = 1; }});
+  return out;
+}
+
+Alternatives fused_kernels(const Evidence& e) {
+  if (now(e).framework.update_kernels == UpdateKernels::fused) return {};
+  const auto work_in = [&](UpdateKernels kernels) {
+    return update_work(now(e).optimizer, now(e).precision, kernels);
+  };
+  const auto times = with_update(e.setting.times, e.setting.work, work_in(UpdateKernels::separate),
+                                 work_in(UpdateKernels::fused));
+  if (!times) return {};
+  return {{.text = std::string(fused_update.text),
+           .option = std::string(fused_update.option),
+           .training = [](Training& t) { t.framework.update_kernels = UpdateKernels::fused; },
+           .times = std::make_shared<const LayerTimes>(*times)}};
+}
+
+}  // namespace changes
+}  // namespace paradl

@@ -1,0 +1,144 @@
+#include "paradl/judge/evidence.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "paradl/core/format.hpp"
+
+namespace paradl {
+namespace {
+
+Seconds between_neighbours(const Cost& cost) {
+  return cost[Term::halo_exchange] + cost[Term::stage_transfer];
+}
+
+bool passes_hosts(const Training& training) {
+  return training.transport == Transport::host || training.framework.halos == Transport::host;
+}
+
+Seconds per_sample(const Projection& p) {
+  return ((*p.cost)[Term::forward] + (*p.cost)[Term::backward] + (*p.cost)[Term::recompute]) / p.batch;
+}
+
+/// The mini-batch, of those that fit, at which a sample takes least computation.
+std::pair<double, Seconds> best_batch(const Projection& p, const Evaluator& evaluator) {
+  std::pair best{p.batch, per_sample(p)};
+  for (double factor = 0.25; factor <= 16; factor *= 2) {
+    const double batch = factor * p.batch;
+    if (batch != std::floor(batch)) continue;
+    const Projection other = evaluator.project(*p.strategy, p.mesh, batch);
+    if (other.feasible() && per_sample(other) < best.second) best = {batch, per_sample(other)};
+  }
+  return best;
+}
+
+/// The layer whose input and output take most of a PE's memory.
+int largest_cell(const Layout& layout, const Mesh& mesh) {
+  const auto items = [&](const Cell& cell) {
+    return cell.x.items / parts_of(cell.x.divided, mesh) + cell.y.items / parts_of(cell.y.divided, mesh);
+  };
+  return int(std::ranges::max_element(layout.cells, {}, items) - layout.cells.begin());
+}
+
+}  // namespace
+
+double parts_of(AxisSet set, const Mesh& mesh) {
+  double out = 1;
+  for (int a = 0; a < mesh.axes; ++a)
+    if (set & axis_bit(a)) out *= mesh.axis[std::size_t(a)].parts.total;
+  return out;
+}
+
+int parts_of(std::string_view strategy, const Mesh& mesh) {
+  for (int a = 0; a < mesh.axes; ++a)
+    if (mesh.axis[std::size_t(a)].strategy->name == strategy) return mesh.axis[std::size_t(a)].parts.total;
+  return 1;
+}
+
+double sample_parts(const Mesh& mesh) {
+  double out = 1;
+  for (int a = 0; a < mesh.axes; ++a)
+    if (mesh.axis[std::size_t(a)].strategy->input == Placement::split_sample)
+      out *= mesh.axis[std::size_t(a)].parts.total;
+  return out;
+}
+
+AxisSet sharing_axes(const Evidence& e) {
+  AxisSet out = 0;
+  for (int a = 0; a < e.mesh.axes; ++a)
+    if (e.details->evaluation.layout->role[std::size_t(a)].front() != Role::stage) out |= axis_bit(a);
+  return out;
+}
+
+const std::vector<StageKind::Share>& cells_of_stage(const Evidence::Details& details, int stage) {
+  const StagePlan& plan = *details.evaluation.stages;
+  return plan.kinds[std::size_t(plan.kind[std::size_t(stage)])].cells;
+}
+
+Seconds stage_time(const Evidence::Details& details, int stage) {
+  Seconds out;
+  for (const auto& [cell, count] : cells_of_stage(details, stage)) {
+    const CellCost& cost = details.evaluation.passes.cells[std::size_t(cell)];
+    out += count * (cost.forward_pass() + cost.backward_pass());
+  }
+  return out;
+}
+
+const Layer& layer_of(const Evidence& e, const Cell& cell) {
+  return e.setting.work.layers[std::size_t(cell.layer)];
+}
+
+double share_of(const Evidence& e, Seconds time) { return time / e.projection.iteration(); }
+
+double exposed(const Evidence& e, Term term) { return share_of(e, (*e.projection.cost)[term]); }
+
+std::string busiest_exchange(const Evidence& e, Term term) {
+  if (!e.details) return {};
+  for (const ExchangeLine& line : e.details->lines)  // most expensive first
+    if (line.term == term)
+      return fmt::format("{} of {} over {}, {} each, level {}", line.what, line.layer, line.axis,
+                         decimal(line.bytes), line.steps.back().level);
+  return {};
+}
+
+std::optional<Reading> read_term(const Evidence& e, Term term, std::string_view what) {
+  if (!e.projection.cost) return {};
+  const double share = exposed(e, term);
+  if (!(share > 0)) return {};
+  return Reading{share, share, busiest_exchange(e, term),
+                 fmt::format("{} {} of the iteration", what, percent(share))};
+}
+
+Evidence evidence_of(const Projection& p, const Setting& setting) {
+  return {p, setting, without_ones(p.mesh)};
+}
+
+Evidence evidence_of(const Projection& p, const Setting& setting, const Evaluator& evaluator) {
+  Evidence e = evidence_of(p, setting);
+  if (!p.cost) return e;
+  Seconds direct = between_neighbours(*p.cost);
+  if (passes_hosts(setting.training)) {
+    Setting other = setting;
+    other.training.transport = other.training.framework.halos = Transport::gpu;
+    direct = between_neighbours(
+        *Evaluator(other, evaluator.layouts()).project(*p.strategy, p.mesh, p.batch).cost);
+  }
+  const auto [batch, time] = p.feasible() ? best_batch(p, evaluator) : std::pair{p.batch, per_sample(p)};
+  Evaluation evaluation = evaluator.evaluate(p);
+  const Layout& layout = *evaluation.layout;
+  const int largest = largest_cell(layout, e.mesh);
+  const Bytes need = evaluator.memory_of_layer(evaluation, largest);
+  std::vector<ExchangeLine> lines = exchange_lines(evaluation);
+  e.details.emplace(Evidence::Details{.evaluation = std::move(evaluation),
+                                      .lines = std::move(lines),
+                                      .direct = direct,
+                                      .best_batch = batch,
+                                      .best_per_sample = time,
+                                      .largest_layer = need,
+                                      .largest = layout.cells[std::size_t(largest)].layer});
+  return e;
+}
+
+}  // namespace paradl
