@@ -15,7 +15,7 @@
 
 #include "paradl/mesh/routed.hpp"
 #include "paradl/network/fabric.hpp"
-#include "paradl/network/step_load.hpp"
+#include "paradl/network/flows/step_load.hpp"
 #include "paradl/network/topology/optical.hpp"
 
 namespace paradl {
