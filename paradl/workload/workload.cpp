@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -55,19 +54,21 @@ void mark_keys(std::vector<Layer>& layers, Layer& attention) {
   }
 }
 
+/// The layer without its name and its place in the network.
+Layer shape_of(Layer layer) {
+  layer.name.clear();
+  for (int& input : layer.inputs) input = std::min(input, 0);  // the network's input has no dx to compute
+  layer.tied = std::min(layer.tied, 0);
+  layer.block = layer.shape_class = 0;
+  layer.auxiliary = false;
+  return layer;
+}
+
 /// Numbers layers so that equal ones share a number; their cost is computed once.
 void number_classes(std::vector<Layer>& layers) {
-  const auto key = [](const Layer& l) {
-    return std::tuple(
-        l.op, l.x.channels, l.x.extent, l.x.dims, l.y.channels, l.y.extent, l.y.dims, l.x_items, l.weights,
-        l.macs, l.heads, l.groups, l.kernel, l.stride, l.dilation, l.padding,
-        std::tuple(l.query_heads, l.scores, l.kv_length, l.experts, l.vocabulary, l.flash, l.dropout),
-        std::tuple(l.kv_share, l.kv_heads),
-        std::tuple(l.wants_whole, l.time.has_value(), l.time.value_or(Seconds{}).base(), l.first()));
-  };
-  std::map<decltype(key(layers.front())), int> classes;
+  std::map<Layer, int> classes;
   for (Layer& layer : layers)
-    layer.shape_class = classes.emplace(key(layer), int(classes.size())).first->second;
+    layer.shape_class = classes.emplace(shape_of(layer), int(classes.size())).first->second;
 }
 
 Cuttable read_rule(const ModelSpec& spec, const std::string& strategy) {
