@@ -44,8 +44,7 @@ Operation read_operation(const std::string& word) {
 
 /// Whether it cuts its buffer: pipelines do, and what NCCL takes may be one.
 bool uses_segments(const Algorithm& algorithm, Operation operation) {
-  return algorithm.rounds || algorithm.tabulated ||
-         (algorithm.name == "ring" && operation == Operation::broadcast);
+  return algorithm.tabulated || algorithm.pipelines(operation);
 }
 
 /// With which a buffer is searched for its largest values: as told, or as the system's memory is read. Zero:
@@ -68,8 +67,8 @@ std::vector<AlgorithmWord> read_algorithms(const Words& words, Operation operati
   if (race || words.algorithms == "all") {
     for (const Algorithm* a : algorithms())
       // NCCL's own times rest on its own tables, and sparse ones on a density: neither is in the same race.
-      if (a->serves(operation) && (!is_sparse(*a) || (density && !race)) && (a->name != "auto" || !race))
-        add({a, is_sparse(*a) ? *density : 1});
+      if (a->serves(operation) && (!a->sparse || (density && !race)) && (!a->tabulated || !race))
+        add({a, a->sparse ? *density : 1});
   } else {
     const std::string names = !words.algorithms.empty() ? words.algorithms
                               : per_node > 1            ? "ring,tree,ring+ring"
@@ -82,12 +81,12 @@ std::vector<AlgorithmWord> read_algorithms(const Words& words, Operation operati
     }
   }
   if (out.empty()) throw UsageError("--algorithm names none", "write --algorithm ring,hd");
-  if (density && std::ranges::none_of(out, [](const AlgorithmWord& w) { return is_sparse(*w.algorithm); }))
+  if (density && std::ranges::none_of(out, [](const AlgorithmWord& w) { return w.algorithm->sparse; }))
     throw UsageError(fmt::format("--density {}: only sparse algorithms have one", words.density),
                      operation == Operation::allreduce ? "add --algorithm sparse-ring, or leave it out"
                                                        : "leave it out: there is none for this collective");
   if (!words.top_k.empty() &&
-      std::ranges::none_of(out, [](const AlgorithmWord& w) { return is_sparse(*w.algorithm); }))
+      std::ranges::none_of(out, [](const AlgorithmWord& w) { return w.algorithm->sparse; }))
     throw UsageError(
         fmt::format("--top-k {}: only sparse algorithms look for the largest values", words.top_k),
         "leave it out");
@@ -274,7 +273,7 @@ std::string links_line(const std::vector<CollectiveResult>& results, const Netwo
   for (const CollectiveResult& r : results) {
     if (!r.stands_in.empty())
       stands_in = fmt::format("; {} was not measured, {} stands in", r.operation, r.stands_in);
-    (r.algorithm == "ring" ? ring : others) |= r.measured_links();
+    (find_algorithm(r.algorithm)->fitted ? ring : others) |= r.measured_links();
     most = std::max(most, r.gpus);
   }
   const Machine machine = as_measured_for(results.front().operation, *network.machine());

@@ -188,7 +188,7 @@ Bytes statistics_bytes(const Cell& cell, const MeshTable& mesh) {
 Seconds statistics_time(const Cell& cell, Bytes m, const GradientTable& gradients, const Plan& plan) {
   if (cell.gradients < 0) return {};
   const GradientGroup& group = gradients.groups[std::size_t(cell.gradients)];
-  const bool any_sum = group.asked && plan.zero == 0 && !is_sparse(*plan.allreduce.algorithm);
+  const bool any_sum = group.asked && plan.zero == 0 && !plan.allreduce.algorithm->sparse;
   return any_sum ? group.asked->exchange.time(m) : group.statistics(m);
 }
 

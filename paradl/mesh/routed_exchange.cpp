@@ -15,7 +15,7 @@
 
 #include "paradl/mesh/routed.hpp"
 #include "paradl/network/fabric.hpp"
-#include "paradl/network/step_load.hpp"
+#include "paradl/network/flows/step_load.hpp"
 #include "paradl/network/topology/optical.hpp"
 
 namespace paradl {
@@ -40,7 +40,7 @@ class Router {
   }
 
   std::optional<RoutedExchange> route() {
-    if (algorithm_.rounds && optical_) return {};
+    if (algorithm_.pipelines(job_.operation) && optical_) return {};
     const std::vector<Bytes> borders = sizes_where_ways_change();
     if (borders.size() > most_ranges) return {};
     for (std::size_t i = 0; i <= borders.size(); ++i) {
@@ -75,7 +75,7 @@ class Router {
   }
 
   bool add_lines() {
-    if (!algorithm_.rounds) {
+    if (!algorithm_.pipelines(job_.operation)) {
       const auto line = load(0);
       if (line) add(*line);
       return line.has_value();
@@ -130,7 +130,7 @@ class Router {
       }
       here.steps += repeat;
     }
-    if (algorithm_.rounds) here.step = here.steps = 0;
+    if (algorithm_.pipelines(job_.operation)) here.step = here.steps = 0;
     std::swap(here.time, out_.time);
     out_ = std::move(here);
     known_[segments] = line;

@@ -49,6 +49,10 @@ bool Algorithm::serves(Operation operation) const {
   return std::ranges::find(operations, operation) != operations.end();
 }
 
+bool Algorithm::pipelines(Operation operation) const {
+  return std::ranges::find(pipelined, operation) != pipelined.end();
+}
+
 std::span<const Algorithm* const> algorithms() {
   static const std::vector<const Algorithm*> table = [] {
     std::vector<const Algorithm*> rows;
@@ -126,10 +130,8 @@ std::string who_serves(Operation operation) {
 
 }  // namespace
 
-bool is_sparse(const Algorithm& algorithm) { return algorithm.name.starts_with("sparse"); }
-
 SecondsPerByte selection_of(const Algorithm& algorithm, const Job& job) {
-  return is_sparse(algorithm) && job.ranks > 1 ? job.selection : SecondsPerByte{};
+  return algorithm.sparse && job.ranks > 1 ? job.selection : SecondsPerByte{};
 }
 
 std::string refusal(const Algorithm& algorithm, const Job& job) {

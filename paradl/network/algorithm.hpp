@@ -56,26 +56,32 @@ struct Ways {
   std::optional<Link> around = {};  // what paces a ring through all ranks, where that was measured as a whole
 };
 
-/// One algorithm. All functions are pure, and are asked only where refusal() is "".
+/// One algorithm: everything that the program knows about it. All functions are pure, and are called only
+/// if refusal() is "".
 struct Algorithm {
   std::string_view name;     // as typed on the command line
   std::string_view summary;  // one line for --help
   std::string_view formula;  // of its first operation
   std::span<const Operation> operations;
-  /// Why it cannot do the job, "" if it can. nullptr: it can always.
-  std::string (*limit)(const Job&);
-  Schedule (*schedule)(const Job&);
-  /// Job::bytes is not used: the curve is built once for many sizes.
-  Curve (*closed_form)(const Job&, const Ways&);
-  /// What the reader of an answer should know: "" if nothing. `steps` are those of its schedule, 0 where
-  /// none was made. nullptr: never anything.
+  /// Why it cannot do the job, "" if it can. nullptr: it can do any job.
+  std::string (*limit)(const Job&) = nullptr;
+  Schedule (*schedule)(const Job&) = nullptr;
+  /// Does not use Job::bytes: the curve is built once for many sizes.
+  Curve (*closed_form)(const Job&, const Ways&) = nullptr;
+  /// What the reader of an answer should know, or "". `steps` are those of its schedule, 0 if there is none.
   std::string (*remark)(const Job&, int steps) = nullptr;
-  /// Of a pipeline: steps until the farthest rank has its first segment. Its schedule heeds Job::segments.
+  /// The operations for which it cuts the buffer into Job::segments.
+  std::span<const Operation> pipelined = {};
+  /// Steps until the farthest rank of a pipelined operation has its first segment.
   int (*rounds)(const Job&) = nullptr;
-  /// Its times are those of a library's own tables, which no schedule gives.
-  bool tabulated = false;
+  bool tabulated = false;  // its times come from a library's own tables, not from its schedule
+  bool sparse = false;     // sends only values that are not zero
+  bool on_wires = false;   // is built from the wires of a topology; levels alone are not enough
+  bool quadratic = false;  // its number of messages grows with the square of the ranks
+  bool fitted = false;     // links are fitted with its formula, so its times are the measured ones
 
   bool serves(Operation operation) const;
+  bool pipelines(Operation operation) const;
 };
 
 /// Into which a pipeline may cut a buffer: of 1 GiB these are 256 KiB each, and more do not pay.
@@ -85,9 +91,8 @@ inline constexpr int most_segments = 1 << 12;
 std::span<const Algorithm* const> algorithms();
 const Algorithm* find_algorithm(std::string_view name);  // nullptr if there is none
 
-/// Whether it sends only what is not zero.
-bool is_sparse(const Algorithm& algorithm);
-/// Of finding the top k of a sparse buffer, by its bytes: no message tells that. Zero for all others.
+/// Time per byte to find the top k values of a sparse buffer, which is not part of any message. Zero for
+/// algorithms that are not sparse.
 SecondsPerByte selection_of(const Algorithm& algorithm, const Job& job);
 
 /// Why the algorithm cannot do the job: "" if it can, else a sentence that says what to do instead.

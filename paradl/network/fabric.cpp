@@ -152,15 +152,11 @@ Timing timing_of(const Schedule& schedule, const Fabric& fabric, NetworkFidelity
 }
 
 bool is_small(const Algorithm& algorithm, const Job& job, NetworkFidelity fidelity) {
-  const bool pipelined = algorithm.name == "tree-pipelined" || algorithm.name == "double-tree" ||
-                         (algorithm.name == "ring" && job.operation == Operation::broadcast);
-  // Everybody to everybody is the square of the ranks; the others grow with them, some times their logarithm.
-  const bool square = job.operation == Operation::all_to_all || algorithm.name == "ps-sharded" ||
-                      algorithm.name == "sparse-pairwise" || algorithm.name == "sparse-ring" ||
-                      algorithm.name == "sparse-ring+ring" || algorithm.name == "multitree" || pipelined;
   const int most = fidelity == NetworkFidelity::flows ? 128 : 512;
+  const bool pipelined = algorithm.pipelines(job.operation);
   if (pipelined && double(job.segments) * job.ranks > double(most) * most_segments) return false;
-  return job.ranks <= (square ? most : 65536);
+  // The messages of all others grow with the ranks, at most times their logarithm.
+  return job.ranks <= (algorithm.quadratic || pipelined ? most : 65536);
 }
 
 CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric& fabric,

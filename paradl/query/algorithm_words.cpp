@@ -25,7 +25,7 @@ AlgorithmWord read_algorithm(std::string_view option, const std::string& text, O
                          ? fmt::format("for {} there are: {}", text_of(operation), fmt::join(known, ", "))
                          : near);
   }
-  if (colon != text.npos && !is_sparse(*algorithm))
+  if (colon != text.npos && !algorithm->sparse)
     throw UsageError(fmt::format("--{} {}: only sparse ones have a density", option, text),
                      fmt::format("write {}", name));
   if (colon != text.npos) {
@@ -38,10 +38,10 @@ AlgorithmWord read_algorithm(std::string_view option, const std::string& text, O
           fmt::format("write {}:0.01, with the share of values that are not zero", name));
     density = share;
   }
-  if (is_sparse(*algorithm) && !density)
+  if (algorithm->sparse && !density)
     throw UsageError(fmt::format("--{} {}: how dense?", option, name),
                      fmt::format("write {}:0.01, with the share of values that are not zero", name));
-  return {algorithm, is_sparse(*algorithm) ? *density : 1};
+  return {algorithm, algorithm->sparse ? *density : 1};
 }
 
 void refuse(const std::string& refusal) {

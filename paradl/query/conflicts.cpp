@@ -62,9 +62,10 @@ void check_training(const Query& query, const Case& about) {
            fmt::format("--gradients fp16 is for mixed precision, not {}",
                        precision_names[std::size_t(t.precision)]),
            "add --precision fp16 or bf16");
-  if (t.allreduce && t.allreduce->name == "multitree" && !about.topology)
-    blaming({query.allreduce.origin()},
-            [&] { paradl::refuse("multitree: " + refusal(*t.allreduce, {.ranks = 2})); });
+  if (t.allreduce && t.allreduce->on_wires && !about.topology)
+    blaming({query.allreduce.origin()}, [&] {
+      paradl::refuse(fmt::format("{}: {}", t.allreduce->name, refusal(*t.allreduce, {.ranks = 2})));
+    });
 }
 
 /// What the paper's closed forms have no term for.

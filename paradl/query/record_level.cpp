@@ -78,7 +78,7 @@ std::string changed_by(const Query& query, const Case& about) {
   if (t.synchronised_batch_norm) return "--batch-norm sync";
   if (t.allreduce)
     return fmt::format("--allreduce {}{}", t.allreduce->name,
-                       is_sparse(*t.allreduce) ? fmt::format(":{}", t.density) : "");
+                       t.allreduce->sparse ? fmt::format(":{}", t.density) : "");
   return {};
 }
 

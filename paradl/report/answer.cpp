@@ -239,8 +239,9 @@ double model_flop(const Setting& setting, double batch) {
 
 std::string allreduce_text(const Training& training) {
   if (!training.allreduce) return {};
-  const std::string_view name = training.allreduce->name;
-  return name.starts_with("sparse") ? fmt::format("{}:{}", name, training.density) : std::string(name);
+  const Algorithm& algorithm = *training.allreduce;
+  return algorithm.sparse ? fmt::format("{}:{}", algorithm.name, training.density)
+                          : std::string(algorithm.name);
 }
 
 std::string allreduce_basis(const Training& training, const std::vector<Projection>& results) {

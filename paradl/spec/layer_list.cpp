@@ -150,8 +150,8 @@ class LayOut {
   }
 
   void read_keys(Fields& f, LayerSpec& spec) {
-    switch (spec.op) {
-      case Op::conv:
+    switch (traits(spec.op).kind) {
+      case OpKind::convolution:
         spec.filters = f.required("filters");
         f.map.require("kernel");
         spec.kernel = f.sizes("kernel", 1);
@@ -162,24 +162,23 @@ class LayOut {
         read_channels(f, spec);
         read_padding(f, spec);
         break;
-      case Op::fc:
+      case OpKind::product:
         spec.filters = f.required("filters");
         spec.bias = f.map.flag("bias", true);
         spec.experts = f.whole("experts", 0, 0);
         read_channels(f, spec);
         if ((spec.tied_to = f.map.has("tied"))) spec.tied = find(f.map, "tied", f.map.text("tied"), f.scope);
         break;
-      case Op::embedding:
+      case OpKind::embedding:
         spec.vocab = f.required("vocab");
         spec.filters = f.required("filters");
         if ((spec.tied_to = f.map.has("tied"))) spec.tied = find(f.map, "tied", f.map.text("tied"), f.scope);
         break;
-      case Op::position:
+      case OpKind::position:
         spec.entries = f.required("entries");
         spec.shared = f.map.flag("shared", false);
         break;
-      case Op::max_pool:
-      case Op::avg_pool:
+      case OpKind::pool:
         f.map.require("kernel");
         spec.kernel = f.sizes("kernel", 1);
         spec.stride = f.sizes("stride", 1);
@@ -187,15 +186,14 @@ class LayOut {
         spec.ceil = f.map.flag("ceil", false);
         read_padding(f, spec);
         break;
-      case Op::group_norm:
+      case OpKind::group_norm:
         spec.groups = f.required("groups");
         [[fallthrough]];
-      case Op::batch_norm:
-      case Op::layer_norm:
-      case Op::rms_norm:
+      case OpKind::norm:
+      case OpKind::rms_norm:
         spec.affine = f.map.flag("affine", true);
         break;
-      case Op::attention:
+      case OpKind::attention:
         spec.heads = f.required("heads");
         spec.kv_heads = f.whole("kv-heads", 1, spec.heads);
         // The work counts the whole square of scores either way, as published counts do.
@@ -204,34 +202,37 @@ class LayOut {
         spec.dropout = f.map.flag("dropout", true);
         spec.relative = f.whole("relative", 0, 0);
         break;
-      case Op::router:
+      case OpKind::router:
         spec.filters = f.required("experts");
         break;
-      case Op::dispatch:
+      case OpKind::dispatch:
         f.map.require("from");
         spec.top_k = f.required("top-k");
         spec.capacity = f.whole("capacity", 1, 100);
         break;
-      case Op::combine:
-        f.map.require("from");
-        break;
-      case Op::part:
+      case OpKind::part:
         spec.positions = f.required("positions");
         break;
-      case Op::tokens:
+      case OpKind::tokens:
         spec.extra = f.whole("extra", 0, 0);
         break;
-      case Op::upsample:
+      case OpKind::upsample:
         spec.scale = f.whole("scale", 1, 2);
         break;
-      case Op::loss:
+      case OpKind::loss:
         spec.whole = f.map.flag("whole", false);
         break;
-      case Op::add:
-      case Op::concat:
+      case OpKind::combine:
+      case OpKind::add:
+      case OpKind::concat:
         f.map.require("from");
         break;
-      default:
+      case OpKind::activation:
+      case OpKind::pointwise:
+      case OpKind::global_pool:
+      case OpKind::gate:
+      case OpKind::flatten:
+      case OpKind::select:
         break;
     }
   }

@@ -6,51 +6,84 @@
 namespace paradl {
 namespace {
 
-// Passes: how many times |x|+|y| items cross the memory bus. Normalisations read x twice forward, and x and
-// dy twice backward; dropout also moves a mask. Products are bound by arithmetic or by one pass, whichever
-// takes longer.
+using enum OpKind;
+using enum Keeps;
+
+// What memory-bound kernels read and write: what the operation needs or, if libraries do more, the number
+// that fits Aceso's operator times on V100 (marked A). For the marked ones we have no other data.
+constexpr MemoryPasses none{};
+constexpr MemoryPasses once{{.x = 1, .y = 1}, {.x = 1, .y = 1}};
+constexpr MemoryPasses twice{{.y = 2}, {.y = 2}};
+constexpr MemoryPasses indexed{{.x = 1, .y = 1, .y_bytes = 8},  // including the index of each maximum
+                               {.x = 1.5, .y = 1.5, .y_bytes = 12}};
+constexpr MemoryPasses of_norm{{.y = 3}, {.y = 5}};  // statistics, then values; backward the same with dy
+constexpr MemoryPasses of_row_norm{{.y = 3}, {.y = 11}};  // A: also sums over rows for gradients of weights
+constexpr MemoryPasses fused_norm{{.y = 2}, {.y = 4}};    // reads its rows once
+constexpr MemoryPasses of_activation{{.y = 2}, {.y = 3}};
+constexpr MemoryPasses of_gelu{{.y = 2.25}, {.y = 4.5}};       // A
+constexpr MemoryPasses of_softmax{{.y = 1.9}, {.y = 2.5}};     // A
+constexpr MemoryPasses of_dropout{{.y = 2.5}, {.y = 2.5}};     // a mask of one byte
+constexpr MemoryPasses fused_dropout{{.y = 0.5}, {.y = 2.5}};  // adds only its mask to an addition
+constexpr MemoryPasses of_gate{{.x = 1, .y = 1}, {.x = 2, .y = 1}};
+constexpr MemoryPasses of_sum{{.x = 1, .y = 1}, {}};  // the gradient is that of y, for all inputs
+constexpr MemoryPasses of_lookup{{.y = 2}, {}};       // the gradient of its table is not one of x
+constexpr MemoryPasses of_loss{{.x_bytes = 47}, {.x_bytes = 20}};  // of Megatron-LM, fitted on A100
+
+constexpr bool yes = true, no = false;
+// The columns after `keeps` are passes: how many times |x|+|y| items cross the memory bus. Normalisations
+// read x twice forward, and x and dy twice backward; dropout also moves a mask. Products are bound by
+// arithmetic or by one pass, whichever takes longer.
 // clang-format off
-constexpr std::array table{
-    //        name           product window per_channel per_position keeps           forward backward
-    OpTraits{"conv",         true,   true,  false,      false,       Keeps::x,       1.0,    2.0},
-    OpTraits{"fc",           true,   false, false,      true,        Keeps::x,       1.0,    2.0},
-    OpTraits{"embedding",    false,  false, false,      true,        Keeps::x,       1.0,    2.0},
-    OpTraits{"position",     false,  false, true,       true,        Keeps::nothing, 1.0,    1.0},
-    OpTraits{"max-pool",     false,  true,  true,       false,       Keeps::x,       1.0,    1.5},
-    OpTraits{"avg-pool",     false,  true,  true,       false,       Keeps::nothing, 1.0,    1.0},
-    OpTraits{"global-pool",  false,  false, true,       false,       Keeps::nothing, 1.0,    1.0},
-    OpTraits{"batch-norm",   false,  false, true,       true,        Keeps::x,       1.5,    2.5},
-    OpTraits{"layer-norm",   false,  false, false,      true,        Keeps::x,       1.5,    2.5},
-    OpTraits{"group-norm",   false,  false, false,      false,       Keeps::x,       1.5,    2.5},
-    OpTraits{"rms-norm",     false,  false, false,      true,        Keeps::x,       1.5,    2.5},
-    OpTraits{"relu",         false,  false, true,       true,        Keeps::y,       1.0,    1.5},
-    OpTraits{"gelu",         false,  false, true,       true,        Keeps::x,       1.0,    1.5},
-    OpTraits{"silu",         false,  false, true,       true,        Keeps::x,       1.0,    1.5},
-    OpTraits{"tanh",         false,  false, true,       true,        Keeps::y,       1.0,    1.5},
-    OpTraits{"sigmoid",      false,  false, true,       true,        Keeps::y,       1.0,    1.5},
-    OpTraits{"gate",         false,  false, true,       true,        Keeps::x,       1.0,    1.5},
-    OpTraits{"dropout",      false,  false, true,       true,        Keeps::mask,    1.0,    1.0},
-    OpTraits{"softmax",      false,  false, false,      true,        Keeps::y,       1.0,    1.5},
-    OpTraits{"attention",    false,  false, true,       false,       Keeps::x,       1.0,    2.0},
-    OpTraits{"add",          false,  false, true,       true,        Keeps::nothing, 1.0,    0.0},
-    OpTraits{"concat",       false,  false, true,       true,        Keeps::nothing, 1.0,    1.0},
-    OpTraits{"flatten",      false,  false, true,       false,       Keeps::nothing, 0.0,    0.0},
-    OpTraits{"tokens",       false,  false, true,       false,       Keeps::nothing, 1.0,    1.0},
-    OpTraits{"select",       false,  false, true,       false,       Keeps::nothing, 0.0,    0.0},
-    OpTraits{"rotary",       false,  false, true,       true,        Keeps::nothing, 1.0,    1.0},
-    OpTraits{"loss",         false,  false, true,       true,        Keeps::x,       1.0,    1.0},
-    OpTraits{"part",         false,  false, true,       false,       Keeps::nothing, 0.0,    0.0},
-    OpTraits{"router",       false,  false, false,      true,        Keeps::x,       1.0,    2.0},
-    OpTraits{"dispatch",     false,  false, true,       true,        Keeps::nothing, 1.0,    1.0},
-    OpTraits{"combine",      false,  false, true,       true,        Keeps::x,       1.0,    1.5},
-    OpTraits{"upsample",     false,  false, true,       true,        Keeps::nothing, 1.0,    1.0},
-};
+constexpr std::array<OpTraits, std::size_t(Op::upsample) + 1> table{{
+    // name, kind, product, window, per_channel, per_position, keeps, passes forward and backward, moves, fused
+    {"conv",        convolution, yes, yes, no,  no,  x,       1.0, 2.0, none},
+    {"fc",          product,     yes, no,  no,  yes, x,       1.0, 2.0, none},
+    {"embedding",   embedding,   no,  no,  no,  yes, x,       1.0, 2.0, of_lookup},
+    {"position",    position,    no,  no,  yes, yes, nothing, 1.0, 1.0, twice},
+    {"max-pool",    pool,        no,  yes, yes, no,  x,       1.0, 1.5, indexed},
+    {"avg-pool",    pool,        no,  yes, yes, no,  nothing, 1.0, 1.0, once},
+    {"global-pool", global_pool, no,  no,  yes, no,  nothing, 1.0, 1.0, once},
+    {"batch-norm",  norm,        no,  no,  yes, yes, x,       1.5, 2.5, of_norm},
+    {"layer-norm",  norm,        no,  no,  no,  yes, x,       1.5, 2.5, of_row_norm, fused_norm},
+    {"group-norm",  group_norm,  no,  no,  no,  no,  x,       1.5, 2.5, of_norm},
+    {"rms-norm",    rms_norm,    no,  no,  no,  yes, x,       1.5, 2.5, of_row_norm, fused_norm},
+    {"relu",        activation,  no,  no,  yes, yes, y,       1.0, 1.5, of_activation},
+    {"gelu",        activation,  no,  no,  yes, yes, x,       1.0, 1.5, of_gelu},
+    {"silu",        activation,  no,  no,  yes, yes, x,       1.0, 1.5, of_activation},
+    {"tanh",        activation,  no,  no,  yes, yes, y,       1.0, 1.5, of_activation},
+    {"sigmoid",     activation,  no,  no,  yes, yes, y,       1.0, 1.5, of_activation},
+    {"gate",        gate,        no,  no,  yes, yes, x,       1.0, 1.5, of_gate},
+    {"dropout",     pointwise,   no,  no,  yes, yes, mask,    1.0, 1.0, of_dropout, fused_dropout},
+    {"softmax",     pointwise,   no,  no,  no,  yes, y,       1.0, 1.5, of_softmax},
+    {"attention",   attention,   no,  no,  yes, no,  x,       1.0, 2.0, none},
+    {"add",         add,         no,  no,  yes, yes, nothing, 1.0, 0.0, of_sum},
+    {"concat",      concat,      no,  no,  yes, yes, nothing, 1.0, 1.0, once},
+    {"flatten",     flatten,     no,  no,  yes, no,  nothing, 0.0, 0.0, none},
+    {"tokens",      tokens,      no,  no,  yes, no,  nothing, 1.0, 1.0, once},
+    {"select",      select,      no,  no,  yes, no,  nothing, 0.0, 0.0, none},
+    {"rotary",      pointwise,   no,  no,  yes, yes, nothing, 1.0, 1.0, twice},
+    {"loss",        loss,        no,  no,  yes, yes, x,       1.0, 1.0, of_loss},
+    {"part",        part,        no,  no,  yes, no,  nothing, 0.0, 0.0, none},
+    {"router",      router,      no,  no,  no,  yes, x,       1.0, 2.0, none},
+    {"dispatch",    dispatch,    no,  no,  yes, yes, nothing, 1.0, 1.0, once},
+    {"combine",     combine,     no,  no,  yes, yes, x,       1.0, 1.5, once},
+    {"upsample",    upsample,    no,  no,  yes, yes, nothing, 1.0, 1.0, once},
+}};
 // clang-format on
-static_assert(table.size() == std::size_t(Op::upsample) + 1, "one row for each Op");
+static_assert(!table.back().name.empty(), "one row for each Op");
 
 }  // namespace
 
 const OpTraits& traits(Op op) { return table[std::size_t(op)]; }
+
+bool is_norm(Op op) {
+  const OpKind kind = traits(op).kind;
+  return kind == norm || kind == rms_norm || kind == group_norm;
+}
+
+bool is_activation(Op op) { return traits(op).kind == activation; }
+
+bool is_view(Op op) { return traits(op).forward_passes == 0; }
 
 std::optional<Op> find_op(std::string_view name) {
   std::string spelt(name);

@@ -6,8 +6,7 @@
 
 namespace paradl {
 
-/// What a layer computes. The table in op.cpp has the properties of each operation that do not depend on its
-/// shape.
+/// What a layer computes. The table in op.cpp has one row for each operation.
 enum class Op {
   conv,
   fc,
@@ -43,18 +42,60 @@ enum class Op {
   upsample,
 };
 
+/// Which keys a layer has in a model file, and how its output, weights and kernels follow from its input.
+/// Operations of one kind differ only in their rows.
+enum class OpKind {
+  activation,
+  pointwise,  // not an activation, but also without weights and with y of the shape of x
+  norm,       // a factor and an addend for each channel
+  rms_norm,   // a factor for each channel
+  group_norm,
+  pool,
+  global_pool,
+  convolution,
+  product,
+  router,
+  embedding,
+  position,
+  tokens,
+  attention,
+  gate,
+  add,
+  concat,
+  flatten,
+  select,
+  part,
+  upsample,
+  dispatch,
+  combine,
+  loss,
+};
+
 /// Which value a layer keeps for its backward pass.
 enum class Keeps { nothing, x, y, mask };
 
+/// What one pass of a kernel reads and writes: multiples of x and of y, and bytes for each of their items
+/// that do not depend on the precision.
+struct Traffic {
+  double x = 0, y = 0, x_bytes = 0, y_bytes = 0;
+};
+
+struct MemoryPasses {
+  Traffic forward, backward;
+};
+
 struct OpTraits {
   std::string_view name;  // as written in a model file
-  bool product;           // a matrix product: filters and channels can be split
-  bool window;            // reads a neighbourhood: needs a halo when space is split
-  bool per_channel;       // channel c of y needs only channel c of x
-  bool per_position;      // position i of y needs only position i of x
+  OpKind kind;
+  bool product;       // a matrix product: filters and channels can be split
+  bool window;        // reads a neighbourhood: needs a halo when space is split
+  bool per_channel;   // channel c of y needs only channel c of x
+  bool per_position;  // position i of y needs only position i of x
   Keeps keeps;
   double forward_passes;  // roughly how often x and y together are read from or written to memory
   double backward_passes;
+  MemoryPasses moves;                      // of its kernels, if they are bound by memory
+  std::optional<MemoryPasses> fused = {};  // of fused kernels, if they move less
 };
 
 const OpTraits& traits(Op op);
@@ -63,9 +104,9 @@ const OpTraits& traits(Op op);
 std::optional<Op> find_op(std::string_view name);
 std::vector<std::string> op_names();
 
-constexpr bool is_norm(Op op) { return op >= Op::batch_norm && op <= Op::rms_norm; }
-constexpr bool is_activation(Op op) { return op >= Op::relu && op <= Op::sigmoid; }
+bool is_norm(Op op);
+bool is_activation(Op op);
 /// Whether its output is a view of its input, which takes neither time nor memory.
-constexpr bool is_view(Op op) { return op == Op::flatten || op == Op::select || op == Op::part; }
+bool is_view(Op op);
 
 }  // namespace paradl

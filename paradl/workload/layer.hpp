@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <compare>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@ struct Shape {
 
   double positions() const { return extent[0] * extent[1] * extent[2]; }
   double items() const { return channels * positions(); }
-  friend bool operator==(const Shape&, const Shape&) = default;
+  friend auto operator<=>(const Shape&, const Shape&) = default;
 };
 
 /// Rows that a part needs from its neighbours before and after it, along one extent.
@@ -65,6 +66,7 @@ struct Layer {
   bool first() const { return inputs.front() < 0; }
   /// Depthwise and grouped convolutions work group by group.
   bool depthwise() const { return op == Op::conv && groups > 1; }
+  friend auto operator<=>(const Layer&, const Layer&) = default;
 };
 
 /// Rows of x that a part needs from its neighbours to compute its rows of y (forward).

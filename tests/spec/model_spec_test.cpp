@@ -93,6 +93,17 @@ TEST_CASE("in an op's name a hyphen and an underscore are the same") {
   CHECK_FALSE(is_activation(Op::gate));
 }
 
+TEST_CASE("every operation that is bound by memory says what it moves") {
+  for (std::size_t op = 0; op < op_names().size(); ++op) {
+    const OpTraits& row = traits(Op(op));
+    CAPTURE(row.name);
+    const Traffic& forward = row.moves.forward;
+    const bool moves = forward.x + forward.y + forward.x_bytes + forward.y_bytes > 0;
+    const bool by_kernel = row.product || row.kind == OpKind::router || row.kind == OpKind::attention;
+    CHECK(moves == !(by_kernel || is_view(Op(op))));
+  }
+}
+
 TEST_CASE("every key of a layer arrives") {
   const ModelSpec spec =
       model_of(on_image("  - {name: a, op: conv, filters: 8, kernel: 3x5, stride: 2, padding: 1x2, dilation: "

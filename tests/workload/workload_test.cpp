@@ -295,6 +295,18 @@ TEST_CASE("equal layers share a class, whatever they are called") {
     for (std::size_t j = 0; j < i; ++j) CHECK(work.layers[i].shape_class != work.layers[j].shape_class);
 }
 
+TEST_CASE("layers that differ in one property do not share a class") {
+  // One profile entry serves a class, so causal and other attention of equal shape must be two.
+  const Workload attention =
+      workload_of(network("24x16",
+                          "  - {name: qkv, op: fc, filters: 24}\n"
+                          "  - {name: a, op: attention, heads: 2}\n"
+                          "  - {name: b, op: attention, heads: 2, from: qkv}\n"
+                          "  - {name: c, op: attention, heads: 2, causal: true, from: qkv}\n"));
+  CHECK(attention.layers[1].shape_class == attention.layers[2].shape_class);
+  CHECK(attention.layers[2].shape_class != attention.layers[3].shape_class);
+}
+
 TEST_CASE("`split` narrows what a strategy may cut; without it all is free") {
   const Workload free = workload_of(tiny);
   CHECK(free.filter(0));

@@ -64,17 +64,19 @@ constexpr std::array neighbours{Operation::point_to_point, Operation::halo};
 
 }  // namespace
 
-extern const Algorithm pairwise_algorithm{"pairwise",
-                                          "each rank sends to every other, one after the other",
-                                          "(p-1)(α + m/p φ β)",
-                                          all_to_all,
-                                          nullptr,
-                                          pairwise_schedule,
-                                          pairwise_closed_form};
+extern const Algorithm pairwise_algorithm{.name = "pairwise",
+                                          .summary = "each rank sends to every other, one after the other",
+                                          .formula = "(p-1)(α + m/p φ β)",
+                                          .operations = all_to_all,
+                                          .schedule = pairwise_schedule,
+                                          .closed_form = pairwise_closed_form,
+                                          .quadratic = true};
 
-extern const Algorithm direct_algorithm{"direct",          "one message to a rank, or one to each neighbour",
-                                        "α + m β",         neighbours,
-                                        nullptr,           direct_schedule,
-                                        direct_closed_form};
+extern const Algorithm direct_algorithm{.name = "direct",
+                                        .summary = "one message to a rank, or one to each neighbour",
+                                        .formula = "α + m β",
+                                        .operations = neighbours,
+                                        .schedule = direct_schedule,
+                                        .closed_form = direct_closed_form};
 
 }  // namespace paradl

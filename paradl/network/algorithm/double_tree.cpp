@@ -71,14 +71,14 @@ constexpr std::array served{Operation::allreduce};
 
 }  // namespace
 
-extern const Algorithm double_tree_algorithm{"double-tree",
-                                             "two binary trees, half of the buffer each, pipelined",
-                                             "2(h + S - 1)(α + m/S β), h = ⌈log2 p⌉",
-                                             served,
-                                             nullptr,
-                                             schedule,
-                                             closed_form,
-                                             nullptr,
-                                             rounds_of};
+extern const Algorithm double_tree_algorithm{
+    .name = "double-tree",
+    .summary = "two binary trees, half of the buffer each, pipelined",
+    .formula = "2(h + S - 1)(α + m/S β), h = ⌈log2 p⌉",
+    .operations = served,
+    .schedule = schedule,
+    .closed_form = closed_form,
+    .pipelined = served,
+    .rounds = rounds_of};
 
 }  // namespace paradl

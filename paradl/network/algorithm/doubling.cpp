@@ -39,12 +39,12 @@ constexpr std::array served{Operation::allreduce};
 
 }  // namespace
 
-extern const Algorithm doubling_algorithm{"doubling",
-                                          "recursive doubling: partners trade the whole buffer",
-                                          "Σ_k (α_k + m φ_k β_k), + 2(α + m β) if p is no power of two",
-                                          served,
-                                          nullptr,
-                                          schedule,
-                                          closed_form};
+extern const Algorithm doubling_algorithm{
+    .name = "doubling",
+    .summary = "recursive doubling: partners trade the whole buffer",
+    .formula = "Σ_k (α_k + m φ_k β_k), + 2(α + m β) if p is no power of two",
+    .operations = served,
+    .schedule = schedule,
+    .closed_form = closed_form};
 
 }  // namespace paradl

@@ -107,21 +107,22 @@ constexpr std::array served{Operation::allreduce, Operation::reduce_scatter, Ope
 
 }  // namespace
 
-extern const Algorithm hd_algorithm{"hd",
-                                    "halving-doubling, near partners first",
-                                    "2 Σ_k (α_k + m/2^(k+1) φ_k β_k), + 2(α + m β) if p is no power of two",
-                                    served,
-                                    limit,
-                                    schedule<near_first>,
-                                    closed_form<near_first>};
+extern const Algorithm hd_algorithm{
+    .name = "hd",
+    .summary = "halving-doubling, near partners first",
+    .formula = "2 Σ_k (α_k + m/2^(k+1) φ_k β_k), + 2(α + m β) if p is no power of two",
+    .operations = served,
+    .limit = limit,
+    .schedule = schedule<near_first>,
+    .closed_form = closed_form<near_first>};
 
 extern const Algorithm hd_far_algorithm{
-    "hd-far",
-    "halving-doubling, far partners first",
-    "2 Σ_k (α_k + m/2^(k+1) φ_k β_k), + 2(α + m β) if p is no power of two",
-    served,
-    limit,
-    schedule<far_first>,
-    closed_form<far_first>};
+    .name = "hd-far",
+    .summary = "halving-doubling, far partners first",
+    .formula = "2 Σ_k (α_k + m/2^(k+1) φ_k β_k), + 2(α + m β) if p is no power of two",
+    .operations = served,
+    .limit = limit,
+    .schedule = schedule<far_first>,
+    .closed_form = closed_form<far_first>};
 
 }  // namespace paradl

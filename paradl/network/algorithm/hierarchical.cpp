@@ -128,36 +128,39 @@ constexpr std::array halves{Operation::allreduce, Operation::reduce_scatter, Ope
 
 }  // namespace
 
-extern const Algorithm leader_algorithm{"leader",
-                                        "tree to one leader a node, ring of leaders, tree back",
-                                        "2⌈log2 g⌉(α_i + m β_i) + 2(M-1)(α_e + m/M β_e)",
-                                        allreduce,
-                                        limit,
-                                        leader_schedule,
-                                        leader_closed_form};
+extern const Algorithm leader_algorithm{.name = "leader",
+                                        .summary = "tree to one leader a node, ring of leaders, tree back",
+                                        .formula = "2⌈log2 g⌉(α_i + m β_i) + 2(M-1)(α_e + m/M β_e)",
+                                        .operations = allreduce,
+                                        .limit = limit,
+                                        .schedule = leader_schedule,
+                                        .closed_form = leader_closed_form};
 
-extern const Algorithm ring_ring_algorithm{"ring+ring",
-                                           "ring in each node, and one ring between the nodes for each place",
-                                           "2(g-1)(α_i + m/g β_i) + 2(M-1)(α_e + m/gM φ_e β_e)",
-                                           halves,
-                                           limit,
-                                           ring_ring_schedule,
-                                           ring_ring_closed_form};
+extern const Algorithm ring_ring_algorithm{
+    .name = "ring+ring",
+    .summary = "ring in each node, and one ring between the nodes for each place",
+    .formula = "2(g-1)(α_i + m/g β_i) + 2(M-1)(α_e + m/gM φ_e β_e)",
+    .operations = halves,
+    .limit = limit,
+    .schedule = ring_ring_schedule,
+    .closed_form = ring_ring_closed_form};
 
-extern const Algorithm ring_hd_algorithm{"ring+hd",
-                                         "ring in each node, halving-doubling between the nodes",
-                                         "2(g-1)(α_i + m/g β_i) + 2 log2 M α_e + 2(M-1)/M m/g φ_e β_e",
-                                         allreduce,
-                                         limit,
-                                         ring_hd_schedule,
-                                         ring_hd_closed_form};
+extern const Algorithm ring_hd_algorithm{
+    .name = "ring+hd",
+    .summary = "ring in each node, halving-doubling between the nodes",
+    .formula = "2(g-1)(α_i + m/g β_i) + 2 log2 M α_e + 2(M-1)/M m/g φ_e β_e",
+    .operations = allreduce,
+    .limit = limit,
+    .schedule = ring_hd_schedule,
+    .closed_form = ring_hd_closed_form};
 
-extern const Algorithm ring_doubling_algorithm{"ring+doubling",
-                                               "ring in each node, recursive doubling between the nodes",
-                                               "2(g-1)(α_i + m/g β_i) + log2 M (α_e + m/g φ_e β_e)",
-                                               allreduce,
-                                               limit,
-                                               ring_doubling_schedule,
-                                               ring_doubling_closed_form};
+extern const Algorithm ring_doubling_algorithm{
+    .name = "ring+doubling",
+    .summary = "ring in each node, recursive doubling between the nodes",
+    .formula = "2(g-1)(α_i + m/g β_i) + log2 M (α_e + m/g φ_e β_e)",
+    .operations = allreduce,
+    .limit = limit,
+    .schedule = ring_doubling_schedule,
+    .closed_form = ring_doubling_closed_form};
 
 }  // namespace paradl

@@ -274,13 +274,15 @@ constexpr std::array served{Operation::allreduce};
 std::vector<Branch> grow_trees(const Topology& topology) { return Forest(topology).grow(); }
 
 extern const Algorithm multitree_algorithm{
-    "multitree",
-    "a spanning tree for each host, grown so that no wire is used twice in a step",
-    "2T(α + m/p β), T = steps to grow the trees",
-    served,
-    limit,
-    schedule,
-    closed_form,
-    remark};
+    .name = "multitree",
+    .summary = "a spanning tree for each host, grown so that no wire is used twice in a step",
+    .formula = "2T(α + m/p β), T = steps to grow the trees",
+    .operations = served,
+    .limit = limit,
+    .schedule = schedule,
+    .closed_form = closed_form,
+    .remark = remark,
+    .on_wires = true,
+    .quadratic = true};
 
 }  // namespace paradl

@@ -217,15 +217,13 @@ std::string text_of(const NcclChoice& choice) {
 }
 
 extern const Algorithm auto_algorithm{
-    "auto",
-    "what NCCL's tuning model takes: ring or double tree; LL, LL128 or Simple",
-    "min over algorithm and protocol of latency + m / bandwidth",
-    served,
-    nullptr,
-    schedule,
-    closed_form,
-    remark,
-    nullptr,
-    true};
+    .name = "auto",
+    .summary = "what NCCL's tuning model takes: ring or double tree; LL, LL128 or Simple",
+    .formula = "min over algorithm and protocol of latency + m / bandwidth",
+    .operations = served,
+    .schedule = schedule,
+    .closed_form = closed_form,
+    .remark = remark,
+    .tabulated = true};
 
 }  // namespace paradl

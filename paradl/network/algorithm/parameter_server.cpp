@@ -55,20 +55,19 @@ constexpr std::array served{Operation::allreduce};
 
 }  // namespace
 
-extern const Algorithm ps_algorithm{"ps",
-                                    "central parameter server on rank 0: all push, all pull",
-                                    "2(α + (p-1) m β)",
-                                    served,
-                                    nullptr,
-                                    central_schedule,
-                                    central_closed_form};
+extern const Algorithm ps_algorithm{.name = "ps",
+                                    .summary = "central parameter server on rank 0: all push, all pull",
+                                    .formula = "2(α + (p-1) m β)",
+                                    .operations = served,
+                                    .schedule = central_schedule,
+                                    .closed_form = central_closed_form};
 
-extern const Algorithm ps_sharded_algorithm{"ps-sharded",
-                                            "parameter server spread over all ranks",
-                                            "2(p-1)(α + m/p φ β)",
-                                            served,
-                                            nullptr,
-                                            sharded_schedule,
-                                            sharded_closed_form};
+extern const Algorithm ps_sharded_algorithm{.name = "ps-sharded",
+                                            .summary = "parameter server spread over all ranks",
+                                            .formula = "2(p-1)(α + m/p φ β)",
+                                            .operations = served,
+                                            .schedule = sharded_schedule,
+                                            .closed_form = sharded_closed_form,
+                                            .quadratic = true};
 
 }  // namespace paradl

@@ -32,6 +32,9 @@ Linear ring_half(int p, Link link) { return (p - 1) * message(link, 1.0 / p); }
 
 namespace {
 
+/// Of a broadcast: ranks that the first segment has to reach, one after the other.
+int rounds_of(const Job& job) { return job.ranks - 1; }
+
 /// Rank after rank: each passes a segment on while it takes the next. p-2 steps until the last rank gets its
 /// first segment, and one for each.
 void chain(Schedule& schedule, const Job& job) {
@@ -46,7 +49,7 @@ void chain(Schedule& schedule, const Job& job) {
 
 Schedule schedule(const Job& job) {
   if (job.operation == Operation::broadcast) {
-    Schedule out = empty_schedule(job, segments_of(job, job.ranks - 1));
+    Schedule out = empty_schedule(job, segments_of(job, rounds_of(job)));
     if (job.ranks > 1) chain(out, job);
     return out;
   }
@@ -59,7 +62,7 @@ Schedule schedule(const Job& job) {
 
 Curve closed_form(const Job& job, const Ways& ways) {
   const int p = job.ranks;
-  if (job.operation == Operation::broadcast) return pipeline(job, p - 1, 1, slowest(ways));
+  if (job.operation == Operation::broadcast) return pipeline(job, rounds_of(job), 1, slowest(ways));
   const double halves = job.operation == Operation::allreduce ? 2 : 1;
   return halves * ring_half(p, slowest(ways));
 }
@@ -90,25 +93,27 @@ Curve bidirectional_closed_form(const Job& job, const Ways& ways) {
 
 constexpr std::array served{Operation::allreduce, Operation::reduce_scatter, Operation::allgather,
                             Operation::broadcast};
+constexpr std::array broadcast{Operation::broadcast};
 constexpr std::array allreduce{Operation::allreduce};
 
 }  // namespace
 
-extern const Algorithm ring_algorithm{"ring",
-                                      "reduce-scatter, then allgather, around a ring",
-                                      "2(p-1)(α + m/p φ β)",
-                                      served,
-                                      nullptr,
-                                      schedule,
-                                      closed_form};
+extern const Algorithm ring_algorithm{.name = "ring",
+                                      .summary = "reduce-scatter, then allgather, around a ring",
+                                      .formula = "2(p-1)(α + m/p φ β)",
+                                      .operations = served,
+                                      .schedule = schedule,
+                                      .closed_form = closed_form,
+                                      .pipelined = broadcast,
+                                      .rounds = rounds_of,
+                                      .fitted = true};
 
 extern const Algorithm ring_bidirectional_algorithm{
-    "ring-bidirectional",
-    "two rings in opposite ways, half of the buffer each",
-    "2(p-1)(α + m/2p φ β), m/p where both ways leave by one port",
-    allreduce,
-    nullptr,
-    bidirectional_schedule,
-    bidirectional_closed_form};
+    .name = "ring-bidirectional",
+    .summary = "two rings in opposite ways, half of the buffer each",
+    .formula = "2(p-1)(α + m/2p φ β), m/p where both ways leave by one port",
+    .operations = allreduce,
+    .schedule = bidirectional_schedule,
+    .closed_form = bidirectional_closed_form};
 
 }  // namespace paradl

@@ -94,12 +94,12 @@ constexpr std::array served{Operation::allreduce};
 }  // namespace
 
 extern const Algorithm ring_2d_algorithm{
-    "ring-2d",
-    "rings along rows and columns of a grid, both ways at once",
-    "4(A-1)(α + m/4A φ β) on a torus of A × A; m/A where all leave by one port",
-    served,
-    limit,
-    schedule,
-    closed_form};
+    .name = "ring-2d",
+    .summary = "rings along rows and columns of a grid, both ways at once",
+    .formula = "4(A-1)(α + m/4A φ β) on a torus of A × A; m/A where all leave by one port",
+    .operations = served,
+    .limit = limit,
+    .schedule = schedule,
+    .closed_form = closed_form};
 
 }  // namespace paradl

@@ -93,13 +93,14 @@ constexpr std::array served{Operation::allreduce, Operation::reduce_scatter, Ope
 
 }  // namespace
 
-extern const Algorithm shd_algorithm{"shd",
-                                     "shifted halving-doubling: hosts of a switch take its chords in turn",
-                                     "2(p+q)α + 2 m β ((1-2^-p) + 2^-p (1-2^-q) ⌈2^p/q⌉)",
-                                     served,
-                                     limit,
-                                     schedule,
-                                     closed_form,
-                                     remark};
+extern const Algorithm shd_algorithm{
+    .name = "shd",
+    .summary = "shifted halving-doubling: hosts of a switch take its chords in turn",
+    .formula = "2(p+q)α + 2 m β ((1-2^-p) + 2^-p (1-2^-q) ⌈2^p/q⌉)",
+    .operations = served,
+    .limit = limit,
+    .schedule = schedule,
+    .closed_form = closed_form,
+    .remark = remark};
 
 }  // namespace paradl

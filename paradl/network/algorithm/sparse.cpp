@@ -128,33 +128,40 @@ constexpr std::array served{Operation::allreduce};
 
 }  // namespace
 
-extern const Algorithm sparse_pairwise_algorithm{"sparse-pairwise",
-                                                 "(index, value) pairs from every rank to every other",
-                                                 "2(p-1)(α + 2 d m φ β) + m/σ, σ = rate of finding the top k",
-                                                 served,
-                                                 limit,
-                                                 pairwise_schedule,
-                                                 pairwise_closed_form,
-                                                 remark};
+extern const Algorithm sparse_pairwise_algorithm{
+    .name = "sparse-pairwise",
+    .summary = "(index, value) pairs from every rank to every other",
+    .formula = "2(p-1)(α + 2 d m φ β) + m/σ, σ = rate of finding the top k",
+    .operations = served,
+    .limit = limit,
+    .schedule = pairwise_schedule,
+    .closed_form = pairwise_closed_form,
+    .remark = remark,
+    .sparse = true,
+    .quadratic = true};
 
 extern const Algorithm sparse_ring_algorithm{
-    "sparse-ring",
-    "ring of pairs that turns to plain values once these are less",
-    "Σ_s (α + min(1, 2 d_s) m/p β) + (p-1)(α + min(1, 2 d_p) m/p β) + m/σ, d_n = 1-(1-d)^n",
-    served,
-    limit,
-    ring_schedule,
-    ring_closed_form,
-    remark};
+    .name = "sparse-ring",
+    .summary = "ring of pairs that turns to plain values once these are less",
+    .formula = "Σ_s (α + min(1, 2 d_s) m/p β) + (p-1)(α + min(1, 2 d_p) m/p β) + m/σ, d_n = 1-(1-d)^n",
+    .operations = served,
+    .limit = limit,
+    .schedule = ring_schedule,
+    .closed_form = ring_closed_form,
+    .remark = remark,
+    .sparse = true,
+    .quadratic = true};
 
 extern const Algorithm sparse_ring_ring_algorithm{
-    "sparse-ring+ring",
-    "sparse ring in each node, and one between the nodes for each place",
-    "ring+ring with min(1, 2 d_n) of each message, n = ranks summed so far, + m/σ",
-    served,
-    node_limit,
-    ring_ring_schedule,
-    ring_ring_closed_form,
-    remark};
+    .name = "sparse-ring+ring",
+    .summary = "sparse ring in each node, and one between the nodes for each place",
+    .formula = "ring+ring with min(1, 2 d_n) of each message, n = ranks summed so far, + m/σ",
+    .operations = served,
+    .limit = node_limit,
+    .schedule = ring_ring_schedule,
+    .closed_form = ring_ring_closed_form,
+    .remark = remark,
+    .sparse = true,
+    .quadratic = true};
 
 }  // namespace paradl

@@ -72,12 +72,11 @@ constexpr std::array served{Operation::allreduce, Operation::broadcast, Operatio
 
 }  // namespace
 
-extern const Algorithm tree_algorithm{"tree",
-                                      "binomial tree: reduce to rank 0, then broadcast",
-                                      "2 ⌈log2 p⌉ (α + m β)",
-                                      served,
-                                      nullptr,
-                                      schedule,
-                                      closed_form};
+extern const Algorithm tree_algorithm{.name = "tree",
+                                      .summary = "binomial tree: reduce to rank 0, then broadcast",
+                                      .formula = "2 ⌈log2 p⌉ (α + m β)",
+                                      .operations = served,
+                                      .schedule = schedule,
+                                      .closed_form = closed_form};
 
 }  // namespace paradl

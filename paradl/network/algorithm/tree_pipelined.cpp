@@ -112,14 +112,13 @@ constexpr std::array served{Operation::allreduce, Operation::broadcast, Operatio
 }  // namespace
 
 extern const Algorithm tree_pipelined_algorithm{
-    "tree-pipelined",
-    "binomial trees in S segments: reduce to rank 0, then broadcast",
-    "2(log2 p + S - 1)(α + m/S φ β), + 2(α + m β) if p is no power of two",
-    served,
-    nullptr,
-    schedule,
-    closed_form,
-    nullptr,
-    rounds_of};
+    .name = "tree-pipelined",
+    .summary = "binomial trees in S segments: reduce to rank 0, then broadcast",
+    .formula = "2(log2 p + S - 1)(α + m/S φ β), + 2(α + m β) if p is no power of two",
+    .operations = served,
+    .schedule = schedule,
+    .closed_form = closed_form,
+    .pipelined = served,
+    .rounds = rounds_of};
 
 }  // namespace paradl

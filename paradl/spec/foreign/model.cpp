@@ -47,7 +47,7 @@ std::string keys_of(const Net& net, std::size_t i, const Wiring& wiring) {
       return ", affine: false";  // the files count no weights for it
     case Op::add:
       return fmt::format(", from: [{}, {}]", named(int(i) - 1), named(wiring.shortcut));
-    default:
+    default:  // relu and dropout; these files have no other operations
       return {};
   }
 }

@@ -16,14 +16,14 @@
 //   max(clock + K T, end(flow that meets, j) + (K - j) T)   of the longest T and any j.
 //
 // Where that is the last end of a flow that meets, all is over with it.
-#include "paradl/network/pace.hpp"
+#include "paradl/network/flows/pace.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "paradl/network/event_queue.hpp"
-#include "paradl/network/max_min.hpp"
-#include "paradl/network/relays.hpp"
+#include "paradl/network/flows/event_queue.hpp"
+#include "paradl/network/flows/max_min.hpp"
+#include "paradl/network/flows/relays.hpp"
 
 namespace paradl {
 namespace {

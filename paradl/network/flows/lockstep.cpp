@@ -6,7 +6,7 @@
 //
 // and a rank's clock becomes the last end of its flows. Each step is tested for overlaps as it is added; as
 // the simulation has only one outcome, a run that passes all tests is that outcome.
-#include "paradl/network/lockstep.hpp"
+#include "paradl/network/flows/lockstep.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "paradl/network/step_load.hpp"
+#include "paradl/network/flows/step_load.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "paradl/network/flow_simulation.hpp"
-#include "paradl/network/lockstep.hpp"
-#include "paradl/network/pace.hpp"
+#include "paradl/network/flows/flow_simulation.hpp"
+#include "paradl/network/flows/lockstep.hpp"
+#include "paradl/network/flows/pace.hpp"
 #include "paradl/network/timing.hpp"
 
 namespace paradl {

@@ -1,4 +1,4 @@
-#include "paradl/network/flow_simulation.hpp"
+#include "paradl/network/flows/flow_simulation.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "paradl/network/step_load.hpp"
+#include "paradl/network/flows/step_load.hpp"
 
 namespace paradl {
 

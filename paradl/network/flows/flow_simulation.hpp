@@ -1,7 +1,7 @@
 #pragma once
-#include "paradl/network/event_queue.hpp"
-#include "paradl/network/max_min.hpp"
-#include "paradl/network/recurrence.hpp"
+#include "paradl/network/flows/event_queue.hpp"
+#include "paradl/network/flows/max_min.hpp"
+#include "paradl/network/flows/recurrence.hpp"
 #include "paradl/network/timing.hpp"
 
 namespace paradl {

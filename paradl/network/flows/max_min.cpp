@@ -1,4 +1,4 @@
-#include "paradl/network/max_min.hpp"
+#include "paradl/network/flows/max_min.hpp"
 
 #include <algorithm>
 #include <cmath>
