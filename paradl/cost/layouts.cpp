@@ -42,9 +42,10 @@ const Layouts::AxisTable& Layouts::table(const Axis& axis, const PlacingRules& r
 
 Layout Layouts::placed(const Mesh& mesh, const PlacingRules& rules) const {
   // Where some blocks are recomputed and others are not, equal blocks are not placed the same way.
-  if (!fold_ || rules.recomputed_blocks >= 0) return place(work_, mesh, rules);
+  if (fold_ && rules.recomputed_blocks >= 0) return place(work_, mesh, rules);
   RoleTable roles;
   for (int a = 0; a < mesh.axes; ++a) roles.push_back(table(mesh.axis[std::size_t(a)], rules).roles);
+  if (!fold_) return place(work_, roles, rules);
   std::optional<Layout> whole = unfolded(place(short_, roles, rules), *fold_);
   return whole ? *std::move(whole) : place(work_, mesh, rules);
 }

@@ -22,7 +22,7 @@ int stages_of(const Mesh& mesh, const Workload& work) {
 /// Of the bounds on axes that split the same dimension together, the one that is nearest to being broken.
 std::optional<Limit> tightest_crowd(const Layout& layout, const Mesh& mesh) {
   std::optional<Limit> tightest;
-  for (const Layout::Crowd& crowd : layout.crowds) {
+  for (const Layout::SharedSplit& crowd : layout.shared_splits) {
     double parts = 1;
     for (int a = 0; a < mesh.axes; ++a)
       if (crowd.axes & axis_bit(a)) parts *= mesh.axis[std::size_t(a)].parts.total;

@@ -53,15 +53,6 @@ Seconds MeshTable::time_of(const Exchange& exchange, double samples) const {
   return cost[exchange.axis][std::size_t(exchange.operation)](bytes_of(exchange, samples)) + skew_of(exchange);
 }
 
-double MeshTable::weights_of(const Cell& cell) const {
-  const Layer& layer = layer_of(cell);
-  const double even = growth_of(cell) * layer.weights / parts[cell.weights];
-  if (!layer.bias || !traits(layer.op).product) return even;
-  // Where y is a sum over parts of the channels, its biases are whole on each of them.
-  const double biases = std::max(1.0, layer.experts) * layer.filters();
-  return even + (parts[cell.sums_channels] - 1) * biases / parts[cell.weights];
-}
-
 double MeshTable::copies(const Cell& cell) const {
   const Layer& layer = layer_of(cell);
   const AxisSet split = cell.weights & tensor_axis;

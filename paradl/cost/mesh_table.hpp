@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <memory_resource>
 #include <span>
@@ -49,7 +50,14 @@ struct MeshTable {
     return work_growth(layer, parts[cell.weights & tensor_axis], setting.training.framework);
   }
   /// What one GPU has of the weights of a cell's layer.
-  double weights_of(const Cell& cell) const;
+  double weights_of(const Cell& cell) const {
+    const Layer& layer = layer_of(cell);
+    const double even = growth_of(cell) * layer.weights / parts[cell.weights];
+    if (!cell.sums_channels || !layer.bias || !traits(layer.op).product) return even;
+    // Where y is a sum over parts of the channels, its biases are whole on each of them.
+    const double biases = std::max(1.0, layer.experts) * layer.filters();
+    return even + (parts[cell.sums_channels] - 1) * biases / parts[cell.weights];
+  }
   /// What one GPU has of a tensor that is kept, items of one sample.
   double items_of(const Kept& kept) const {
     const double even = kept.items / parts[kept.divided];

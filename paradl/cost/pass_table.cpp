@@ -33,9 +33,8 @@ class CellPricer {
     stream_ = (kernels ? kernels->fitted.stream : 1.0) * t_.setting.machine.device.memory_bandwidth;
   }
 
-  CellCost price(const Cell& cell, const std::optional<PassTimes>& local) const {
+  void price(const Cell& cell, const std::optional<PassTimes>& local, CellCost& out) const {
     const LayerTime& time = t_.setting.times.layer[std::size_t(cell.layer)];
-    CellCost out;
     const double wider = t_.growth_of(cell);
     const double share = samples_ / t_.parts[cell.work] * wider;
     out.forward = share * time.FW;
@@ -76,7 +75,6 @@ class CellPricer {
       out.backward_halo += out.forward_halo;
       out.backward_traffic += out.forward_traffic;
     }
-    return out;
   }
 
  private:
@@ -262,12 +260,10 @@ const LocalTimes::Found& LocalTimes::find(const Layout& layout, const MeshTable&
 
 PassTable::PassTable(const Links& links, const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
                      const GradientTable& gradients, const Plan& plan, std::pmr::memory_resource* memory)
-    : samples(plan.samples()), cells(memory) {
+    : samples(plan.samples()), cells(layout.cells.size(), memory) {
   const LocalTimes::Found& local = times.find(layout, mesh, samples);
   const CellPricer pricer(links, mesh, gradients, plan);
-  cells.reserve(layout.cells.size());
-  for (std::size_t i = 0; i < layout.cells.size(); ++i)
-    cells.push_back(pricer.price(layout.cells[i], local[i]));
+  for (std::size_t i = 0; i < cells.size(); ++i) pricer.price(layout.cells[i], local[i], cells[i]);
 }
 
 }  // namespace paradl

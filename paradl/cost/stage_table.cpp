@@ -164,13 +164,14 @@ StageTable::StageTable(const Layout& layout, const StagePlan& stages, const Mesh
     add_borrowed(kind, layout, passes, mesh, sums.held);
   }
   for (std::size_t i = 0; i < passes.cells.size(); ++i) {
-    // One GPU of a pipeline has its share of the layers.
-    hidden += layout.cells[i].count / stages.stages * passes.cells[i].hidden;
-    traffic += layout.cells[i].count * passes.cells[i].traffic();
     const Cell& cell = layout.cells[i];
-    if (passes.cells[i].copies > Seconds{}) copied += cell.count * mesh.copied_gradient(cell);
+    const CellCost& cost = passes.cells[i];
+    // One GPU of a pipeline has its share of the layers.
+    if (cost.hidden > Seconds{}) hidden += cell.count / stages.stages * cost.hidden;
+    traffic += cell.count * cost.traffic();
+    if (cost.copies > Seconds{}) copied += cell.count * mesh.copied_gradient(cell);
     if (cell.gradients < 0) continue;
-    const Bytes gradients = cell.count * passes.cells[i].gradient;
+    const Bytes gradients = cell.count * cost.gradient;
     gradient[std::size_t(cell.gradients)] += gradients;
     if (cell.recomputed) recomputed[std::size_t(cell.gradients)] += gradients;
   }

@@ -46,13 +46,13 @@ Seconds kernel_time(const KernelDevice& device, const Product& p, const Kernels&
   const double partial = 2 * p.batch * p.m * p.n * sum_bytes / bandwidth;
   const double again = fitted.launch.base() / 2;           // the kernel that adds partial sums is short
   double least = std::numeric_limits<double>::infinity();  // of t^2
-  const auto attempt = [&](double tm, double tn) {
-    const double side = tm * tn / (tm + tn);
-    const double block_rate = rate * side / (side + fitted.tile);
+  // Of all tiles and splits: every byte is moved once at full speed.
+  const auto cannot_help = [&](double compute) {
+    return (compute * compute + moved * moved) * (1 - 1e-12) > least;
+  };
+  const auto attempt = [&](double tm, double tn, double block_rate) {
     const double blocks = p.batch * ceiling(p.m / tm) * ceiling(p.n / tn);
-    // Whatever the splits: all multiprocessors busy all the time, and every byte moved once at full speed.
-    const double busy = 2 * tm * tn * blocks * p.k / (S * block_rate);
-    if ((busy * busy + moved * moved) * (1 - 1e-12) > least) return;
+    if (cannot_help(2 * tm * tn * blocks * p.k / (S * block_rate))) return;  // all multiprocessors always busy
     for (int splits = 1; splits <= kernels.most_splits; splits *= 2) {
       const double sum = ceiling(p.k / splits);
       if (splits > 1 && sum < least_split_sum) break;
@@ -64,8 +64,11 @@ Seconds kernel_time(const KernelDevice& device, const Product& p, const Kernels&
     }
   };
   for (const Tile& tile : kernels.tiles) {
-    attempt(tile.m, tile.n);
-    if (tile.m != tile.n) attempt(tile.n, tile.m);
+    const double side = tile.m * tile.n / (tile.m + tile.n);
+    const double block_rate = rate * side / (side + fitted.tile);
+    if (cannot_help(2 * p.batch * p.m * p.n * p.k / (S * block_rate))) continue;  // no block is padded
+    attempt(tile.m, tile.n, block_rate);
+    if (tile.m != tile.n) attempt(tile.n, tile.m, block_rate);
   }
   return Seconds{std::sqrt(least)};
 }

@@ -30,11 +30,14 @@ constexpr MemoryPasses of_lookup{{.y = 2}, {}};       // the gradient of its tab
 constexpr MemoryPasses of_loss{{.x_bytes = 47}, {.x_bytes = 20}};  // of Megatron-LM, fitted on A100
 
 constexpr bool yes = true, no = false;
+
+}  // namespace
+
 // The columns after `keeps` are passes: how many times |x|+|y| items cross the memory bus. Normalisations
 // read x twice forward, and x and dy twice backward; dropout also moves a mask. Products are bound by
 // arithmetic or by one pass, whichever takes longer.
 // clang-format off
-constexpr std::array<OpTraits, std::size_t(Op::upsample) + 1> table{{
+constexpr OpTable op_table{{
     // name, kind, product, window, per_channel, per_position, keeps, passes forward and backward, moves, fused
     {"conv",        convolution, yes, yes, no,  no,  x,       1.0, 2.0, none},
     {"fc",          product,     yes, no,  no,  yes, x,       1.0, 2.0, none},
@@ -70,11 +73,7 @@ constexpr std::array<OpTraits, std::size_t(Op::upsample) + 1> table{{
     {"upsample",    upsample,    no,  no,  yes, yes, nothing, 1.0, 1.0, once},
 }};
 // clang-format on
-static_assert(!table.back().name.empty(), "one row for each Op");
-
-}  // namespace
-
-const OpTraits& traits(Op op) { return table[std::size_t(op)]; }
+static_assert(!op_table.back().name.empty(), "one row for each Op");
 
 bool is_norm(Op op) {
   const OpKind kind = traits(op).kind;
@@ -83,19 +82,17 @@ bool is_norm(Op op) {
 
 bool is_activation(Op op) { return traits(op).kind == activation; }
 
-bool is_view(Op op) { return traits(op).forward_passes == 0; }
-
 std::optional<Op> find_op(std::string_view name) {
   std::string spelt(name);
   std::ranges::replace(spelt, '_', '-');
-  const auto row = std::ranges::find(table, spelt, &OpTraits::name);
-  if (row == table.end()) return {};
-  return Op(row - table.begin());
+  const auto row = std::ranges::find(op_table, spelt, &OpTraits::name);
+  if (row == op_table.end()) return {};
+  return Op(row - op_table.begin());
 }
 
 std::vector<std::string> op_names() {
   std::vector<std::string> names;
-  for (const OpTraits& row : table) names.emplace_back(row.name);
+  for (const OpTraits& row : op_table) names.emplace_back(row.name);
   return names;
 }
 

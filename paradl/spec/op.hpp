@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -98,7 +99,10 @@ struct OpTraits {
   std::optional<MemoryPasses> fused = {};  // of fused kernels, if they move less
 };
 
-const OpTraits& traits(Op op);
+using OpTable = std::array<OpTraits, std::size_t(Op::upsample) + 1>;
+extern const OpTable op_table;  // one row for each Op
+
+inline const OpTraits& traits(Op op) { return op_table[std::size_t(op)]; }
 
 /// The op of that name; `_` and `-` are equivalent.
 std::optional<Op> find_op(std::string_view name);
@@ -107,6 +111,6 @@ std::vector<std::string> op_names();
 bool is_norm(Op op);
 bool is_activation(Op op);
 /// Whether its output is a view of its input, which takes neither time nor memory.
-bool is_view(Op op);
+inline bool is_view(Op op) { return traits(op).forward_passes == 0; }
 
 }  // namespace paradl

@@ -101,7 +101,7 @@ std::optional<Layout> unfolded(Layout layout, const Fold& fold) {
   }
   for (auto* list : {&layout.rebuilt, &layout.rebuilt_masks})
     for (Kept& kept : *list) kept.grows = moved(kept.grows);
-  for (Layout::Crowd& crowd : layout.crowds) crowd.layer = moved(crowd.layer);
+  for (Layout::SharedSplit& split : layout.shared_splits) split.layer = moved(split.layer);
   layout.order = repeated(layout.order, fold);
   layout.left = repeated(layout.left, fold);
   for (std::vector<Role>& role : layout.role) role = repeated(role, fold);

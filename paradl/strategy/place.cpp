@@ -42,6 +42,9 @@ class Placer {
         roles_(roles),
         rules_(rules),
         placed_(work, roles, rules),
+        x_(split_by(&AxisPlacement::x_wanted)),
+        left_(split_by(&AxisPlacement::y_left)),
+        dy_(split_by(&AxisPlacement::dy_wanted)),
         recomputed_(recomputed(work, rules)),
         inputs_(work.layers.size() + 1),
         kept_(work.layers.size() + 1) {}
@@ -53,10 +56,10 @@ class Placer {
       const int cell = add(out.cells, cell_of(i));
       out.cells[std::size_t(cell)].count += 1;
       out.order.push_back(cell);
-      out.left.push_back(split(&AxisPlacement::y_left, i));
       const auto readers = placed_.readers(int(i));
       out.last_reader.push_back(readers.empty() ? int(i) : int(readers.back()));
     }
+    out.left = left_;
     out.runs = find_runs(out.order);
     add_rebuilt(out);
     for (std::size_t a = 0; a < placed_.axes(); ++a) {
@@ -85,9 +88,10 @@ class Placer {
     for (const Cell& cell : out.cells)
       for (const ExchangeList* list : {&cell.forward, &cell.backward})
         for (const Exchange& e : *list) out.uses[e.axis] |= std::uint8_t(1u << int(e.operation));
-    for (std::size_t i = 0; i < work_.layers.size(); ++i) {
-      crowd(out.crowds, i, Role::filter, LimitRule::shared_filters, work_.layers[i].y.channels);
-      crowd(out.crowds, i, Role::channel, LimitRule::shared_channels, work_.layers[i].x.channels);
+    for (const Cell& cell : out.cells) {
+      const auto i = std::size_t(cell.layer);
+      note_shared(out.shared_splits, i, Role::filter, LimitRule::shared_filters, work_.layers[i].y.channels);
+      note_shared(out.shared_splits, i, Role::channel, LimitRule::shared_channels, work_.layers[i].x.channels);
     }
     return out;
   }
@@ -96,27 +100,30 @@ class Placer {
   using Which = std::vector<Placement> AxisPlacement::*;
 
   /// Notes the layer if several axes give it this role and none of fewer parts is known to them.
-  void crowd(std::vector<Layout::Crowd>& crowds, std::size_t i, Role role, LimitRule rule,
+  void note_shared(std::vector<Layout::SharedSplit>& shared_splits, std::size_t i, Role role, LimitRule rule,
              double bound) const {
     AxisSet axes = 0;
     int count = 0;
     for (std::size_t a = 0; a < placed_.axes(); ++a)
       if (placed_.on(a).role[i] == role) axes |= axis_bit(int(a)), ++count;
     if (count < 2) return;
-    const auto same = [&](const Layout::Crowd& c) { return c.axes == axes && c.rule == rule; };
-    const auto known = std::ranges::find_if(crowds, same);
-    if (known == crowds.end())
-      crowds.push_back({axes, rule, bound, int(i)});
+    const auto same = [&](const Layout::SharedSplit& c) { return c.axes == axes && c.rule == rule; };
+    const auto known = std::ranges::find_if(shared_splits, same);
+    if (known == shared_splits.end())
+      shared_splits.push_back({axes, rule, bound, int(i)});
     else if (bound < known->bound)
       *known = {axes, rule, bound, int(i)};
   }
 
-  /// The axes on which a layer's tensor is split.
-  AxisSet split(Which which, std::size_t i) const {
-    AxisSet set = 0;
-    for (std::size_t a = 0; a < placed_.axes(); ++a)
-      if (is_split((placed_.on(a).*which)[i])) set |= axis_bit(int(a));
-    return set;
+  /// By layer, the axes that split one of its tensors.
+  std::vector<AxisSet> split_by(Which which) const {
+    std::vector<AxisSet> out(work_.layers.size());
+    for (std::size_t a = 0; a < placed_.axes(); ++a) {
+      const std::vector<Placement>& placement = placed_.on(a).*which;
+      for (std::size_t i = 0; i < out.size(); ++i)
+        if (is_split(placement[i])) out[i] |= axis_bit(int(a));
+    }
+    return out;
   }
   AxisSet input_split() const {
     AxisSet set = 0;
@@ -150,8 +157,8 @@ class Placer {
     if (layer.op == Op::batch_norm) cell.samples = cell.summed;
     if (cell.halo_axis >= 0) {
       const AxisSet others = AxisSet(~axis_bit(cell.halo_axis));
-      cell.halo_divided = AxisSet(split(&AxisPlacement::x_wanted, i) & others);
-      cell.dy_divided = AxisSet(split(&AxisPlacement::dy_wanted, i) & others);
+      cell.halo_divided = AxisSet(x_[i] & others);
+      cell.dy_divided = AxisSet(dy_[i] & others);
     }
     cell.forward = exchanges(placed_.forward(int(i)), layer.y.items());
     if (!placed_.readers(int(i)).empty())
@@ -199,7 +206,7 @@ class Placer {
     if (!insert(kept_, tensor, lies)) return false;
     const bool made_kept = tensor >= 0 && traits(work_.layers[std::size_t(tensor)].op).keeps == Keeps::y &&
                            (!drops(std::size_t(tensor)) || same_block(i, tensor));
-    return !(made_kept && split(&AxisPlacement::y_left, std::size_t(tensor)) == lies);
+    return !(made_kept && left_[std::size_t(tensor)] == lies);
   }
 
   /// Whether what a layer makes is made again: all but what its block hands on.
@@ -215,7 +222,7 @@ class Placer {
   /// How a layer keeps an input for its backward pass. Between pairs of products a PE keeps its part of the
   /// sequence and gathers the rest anew, behind the product for dx (Korthikanti et al. 2022, section 4.2.2).
   AxisSet kept_lie(std::size_t i, int from) const {
-    AxisSet lies = split(&AxisPlacement::x_wanted, i);
+    AxisSet lies = x_[i];
     for (std::size_t a = 0; a < placed_.axes() && from >= 0; ++a)
       if (rules_.sequence_parallel && placed_.on(a).role[i] == Role::filter &&
           placed_.on(a).y_left[std::size_t(from)] == Placement::split_space)
@@ -227,7 +234,7 @@ class Placer {
   void add_memory(std::size_t i, Cell& cell) {
     const Layer& layer = work_.layers[i];
     const Keeps keeps = traits(layer.op).keeps;
-    const AxisSet x = split(&AxisPlacement::x_wanted, i), left = split(&AxisPlacement::y_left, i);
+    const AxisSet x = x_[i], left = left_[i];
     if (keeps == Keeps::x)
       for (const int from : layer.inputs)
         if (const AxisSet lies = kept_lie(i, from); keeps_first(i, maker(from), lies))
@@ -251,9 +258,9 @@ class Placer {
     // A slice of a tensor that a PE has whole does not make it smaller.
     AxisSet source = AxisSet(~0u), gathered = left;
     for (const int from : layer.inputs)
-      source &= from < 0 ? input_split() : split(&AxisPlacement::y_left, std::size_t(from));
+      source &= from < 0 ? input_split() : left_[std::size_t(from)];
     for (const std::size_t reader : placed_.readers(int(i)))
-      gathered &= split(&AxisPlacement::x_wanted, reader);
+      gathered &= x_[reader];
     const bool grows = layer.vocabulary > 0 || layer.kv_share > 0;
     const bool makes = traits(layer.op).product || layer.op == Op::embedding;
     cell.x = {layer.x_buffer(), AxisSet(x & source), grows && !makes ? int(i) : -1};
@@ -278,7 +285,7 @@ class Placer {
     for (const int from : work_.layers[i].inputs) {
       const int tensor = maker(from);
       if (same_block(i, tensor)) continue;
-      const AxisSet lies = tensor < 0 ? input_split() : split(&AxisPlacement::y_left, std::size_t(tensor));
+      const AxisSet lies = tensor < 0 ? input_split() : left_[std::size_t(tensor)];
       if (insert(inputs_, tensor, lies)) cell.kept[0] = {cell.kept[0].items + items_of(from), lies};
     }
   }
@@ -322,8 +329,9 @@ class Placer {
   const RoleTable& roles_;
   PlacingRules rules_;
   Placements placed_;
-  std::vector<bool> recomputed_;    // by layer
-  std::map<int, Rebuilt> rebuilt_;  // by block; by layer, below zero, outside of blocks
+  std::vector<AxisSet> x_, left_, dy_;  // by layer: the axes that split x, y as it leaves it, and dy
+  std::vector<bool> recomputed_;        // by layer
+  std::map<int, Rebuilt> rebuilt_;      // by block; by layer, below zero, outside of blocks
   // By tensor, the network's input first, how they lie:
   std::vector<AxisSets> inputs_;  // of recomputed blocks, which stay
   std::vector<AxisSets> kept_;    // by a layer
@@ -346,6 +354,7 @@ std::vector<Run> find_runs(const std::vector<int>& order) {
     for (int end = again[std::size_t(i)]; end <= i + longest_block && 2 * end - i <= n;
          end = again[std::size_t(end)]) {
       const int period = end - i;
+      if (best.repeats > 1 && period % best.period == 0) continue;  // ends where that of the shorter block does
       int equal = 1;
       while (end + equal < n && order[std::size_t(i + equal)] == order[std::size_t(end + equal)]) ++equal;
       const int repeats = 1 + equal / period;

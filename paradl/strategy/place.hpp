@@ -79,13 +79,13 @@ struct Layout {
   AxisSet samples = 0, stages = 0;   // axes on which all layers have the role `data`, or `stage`
   std::vector<std::uint8_t> uses;    // by axis: bits of the collectives that change placements on it
   /// Axes that cut the same filters (or channels) together must not cut finer than the layer that has fewest.
-  struct Crowd {
+  struct SharedSplit {
     AxisSet axes;
     LimitRule rule;
     double bound;
     int layer;
   };
-  std::vector<Crowd> crowds;
+  std::vector<SharedSplit> shared_splits;
   /// What the largest block that is recomputed keeps while its backward pass runs.
   std::vector<Kept> rebuilt, rebuilt_masks;
 };

@@ -33,8 +33,8 @@ void check_equal(const Layout& a, const Layout& b) {
   }
   REQUIRE(a.runs.size() == b.runs.size());
   for (std::size_t r = 0; r < a.runs.size(); ++r) CHECK(a.runs[r].repeats == b.runs[r].repeats);
-  REQUIRE(a.crowds.size() == b.crowds.size());
-  for (std::size_t c = 0; c < a.crowds.size(); ++c) CHECK(a.crowds[c].layer == b.crowds[c].layer);
+  REQUIRE(a.shared_splits.size() == b.shared_splits.size());
+  for (std::size_t c = 0; c < a.shared_splits.size(); ++c) CHECK(a.shared_splits[c].layer == b.shared_splits[c].layer);
   REQUIRE(a.rebuilt.size() == b.rebuilt.size());
   for (std::size_t r = 0; r < a.rebuilt.size(); ++r) CHECK(a.rebuilt[r].items == b.rebuilt[r].items);
 }
