@@ -59,7 +59,7 @@ const Remedy* faster_in_core(const Answer& answer) {
 /// `answer` has its best result first, and must outlive the verdict.
 Verdict judge(const Oracle& oracle, const Answer& answer, const Options& options) {
   Verdict out{answer.results.front(), faster_in_core(answer), {}, {}};
-  if (!out.best.feasible() || out.instead || !options.wants_text()) return out;
+  if (!out.best.feasible() || out.instead || !options.wants(Prints::text)) return out;
   const Examiner examiner = examiner_of(oracle, options.triggers());
   out.found = examiner.bottlenecks(out.best);
   for (std::size_t i = 0; i < std::min(most_bottlenecks, out.found.size()); ++i)
@@ -206,10 +206,7 @@ int run(const Session& session, Options& options, const std::string& model, cons
                        batch_text(oracle.question().batch, batch), count(oracle.about().work.D)) +
            table.text + "\n" + closing(oracle, answer, verdict, query, options);
   };
-  std::vector<std::string> columns{"strategy", "grid",   "epoch",   "compute", "communication", "hidden",
-                                   "io",       "memory", "samples", "tokens",  "efficiency",    "total_time"};
-  if (answer.costs) columns.insert(columns.end(), {"gpu_hours", "price", "currency", "energy"});
-  deliver(session, options, answer, columns, people);
+  deliver(session, options, answer, default_columns(answer, Shown::advise), people);
   if (const std::string cure = storage_cure(setting, verdict.best); !fits && !cure.empty()) {
     hint(session, "help: " + cure);
   } else if (!fits && oracle.about().fidelity == Fidelity::paper) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "paradl/cli/command.hpp"
 #include "paradl/report/table.hpp"
 
@@ -26,7 +28,7 @@ struct Listing {
   std::vector<Section> sections;
   std::size_t main = 0;    // the section whose table CSV and LaTeX print, and whose columns can be chosen
   std::string after = {};  // a last paragraph for people
-  std::string json;
+  nlohmann::ordered_json json;
 };
 
 /// `paradl WORD [list | show NAME]`
@@ -55,12 +57,5 @@ std::string title_line(const std::string& name, const std::string& summary);
 
 /// "25 557 032": every digit, where three would not do to check a count.
 std::string all_digits(double number);
-
-/// A JSON value as these commands print it. A template, so that the JSON library stays out of this header.
-template <class Json>
-std::string json_text(const Json& value) {
-  // Names of files can hold any bytes: better a replaced letter than no answer.
-  return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 }  // namespace paradl

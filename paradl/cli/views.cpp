@@ -23,8 +23,6 @@ using Json = nlohmann::ordered_json;
 constexpr double nothing = 5e-4;         // of the epoch: without effect
 constexpr double worth_telling = 0.005;  // first
 
-std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
 std::string plan_line(const Oracle& oracle, const Projection& best) {
   return fmt::format("{} on {}, {} GPU{}: the best plan is {} {}, {} per epoch\n", oracle.about().work.name,
                      oracle.about().machine.name, best.gpus, best.gpus == 1 ? "" : "s", best.strategy->text,
@@ -48,14 +46,13 @@ void refuse_columns(const Options& options) {
 void deliver_view(const Session& session, const Options& options, const Answer& answer, const char* view,
                   const char* field, const Json& value, const std::function<Table(ReadBy)>& table,
                   const std::function<std::string(const Style&)>& people) {
-  deliver(session, options, [&](const std::string& format, const Style& style) {
-    if (format == "text") return people(style);
-    if (!format.starts_with("json")) return render_table(format, table(reader_of(format)));
-    Json out = Json::parse(to_json(answer));
+  const auto json = [&] {
+    Json out = to_json(answer);
     out["view"] = view;
     out[field] = value;
-    return format == "json" ? dump(out) : result_lines(dump(out));
-  });
+    return out;
+  };
+  deliver(session, options, {.text = people, .table = table, .json = json});
 }
 
 }  // namespace
@@ -79,14 +76,13 @@ void tell_framework(const Session& session, const Options& options, const Oracle
   for (Bottleneck& b : found) examiner.price(b, best);
   auto improvements = examiner.improvements(best, Owner::framework);
   std::erase_if(improvements, [](const Improvement& i) { return i.priced.gain < nothing; });
-  if (options.wants_json()) {
+  if (options.wants(Prints::json)) {
     examine(answer, examiner);
     answer.bottlenecks.front() = found;
   }
   const bool worth = !improvements.empty() && improvements.front().priced.gain >= worth_telling;
   const auto table = [&](ReadBy reader) { return improvements_table(improvements, reader); };
-  if (const std::string format = options.get("format", "text");
-      improvements.empty() && format != "text" && !format.starts_with("json"))
+  if (improvements.empty() && options.format().prints == Prints::table)
     hint(session, "no change of the framework makes the best plan faster");
   deliver_view(session, options, answer, "framework", "improvements", improvements_json(improvements), table,
                [&](const Style& style) {
@@ -145,7 +141,7 @@ void tell_system(const Session& session, const Options& options, const Query& qu
     else
       idle.push_back(s.lever.name);
   }
-  if (options.wants_json()) {
+  if (options.wants(Prints::json)) {
     Examiner examiner = examiner_of(oracle, options.triggers());
     examine(answer, examiner);
   }
