@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
-# run_example.sh FOLDER: runs FOLDER/command there and compares what it prints with FOLDER/expected, and its exit
-# code with FOLDER/exit (0 when there is none). PARADL_UPDATE_GOLDEN=1 rewrites FOLDER/expected instead.
-# `paradl` must be on PATH. Commands that write files may put them in $TMPDIR.
+# run_example.sh FOLDER [TOLERANCE]: runs FOLDER/command there and compares what it prints with FOLDER/expected, and its
+# exit code with FOLDER/exit (0 when there is none). With a TOLERANCE numbers may differ by it (see same_within.py).
+# PARADL_UPDATE_GOLDEN=1 rewrites FOLDER/expected instead.
+# `paradl` must be on PATH. Commands that write files may put them in $TMPDIR. Systems, frameworks and profiles come
+# from FOLDER/../input, if that exists, before those that are shipped: their numbers stay when these are fitted anew.
 set -euo pipefail
 
+compare=(diff -u)
+if [[ -n ${2:-} ]] && command -v python3 >/dev/null; then
+  compare=("$(dirname "$(readlink -f "$0")")/same_within.py" "$2")
+fi
 cd "$1"
 update=${PARADL_UPDATE_GOLDEN:-}
 wanted=0
@@ -11,6 +17,10 @@ wanted=0
 
 # The answer must not depend on who runs the test.
 unset "${!PARADL_@}" COLUMNS NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR
+if [[ -d ../input ]]; then
+  PARADL_PATH=$(dirname "$PWD")/input
+  export PARADL_PATH
+fi
 export LC_ALL=C.UTF-8
 TMPDIR=$(mktemp -d)
 export TMPDIR
@@ -28,5 +38,5 @@ fi
 if [[ $update == 1 ]]; then
   cp "$TMPDIR/stdout" expected
 else
-  diff -u expected "$TMPDIR/stdout"
+  "${compare[@]}" expected "$TMPDIR/stdout"
 fi
