@@ -12,6 +12,7 @@
 #include "calibrate/commands/rehearsal_table.hpp"
 #include "calibrate/commands/rehearse_job.hpp"
 #include "calibrate/files/profile_file.hpp"
+#include "calibrate/files/replace_file.hpp"
 #include "calibrate/measure/kept_points.hpp"
 #include "calibrate/rehearse/survey.hpp"
 #include "paradl/query/case.hpp"
@@ -101,7 +102,6 @@ bool write_system(const Session& session, const Bench& bench, const Plan& plan, 
   // All ranks at once, as they share what they measure.
   const DeviceSpec device = measure_device(*bench.device, int(std::ranges::count(nodes, 0)));
   if (!bench.speaks()) return true;
-  make_folder_of(plan.system.path);
   replace_file(plan.system.path, target_text(plan.system, levels, device, provenance_of(bench)));
   print(fmt::format("Wrote {}\n{}\n", plan.system.path, links_summary(levels)));
   return true;
@@ -140,6 +140,8 @@ int run(const Session& session, Words& words) {
     if (bench.speaks()) print(plan_text(plan, bench));
     return answered;
   }
+  if (bench.speaks())
+    for (const std::string& path : {plan.system.path, plan.layers.path}) demand_writable(path);
   note_interrupts();
   const int ranks = bench.ranks->size();
   const KeptPoints kept(plan.system.path, provenance_of(bench).tool);

@@ -2,17 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "calibrate/backend/threads.hpp"
 #include "calibrate/commands/interrupt.hpp"
-#include "calibrate/files/system_file.hpp"
 #include "calibrate/plain/plain.hpp"
 #include "paradl/console/deliver.hpp"
 #include "paradl/core/error.hpp"
@@ -156,14 +151,6 @@ void check_format(const Options& options) {
       throw UsageError("-f jsonl: there is one answer", "use text, markdown, csv, json or latex");
     return format == "text" || format == "json" ? format : render_table(format, {});
   });
-}
-
-void demand_writable(const std::string& path) {
-  make_folder_of(path);
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
-    throw EnvironmentError(fmt::format("cannot write {}: {}", path, std::strerror(errno)),
-                           "check the folder and its permissions, or name another with -o");
 }
 
 int leave(int exit_code) {

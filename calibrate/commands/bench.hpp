@@ -45,9 +45,6 @@ void check_name(const std::string& name);
 /// -f of commands that print one table. UsageError before anything is measured.
 void check_format(const Options& options);
 
-/// EnvironmentError before anything is measured, if a file could not be written after it.
-void demand_writable(const std::string& path);
-
 /// The way out after an error: other ranks must not wait for this one.
 int leave(int exit_code);
 

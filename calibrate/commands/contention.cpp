@@ -9,6 +9,7 @@
 #include "calibrate/commands/interrupt.hpp"
 #include "calibrate/commands/layer_job.hpp"
 #include "calibrate/commands/link_job.hpp"
+#include "calibrate/files/replace_file.hpp"
 #include "paradl/console/deliver.hpp"
 #include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
@@ -30,7 +31,6 @@ std::string answer(const std::string& format, Style style, const Session& sessio
                    const ContentionOutcome& outcome) {
   if (format != "json" && format != "text") return render_table(format, contention_table(outcome));
   if (format == "text") return contention_text(outcome, style);
-  constexpr double sigmas = 1.96;
   nlohmann::ordered_json out = json_header("paradl.contention/1", session.arguments, {});
   out["between"] = outcome.between_nodes ? "nodes" : "ranks";
   out["flows"] = nlohmann::ordered_json::array();
@@ -41,7 +41,7 @@ std::string answer(const std::string& format, Style style, const Session& sessio
     out["slope"] = fit.slope.value;
     out["mean_error"] = fit.mean_error;
     for (const Sharing& s : fit.phi)
-      out["flows"].push_back({{"flows", s.flows}, {"phi", s.phi.value}, {"interval", sigmas * s.phi.error}});
+      out["flows"].push_back({{"flows", s.flows}, {"phi", s.phi.value}, {"interval", s.phi.interval()}});
   }
   out["memory"] = nlohmann::ordered_json::array();
   for (const SharedWork& work : outcome.memory)

@@ -12,8 +12,6 @@
 namespace paradl::calibrate {
 namespace {
 
-constexpr double sigmas = 1.96;  // of a 95 % interval
-
 const StoppingRule work_rule{.warm_up = 1, .least = 6, .most = 60, .noise = 0.02, .time = Seconds{3}};
 
 /// Memory alone: numbers that no cache holds, read and written.
@@ -68,7 +66,7 @@ Table flows_table(const Contention& flows) {
   for (const Sharing& s : flows.fit.phi)
     table.rows.push_back(
         {.values = {double(s.flows), fmt::format("{:.2f}", s.phi.value),
-                    fmt::format("{:.2f}", sigmas * s.phi.error), fmt::format("{:.2f}", flows.fit(s.flows))}});
+                    fmt::format("{:.2f}", s.phi.interval()), fmt::format("{:.2f}", flows.fit(s.flows))}});
   return table;
 }
 
@@ -143,7 +141,7 @@ Table contention_table(const ContentionOutcome& outcome) {
     for (const Sharing& s : outcome.flows->fit.phi)
       table.rows.push_back({.values = {outcome.between_nodes ? "flows between nodes" : "flows between ranks",
                                        double(s.flows), fmt::format("{:.2f}", s.phi.value),
-                                       fmt::format("{:.2f}", sigmas * s.phi.error), Value{}}});
+                                       fmt::format("{:.2f}", s.phi.interval()), Value{}}});
   for (const SharedWork& work : outcome.memory)
     for (const Slowdown& s : work.slowdowns)
       table.rows.push_back({.values = {work.name, double(s.active), fmt::format("{:.2f}", s.factor), Value{},
@@ -159,7 +157,7 @@ std::string contention_text(const ContentionOutcome& outcome, Style style) {
         "Flows {}: alpha = {}, 1/beta = {} alone; slope {:.2f} +- {:.2f}, {} off on average\n\n{}\n{}",
         outcome.between_nodes ? "between two nodes" : "between ranks of one node",
         text(Seconds{fit.alpha.value}), text(Bandwidth{1 / std::max(fit.beta.value, 1e-30)}), fit.slope.value,
-        sigmas * fit.slope.error, percent(fit.mean_error), to_text(flows_table(*outcome.flows), style).text,
+        fit.slope.interval(), percent(fit.mean_error), to_text(flows_table(*outcome.flows), style).text,
         advice(outcome));
   } else {
     out += "Two flows need four ranks: no flows were measured.\n";

@@ -9,6 +9,7 @@
 
 #include "calibrate/commands/link_job.hpp"
 #include "calibrate/files/published_links.hpp"
+#include "calibrate/files/replace_file.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/core/text.hpp"
 
@@ -113,10 +114,7 @@ int fit_published_links(const Session& session, const LinkFitWords& words) {
       print(fmt::format("Not written: {}, {} (sizes left out are {} off).\n", where(fit.curve),
                         name_of(fit.curve), percent(fit.left_out.value_or(fit.errors).median)));
   const std::string text = with_published_links(*target.existing, fits);
-  if (!words.dry_run) {
-    make_folder_of(target.path);
-    replace_file(target.path, text);
-  }
+  if (!words.dry_run) replace_file(target.path, text);
   print(fmt::format("{} {}\n", words.dry_run ? "Would write" : "Wrote", target.path));
   return answered;
 }

@@ -10,6 +10,8 @@
 #include "calibrate/commands/interrupt.hpp"
 #include "calibrate/commands/progress.hpp"
 #include "calibrate/files/profile_file.hpp"
+#include "calibrate/files/replace_file.hpp"
+#include "calibrate/files/system_file.hpp"
 #include "calibrate/rehearse/survey.hpp"
 #include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
@@ -128,7 +130,6 @@ LayerOutcome run_layers(const Session& session, const Bench& bench, const LayerJ
   const Resumed known = agreed_resume(session, bench, job, out.profile);
   out.known = job.shapes.size() - known.open.size();
   out.profile.entries = known.kept;
-  if (bench.speaks()) make_folder_of(job.path);
   const auto planned = [&](const LocalLayer& layer) {
     return *std::ranges::find(job.shapes, layer, &PlannedShape::layer);
   };

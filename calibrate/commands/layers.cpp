@@ -6,6 +6,7 @@
 #include "calibrate/commands/interrupt.hpp"
 #include "calibrate/commands/layer_job.hpp"
 #include "calibrate/files/profile_file.hpp"
+#include "calibrate/files/replace_file.hpp"
 #include "paradl/query/case.hpp"
 #include "paradl/console/deliver.hpp"
 #include "paradl/report/json.hpp"

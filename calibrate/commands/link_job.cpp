@@ -16,8 +16,6 @@
 namespace paradl::calibrate {
 namespace {
 
-constexpr double sigmas = 1.96;  // of a 95 % interval
-
 /// What rank 0 has, on all ranks: not every node need see its file.
 std::vector<LinkPoint> from_first(Communicator& ranks, std::vector<LinkPoint> points) {
   const auto first = [&](double mine) { return ranks.gather(mine).front(); };
@@ -127,8 +125,8 @@ Table links_table(const std::vector<LinkFit>& fits) {
           {.values = {fit.level, std::string(link_operation_names[std::size_t(fit.operation)]),
                       double(std::ranges::max(fit.ranks)), range.from,
                       std::isfinite(range.below) ? Value{range.below} : Value{}, line.alpha.value,
-                      sigmas * line.alpha.error, has_beta ? Value{1 / line.beta.value} : Value{},
-                      has_beta ? Value{sigmas * line.beta.error / line.beta.value} : Value{}, line.mean_error,
+                      line.alpha.interval(), has_beta ? Value{1 / line.beta.value} : Value{},
+                      has_beta ? Value{line.beta.interval() / line.beta.value} : Value{}, line.mean_error,
                       line.worst_error, fmt::format("{:.4f}", line.r2)}});
     }
   return table;
@@ -141,8 +139,8 @@ std::string links_summary(const std::vector<MeasuredLevel>& levels) {
     const LineFit line = summary_line(level);
     const double beta = std::max(line.beta.value, 1e-30);
     out += fmt::format(" {:8} alpha = {} +- {}, 1/beta = {} +- {}   (r2 = {:.3f})\n", level.name,
-                       text(Seconds{line.alpha.value}), text(Seconds{sigmas * line.alpha.error}),
-                       text(Bandwidth{1 / beta}), percent(sigmas * line.beta.error / beta), line.r2);
+                       text(Seconds{line.alpha.value}), text(Seconds{line.alpha.interval()}),
+                       text(Bandwidth{1 / beta}), percent(line.beta.interval() / beta), line.r2);
   }
   return out;
 }

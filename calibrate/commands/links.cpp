@@ -11,6 +11,7 @@
 #include "calibrate/commands/layer_job.hpp"
 #include "calibrate/commands/link_job.hpp"
 #include "calibrate/files/logs.hpp"
+#include "calibrate/files/replace_file.hpp"
 #include "calibrate/measure/kept_points.hpp"
 #include "calibrate/rehearse/survey.hpp"
 #include "paradl/console/deliver.hpp"
@@ -65,7 +66,6 @@ std::vector<LinkPoint> read_logs(const Words& words) {
 }
 
 nlohmann::ordered_json fit_json(const LinkFit& fit) {
-  constexpr double sigmas = 1.96;
   nlohmann::ordered_json out{{"level", fit.level},
                              {"operation", link_operation_names[std::size_t(fit.operation)]},
                              {"ranks", fit.ranks},
@@ -76,9 +76,9 @@ nlohmann::ordered_json fit_json(const LinkFit& fit) {
     nlohmann::ordered_json item{{"from_bytes", range.from}};
     if (std::isfinite(range.below)) item["below_bytes"] = range.below;
     item["alpha_s"] = line.alpha.value;
-    item["alpha_interval_s"] = sigmas * line.alpha.error;
+    item["alpha_interval_s"] = line.alpha.interval();
     item["beta_s_per_byte"] = line.beta.value;
-    item["beta_interval_s_per_byte"] = sigmas * line.beta.error;
+    item["beta_interval_s_per_byte"] = line.beta.interval();
     item["mean_error"] = line.mean_error;
     item["worst_error"] = line.worst_error;
     item["r2"] = line.r2;
@@ -112,7 +112,6 @@ std::string answer(const std::string& format, Style style, const Session& sessio
 int finish(const Session& session, const Words& words, const LinkTarget& target,
            const std::vector<LinkPoint>& points, const std::vector<MeasuredLevel>& levels,
            const std::string& text) {
-  make_folder_of(target.path);
   replace_file(target.path, text);
   print(words.options.read("format", "text", [&](const std::string& format) {
     return answer(format, session.style(), session, target, points, levels);

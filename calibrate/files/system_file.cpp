@@ -2,20 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include "paradl/core/text.hpp"
-#include "paradl/core/units.hpp"
 #include "paradl/spec/foreign/text.hpp"
 #include "paradl/spec/reader.hpp"
 
@@ -25,14 +20,11 @@ namespace {
 using Lines = std::vector<std::string>;
 
 std::string words(Seconds time, int digits = 6) {
-  const double us = time.base() * 1e6;
-  return us < 1e-9 ? "0 us" : fmt::format("{:.{}g} us", us, digits);  // below what a file may say
+  return fmt::format("{:.{}g} us", time.base() * 1e6, digits);
 }
 
-/// What takes no time has the widest bandwidth that a file may say.
 std::string words(Bandwidth rate, int digits = 6) {
-  const Range range = plausible<Bandwidth>();
-  return fmt::format("{:.{}g} GB/s", std::clamp(rate.base(), range.least, range.most) / 1e9, digits);
+  return fmt::format("{:.{}g} GB/s", rate.base() / 1e9, digits);
 }
 
 std::string words(Bytes size) {
@@ -42,15 +34,11 @@ std::string words(Bytes size) {
   return fmt::format("{} B", bytes);
 }
 
-Seconds latency(const LineFit& line) { return Seconds{line.alpha.value}; }
-Bandwidth bandwidth(const LineFit& line) { return Bandwidth{1 / line.beta.value}; }
-
-/// "+- 0.1 us, +- 2 %; 1.3 % off on average, 4 % at most, r2 0.998": intervals of 95 %.
+/// "+- 0.1 us, +- 2 %; 1.3 % off on average, 4 % at most, r2 0.998": 95 % confidence intervals.
 std::string quality(const LineFit& line) {
-  constexpr double sigmas = 1.96;
-  std::string out = fmt::format("+- {:.2g} us", 1e6 * sigmas * line.alpha.error);
+  std::string out = fmt::format("+- {:.2g} us", 1e6 * line.alpha.interval());
   if (line.beta.value > 0)
-    out += fmt::format(", +- {:.2g} %", 100 * sigmas * line.beta.error / line.beta.value);
+    out += fmt::format(", +- {:.2g} %", 100 * line.beta.interval() / line.beta.value);
   return out + fmt::format("; {:.2g} % off on average, {:.2g} % at most, r2 {:.3f}", 100 * line.mean_error,
                            100 * line.worst_error, line.r2);
 }
@@ -79,14 +67,15 @@ Lines measured_lines(const MeasuredLevel& level, const Provenance& provenance, c
   Lines out{fmt::format("{}measured:  # by {}{}", indent, provenance.tool, when)};
   for (const LinkFit& fit : level.fits) {
     out.push_back(fmt::format("{}  # {}", indent, heading(fit)));
-    const int digits = fit.origin.empty() ? 6 : 4;  // of others' tables, which have three or four
+    const int digits = fit.origin.empty() ? 6 : 4;  // published tables have three or four
     for (const RangeFit& range : fit.ranges) {
+      const MeasuredLinkSpec link = link_spec(fit, range);
       const std::string below =
-          std::isfinite(range.below) ? fmt::format(" below: {},", words(Bytes{range.below})) : "";
+          std::isfinite(link.below.base()) ? fmt::format(" below: {},", words(link.below)) : "";
       out.push_back(fmt::format("{}  - {{operation: {}, {}from: {},{} latency: {}, bandwidth: {}}}{}", indent,
-                                link_operation_names[std::size_t(fit.operation)], words(fit.group),
-                                words(Bytes{range.from}), below, words(latency(range.line), digits),
-                                words(bandwidth(range.line), digits),
+                                link_operation_names[std::size_t(link.operation)], words(link.group),
+                                words(link.from), below, words(link.latency, digits),
+                                words(link.bandwidth, digits),
                                 fit.quality.empty() ? fmt::format("  # {}", quality(range.line)) : ""));
     }
   }
@@ -94,10 +83,12 @@ Lines measured_lines(const MeasuredLevel& level, const Provenance& provenance, c
 }
 
 Lines summary_lines(const MeasuredLevel& level, const Provenance& provenance, const std::string& indent) {
-  const LineFit line = summary_line(level);
-  return {fmt::format("{}latency: {}  # measured {}, {}", indent, words(latency(line)), provenance.date,
-                      quality(line)),
-          fmt::format("{}bandwidth: {}", indent, words(bandwidth(line)))};
+  const LevelSpec spec = level_spec(level);
+  const std::string comment =
+      level.fits.empty() ? "placeholders, not measured: there was one rank"
+                         : fmt::format("measured {}, {}", provenance.date, quality(summary_line(level)));
+  return {fmt::format("{}latency: {}  # {}", indent, words(spec.latency), comment),
+          fmt::format("{}bandwidth: {}", indent, words(spec.bandwidth))};
 }
 
 void append(Lines& to, const Lines& more) { to.insert(to.end(), more.begin(), more.end()); }
@@ -239,41 +230,6 @@ std::string today() {
   return fmt::format("{:%Y-%m-%d}", fmt::gmtime(now));
 }
 
-std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points,
-                                           const std::vector<int>& nodes) {
-  const int count = 1 + *std::ranges::max_element(nodes), ranks = int(nodes.size());
-  std::vector<MeasuredLevel> out;
-  if (ranks / count > 1 || count == 1)
-    out.push_back({.name = std::string(level_node), .size = ranks / count, .fits = {}});
-  if (count > 1) out.push_back({.name = std::string(level_between), .size = count, .fits = {}});
-  for (const LinkFit& fit : fit_links(points))
-    for (MeasuredLevel& level : out)
-      if (fit.level == level.name && rises(fit)) level.fits.push_back(fit);
-  return out;
-}
-
-std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points) {
-  std::vector<MeasuredLevel> out;
-  const auto fits = fit_links(points);
-  for (const std::string_view name : {level_node, level_between}) {
-    MeasuredLevel level{.name = std::string(name), .size = 1, .fits = {}};
-    for (const LinkFit& fit : fits)
-      if (fit.level == name && rises(fit)) {
-        level.fits.push_back(fit);
-        level.size = std::max(level.size, std::ranges::max(fit.ranks));
-      }
-    if (!level.fits.empty()) out.push_back(std::move(level));
-  }
-  return out;
-}
-
-LineFit summary_line(const MeasuredLevel& level) {
-  if (level.fits.empty()) throw UsageError(fmt::format("nothing was measured on level `{}`", level.name));
-  for (const LinkFit& fit : level.fits)
-    if (fit.operation == LinkOperation::point_to_point) return fit.ranges.back().line;
-  return level.fits.front().ranges.back().line;
-}
-
 std::string system_text(const MeasuredSystem& system, const Provenance& provenance) {
   Lines out{fmt::format("# {}: measured by {}, {}", system.name, provenance.tool, provenance.date),
             fmt::format("name: {}", foreign::scalar(system.name))};
@@ -295,13 +251,8 @@ std::string system_text(const MeasuredSystem& system, const Provenance& provenan
                fmt::format("  peak: {{{}}}", fmt::join(peaks, ", ")), "levels:"});
   for (const MeasuredLevel& level : system.levels) {
     append(out, {fmt::format("  - name: {}", level.name), fmt::format("    size: {}", level.size)});
-    if (level.fits.empty()) {
-      append(out,
-             {"    latency: 1 us  # not measured: there was one rank", "    bandwidth: 10 GB/s  # likewise"});
-      continue;
-    }
     append(out, summary_lines(level, provenance, "    "));
-    append(out, measured_lines(level, provenance, "    "));
+    if (!level.fits.empty()) append(out, measured_lines(level, provenance, "    "));
   }
   return joined(out);
 }
@@ -340,41 +291,6 @@ std::string updated_system(const SourceText& existing, const std::vector<Measure
     refuse(existing, before.levels.front().name);
   }
   return text;
-}
-
-void replace_file(const std::string& path, const std::string& text) {
-  // Through a link to the file itself; and beside it, as only within a file system is a change of name
-  // atomic.
-  std::error_code failed;
-  std::filesystem::path target = std::filesystem::weakly_canonical(path, failed);
-  if (failed) target = path;
-  const std::string beside = fmt::format("{}.new{}", target.string(), getpid());
-  {
-    std::ofstream out(beside, std::ios::binary);
-    out << text;
-    out.close();
-    if (!out) {
-      std::filesystem::remove(beside, failed);
-      throw EnvironmentError(fmt::format("cannot write {}", path),
-                             "is there such a folder, and may you write to it?");
-    }
-  }
-  if (std::filesystem::exists(target, failed))
-    std::filesystem::permissions(beside, std::filesystem::status(target).permissions(), failed);
-  std::filesystem::rename(beside, target, failed);
-  if (failed) {
-    const std::string why = failed.message();
-    std::filesystem::remove(beside, failed);
-    throw EnvironmentError(fmt::format("cannot write {}: {}", path, why));
-  }
-}
-
-void make_folder_of(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code failed;
-  if (!folder.empty()) std::filesystem::create_directories(folder, failed);
-  if (failed)
-    throw EnvironmentError(fmt::format("cannot make the folder {}: {}", folder.string(), failed.message()));
 }
 
 }  // namespace paradl::calibrate

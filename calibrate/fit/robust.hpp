@@ -5,9 +5,10 @@
 
 namespace paradl::calibrate {
 
-/// A fitted number and its standard error: the truth is within two of them 19 times in 20.
+/// A fitted number and its standard error.
 struct Estimate {
   double value = 0, error = 0;
+  double interval() const { return 1.96 * error; }  // half-width of the 95 % confidence interval
 };
 
 /// The middle one, or the mean of the two in the middle; of at least one value.

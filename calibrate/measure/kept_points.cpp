@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "calibrate/files/system_file.hpp"
+#include "calibrate/files/replace_file.hpp"
 
 namespace paradl::calibrate {
 namespace {
@@ -50,7 +50,6 @@ void KeptPoints::write(const std::vector<LinkPoint>& points) const {
   std::vector<LinkPoint> known;
   std::ranges::copy_if(points, std::back_inserter(known),
                        [](const LinkPoint& p) { return p.noise <= well_known; });
-  make_folder_of(path_);
   replace_file(path_, Json{{"tool", tool_}, {"points", points_json(known)}}.dump(1) + "\n");
 }
 

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "calibrate/files/system_file.hpp"
+#include "calibrate/files/replace_file.hpp"
 
 namespace paradl::calibrate {
 
@@ -29,7 +29,6 @@ Samples KeptSamples::read() const {
 }
 
 void KeptSamples::write(const Samples& samples) const {
-  make_folder_of(path_);
   replace_file(path_, Json{{"tool", tool_}, {"samples", samples}}.dump(1) + "\n");
 }
 

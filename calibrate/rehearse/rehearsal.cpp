@@ -222,14 +222,11 @@ class Stage {  // where rehearsals take place
   }
 
   Machine measured_machine() {
-    const auto levels = survey_->levels();
     const int nodes = 1 + std::ranges::max(ranks_.nodes());
-    const MeasuredSystem system{.name = "here",
-                                .summary = "",
-                                .device = measure_device(device_, ranks_.size() / nodes),
-                                .levels = levels};
-    Machine machine =
-        build_machine(read_system({"measured.yaml", system_text(system, {"rehearsal", today()})}));
+    Machine machine = build_machine(system_spec({.name = "here",
+                                                 .summary = "",
+                                                 .device = measure_device(device_, ranks_.size() / nodes),
+                                                 .levels = survey_->levels()}));
     add_skew(machine, survey_->skew());
     return machine;
   }

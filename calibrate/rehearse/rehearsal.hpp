@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/files/system_file.hpp"
 #include "calibrate/rehearse/check.hpp"
 #include "paradl/cost/projection.hpp"
 #include "paradl/machine/profile.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "calibrate/files/system_file.hpp"
 #include "calibrate/fit/robust.hpp"
 
 namespace paradl::calibrate {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibrate/backend/communicator.hpp"
-#include "calibrate/files/system_file.hpp"
+#include "calibrate/fit/measured_system.hpp"
 #include "calibrate/measure/layers.hpp"
 #include "calibrate/measure/links.hpp"
 

@@ -15,7 +15,7 @@
 
 #include "calibrate/cuda/gemm.hpp"
 #include "calibrate/cuda/graph.hpp"
-#include "tests/cuda/host_kernels.hpp"
+#include "tests/calibrate/cuda/host_kernels.hpp"
 
 namespace paradl::test {
 

@@ -11,7 +11,7 @@
 #include "calibrate/cuda/cuda.hpp"
 #include "calibrate/cuda/nccl.hpp"
 #include "paradl/core/error.hpp"
-#include "tests/cuda/compare.hpp"
+#include "tests/calibrate/cuda/compare.hpp"
 
 namespace paradl::test {
 namespace {

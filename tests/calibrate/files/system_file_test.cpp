@@ -1,9 +1,6 @@
 #include "calibrate/files/system_file.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -12,7 +9,6 @@
 #include "paradl/core/units.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/spec_text.hpp"
-#include "tests/support/temporary.hpp"
 
 namespace paradl::calibrate {
 namespace {
@@ -82,6 +78,53 @@ TEST_CASE("system file: what is written is what is read") {
   CHECK(says(text, "# by paradl-calibrate 0.1.0, Open MPI 4.1.4, 2 ranks on 1 node, 2026-11-16"));
   CHECK(says(text, "# allreduce on 2 ranks: 24 points, 1.3 % off on average\n"));
   CHECK(says(text, "# +- 0.024 us, +- 0.98 %; 1.3 % off on average, 4 % at most, r2 0.998\n"));
+}
+
+void check_same(const Machine& a, const Machine& b) {
+  constexpr double digits = 1e-5;  // a file has six
+  CHECK(a.name == b.name);
+  CHECK(a.device.name == b.device.name);
+  CHECK(a.device.memory.base() == approx(b.device.memory.base()).epsilon(digits));
+  CHECK(a.device.memory_bandwidth.base() == approx(b.device.memory_bandwidth.base()).epsilon(digits));
+  CHECK(a.device.peak[0]->base() == approx(b.device.peak[0]->base()).epsilon(digits));
+  CHECK(a.topology == b.topology);
+  CHECK(a.half_duplex == b.half_duplex);
+  REQUIRE(a.levels.size() == b.levels.size());
+  const auto same_link = [&](const Link& x, const Link& y) {
+    CHECK(x.alpha.base() == approx(y.alpha.base()).epsilon(digits));
+    CHECK(x.beta.base() == approx(y.beta.base()).epsilon(digits));
+  };
+  for (std::size_t i = 0; i < a.levels.size(); ++i) {
+    const Level &x = a.levels[i], &y = b.levels[i];
+    CHECK(x.name == y.name);
+    CHECK(x.gpus == y.gpus);
+    CHECK(x.inside == y.inside);
+    CHECK(x.ports == y.ports);
+    same_link(x.link, y.link);
+    REQUIRE(x.measured.size() == y.measured.size());
+    for (std::size_t k = 0; k < x.measured.size(); ++k) {
+      CHECK(x.measured[k].operation == y.measured[k].operation);
+      CHECK(x.measured[k].group == y.measured[k].group);
+      CHECK(x.measured[k].from == y.measured[k].from);
+      CHECK(x.measured[k].below == y.measured[k].below);
+      same_link(x.measured[k].link, y.measured[k].link);
+    }
+  }
+}
+
+TEST_CASE("system file: a rehearsal has the machine that a reader of the file gets") {
+  MeasuredSystem system{.name = "lab", .summary = "", .device = {}, .levels = {}};
+  system.device = {
+      .name = "d", .memory = Bytes{8.12345678e9}, .memory_bandwidth = Bandwidth{20.7654321e9}, .peak = {}};
+  system.device.peak[0] = FlopRate{98.7654321e9};
+  MeasuredLevel extreme = level("cluster", 10);
+  extreme.fits[0].ranges[0].line = line(1e-17, 0);  // shorter and faster than a file may state
+  extreme.fits[1].ranges[0].line = line(2e-6, 1);   // slower
+  const MeasuredLevel unmeasured{.name = "node", .size = 1, .fits = {}};
+  for (const auto& levels : {std::vector{level("node", 1), extreme}, std::vector{unmeasured}}) {
+    system.levels = levels;
+    check_same(build_machine(system_spec(system)), machine_of(system_text(system, provenance)));
+  }
 }
 
 const std::string existing =
@@ -183,16 +226,6 @@ TEST_CASE("system file: a link without bytes or without start-up can be written"
   const SystemSpec spec = system_of(updated_system(source_of(existing), {flat}, provenance));
   CHECK(spec.levels[0].measured[0].bandwidth == plausible<Bandwidth>().most * Bandwidth{1});
   CHECK(spec.levels[0].measured[1].latency == Seconds{});
-}
-
-TEST_CASE("system file: it is replaced whole, or not at all") {
-  const TemporaryFolder folder;
-  const std::string path = folder.write("lab.yaml", "old\n");
-  replace_file(path, "new\n");
-  std::ifstream in(path);
-  CHECK(std::string{std::istreambuf_iterator<char>(in), {}} == "new\n");
-  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
-  CHECK_THROWS_AS(replace_file(folder.path() + "/none/lab.yaml", "new\n"), EnvironmentError);
 }
 
 TEST_CASE("system file: the date can be given") {

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "calibrate/cuda/cuda.hpp"
-#include "tests/cuda/compare.hpp"
-#include "tests/cuda/host_kernels.hpp"
+#include "tests/calibrate/cuda/compare.hpp"
+#include "tests/calibrate/cuda/host_kernels.hpp"
 
 namespace paradl::test {
 
