@@ -28,13 +28,13 @@ WorkingMemory& working_memory() {
   return memory;
 }
 
+/// The framework's rules, and what the plan says of them.
 PlacingRules rules_of(const Training& training, const Plan& plan) {
-  return {.reduction = training.reduction,
-          .sequence_parallel = plan.sequence_parallel,
-          .recompute = plan.recompute,
-          .recomputed_blocks = plan.recomputed_blocks,
-          .convolutions_only = training.framework.convolutions_only,
-          .gathers_reduce = training.framework.gathers_reduce};
+  PlacingRules rules = training.placing();
+  rules.sequence_parallel = plan.sequence_parallel;
+  rules.recompute = plan.recompute;
+  rules.recomputed_blocks = plan.recomputed_blocks;
+  return rules;
 }
 
 Plan without_ones(Plan plan) {
@@ -184,53 +184,31 @@ StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const Grad
   return candidates[best];
 }
 
-Cost Evaluator::cost(const Plan& asked) const {
-  if (asked.out_of_core) return evaluate(asked).cost;
-  const Plan plan = without_ones(asked);
-  Arena arena;
-  const Layout& placed = layout(plan);
-  const MeshTable mesh(setting_, links_, placed, plan.mesh);
-  const GradientTable gradients(links_, placed, mesh, plan.zero, plan.allreduce, arena.get());
-  const PassTable passes(links_, times_, placed, mesh, gradients, plan, arena.get());
-  const StagePlan& staged = stages(placed, mesh, gradients, passes, plan);
-  const StageTable sums(placed, staged, mesh, passes, arena.get());
-  WorkingMemory& memory = working_memory();
-  const ScheduleTable schedule(staged, sums, mesh, plan, memory.pipeline, arena.get());
-  return price({links_, placed, staged, mesh, gradients, passes, sums, schedule}, plan, memory.scratch);
+Evaluation::Evaluation(const Evaluator& evaluator, const Plan& asked, std::pmr::memory_resource* memory)
+    : plan(without_ones(asked)),
+      links(&evaluator.links()),
+      layout(&evaluator.layout(plan)),
+      mesh(evaluator.setting(), *links, *layout, plan.mesh),
+      gradients(*links, *layout, mesh, plan.zero, plan.allreduce, memory),
+      passes(*links, evaluator.times(), *layout, mesh, gradients, plan, memory),
+      stages(&evaluator.stages(*layout, mesh, gradients, passes, plan)),
+      sums(*layout, *stages, mesh, passes, memory),
+      schedule(*stages, sums, mesh, plan, working_memory().pipeline, memory),
+      cost(price(tables(), plan, working_memory().scratch)) {
+  if (!plan.out_of_core) return;
+  out_of_core = evaluator.beyond_core(*this);
+  cost = out_of_core->cost();
 }
 
-Evaluation Evaluator::evaluate(const Plan& asked) const {
-  const Plan plan = without_ones(asked);
-  const Layout& placed = layout(plan);
-  const MeshTable mesh(setting_, links_, placed, plan.mesh);
-  GradientTable gradients(links_, placed, mesh, plan.zero, plan.allreduce);
-  PassTable passes(links_, times_, placed, mesh, gradients, plan);
-  const StagePlan& staged = stages(placed, mesh, gradients, passes, plan);
-  StageTable sums(placed, staged, mesh, passes);
-  WorkingMemory& memory = working_memory();
-  ScheduleTable schedule(staged, sums, mesh, plan, memory.pipeline);
-  Evaluation out{plan,
-                 &placed,
-                 &staged,
-                 &links_,
-                 mesh,
-                 std::move(gradients),
-                 std::move(passes),
-                 std::move(sums),
-                 std::move(schedule),
-                 {},
-                 {}};
-  out.cost = price(out.tables(), plan, memory.scratch);
-  if (!plan.out_of_core) return out;
-  const auto beyond =
-      staged.stages > 1
-          ? std::make_shared<PricedOutOfCore>(out.cost, out.tables(), plan)
-          : std::make_shared<PricedOutOfCore>(
-                out.cost, out.tables(), plan,
-                chains_.get(&placed, [&] { return find_chains(setting_.work, placed); }));
-  out.cost = beyond->cost();
-  out.out_of_core = beyond;
-  return out;
+Cost Evaluator::cost(const Plan& plan) const {
+  Arena arena;
+  return Evaluation(*this, plan, arena.get()).cost;
+}
+
+std::shared_ptr<const PricedOutOfCore> Evaluator::beyond_core(const Evaluation& e) const {
+  if (e.stages->stages > 1) return std::make_shared<PricedOutOfCore>(e.cost, e.tables(), e.plan);
+  const auto& chains = chains_.get(e.layout, [&] { return find_chains(setting_.work, *e.layout); });
+  return std::make_shared<PricedOutOfCore>(e.cost, e.tables(), e.plan, chains);
 }
 
 Bytes Evaluator::memory_of_layer(const Evaluation& e, int cell) const {

@@ -12,16 +12,21 @@
 
 namespace paradl {
 
+class Evaluator;
+
 /// A plan with everything that its cost was added up from, for those who explain it. The evaluator must
 /// outlive it.
 struct Evaluation {
+  Evaluation(const Evaluator& evaluator, const Plan& plan,
+             std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+
   Plan plan;  // its mesh without axes of one GPU
-  const Layout* layout;
-  const StagePlan* stages;
   const Links* links;
+  const Layout* layout;
   MeshTable mesh;
   GradientTable gradients;
   PassTable passes;
+  const StagePlan* stages;
   StageTable sums;
   ScheduleTable schedule;
   Cost cost;
@@ -53,7 +58,7 @@ class Evaluator {
   /// One iteration. The plan must keep to its bounds: limits(plan).hold().
   Cost cost(const Plan& plan) const;
   /// The same with all that was added up.
-  Evaluation evaluate(const Plan& plan) const;
+  Evaluation evaluate(const Plan& plan) const { return Evaluation(*this, plan); }
   Evaluation evaluate(const Projection& p) const { return evaluate(plan_of(*p.strategy, p.mesh, p.batch)); }
   /// The same charge by charge.
   Ledger ledger(const Plan& plan) const { return ledger_of(evaluate(plan)); }
@@ -75,6 +80,8 @@ class Evaluator {
   /// How a plan's layers are cut into stages.
   const StagePlan& stages(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
                           const PassTable& passes, const Plan& plan) const;
+  /// What the plan costs out of core, given its tables and its cost in core.
+  std::shared_ptr<const PricedOutOfCore> beyond_core(const Evaluation& evaluation) const;
   /// What a stage with this one layer would hold.
   Bytes memory_of_layer(const Evaluation& evaluation, int cell) const;
   const Setting& setting() const { return setting_; }
