@@ -205,10 +205,7 @@ int run(const Session& session, Options& options, const std::string& model, cons
                        batch_text(oracle.question().batch, batch), count(oracle.about().work.D)) +
            table.text + "\n" + closing(oracle, answer, verdict, query, options);
   };
-  std::vector<std::string> columns{"strategy", "grid",   "epoch",   "compute", "communication", "hidden",
-                                   "io",       "memory", "samples", "tokens",  "efficiency",    "total_time"};
-  if (answer.costs) columns.insert(columns.end(), {"gpu_hours", "price", "currency", "energy"});
-  deliver(session, options, answer, columns, people);
+  deliver(session, options, answer, default_columns(answer, Shown::advise), people);
   if (const std::string cure = storage_cure(setting, verdict.best); !fits && !cure.empty()) {
     hint(session, "help: " + cure);
   } else if (!fits && oracle.about().fidelity == Fidelity::paper) {

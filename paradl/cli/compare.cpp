@@ -71,7 +71,7 @@ int run(const Session& session, Options& options, std::vector<std::string> words
   const auto add = [&](const std::string& name, Query query) {
     query.model = model;
     const Side& side = sides.emplace_back(session, options.triggers(), query, library);
-    contestants.push_back(contestant(name, side.answer, 0));
+    contestants.push_back(contestant(name, {side.answer, 0}));
   };
   switch (mode_of(words, model)) {
     case Mode::results:
@@ -110,8 +110,8 @@ int run(const Session& session, Options& options, std::vector<std::string> words
   for (const Side& side : sides)
     inputs.insert(inputs.end(), side.answer.inputs.begin(), side.answer.inputs.end());
   deliver(session, options, [&](const std::string& format, const Style& style) {
-    if (format == "json") return comparison_json(session.arguments, inputs, contestants);
-    if (format == "jsonl") return result_lines(comparison_json(session.arguments, inputs, contestants));
+    if (format == "json") return json_text(comparison_json(session.arguments, inputs, contestants));
+    if (format == "jsonl") return json_lines(comparison_json(session.arguments, inputs, contestants));
     if (format == "csv") return to_csv(comparison_rows(contestants));
     const Table table = comparison_table(contestants);
     if (format != "text") return render_table(format, table);

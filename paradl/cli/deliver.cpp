@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "paradl/cli/command.hpp"
 #include "paradl/console/ranges.hpp"
@@ -81,8 +82,8 @@ void deliver(const Session& session, const Options& options, const Answer& answe
     options.blame("columns",
                   UsageError(fmt::format("--columns {} names none", wanted), "`--columns help` lists them"));
   deliver(session, options, [&](const std::string& format, Style style) -> std::string {
-    if (format == "json") return to_json(answer);
-    if (format == "jsonl") return to_jsonl(answer);
+    if (format == "json") return json_text(to_json(answer));
+    if (format == "jsonl") return json_lines(to_json(answer));
     Table table = options.read("columns", "", [&](const std::string&) {
       return projection_table(answer, format == "csv" && !chosen ? projection_columns() : ids);
     });

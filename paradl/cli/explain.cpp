@@ -211,16 +211,16 @@ int run(const Session& session, Options& options, std::string strategy, std::str
   const std::optional<Evaluation> none;
   const std::optional<Evaluation>& e = paper ? none : evaluations.front();
   const auto json = [&] {
-    Json out = Json::parse(explanation_json(answer, layers, evaluations));
+    Json out = explanation_json(answer, layers, evaluations);
     if (all_bottlenecks) out["results"][0]["measures"] = findings_json(findings);
-    return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return out;
   };
   deliver(session, options, [&](const std::string& format, Style style) {
     if (format == "text")
       return all_bottlenecks ? tell_bottlenecks(session, style, oracle, answer, findings)
                              : tell(style, oracle, answer, layers, found, e ? &*e : nullptr);
-    if (format == "json") return json();
-    if (format == "jsonl") return result_lines(json());
+    if (format == "json") return json_text(json());
+    if (format == "jsonl") return json_lines(json());
     if (all_bottlenecks) return render_table(format, findings_table(findings, reader_of(format)));
     if (!p.timed()) return render_table(format, limits_table(p, oracle.about().work));
     if (!layers) return render_table(format, term_table(oracle, p));

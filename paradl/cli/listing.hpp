@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "paradl/cli/command.hpp"
+#include "paradl/report/json.hpp"
 #include "paradl/report/table.hpp"
 
 // What the commands share that list what there is and show one of it: models, systems, profiles, strategies.
@@ -55,12 +56,5 @@ std::string title_line(const std::string& name, const std::string& summary);
 
 /// "25 557 032": every digit, where three would not do to check a count.
 std::string all_digits(double number);
-
-/// A JSON value as these commands print it. A template, so that the JSON library stays out of this header.
-template <class Json>
-std::string json_text(const Json& value) {
-  // Names of files can hold any bytes: better a replaced letter than no answer.
-  return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 }  // namespace paradl

@@ -58,17 +58,7 @@ int run(const Session& session, Options& options, const std::string& model) {
     examine(answer, examiner);
   }
 
-  std::vector<std::string> columns{"gpus", "strategy", "grid", "epoch"};
-  for (const TermName& term : term_names) columns.emplace_back(term.json);
-  for (const char* id : {"memory", "efficiency"}) columns.emplace_back(id);
-  if (!from_ideal(answer))
-    for (const char* id : {"interval_low", "interval_high"}) columns.emplace_back(id);
-  for (const char* id :
-       {"congested_low", "congested_typical", "congested_high", "network_energy", "total_time"})
-    columns.emplace_back(id);
-  if (answer.costs)
-    for (const char* id : {"gpu_hours", "price", "currency", "energy"}) columns.emplace_back(id);
-  deliver(session, options, answer, columns, [&](const Printed& table) {
+  deliver(session, options, answer, default_columns(answer, Shown::project), [&](const Printed& table) {
     const std::string allreduce = allreduce_basis(oracle.about().training, answer.results);
     const std::string on_record = records_text(answer);
     const bool judged = !from_ideal(answer) && std::ranges::any_of(answer.results, [&](const Projection& p) {

@@ -24,8 +24,6 @@ using Json = nlohmann::ordered_json;
 constexpr double nothing = 5e-4;         // of the epoch: without effect
 constexpr double worth_telling = 0.005;  // first
 
-std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
 std::string plan_line(const Oracle& oracle, const Projection& best) {
   return fmt::format("{} on {}, {} GPU{}: the best plan is {} {}, {} per epoch\n", oracle.about().work.name,
                      oracle.about().machine.name, best.gpus, best.gpus == 1 ? "" : "s", best.strategy->text,
@@ -52,10 +50,10 @@ void deliver_view(const Session& session, const Options& options, const Answer& 
   deliver(session, options, [&](const std::string& format, const Style& style) {
     if (format == "text") return people(style);
     if (!format.starts_with("json")) return render_table(format, table(reader_of(format)));
-    Json out = Json::parse(to_json(answer));
+    Json out = to_json(answer);
     out["view"] = view;
     out[field] = value;
-    return format == "json" ? dump(out) : result_lines(dump(out));
+    return format == "json" ? json_text(out) : json_lines(out);
   });
 }
 

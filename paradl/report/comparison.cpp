@@ -20,121 +20,93 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json parsed(const Contestant& side) { return Json::parse(side.json); }
-
 /// A number at a path, or nothing.
-std::optional<double> number(const Json& result, std::initializer_list<const char*> path) {
-  const Json* here = &result;
-  for (const char* key : path) {
-    if (!here->is_object() || !here->contains(key)) return {};
-    here = &(*here)[key];
-  }
-  if (!here->is_number()) return {};
-  return here->get<double>();
+std::optional<double> number(const Json& result, std::string_view path) {
+  const Json* value = find_json(result, path);
+  return value && value->is_number() ? std::optional(value->get<double>()) : std::nullopt;
 }
 
-/// Seconds of a term in one epoch.
-std::optional<double> term_epoch(const Json& result, const char* term) {
-  const auto one = number(result, {"time_s", "terms", term});
-  const auto I = number(result, {"iterations_per_epoch"});
-  if (!one || !I) return {};
-  return *one * *I;
+/// A text at a path, or nothing.
+std::string word(const Json& result, std::string_view path) {
+  const Json* value = find_json(result, path);
+  return value && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+/// A field of a result as tables show it.
+std::optional<double> number(const Json& result, const ResultField& field) {
+  const auto value = number(result, field.json);
+  if (!value || !field.per_iteration) return value;
+  const auto iterations = number(result, "iterations_per_epoch");
+  return iterations ? std::optional(*value * *iterations) : std::nullopt;
 }
 
 /// Whether all costs agree in this key: prices in different currencies, or of different numbers of epochs,
 /// are not compared.
-bool alike(const std::vector<Json>& results, const char* key) {
-  const auto value = [&](const Json& r) {
-    return r.is_object() && r.contains("cost") && r["cost"].is_object() ? r["cost"].value(key, Json())
-                                                                        : Json();
+bool alike(const std::vector<Contestant>& sides, std::string_view path) {
+  const auto value = [&](const Contestant& side) {
+    const Json* found = find_json(side.result, path);
+    return found ? *found : Json();
   };
-  return std::ranges::all_of(results, [&](const Json& r) { return value(r) == value(results.front()); });
+  return std::ranges::all_of(sides, [&](const Contestant& s) { return value(s) == value(sides.front()); });
 }
 
+/// One quantity of all sides.
 struct Line {
-  std::string id, title;
-  Holds holds;
+  const ResultField* field;
+  std::string title;
   std::vector<std::optional<double>> values;
 };
 
 /// Whether it has a time: a grid that breaks a limit has none.
-bool priced(const Json& result) { return number(result, {"time_s", "epoch"}).has_value(); }
+bool priced(const Json& result) { return number(result, "time_s.epoch").has_value(); }
 
 std::string signed_text(const Line& line, double before, double after) {
   double change = after - before;
   if (std::abs(change) < 1e-9 * std::max(std::abs(before), std::abs(after))) change = 0;  // rounding
-  const Column column{.id = {}, .title = {}, .holds = line.holds};
   const char* sign = change > 0 ? "+ " : change < 0 ? "- " : "";
-  return sign + cell_text(column, Value{std::abs(change)});
+  return sign + cell_text(line.field->column, Value{std::abs(change)});
 }
 
-std::vector<Line> lines_of(const std::vector<Json>& results) {
+std::vector<Line> lines_of(const std::vector<Contestant>& sides) {
   std::vector<Line> lines;
-  const auto add = [&](const std::string& id, const std::string& title, Holds holds, auto get) {
-    Line line{id, title, holds, {}};
-    bool any = false;
-    for (const Json& result : results) {
-      line.values.push_back(get(result));
-      any |= line.values.back().has_value();
-    }
-    if (any) lines.push_back(std::move(line));
+  const auto line_of = [&](std::string_view id, std::string_view title) {
+    Line line{find_result_field(id), std::string(title), {}};
+    for (const Contestant& side : sides) line.values.push_back(number(side.result, *line.field));
+    return line;
   };
-  add("gpus", "GPUs", Holds::count, [](const Json& r) { return number(r, {"gpus"}); });
-  add("epoch", "epoch", Holds::seconds, [](const Json& r) { return number(r, {"time_s", "epoch"}); });
-  for (const TermName& term : term_names)
-    add(std::string(term.json), "  " + std::string(term.column), Holds::seconds,
-        [&](const Json& r) { return term_epoch(r, std::string(term.json).c_str()); });
-  add("iteration", "iteration", Holds::seconds, [](const Json& r) {
-    return number(r, {"time_s", "iteration"});
-  });
-  add("congested", "epoch with other jobs", Holds::seconds, [](const Json& r) {
-    return number(r, {"congested_time_s", "epoch_typical"});
-  });
-  add("congested_low", "  lowest", Holds::seconds, [](const Json& r) {
-    return number(r, {"congested_time_s", "epoch_low"});
-  });
-  add("congested_high", "  highest", Holds::seconds, [](const Json& r) {
-    return number(r, {"congested_time_s", "epoch_high"});
-  });
-  add("network_energy", "network energy", Holds::joules, [](const Json& r) {
-    return number(r, {"network_energy_j", "epoch"});
-  });
-  if (alike(results, "epochs")) {
-    add("gpu_hours", "GPU-hours", Holds::count, [](const Json& r) {
-      return number(r, {"cost", "gpu_hours"});
-    });
-    if (alike(results, "currency"))
-      add("price", "price", Holds::count, [](const Json& r) { return number(r, {"cost", "price"}); });
+  const auto add = [&](std::string_view id, std::string_view title) {
+    Line line = line_of(id, title);
+    if (std::ranges::any_of(line.values, [](const auto& value) { return value.has_value(); }))
+      lines.push_back(std::move(line));
+  };
+  add("gpus", "GPUs");
+  add("epoch", "epoch");
+  for (const TermName& term : term_names) add(term.json, fmt::format("  {}", term.column));
+  add("iteration", "iteration");
+  add("congested_typical", "epoch with other jobs");
+  add("congested_low", "  lowest");
+  add("congested_high", "  highest");
+  add("network_energy", "network energy");
+  if (alike(sides, "cost.epochs")) {
+    add("gpu_hours", "GPU-hours");
+    if (alike(sides, "cost.currency")) add("price", "price");
     // Only parts that are known for all: one file may have the power of hosts, and another may not.
-    for (const auto& [part, title] : {std::pair{"gpus", "energy of GPUs"}, {"hosts", "  of hosts"}}) {
-      const auto joules = [&](const Json& r) { return number(r, {"cost", "energy_parts_joules", part}); };
-      if (std::ranges::all_of(results, [&](const Json& r) { return joules(r).has_value(); }))
-        add(fmt::format("energy_{}", part), title, Holds::joules, joules);
-    }
+    for (Line line : {line_of("energy_gpus", "energy of GPUs"), line_of("energy_hosts", "  of hosts")})
+      if (std::ranges::all_of(line.values, [](const auto& value) { return value.has_value(); }))
+        lines.push_back(std::move(line));
   }
-  add("samples", "samples/s", Holds::rate, [](const Json& r) { return number(r, {"samples_per_s"}); });
-  add("efficiency", "efficiency", Holds::share, [](const Json& r) { return number(r, {"efficiency"}); });
-  add("memory", "memory", Holds::bytes, [](const Json& r) { return number(r, {"memory_bytes", "total"}); });
+  add("samples", "samples/s");
+  add("efficiency", "efficiency");
+  add("memory", "memory");
   for (const MemoryName& part : memory_names) {
-    const std::string key(part.name);
-    const auto bytes = [&](const Json& r) { return number(r, {"memory_bytes", key.c_str()}); };
-    if (std::ranges::any_of(results, [&](const Json& r) { return bytes(r).value_or(0) > 0; }))
-      add(key, fmt::format("  {}", key), Holds::bytes, bytes);
+    Line line = line_of(part.name, fmt::format("  {}", part.name));
+    if (std::ranges::any_of(line.values, [](const auto& value) { return value.value_or(0) > 0; }))
+      lines.push_back(std::move(line));
   }
   return lines;
 }
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
-
-/// A text at a path, or nothing.
-std::string word(const Json& result, std::initializer_list<const char*> path) {
-  const Json* here = &result;
-  for (const char* key : path) {
-    if (!here->is_object() || !here->contains(key)) return {};
-    here = &(*here)[key];
-  }
-  return here->is_string() ? here->get<std::string>() : std::string();
-}
 
 /// "16x4", in the order of the strategy.
 std::string grid_of(const Json& result) {
@@ -150,7 +122,7 @@ struct WordLine {
   std::string id;
   std::string (*get)(const Json&);
 };
-constexpr auto strategy_of = [](const Json& r) { return word(r, {"strategy"}); };
+constexpr auto strategy_of = [](const Json& r) { return word(r, "strategy"); };
 const std::array<WordLine, 2> word_lines{WordLine{"strategy", strategy_of}, WordLine{"grid", grid_of}};
 
 /// Why a result does not fit, from its limits.
@@ -159,12 +131,12 @@ std::string reasons_of(const Json& result) {
   if (!result.contains("limits") || !result["limits"].is_array()) return out;
   for (const Json& limit : result["limits"]) {
     if (!limit.is_object() || limit.value("holds", Json(true)) != Json(false)) continue;
-    const std::string rule = word(limit, {"rule"});
-    const auto value = number(limit, {"value"}), bound = number(limit, {"bound"});
+    const std::string rule = word(limit, "rule");
+    const auto value = number(limit, "value"), bound = number(limit, "bound");
     if (rule.empty() || !value || !bound) continue;
-    const std::string stated = word(limit, {"reason"});
+    const std::string stated = word(limit, "reason");
     out += (out.empty() ? "" : "; ") +
-           (stated.empty() ? reason(rule, *value, *bound, word(limit, {"layer"})) : stated);
+           (stated.empty() ? reason(rule, *value, *bound, word(limit, "layer")) : stated);
   }
   return out;
 }
@@ -186,7 +158,7 @@ Json parse_answer(const SourceText& source, Problems& problems) {
                  "write the file again with `paradl project ... -o FILE.json`");
     problems.raise();
   }
-  const std::string schema = word(root, {"schema"});
+  const std::string schema = word(root, "schema");
   if (schema != "paradl.projection/1")
     problems.add({1, 1, 1},
                  schema.empty() ? "this is not a saved answer of paradl"
@@ -213,21 +185,19 @@ void check_result(const Json& result, const std::string& place, Problems& proble
     if (!good) problems.add({1, 1, 1}, fmt::format("{}{}", place, what), "write the file again");
   };
   demand(!has_odd_number(result), " has a number that is negative or implausibly large");
-  demand(!word(result, {"strategy"}).empty(), ".strategy is not a name");
-  demand(number(result, {"gpus"}).value_or(0) >= 1, ".gpus is not a number of GPUs");
+  demand(!word(result, "strategy").empty(), ".strategy is not a name");
+  demand(number(result, "gpus").value_or(0) >= 1, ".gpus is not a number of GPUs");
   const bool known = result.is_object() && result.contains("feasible") && result["feasible"].is_boolean();
   demand(known, ".feasible is neither true nor false");
   if (!known || !result["feasible"].get<bool>()) return;
-  demand(number(result, {"time_s", "epoch"}).value_or(0) > 0, ".time_s.epoch is not a time");
-  demand(number(result, {"samples_per_s"}).value_or(0) > 0, ".samples_per_s is not a rate");
+  demand(number(result, "time_s.epoch").value_or(0) > 0, ".time_s.epoch is not a time");
+  demand(number(result, "samples_per_s").value_or(0) > 0, ".samples_per_s is not a rate");
 }
 
 }  // namespace
 
-Contestant contestant(const std::string& name, const Answer& answer, std::size_t result) {
-  Answer one = answer;
-  one.results = {answer.results[result]};
-  return {name, to_jsonl(one), answer.results[result].feasible()};
+Contestant contestant(const std::string& name, const Result& result) {
+  return {name, result_json(result), result.projection().feasible()};
 }
 
 std::vector<Contestant> read_results(const SourceText& source) {
@@ -237,7 +207,7 @@ std::vector<Contestant> read_results(const SourceText& source) {
   std::vector<Contestant> out;
   for (const Json& result : root["results"]) {
     check_result(result, fmt::format("results[{}]", out.size()), problems);
-    out.push_back({stem, result.dump(), !problems.any() && result["feasible"].get<bool>()});
+    out.push_back({stem, result, !problems.any() && result["feasible"].get<bool>()});
   }
   problems.raise();
   return out;
@@ -247,7 +217,7 @@ void keep_common(std::vector<Contestant>& sides, std::size_t files) {
   std::map<std::string, std::vector<Contestant>> by_question;
   std::vector<std::string> order;
   for (const Contestant& side : sides) {
-    const Json r = parsed(side);
+    const Json& r = side.result;
     const std::string key =
         fmt::format("{} on {} GPUs", r.contains("strategy") ? text_of(r["strategy"]) : "?",
                     r.contains("gpus") ? text_of(r["gpus"]) : "?");
@@ -267,28 +237,23 @@ void keep_common(std::vector<Contestant>& sides, std::size_t files) {
 }
 
 Table comparison_table(const std::vector<Contestant>& sides) {
-  std::vector<Json> results;
   Table table{.columns = {{"quantity", "", Holds::text, 10}}};
-  for (const Contestant& side : sides) {
-    results.push_back(parsed(side));
-    table.columns.push_back({side.name, side.name, Holds::shape, 9});
-  }
+  for (const Contestant& side : sides) table.columns.push_back({side.name, side.name, Holds::shape, 9});
   if (sides.size() == 2) table.columns.push_back({"change", "change", Holds::shape, 8});
   for (const WordLine& line : word_lines) {
     Row row;
     row.values.emplace_back(line.id);
-    for (const Json& result : results) row.values.emplace_back(line.get(result));
+    for (const Contestant& side : sides) row.values.emplace_back(line.get(side.result));
     if (sides.size() == 2) row.values.emplace_back(std::string());
     table.rows.push_back(std::move(row));
   }
-  for (const Line& line : lines_of(results)) {
+  for (const Line& line : lines_of(sides)) {
     Row row;
     row.values.emplace_back(line.title);
-    const Column column{.id = {}, .title = {}, .holds = line.holds};
     for (const auto& value : line.values)
-      row.values.emplace_back(value ? Value{cell_text(column, Value{*value})} : Value{});
+      row.values.emplace_back(value ? Value{cell_text(line.field->column, Value{*value})} : Value{});
     // A term that is not listed is zero, unless that side has no times.
-    if (sides.size() == 2 && priced(results[0]) && priced(results[1]))
+    if (sides.size() == 2 && priced(sides[0].result) && priced(sides[1].result))
       row.values.emplace_back(signed_text(line, line.values[0].value_or(0), line.values[1].value_or(0)));
     table.rows.push_back(std::move(row));
   }
@@ -296,16 +261,14 @@ Table comparison_table(const std::vector<Contestant>& sides) {
 }
 
 Table comparison_rows(const std::vector<Contestant>& sides) {
-  std::vector<Json> results;
-  for (const Contestant& side : sides) results.push_back(parsed(side));
   Table table{.columns = {{"name", "name", Holds::text, 10}}};
   for (const Contestant& side : sides) table.rows.emplace_back().values.emplace_back(side.name);
   for (const WordLine& line : word_lines) {
     table.columns.push_back({line.id, line.id, Holds::text, 5});
-    for (std::size_t i = 0; i < sides.size(); ++i) table.rows[i].values.emplace_back(line.get(results[i]));
+    for (std::size_t i = 0; i < sides.size(); ++i) table.rows[i].values.emplace_back(line.get(sides[i].result));
   }
-  for (const Line& line : lines_of(results)) {
-    table.columns.push_back({line.id, line.title, line.holds, 5});
+  for (const Line& line : lines_of(sides)) {
+    table.columns.push_back({line.field->column.id, line.title, line.field->column.holds, 5});
     for (std::size_t i = 0; i < sides.size(); ++i)
       if (line.values[i])
         table.rows[i].values.emplace_back(*line.values[i]);
@@ -323,8 +286,8 @@ std::string verdict(const std::vector<Contestant>& sides) {
   std::vector<Speed> speeds;
   std::string out;
   for (const Contestant& side : sides) {
-    const Json result = parsed(side);
-    const auto rate = number(result, {"samples_per_s"});
+    const Json& result = side.result;
+    const auto rate = number(result, "samples_per_s");
     if (side.feasible && rate) speeds.push_back({side.name, *rate});
     if (side.feasible) continue;
     const std::string why = reasons_of(result);
@@ -347,12 +310,12 @@ std::string basis(const std::vector<Contestant>& sides) {
     if (!item.empty() && std::ranges::find(list, item) == list.end()) list.push_back(item);
   };
   for (const Contestant& side : sides) {
-    const Json result = parsed(side);
-    add(times, word(result, {"parameters", "layers"}));
-    add(word(result, {"parameters", "links"}) == "measured" ? measured : specified, word(result, {"system"}));
-    if (const std::string sum = word(result, {"parameters", "allreduce"}); !sum.empty())
-      add(sums, fmt::format("{} ({})", sum, word(result, {"parameters", "allreduce_fidelity"})));
-    add(unknown, word(result, {"input", "unknown"}));
+    const Json& result = side.result;
+    add(times, word(result, "parameters.layers"));
+    add(word(result, "parameters.links") == "measured" ? measured : specified, word(result, "system"));
+    if (const std::string sum = word(result, "parameters.allreduce"); !sum.empty())
+      add(sums, fmt::format("{} ({})", sum, word(result, "parameters.allreduce_fidelity")));
+    add(unknown, word(result, "input.unknown"));
   }
   if (times.empty()) return {};
   std::vector<std::string> links;
@@ -365,14 +328,14 @@ std::string basis(const std::vector<Contestant>& sides) {
                      listed("Allreduce", sums), listed("Input unknown", unknown));
 }
 
-std::string comparison_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
-                            const std::vector<Contestant>& sides) {
+Json comparison_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
+                     const std::vector<Contestant>& sides) {
   Json results = Json::array();
   for (const Contestant& side : sides) {
-    results.push_back(parsed(side));
+    results.push_back(side.result);
     results.back()["name"] = side.name;
   }
-  return answer_json(command, inputs, results.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return answer_json(command, inputs, std::move(results));
 }
 
 }  // namespace paradl

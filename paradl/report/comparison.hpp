@@ -2,20 +2,23 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "paradl/report/answer.hpp"
+#include "paradl/report/result_fields.hpp"
 #include "paradl/report/table.hpp"
 
 namespace paradl {
 
-/// One side of a comparison: a result as JSON, so that saved and new results are treated alike.
+/// One side of a comparison: a result as a JSON value, so that saved and new results are treated alike.
 struct Contestant {
   std::string name;
-  std::string json;  // one element of `results`
+  nlohmann::ordered_json result;  // one element of `results`
   bool feasible = false;
   std::size_t file = 0;  // index of its saved answer
 };
 
-Contestant contestant(const std::string& name, const Answer& answer, std::size_t result);
+Contestant contestant(const std::string& name, const Result& result);
 
 /// The results of a saved answer (JSON, or an HTML report that contains it). SpecError if it is not one.
 std::vector<Contestant> read_results(const SourceText& source);
@@ -31,7 +34,8 @@ Table comparison_rows(const std::vector<Contestant>& sides);
 std::string verdict(const std::vector<Contestant>& sides);
 /// The sources of the numbers: "Layer times: ideal. Links: measured (dgx-h100), specified (b200)."
 std::string basis(const std::vector<Contestant>& sides);
-std::string comparison_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
-                            const std::vector<Contestant>& sides);
+nlohmann::ordered_json comparison_json(const std::vector<std::string>& command,
+                                       const std::vector<InputFile>& inputs,
+                                       const std::vector<Contestant>& sides);
 
 }  // namespace paradl

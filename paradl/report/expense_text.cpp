@@ -50,19 +50,8 @@ std::string expense_text(const Expense& expense, const Machine& machine) {
 }
 
 nlohmann::ordered_json expense_json(const Expense& expense, const Machine& machine) {
-  using Json = nlohmann::ordered_json;
-  const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
-  Json out{{"epochs", expense.epochs},
-           {"gpu_hours", expense.gpu_hours},
-           {"price", number(expense.price)},
-           {"currency", machine.price ? Json(machine.price->currency) : Json(nullptr)},
-           {"energy_joules", number(expense.joules())}};
-  if (expense.joules()) {
-    out["energy_is"] = expense.at_most ? "at most" : "estimate";
-    out["energy_parts_joules"] = {{"gpus", number(expense.gpu_joules)},
-                                  {"hosts", number(expense.host_joules)},
-                                  {"network", number(expense.network_joules)}};
-  }
+  nlohmann::ordered_json out{{"epochs", expense.epochs}};
+  if (expense.joules()) out["energy_is"] = expense.at_most ? "at most" : "estimate";
   if (const auto missing = lacks(expense, machine); !missing.empty()) out["unknown"] = missing;
   return out;
 }

@@ -12,7 +12,7 @@ namespace paradl {
 /// hosts and network unknown)".
 std::string expense_text(const Expense& expense, const Machine& machine);
 
-/// The `cost` of a result.
+/// What the `cost` of a result has in addition to numbers.
 nlohmann::ordered_json expense_json(const Expense& expense, const Machine& machine);
 
 }  // namespace paradl

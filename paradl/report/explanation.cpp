@@ -104,8 +104,8 @@ Table with_bars(Table table) {
   for (Row& row : table.rows) {
     const bool total = &row == &table.rows.back();
     const double length = longest_bar * std::get<double>(row.values[std::size_t(share)]);
-    row.values.insert(row.values.begin() + share + 1,
-                      std::string(total ? 0 : std::size_t(std::lround(length)), '#'));
+    const Value bar = std::string(total ? 0 : std::size_t(std::lround(length)), '#');
+    row.values.insert(row.values.begin() + share + 1, bar);
   }
   return table;
 }
@@ -282,9 +282,9 @@ Json layers_json(const Projection& p, const Evaluation& e) {
 
 }  // namespace
 
-std::string explanation_json(const Answer& answer, bool layers,
-                             const std::vector<std::optional<Evaluation>>& evaluations) {
-  Json out = Json::parse(to_json(answer));
+Json explanation_json(const Answer& answer, bool layers,
+                      const std::vector<std::optional<Evaluation>>& evaluations) {
+  Json out = to_json(answer);
   const Setting& setting = *answer.setting;
   const bool paper = evaluations.empty();
   for (std::size_t i = 0; i < answer.results.size(); ++i) {
@@ -306,7 +306,7 @@ std::string explanation_json(const Answer& answer, bool layers,
     result["whole_layers"] = whole_layers(e.layout->role, e.plan.mesh, setting.work);
     if (layers) result["layers"] = layers_json(p, e);
   }
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out;
 }
 
 }  // namespace paradl

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "paradl/cost/evaluator.hpp"
 #include "paradl/report/answer.hpp"
 #include "paradl/report/table.hpp"
@@ -42,7 +44,7 @@ Table limits_table(const Projection& projection, const Workload& work);
 
 /// The projection's JSON with `explanation`, `exchanges` and, if asked for, `layers` in each result.
 /// `evaluations`: of each result, none where it was not priced; empty for the paper's closed forms.
-std::string explanation_json(const Answer& answer, bool layers,
-                             const std::vector<std::optional<Evaluation>>& evaluations);
+nlohmann::ordered_json explanation_json(const Answer& answer, bool layers,
+                                        const std::vector<std::optional<Evaluation>>& evaluations);
 
 }  // namespace paradl

@@ -30,23 +30,46 @@ Json cut(const Mesh& mesh, int extents) {
   return nullptr;
 }
 
-Json times(const Projection& p) {
-  const Cost& cost = *p.cost;
-  Json named = Json::object();
-  for (std::size_t t = 0; t < terms; ++t)
-    if (cost.exposed[t] > Seconds{}) named[std::string(term_names[t].json)] = cost.exposed[t].base();
-  return {{"iteration", p.iteration().base()},
-          {"epoch", p.epoch().base()},
-          {"compute", cost.compute().base()},
-          {"communication", cost.communication().base()},
-          {"exposed_communication", cost.exposed_communication().base()},
-          {"terms", named}};
+/// The value at a path, made if it is not there.
+Json& made(Json& object, std::string_view path) {
+  const std::size_t dot = path.find('.');
+  Json& here = object[std::string(path.substr(0, dot))];
+  return dot == path.npos ? here : made(here, path.substr(dot + 1));
 }
 
-Json memory(const Memory& m) {
-  Json out{{"total", m.total().base()}};
-  for (const MemoryName& one : memory_names) out[std::string(one.name)] = (m.*one.part).base();
-  return out;
+/// Writes a field of the list, if JSON has it.
+void add_field(Json& out, const ResultField& field, const Result& result) {
+  if (field.json.empty() || (field.needs == Needs::times && !result.projection().timed())) return;
+  const Value value = json_value(field, result);
+  const auto* number = std::get_if<double>(&value);
+  if (field.in_json == InJson::positive && !(number && *number > 0)) return;
+  if (number)
+    made(out, field.json) = field.whole ? Json(std::int64_t(*number)) : Json(*number);
+  else if (const auto* text = std::get_if<std::string>(&value))
+    made(out, field.json) = *text;
+  else if (field.in_json == InJson::always)
+    made(out, field.json) = nullptr;
+}
+
+/// What belongs to the interval in addition to the epoch's bounds.
+void add_interval(Json& out, const Answer& answer, const Projection& p, const RecordedError& error) {
+  out.update({{"share", 0.9},
+              {"iteration_low", error.low * p.iteration().base()},
+              {"iteration_high", error.high * p.iteration().base()},
+              {"runs", error.runs}});
+  if (borrowed(answer, p, error))
+    out["runs_of"] = {{"framework", error.level.framework}, {"device", error.level.device},
+                      {"precision", error.level.precision}, {"networks", error.level.networks},
+                      {"layers", error.level.layers},       {"links", error.level.links},
+                      {"strategy", error.strategy}};
+}
+
+Json out_of_core(const Projection::OutOfCore& plan) {
+  return {{"kept", plan.kept},
+          {"swapped", plan.swapped},
+          {"recomputed", plan.recomputed},
+          {"weights", weight_home_names[std::size_t(plan.weights)]},
+          {"host_bytes", plan.host.base()}};
 }
 
 Json limits(const Projection& p, const Workload& work) {
@@ -68,109 +91,76 @@ Json found_bottlenecks(const Answer& answer, std::size_t index) {
   return out;
 }
 
-Json result(const Answer& answer, std::size_t index) {
-  const Projection& p = answer.results[index];
+/// What was assumed.
+Json parameters(const Answer& answer, const Projection& p) {
   const Setting& setting = *answer.setting;
-  const Workload& work = setting.work;
-  Json out{{"model", answer.model},
-           {"system", answer.system},
-           {"strategy", p.strategy->text},
-           {"grid", grid_json(p.mesh)},
-           {"gpus", p.gpus},
-           {"batch", {{"global", p.batch}, {"per_gpu", p.batch / p.gpus}}},
-           {"iterations_per_epoch", p.iterations}};
-  out["gpus"] = int(p.gpus);
-  if (Json shape = cut(p.mesh, std::max(1, work.input.dims)); !shape.is_null()) out["cut"] = std::move(shape);
-  if (setting.training.micro_batches > 1) {
-    out["micro_batches"] = setting.training.micro_batches;
-    out["schedule"] = schedule_text(setting.training);
-  }
-  if (p.cost && !p.timed()) out["memory_bytes"] = memory(p.cost->memory);
+  const Training& training = setting.training;
+  Json out{{"layers", setting.times.level},
+           {"links", answer.level.links == "measured" ? "measured" : "specified"},
+           {"framework", answer.framework},
+           {"fidelity", answer.fidelity},
+           {"precision", precision_names[std::size_t(training.precision)]},
+           {"optimizer", optimizer_names[std::size_t(training.optimizer)]}};
   if (p.timed()) {
-    out["time_s"] = times(p);
-    out["samples_per_s"] = p.samples_per_s();
-    if (const double tokens = tokens_per_sample(work); tokens > 0)
-      out["tokens_per_s"] = tokens * p.samples_per_s();
-    out["efficiency"] = p.efficiency();
-    const double rate = model_flop(setting, setting.work.D / p.iterations) / p.iteration().base() / p.gpus;
-    out["flops_per_s_per_gpu"] = rate;
-    out["mfu"] = rate / peak(setting.machine, setting.training.precision).base();
-    out["memory_bytes"] = memory(p.cost->memory);
-    if (p.out_of_core) {
-      const Projection::OutOfCore& plan = *p.out_of_core;
-      out["out_of_core"] = {{"kept", plan.kept},
-                            {"swapped", plan.swapped},
-                            {"recomputed", plan.recomputed},
-                            {"weights", weight_home_names[std::size_t(plan.weights)]},
-                            {"host_bytes", plan.host.base()}};
-    }
-    if (p.cost->worst_stage > 0) out["worst_stage"] = p.cost->worst_stage;
-    if (const auto error = recorded_error(answer, p)) {
-      out["interval_s"] = {{"share", 0.9},
-                           {"iteration_low", error->low * p.iteration().base()},
-                           {"iteration_high", error->high * p.iteration().base()},
-                           {"epoch_low", error->low * p.epoch().base()},
-                           {"epoch_high", error->high * p.epoch().base()},
-                           {"runs", error->runs}};
-      if (borrowed(answer, p, *error))
-        out["interval_s"]["runs_of"] = {
-            {"framework", error->level.framework}, {"device", error->level.device},
-            {"precision", error->level.precision}, {"networks", error->level.networks},
-            {"layers", error->level.layers},       {"links", error->level.links},
-            {"strategy", error->strategy}};
-    }
-    if (p.congested) {
-      const auto& [low, typical, high] = *p.congested;
-      out["congested_time_s"] = {{"epoch_low", (p.iterations * low).base()},
-                                 {"epoch_typical", (p.iterations * typical).base()},
-                                 {"epoch_high", (p.iterations * high).base()}};
-    }
-    if (const auto joules = network_joules(p, setting.machine))
-      out["network_energy_j"] = {{"iteration", *joules}, {"epoch", p.iterations * *joules}};
-    if (p.input) out["input"] = input_json(setting, *p.input);
-    if (setting.training.allreduce) out["allreduce"] = setting.training.allreduce->name;
-    if (answer.epochs > 0) {
-      out["total"] = {{"epochs", answer.epochs},
-                      {"time_s", answer.epochs * p.epoch().base()},
-                      {"gpu_hours", expense_of(answer, p).gpu_hours}};
-    }
-    out["cost"] = expense_json(expense_of(answer, p), setting.machine);
-  }
-  if (const double words = padded_words(work, setting.training.framework, p.mesh); words > 0)
-    out["padded_vocabulary"] = words;
-  if (const double copies = kv_copies(work, p.mesh); copies > 1) out["kv_copies"] = copies;
-  if (const auto notes = plan_notes(setting, p.mesh); p.cost && !notes.empty()) out["notes"] = notes;
-  out["feasible"] = p.feasible();
-  out["limits"] = limits(p, work);
-  out["bottlenecks"] = found_bottlenecks(answer, index);
-  out["parameters"] = {{"layers", setting.times.level},
-                       {"links", answer.level.links == "measured" ? "measured" : "specified"},
-                       {"framework", answer.framework},
-                       {"fidelity", answer.fidelity},
-                       {"precision", precision_names[std::size_t(setting.training.precision)]},
-                       {"optimizer", optimizer_names[std::size_t(setting.training.optimizer)]}};
-  if (p.timed()) {
-    Json record{{"text", record_text(answer, p)}};
+    Json& record = out["accuracy"] = {{"text", record_text(answer, p)}};
     if (const auto error = recorded_error(answer, p)) {
       record["mean"] = error->mean_accuracy;
       if (error->left_out_accuracy) record["left_out_mean"] = *error->left_out_accuracy;
       record["runs"] = error->runs;
       record["strategy"] = error->strategy;
     }
-    out["parameters"]["accuracy"] = std::move(record);
   }
-  const Training& training = setting.training;
-  if (training.zero > 0) out["parameters"]["zero"] = training.zero;
-  if (training.sequence_parallel) out["parameters"]["sequence_parallel"] = true;
+  if (training.zero > 0) out["zero"] = training.zero;
+  if (training.sequence_parallel) out["sequence_parallel"] = true;
   if (training.recompute != Recompute::none)
-    out["parameters"]["recompute"] = training.recompute == Recompute::full ? "full" : "selective";
-  if (setting.training.allreduce) out["parameters"]["allreduce"] = allreduce_text(setting.training);
-  if (p.allreduce) out["parameters"]["allreduce_fidelity"] = network_fidelities[std::size_t(*p.allreduce)];
-  if (!p.chosen.empty()) out["parameters"]["allreduce_chosen"] = p.chosen;
+    out["recompute"] = training.recompute == Recompute::full ? "full" : "selective";
+  if (training.allreduce) out["allreduce"] = allreduce_text(training);
+  if (p.allreduce) out["allreduce_fidelity"] = network_fidelities[std::size_t(*p.allreduce)];
+  if (!p.chosen.empty()) out["allreduce_chosen"] = p.chosen;
   return out;
 }
 
+/// What only a plan with times has, apart from the fields of the list.
+void add_timed(Json& out, const Answer& answer, const Projection& p) {
+  const Setting& setting = *answer.setting;
+  if (p.out_of_core) out["out_of_core"] = out_of_core(*p.out_of_core);
+  if (p.cost->worst_stage > 0) out["worst_stage"] = p.cost->worst_stage;
+  if (const auto error = recorded_error(answer, p)) add_interval(out["interval_s"], answer, p, *error);
+  if (const auto joules = network_joules(p, setting.machine)) out["network_energy_j"]["iteration"] = *joules;
+  if (p.input) out["input"] = input_json(setting, *p.input);
+  if (setting.training.allreduce) out["allreduce"] = setting.training.allreduce->name;
+  const Expense expense = expense_of(answer, p);
+  if (answer.epochs > 0) out["total"].update({{"epochs", answer.epochs}, {"gpu_hours", expense.gpu_hours}});
+  out["cost"].update(expense_json(expense, setting.machine));
+}
+
 }  // namespace
+
+Json result_json(const Result& result) {
+  const Answer& answer = result.answer;
+  const Projection& p = result.projection();
+  const Setting& setting = *answer.setting;
+  const Workload& work = setting.work;
+  Json out{{"model", answer.model}, {"system", answer.system}, {"grid", grid_json(p.mesh)}};
+  for (const ResultField& field : result_fields()) add_field(out, field, result);
+  out["batch"]["per_gpu"] = p.batch / p.gpus;
+  out["iterations_per_epoch"] = p.iterations;
+  if (Json shape = cut(p.mesh, std::max(1, work.input.dims)); !shape.is_null()) out["cut"] = std::move(shape);
+  if (setting.training.micro_batches > 1) {
+    out["micro_batches"] = setting.training.micro_batches;
+    out["schedule"] = schedule_text(setting.training);
+  }
+  if (p.timed()) add_timed(out, answer, p);
+  if (const double words = padded_words(work, setting.training.framework, p.mesh); words > 0)
+    out["padded_vocabulary"] = words;
+  if (const double copies = kv_copies(work, p.mesh); copies > 1) out["kv_copies"] = copies;
+  if (const auto notes = plan_notes(setting, p.mesh); p.cost && !notes.empty()) out["notes"] = notes;
+  out["feasible"] = p.feasible();
+  out["limits"] = limits(p, work);
+  out["bottlenecks"] = found_bottlenecks(answer, result.index);
+  out["parameters"] = parameters(answer, p);
+  return out;
+}
 
 Json grid_json(const Mesh& mesh) {
   Json out = Json::object();
@@ -199,30 +189,17 @@ Json json_header(std::string_view schema, const std::vector<std::string>& comman
   return out;
 }
 
-namespace {
-
-Json whole_answer(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
-                  Json results) {
+Json answer_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
+                 Json results) {
   Json out = json_header("paradl.projection/1", command, inputs);
   out["results"] = std::move(results);
   return out;
 }
 
-std::string dumped(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-}  // namespace
-
-std::string answer_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
-                        const std::string& results) {
-  return dumped(whole_answer(command, inputs, Json::parse(results)));
-}
-
-std::string to_json(const Answer& answer) {
+Json to_json(const Answer& answer) {
   Json results = Json::array();
-  for (std::size_t i = 0; i < answer.results.size(); ++i) results.push_back(result(answer, i));
-  Json out = whole_answer(answer.command, answer.inputs, std::move(results));
+  for (std::size_t i = 0; i < answer.results.size(); ++i) results.push_back(result_json({answer, i}));
+  Json out = answer_json(answer.command, answer.inputs, std::move(results));
   for (const Remedy& remedy : answer.fitting)
     out["fitting"].push_back({{"strategy", remedy.projection.strategy->text},
                               {"grid", grid_json(remedy.projection.mesh)},
@@ -232,28 +209,32 @@ std::string to_json(const Answer& answer) {
                               {"gpus", remedy.projection.gpus},
                               {"iteration_s", remedy.projection.iteration().base()},
                               {"memory_bytes", remedy.projection.cost->memory.total().base()}});
-  return dumped(out);
-}
-
-std::string to_jsonl(const Answer& answer) {
-  std::string out;
-  for (std::size_t i = 0; i < answer.results.size(); ++i)
-    out += result(answer, i).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return out;
 }
 
-std::string result_lines(const std::string& answer) {
+const Json* find_json(const Json& object, std::string_view path) {
+  const std::size_t dot = path.find('.');
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(std::string(path.substr(0, dot)));
+  if (found == object.end()) return nullptr;
+  return dot == path.npos ? &*found : find_json(*found, path.substr(dot + 1));
+}
+
+std::string json_text(const Json& value) {
+  return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string json_lines(const Json& answer) {
   std::string out;
-  const Json whole = Json::parse(answer);
-  for (const Json& one : whole.at("results"))
-    out += one.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  for (const Json& result : answer.at("results"))
+    out += result.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return out;
 }
 
 std::string error_json(const std::string& kind, const std::string& message, const std::string& help) {
   Json error{{"kind", kind}, {"message", message}};
   if (!help.empty()) error["help"] = help;
-  return Json{{"error", error}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(Json{{"error", error}});
 }
 
 std::string error_json(const SpecError& error) {
@@ -265,7 +246,7 @@ std::string error_json(const SpecError& error) {
                  {"message", error.problems().front().message},
                  {"file", error.file()},
                  {"problems", problems}};
-  return Json{{"error", out}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(Json{{"error", out}});
 }
 
 }  // namespace paradl

@@ -1,16 +1,17 @@
 #pragma once
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "paradl/report/answer.hpp"
+#include "paradl/report/result_fields.hpp"
 #include "paradl/report/table.hpp"
 
 namespace paradl {
 
 /// Ids of all columns that projections can fill, in report order.
 std::vector<std::string> projection_columns();
+/// Ids of the columns that a command (`project` or `advise`) shows if --columns does not choose.
+std::vector<std::string> default_columns(const Answer& answer, Shown command);
 
 /// A table of the answer's results. `columns`: ids to show; UsageError for an unknown one. Results that do
 /// not fit are marked, and footnotes say why. Times are per epoch except `iteration`.

@@ -127,8 +127,8 @@ TEST_CASE("explain: JSON has the layers when they are asked for") {
   answer.results = {e.projection};
   using Json = nlohmann::json;
   CHECK_FALSE(
-      Json::parse(explanation_json(answer, false, {e.evaluation()}))["results"][0].contains("layers"));
-  const Json result = Json::parse(explanation_json(answer, true, {e.evaluation()}))["results"][0];
+      explanation_json(answer, false, {e.evaluation()})["results"][0].contains("layers"));
+  const Json result = explanation_json(answer, true, {e.evaluation()})["results"][0];
   REQUIRE(result["layers"].size() == 2);
   const Json& first = result["layers"][0];
   CHECK(first["name"] == "conv0");
@@ -177,7 +177,7 @@ TEST_CASE("explain: on a topology the step and the wire that bind") {
   answer.setting = &setting;
   answer.results = {e.projection};
   using Json = nlohmann::json;
-  const Json result = Json::parse(explanation_json(answer, false, {e.evaluation()}))["results"][0];
+  const Json result = explanation_json(answer, false, {e.evaluation()})["results"][0];
   CHECK(result["parameters"]["allreduce"] == "hd");
   CHECK(result["parameters"]["allreduce_fidelity"] == "link-load");
   const Json& exchange = result["exchanges"][0];
