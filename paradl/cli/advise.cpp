@@ -58,7 +58,7 @@ const Remedy* faster_in_core(const Answer& answer) {
 /// `answer` has its best result first, and must outlive the verdict.
 Verdict judge(const Oracle& oracle, const Answer& answer, const Options& options) {
   Verdict out{answer.results.front(), faster_in_core(answer), {}, {}};
-  if (!out.best.feasible() || out.instead || !options.wants_text()) return out;
+  if (!out.best.feasible() || out.instead || !options.wants(Prints::text)) return out;
   const Examiner examiner = examiner_of(oracle, options.triggers());
   out.found = examiner.bottlenecks(out.best);
   for (std::size_t i = 0; i < std::min(most_bottlenecks, out.found.size()); ++i)

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "paradl/cli/basis.hpp"
 #include "paradl/cli/command.hpp"
@@ -291,23 +292,25 @@ void show(const Session& session, const Words& words, const std::vector<InputFil
   std::vector<std::string> names;
   for (const CollectiveResult& r : results)
     if (std::ranges::find(names, r.algorithm) == names.end()) names.push_back(r.algorithm);
-  deliver(session, words.options, [&](const std::string& format, Style style) -> std::string {
-    if (format == "json")
-      return collective_json(session.arguments, inputs, words.best ? best_of(results) : results);
-    if (format == "jsonl") return collective_jsonl(words.best ? best_of(results) : results);
-    Table table = words.best                             ? best_collectives(results)
-                  : format == "csv" || names.size() == 1 ? collective_table(results)
-                                                         : collective_comparison(results);
+  const auto table = [&](ReadBy reader) {
+    Table out = words.best                                           ? best_collectives(results)
+                : reader == ReadBy::machines || names.size() == 1 ? collective_table(results)
+                                                                    : collective_comparison(results);
     std::vector<std::string_view> keep{"gpus", "time"};  // also where they are zero
     if (results.front().operation != "schedule") keep.emplace_back("closed_form");
     keep.insert(keep.end(), names.begin(), names.end());
-    table = without_empty_columns(table, keep);
-    if (format != "text") return render_table(format, table);
-    const Printed printed = to_text(table, style);
+    return without_empty_columns(std::move(out), keep);
+  };
+  const auto text = [&](const Style& style) {
+    const Printed printed = to_text(table(ReadBy::people), style);
     hint(session, printed.hint);
     return fmt::format("{} on {}, {}\n\n{}{}", results.front().operation, results.front().topology,
                        network_fidelities[std::size_t(results.front().fidelity)], printed.text, links);
-  });
+  };
+  const auto json = [&] {
+    return collective_json(session.arguments, inputs, words.best ? best_of(results) : results);
+  };
+  deliver(session, words.options, {.text = text, .table = table, .json = json});
 }
 
 int run(const Session& session, Words& words) {

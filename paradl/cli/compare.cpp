@@ -109,12 +109,7 @@ int run(const Session& session, Options& options, std::vector<std::string> words
   std::vector<InputFile> inputs;
   for (const Side& side : sides)
     inputs.insert(inputs.end(), side.answer.inputs.begin(), side.answer.inputs.end());
-  deliver(session, options, [&](const std::string& format, const Style& style) {
-    if (format == "json") return json_text(comparison_json(session.arguments, inputs, contestants));
-    if (format == "jsonl") return json_lines(comparison_json(session.arguments, inputs, contestants));
-    if (format == "csv") return to_csv(comparison_rows(contestants));
-    const Table table = comparison_table(contestants);
-    if (format != "text") return render_table(format, table);
+  const auto text = [&](const Style& style) {
     std::string notes, plans, accuracy;
     std::size_t i = 0;
     for (const Side& side : sides) {
@@ -124,9 +119,14 @@ int run(const Session& session, Options& options, std::vector<std::string> words
       if (side.best().timed())
         accuracy += fmt::format("Accuracy of {}: {}\n", name, accuracy_text(side.answer, side.best()));
     }
-    return to_text(table, style).text + "\n" + verdict(contestants) + notes + plans + basis(contestants) +
-           accuracy;
-  });
+    return to_text(comparison_table(contestants), style).text + "\n" + verdict(contestants) + notes + plans +
+           basis(contestants) + accuracy;
+  };
+  const auto table = [&](ReadBy reader) {
+    return reader == ReadBy::machines ? comparison_rows(contestants) : comparison_table(contestants);
+  };
+  const auto json = [&] { return comparison_json(session.arguments, inputs, contestants); };
+  deliver(session, options, {.text = text, .table = table, .json = json});
   return std::ranges::any_of(contestants, &Contestant::feasible) ? answered : answered_no;
 }
 

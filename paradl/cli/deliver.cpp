@@ -81,20 +81,20 @@ void deliver(const Session& session, const Options& options, const Answer& answe
   if (ids.empty())
     options.blame("columns",
                   UsageError(fmt::format("--columns {} names none", wanted), "`--columns help` lists them"));
-  deliver(session, options, [&](const std::string& format, Style style) -> std::string {
-    if (format == "json") return json_text(to_json(answer));
-    if (format == "jsonl") return json_lines(to_json(answer));
-    Table table = options.read("columns", "", [&](const std::string&) {
-      return projection_table(answer, format == "csv" && !chosen ? projection_columns() : ids);
+  const auto table = [&](ReadBy reader) {
+    const bool all = reader == ReadBy::machines && !chosen;
+    Table out = options.read("columns", "", [&](const std::string&) {
+      return projection_table(answer, all ? projection_columns() : ids);
     });
-    if (format == "csv") return to_csv(table);
-    if (!chosen) table = without_empty_columns(table, {"strategy", "epoch"});
-    if (format != "text") return render_table(format, table);
+    return all || chosen ? out : without_empty_columns(std::move(out), {"strategy", "epoch"});
+  };
+  const auto text = [&](Style style) {
     if (chosen) style.width = 0;
-    const Printed printed = to_text(table, style);
+    const Printed printed = to_text(table(ReadBy::people), style);
     hint(session, printed.hint);
     return people(printed);
-  });
+  };
+  deliver(session, options, {.text = text, .table = table, .json = [&] { return to_json(answer); }});
 }
 
 }  // namespace paradl

@@ -43,7 +43,7 @@ std::string summary_of(const StrategyName& strategy) {
 constexpr std::size_t few_ways = 4;
 
 /// Every limit and bottleneck, also those that are not there, and what would help.
-std::string tell_bottlenecks(const Session& session, const Style& style, const Oracle& oracle,
+std::string bottlenecks_page(const Session& session, const Style& style, const Oracle& oracle,
                              const Answer& answer, const std::vector<Finding>& findings) {
   const std::vector<Bottleneck>& found = answer.bottlenecks.front();
   const Printed printed = to_text(findings_table(findings), style);
@@ -58,7 +58,7 @@ std::string tell_bottlenecks(const Session& session, const Style& style, const O
   return style.unicode ? out : ascii(out);
 }
 
-std::string tell(const Style& style, const Oracle& oracle, const Answer& answer, bool layers,
+std::string page(const Style& style, const Oracle& oracle, const Answer& answer, bool layers,
                  const std::vector<Bottleneck>& found, const Evaluation* e) {
   const Projection& p = answer.results.front();
   std::string out = fmt::format("{}: {}\n\n", p.strategy->text, summary_of(*p.strategy));
@@ -215,19 +215,17 @@ int run(const Session& session, Options& options, std::string strategy, std::str
     if (all_bottlenecks) out["results"][0]["measures"] = findings_json(findings);
     return out;
   };
-  deliver(session, options, [&](const std::string& format, Style style) {
-    if (format == "text")
-      return all_bottlenecks ? tell_bottlenecks(session, style, oracle, answer, findings)
-                             : tell(style, oracle, answer, layers, found, e ? &*e : nullptr);
-    if (format == "json") return json_text(json());
-    if (format == "jsonl") return json_lines(json());
-    if (all_bottlenecks) return render_table(format, findings_table(findings, reader_of(format)));
-    if (!p.timed()) return render_table(format, limits_table(p, oracle.about().work));
-    if (!layers) return render_table(format, term_table(oracle, p));
-    return render_table(format, layer_table(p, *e));
-  });
-  const std::string format = options.get("format", "text");
-  if (!p.feasible() && format != "text" && !format.starts_with("json"))  // those say so themselves
+  const auto text = [&](const Style& style) {
+    return all_bottlenecks ? bottlenecks_page(session, style, oracle, answer, findings)
+                           : page(style, oracle, answer, layers, found, e ? &*e : nullptr);
+  };
+  const auto table = [&](ReadBy reader) {
+    if (all_bottlenecks) return findings_table(findings, reader);
+    if (!p.timed()) return limits_table(p, oracle.about().work);
+    return layers ? layer_table(p, *e) : term_table(oracle, p);
+  };
+  deliver(session, options, {.text = text, .table = table, .json = json});
+  if (!p.feasible() && options.format().prints == Prints::table)  // text and JSON say so themselves
     hint(session, fmt::format("`{}` does not fit: {}", p.strategy->text, reasons(p, oracle.about().work)));
   return p.feasible() ? answered : answered_no;
 }

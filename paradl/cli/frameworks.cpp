@@ -22,7 +22,7 @@ Listing list_frameworks(const Session& session) {
     });
   return {.sections = {{"", std::move(table)}},
           .after = "`paradl help frameworks` tells what each word of a file means.\n",
-          .json = json_text(json)};
+          .json = json};
 }
 
 Listing show_framework(const Session& session, const std::string& name) {
@@ -47,7 +47,7 @@ Listing show_framework(const Session& session, const std::string& name) {
           .after = fmt::format("One by one: --framework {} --set framework.overlap=on, say; "
                                "`paradl help frameworks` tells more.\n",
                                spec.name),
-          .json = json_text(json)};
+          .json = json};
 }
 
 }  // namespace

@@ -87,14 +87,13 @@ std::string text_document(const Session& session, const Words& words, const List
 }
 
 std::string render(const Session& session, const Words& words, const Listing& listing) {
-  const std::string format = words.json ? "json" : words.format;
-  if (format == "text") return text_document(session, words, listing);
-  if (format == "markdown")
+  const FormatRow& format = read_format(words.json ? "json" : words.format);
+  if (format.format == Format::markdown)
     return document(listing, [](const Section& section) { return to_markdown(table_for_people(section)); });
-  if (format == "json") return listing.json;
-  if (format != "csv" && format != "latex")
-    throw UsageError(fmt::format("-f {}: not a format", format), "use text, markdown, csv, json or latex");
-  return listing.sections.empty() ? "" : render_table(format, listing.sections[listing.main].table);
+  return format.print({.text = [&](const Style&) { return text_document(session, words, listing); },
+                       .table = [&](ReadBy) { return listing.sections.at(listing.main).table; },
+                       .json = [&] { return listing.json; }},
+                      session.style());
 }
 
 void print_listing(const Session& session, const Words& words, Listing listing) {
@@ -139,7 +138,7 @@ void define_listing(const Arguments& root, Session& session, Action& action, con
   const Arguments app = root.add_command(command.word, command.summary);
   app.text("ACTION", words->verb, {.help = "list (the default) or show"});
   app.text("NAME", words->name, {.help = command.name_help});
-  app.text("-f,--format", words->format, {.help = "text, markdown, csv, json or latex", .meta = "NAME"});
+  app.text("-f,--format", words->format, {.help = format_names(), .meta = "NAME"});
   app.text("--columns", words->columns,
            {.help = "columns of the table; `all`, or `help` to list them", .meta = "LIST"});
   app.flag("--json", words->json, {.help = "short for -f json"});
@@ -164,7 +163,7 @@ void add_or_explain(Table& table, const std::string& name, const std::function<v
     add();
     return;
   } catch (const SpecError& error) {
-    table.notes.push_back(fmt::format("`paradl check {}` tells what is wrong with it", error.file()));
+    table.notes.push_back(fmt::format("`paradl check {}` shows what is wrong with it", error.file()));
   } catch (const std::runtime_error& error) {
     table.notes.emplace_back(error.what());
   }

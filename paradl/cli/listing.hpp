@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "paradl/cli/command.hpp"
-#include "paradl/report/json.hpp"
 #include "paradl/report/table.hpp"
 
 // What the commands share that list what there is and show one of it: models, systems, profiles, strategies.
@@ -27,7 +28,7 @@ struct Listing {
   std::vector<Section> sections;
   std::size_t main = 0;    // the section whose table CSV and LaTeX print, and whose columns can be chosen
   std::string after = {};  // a last paragraph for people
-  std::string json;
+  nlohmann::ordered_json json;
 };
 
 /// `paradl WORD [list | show NAME]`

@@ -76,7 +76,7 @@ Listing list_models(const Session& session) {
   Shelf shelf;
   for (const std::string& name : session.catalog.names("models"))
     add_or_explain(shelf.models, name, [&] { add_model(shelf, name, session.catalog.model(name)); });
-  Listing out{.sections = {{"", std::move(shelf.models)}}, .json = json_text(shelf.json)};
+  Listing out{.sections = {{"", std::move(shelf.models)}}, .json = shelf.json};
   if (!shelf.families.rows.empty())
     out.sections.push_back(
         {"Families, to be used with numbers of one's own (gpt:layers=24,hidden=2304,heads=24):\n",
@@ -161,7 +161,7 @@ Listing show_model(const Session& session, const std::string& name) {
           .main = 1,
           .after = fmt::format("layers     {}\nparameters {}\nMACs       {}\n", work.layers.size(),
                                all_digits(work.parameters()), all_digits(work.macs())),
-          .json = json_text(model_json(spec, work))};
+          .json = model_json(spec, work)};
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ Listing list_profiles(const Session& session) {
           .after = none ? "No profiles yet: `paradl-calibrate` measures them into profiles/; until then "
                           "layer times are a roofline's.\n"
                         : "",
-          .json = json_text(json)};
+          .json = json};
 }
 
 Listing show_profile(const Session& session, const std::string& name) {
@@ -72,11 +72,11 @@ Listing show_profile(const Session& session, const std::string& name) {
   if (p.total)
     return {
         .sections = {{title_line(p.name, "a measured total, spread over the layers by a roofline"), facts}},
-        .json = json_text(json)};
+        .json = json};
   return {.sections = {{title_line(p.name, fmt::format("{} shapes", p.entries.size())), facts},
                        {"The slowest first:\n", slowest_shapes(p.entries, p.entries.size())}},
           .main = 1,
-          .json = json_text(json)};
+          .json = json};
 }
 
 }  // namespace

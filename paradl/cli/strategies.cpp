@@ -133,7 +133,7 @@ Listing list_strategies(const Session&) {
   }
   json["closed_forms"] = paper::row_names();
   json["default"] = default_names();
-  return {.sections = {{"", std::move(table)}}, .after = hybrids_text(), .json = json_text(json)};
+  return {.sections = {{"", std::move(table)}}, .after = hybrids_text(), .json = json};
 }
 
 /// The addends of the paper's row; none if it has no such row. They need some question to stand in, whose
@@ -216,7 +216,7 @@ Listing show_strategy(const Session&, const std::string& name) {
   return {.sections = {{title_line(strategy.text, summary_of(strategy)), axis_table(strategy)},
                        {fidelity, formula_table(lines)}},
           .after = advice_text(strategy),
-          .json = json_text(strategy_json(strategy, lines))};
+          .json = strategy_json(strategy, lines)};
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Listing list_systems(const Session& session) {
                                  {"memory_bytes", spec.device.memory.base()},
                                  {"summary", spec.summary}});
     });
-  return {.sections = {{"", std::move(table)}}, .json = json_text(json)};
+  return {.sections = {{"", std::move(table)}}, .json = json};
 }
 
 /// "fp32 15.7 Tflop/s, fp16 125 Tflop/s"
@@ -224,7 +224,7 @@ Listing show_system(const Session& session, const std::string& name) {
               .after =
                   "A level joins units of the level before it (GPUs at first); each unit leaves through "
                   "so many ports.\n",
-              .json = json_text(system_json(spec, machine))};
+              .json = system_json(spec, machine)};
   if (Table measured = measured_lines(spec); !measured.rows.empty()) {
     out.sections.push_back({"measured, of one message of the operation's ring", std::move(measured)});
   }

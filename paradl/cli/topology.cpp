@@ -102,25 +102,27 @@ int run(const Session& session, Words& words) {
                    {"bisection", facts.bisection ? number(facts.bisection) + " cables" : number({})},
                    {"bisection bandwidth", bandwidth_text(facts, *topology)},
                    {"watts", watts_text(watts)}});
-  deliver(session, words.options, [&](const std::string& format, Style style) -> std::string {
-    if (format == "json" || format == "jsonl") {
-      Json out = json_header("paradl.topology/1", session.arguments, network.inputs());
-      out["topology"] = topology->text();
-      out["hosts"] = facts.hosts;
-      out["switches"] = facts.switches;
-      out["cables"] = facts.cables;
-      out["diameter"] = facts.diameter ? Json(*facts.diameter) : Json();
-      out["bisection_cables"] = facts.bisection ? Json(*facts.bisection) : Json();
-      out["bisection_bandwidth_bytes_per_s"] =
-          facts.bisection_bandwidth ? Json(facts.bisection_bandwidth->base()) : Json();
-      if (watts.peak > 0) out["watts"] = {{"idle", watts.idle}, {"peak", watts.peak}};
-      out["duplex"] = topology->half_duplex() ? "half" : "full";
-      return format == "json" ? json_text(out) : out.dump() + "\n";
-    }
-    if (format == "csv") return to_csv(numbers_table(*topology, facts, watts));
-    if (format != "text") return render_table(format, table);
-    return topology->text() + "\n\n" + to_text(table, style).text;
-  });
+  const auto json = [&] {
+    Json out = json_header("paradl.topology/1", session.arguments, network.inputs());
+    out["topology"] = topology->text();
+    out["hosts"] = facts.hosts;
+    out["switches"] = facts.switches;
+    out["cables"] = facts.cables;
+    out["diameter"] = facts.diameter ? Json(*facts.diameter) : Json();
+    out["bisection_cables"] = facts.bisection ? Json(*facts.bisection) : Json();
+    out["bisection_bandwidth_bytes_per_s"] =
+        facts.bisection_bandwidth ? Json(facts.bisection_bandwidth->base()) : Json();
+    if (watts.peak > 0) out["watts"] = {{"idle", watts.idle}, {"peak", watts.peak}};
+    out["duplex"] = topology->half_duplex() ? "half" : "full";
+    return out;
+  };
+  deliver(session, words.options,
+          {.text = [&](const Style& style) { return topology->text() + "\n\n" + to_text(table, style).text; },
+           .table =
+               [&](ReadBy reader) {
+                 return reader == ReadBy::machines ? numbers_table(*topology, facts, watts) : table;
+               },
+           .json = json});
   return answered;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "paradl/cli/basis.hpp"
 #include "paradl/cli/command.hpp"
@@ -154,14 +155,11 @@ int run(const Session& session, Words& words) {
     refuse_slips(runs, validation);
     record(words, validation);
   }
-  deliver(session, words.options, [&](const std::string& format, Style style) -> std::string {
-    if (format == "json") return validation_json(validation);
-    if (format == "jsonl") return validation_lines(validation);
-    if (format == "svg") return validation_svg(validation.judged);
-    const Table table = validation_table(validation);
-    if (format != "text") return render_table(format, table);
-    return validation_text(validation, style);
-  });
+  deliver(session, words.options,
+          {.text = [&](const Style& style) { return validation_text(validation, style); },
+           .table = [&](ReadBy) { return validation_table(validation); },
+           .json = [&] { return validation_json(validation); },
+           .picture = [&] { return validation_svg(validation.judged); }});
   const double mean = 100 * tally(validation.judged, "").mean;
   if (mean >= require) return answered;
   hint(session,

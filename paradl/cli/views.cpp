@@ -47,14 +47,13 @@ void refuse_columns(const Options& options) {
 void deliver_view(const Session& session, const Options& options, const Answer& answer, const char* view,
                   const char* field, const Json& value, const std::function<Table(ReadBy)>& table,
                   const std::function<std::string(const Style&)>& people) {
-  deliver(session, options, [&](const std::string& format, const Style& style) {
-    if (format == "text") return people(style);
-    if (!format.starts_with("json")) return render_table(format, table(reader_of(format)));
+  const auto json = [&] {
     Json out = to_json(answer);
     out["view"] = view;
     out[field] = value;
-    return format == "json" ? json_text(out) : json_lines(out);
-  });
+    return out;
+  };
+  deliver(session, options, {.text = people, .table = table, .json = json});
 }
 
 }  // namespace
@@ -78,14 +77,13 @@ void tell_framework(const Session& session, const Options& options, const Oracle
   for (Bottleneck& b : found) examiner.price(b, best);
   auto improvements = examiner.improvements(best, Owner::framework);
   std::erase_if(improvements, [](const Improvement& i) { return i.priced.gain < nothing; });
-  if (options.wants_json()) {
+  if (options.wants(Prints::json)) {
     examine(answer, examiner);
     answer.bottlenecks.front() = found;
   }
   const bool worth = !improvements.empty() && improvements.front().priced.gain >= worth_telling;
   const auto table = [&](ReadBy reader) { return improvements_table(improvements, reader); };
-  if (const std::string format = options.get("format", "text");
-      improvements.empty() && format != "text" && !format.starts_with("json"))
+  if (improvements.empty() && options.format().prints == Prints::table)
     hint(session, "no change of the framework makes the best plan faster");
   deliver_view(session, options, answer, "framework", "improvements", improvements_json(improvements), table,
                [&](const Style& style) {
@@ -144,7 +142,7 @@ void tell_system(const Session& session, const Options& options, const Query& qu
     else
       idle.push_back(s.lever.name);
   }
-  if (options.wants_json()) {
+  if (options.wants(Prints::json)) {
     Examiner examiner = examiner_of(oracle, options.triggers());
     examine(answer, examiner);
   }

@@ -4,17 +4,19 @@
 
 #include "paradl/console/options.hpp"
 #include "paradl/console/session.hpp"
+#include "paradl/report/formats.hpp"
 
 namespace paradl {
 
-/// An answer in one format. UsageError for a format it does not know.
-using Render = std::function<std::string(const std::string& format, Style style)>;
-/// A table as markdown, csv or latex; UsageError for other formats.
-std::string render_table(const std::string& format, const Table& table);
+/// Writes an answer to every -o (format by its ending), then prints it in the format of -f.
+void deliver(const Session& session, const Options& options, const Output& output);
+/// Refuses what `deliver` would refuse (-f and -o), before a long run. UsageError or EnvironmentError.
+void check_delivery(const Options& options, bool draws = false);
 
-/// Writes what was rendered to every -o (format by its extension), then prints the format asked for.
+/// The same for an answer that prints each format itself, by its name.
+using Render = std::function<std::string(const std::string& format, Style style)>;
 void deliver(const Session& session, const Options& options, const Render& render);
-/// What it would refuse (-f and -o), refused before a long run. UsageError or EnvironmentError.
-void check_delivery(const Options& options);
+/// A table in a format for tables; UsageError for other formats.
+std::string render_table(const std::string& format, const Table& table);
 
 }  // namespace paradl

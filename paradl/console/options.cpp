@@ -66,7 +66,7 @@ constexpr OptionRow rows[] = {
     {"--allreduce", "allreduce", "NAME", "algorithm that sums gradients: ring, ring+ring, shd, sparse-ring:0.0078 ...; default: a ring on every level, trees for few bytes", training, true},
     {"--batch-norm", "batch-norm", "NAME", "local statistics, or sync across GPUs", training, true},
     {"--gamma", "gamma", "G", "the paper's memory accounting with reuse factor G", training, true},
-    {"--format,-f", "format", "NAME", "text, markdown, csv, json, jsonl or latex", output},
+    {"--format,-f", "format", "NAME", "", output},  // whose names are those of the formats
     {"--columns", "columns", "LIST", "columns of the table; `all`, or `help` to list them", output},
     {"--sort", "sort", "COLUMN", "column to sort by", output},
 };
@@ -116,7 +116,7 @@ void Options::define_only(const Arguments& command, const std::vector<std::strin
   for (const OptionRow& row : rows)
     if (std::ranges::find(keys, row.key) != keys.end())
       command.text(row.flags, values_[row.key].text,
-                   {.help = row.help, .meta = row.meta, .group = row.group});
+                   {.help = *row.help ? row.help : format_names(), .meta = row.meta, .group = row.group});
   if (std::ranges::find(keys, "on") != keys.end())
     command.texts(
         "--set", sets_,
@@ -214,20 +214,21 @@ Triggers Options::triggers() const {
   return out;
 }
 
-bool Options::wants_json() const {
-  return get("format").starts_with("json") || std::ranges::any_of(outputs_, [](const std::string& path) {
-           return path.ends_with(".json") || path.ends_with(".jsonl");
-         });
+const FormatRow& Options::format(bool draws) const {
+  return *read("format", "text", [&](const std::string& name) { return &read_format(name, draws); });
 }
 
-bool Options::wants_text() const {
-  return get("format", "text") == "text" ||
-         std::ranges::any_of(outputs_, [](const std::string& path) { return path.ends_with(".txt"); });
+bool Options::wants(Prints prints) const {
+  return std::ranges::any_of(formats(), [&](const FormatRow& row) {
+    const auto is_written = [&](const std::string& path) { return path.ends_with(row.ending); };
+    return row.prints == prints &&
+           (get("format", "text") == row.name || std::ranges::any_of(outputs_, is_written));
+  });
 }
 
 bool Options::wants_bottlenecks() const {
   const std::vector<std::string> columns = split_list(get("columns"), ',');
-  return wants_json() || std::ranges::any_of(columns, [](const std::string& id) {
+  return wants(Prints::json) || std::ranges::any_of(columns, [](const std::string& id) {
            return id == "all" || id == "bottlenecks" || id == "limited by";
          });
 }

@@ -9,6 +9,7 @@
 #include "paradl/console/arguments.hpp"
 #include "paradl/feasibility/bottleneck.hpp"
 #include "paradl/query/query.hpp"
+#include "paradl/report/formats.hpp"
 
 namespace paradl {
 
@@ -56,13 +57,13 @@ class Options {
   void set(const std::string& key, const std::string& text) { values_[key] = {text, typed_here, {}, {}}; }
   const std::vector<std::string>& sets() const { return sets_; }
   const std::vector<std::string>& outputs() const { return outputs_; }
-  /// Whether some of the answer goes out as JSON.
-  bool wants_json() const;
-  /// Whether some of it is text for people.
-  bool wants_text() const;
-  /// Whether some of it tells limits and bottlenecks of every row: JSON, or a column of the table.
+  /// The format on stdout. UsageError for one that is not known, or a picture if there is none.
+  const FormatRow& format(bool draws = false) const;
+  /// Whether -f or some -o needs this of the answer.
+  bool wants(Prints prints) const;
+  /// Whether the answer shows limits and bottlenecks of every row: in JSON, or as a column of the table.
   bool wants_bottlenecks() const;
-  /// From which values on limits and bottlenecks are told: as a configuration says, or as shipped.
+  /// The values from which limits and bottlenecks are reported: the configuration's, or those shipped.
   Triggers triggers() const;
   bool json() const { return json_; }
   /// What was typed about machine and training, as it would be typed again: " --precision bf16 --set ...".

@@ -6,15 +6,10 @@
 
 #include "paradl/feasibility/bottleneck.hpp"
 #include "paradl/feasibility/sensitivity.hpp"
+#include "paradl/report/formats.hpp"
 #include "paradl/report/table.hpp"
 
 namespace paradl {
-
-/// The reader of a table: people get "24 %" and "> 20 %", machines get numbers.
-enum class ReadBy { people, machines };
-inline ReadBy reader_of(const std::string& format) {
-  return format == "csv" ? ReadBy::machines : ReadBy::people;
-}
 
 /// Every measure: its value, trigger, share of the time and cause.
 Table findings_table(const std::vector<Finding>& findings, ReadBy reader = ReadBy::people);

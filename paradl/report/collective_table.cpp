@@ -239,18 +239,11 @@ Table best_collectives(const std::vector<CollectiveResult>& results) {
   return table;
 }
 
-std::string collective_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
-                            const std::vector<CollectiveResult>& results) {
+Json collective_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
+                     const std::vector<CollectiveResult>& results) {
   Json out = json_header("paradl.collective/1", command, inputs);
   out["results"] = Json::array();
   for (const CollectiveResult& r : results) out["results"].push_back(result(r));
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string collective_jsonl(const std::vector<CollectiveResult>& results) {
-  std::string out;
-  for (const CollectiveResult& r : results)
-    out += result(r).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return out;
 }
 

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "paradl/cost/projection.hpp"
 #include "paradl/network/fabric.hpp"
 #include "paradl/report/answer.hpp"
@@ -40,8 +42,8 @@ Table best_collectives(const std::vector<CollectiveResult>& results);
 std::vector<CollectiveResult> best_of(const std::vector<CollectiveResult>& results);
 
 /// Schema paradl.collective/1.
-std::string collective_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
-                            const std::vector<CollectiveResult>& results);
-std::string collective_jsonl(const std::vector<CollectiveResult>& results);
+nlohmann::ordered_json collective_json(const std::vector<std::string>& command,
+                                       const std::vector<InputFile>& inputs,
+                                       const std::vector<CollectiveResult>& results);
 
 }  // namespace paradl

@@ -225,9 +225,13 @@ std::string json_text(const Json& value) {
 }
 
 std::string json_lines(const Json& answer) {
+  const auto line = [](const Json& value) {
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  };
+  const Json* results = find_json(answer, "results");
+  if (!results) return line(answer);
   std::string out;
-  for (const Json& result : answer.at("results"))
-    out += result.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  for (const Json& result : *results) out += line(result);
   return out;
 }
 

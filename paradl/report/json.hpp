@@ -29,7 +29,7 @@ const nlohmann::ordered_json* find_json(const nlohmann::ordered_json& object, st
 
 /// A value as it is printed, indented. Names of files can have any bytes: invalid ones are replaced.
 std::string json_text(const nlohmann::ordered_json& value);
-/// The `results` of an answer, one per line.
+/// The `results` of an answer, one per line. An answer without them is one line.
 std::string json_lines(const nlohmann::ordered_json& answer);
 /// {"error": {...}} for stderr when a command with --json fails.
 std::string error_json(const std::string& kind, const std::string& message, const std::string& help);

@@ -238,7 +238,7 @@ std::string validation_text(const Validation& validation, const Style& style) {
   return out + fmt::format("Based on {}.\n", fmt::join(validation.bases, "; "));
 }
 
-std::string validation_json(const Validation& validation) {
+Json validation_json(const Validation& validation) {
   const std::vector<Judged>& runs = validation.judged;
   Json out = json_header("paradl.validation/1", validation.command, validation.inputs);
   out["results"] = Json::array();
@@ -261,13 +261,6 @@ std::string validation_json(const Validation& validation) {
                       {"left_out", left_out && left_out->n > 0 ? coverage_json(*left_out) : Json()}}},
                     {"based_on", validation.bases}};
   if (!validation.without_row.empty()) out["summary"]["not_counted"] = validation.without_row;
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string validation_lines(const Validation& validation) {
-  std::string out;
-  for (std::size_t i = 0; i < validation.judged.size(); ++i)
-    out += row_json(validation, i).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return out;
 }
 

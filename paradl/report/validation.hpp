@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "paradl/cost/error_record.hpp"
 #include "paradl/report/answer.hpp"
 #include "paradl/report/table.hpp"
@@ -27,7 +29,6 @@ Table validation_table(const Validation& validation);
 /// The text report: the runs, the sums, the ranking, and the errors of each part.
 std::string validation_text(const Validation& validation, const Style& style);
 /// Schema paradl.validation/1.
-std::string validation_json(const Validation& validation);
-std::string validation_lines(const Validation& validation);
+nlohmann::ordered_json validation_json(const Validation& validation);
 
 }  // namespace paradl

@@ -1,0 +1,49 @@
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "paradl/report/table.hpp"
+
+namespace paradl {
+
+/// The reader of a table: people get "24 %" and "> 20 %", machines get numbers.
+enum class ReadBy { people, machines };
+
+/// An answer before it has a format. Each format calls what it needs, so nothing is made in vain.
+struct Output {
+  std::function<std::string(const Style&)> text;  // for people
+  std::function<Table(ReadBy)> table;
+  std::function<nlohmann::ordered_json()> json;
+  std::function<std::string()> picture = {};  // SVG; empty: there is none
+};
+
+enum class Format { text, markdown, csv, json, jsonl, latex, svg };
+
+/// What a format prints of an answer.
+enum class Prints { text, table, json, picture };
+
+/// One output format. A new one is an enumerator, a printer in its own file, and a row in formats.cpp: -f, -o,
+/// help and error texts read the rows.
+struct FormatRow {
+  Format format;
+  std::string_view name;    // for -f: "markdown"
+  std::string_view ending;  // of files for -o: ".md"
+  Prints prints;
+  std::string (*print)(const Output&, const Style&);
+};
+
+std::span<const FormatRow> formats();
+
+/// UsageError for a format that is not known, or that is a picture and `draws` is false.
+const FormatRow& read_format(const std::string& name, bool draws = false);
+/// The same by the ending of a file for -o.
+const FormatRow& format_of_file(const std::string& path, bool draws = false);
+
+/// "text, markdown, csv, json, jsonl or latex"
+std::string format_names(bool draws = false);
+
+}  // namespace paradl
