@@ -3,6 +3,7 @@
 #include <list>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "paradl/cli/command.hpp"
 #include "paradl/core/format.hpp"
@@ -56,11 +57,21 @@ bool is_strategy(const std::string& word) {
 /// How the words are meant: saved results, strategies of one model, or systems.
 enum class Mode { results, strategies, systems };
 
-Mode mode_of(const std::vector<std::string>& words, const std::string& model) {
+Mode mode_of(const Session& session, const std::vector<std::string>& words, const std::string& model) {
   if (std::ranges::all_of(words, is_result_file)) return Mode::results;
   if (std::ranges::any_of(words, is_result_file))
     throw UsageError("saved results are compared with saved results", "give only .json files");
-  return model.empty() || is_strategy(words.front()) ? Mode::strategies : Mode::systems;
+  if (is_strategy(words.front())) return Mode::strategies;
+  if (!model.empty()) return Mode::systems;
+  const auto systems = session.catalog.names("systems");
+  const auto is_system = [&](const std::string& word) {
+    return std::ranges::find(systems, word) != systems.end();
+  };
+  if (!is_system(words.front())) return Mode::strategies;
+  if (is_system(words.back())) throw UsageError("compare systems with which model?", "add --model resnet50");
+  throw UsageError(fmt::format("`{}` is a system: name the model with --model", words.front()),
+                   fmt::format("write paradl compare {} --model {}",
+                               fmt::join(words.begin(), words.end() - 1, " "), words.back()));
 }
 
 int run(const Session& session, Options& options, std::vector<std::string> words, std::string model) {
@@ -73,7 +84,7 @@ int run(const Session& session, Options& options, std::vector<std::string> words
     const Side& side = sides.emplace_back(session, options.triggers(), query, library);
     contestants.push_back(contestant(name, {side.answer, 0}));
   };
-  switch (mode_of(words, model)) {
+  switch (mode_of(session, words, model)) {
     case Mode::results:
       options.refuse_typed({"format"}, "saved results");
       if (!model.empty()) throw UsageError("--model says nothing about saved results", "leave it out");
@@ -95,6 +106,9 @@ int run(const Session& session, Options& options, std::vector<std::string> words
       }
       break;
     case Mode::systems:
+      if (options.typed("on"))
+        throw UsageError(fmt::format("--on {}: the systems are already named", options.get("on")),
+                         "leave --on out, or name it with the other systems");
       for (const std::string& system : words) {
         Query query = options.query();
         query.system = system;

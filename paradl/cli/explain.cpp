@@ -179,14 +179,19 @@ int run(const Session& session, Options& options, std::string strategy, std::str
     if (!file.ends_with(".svg") && !file.ends_with(".json"))
       throw UsageError(fmt::format("--timeline {}: a picture is .svg, a trace .json", file),
                        fmt::format("write --timeline {}.svg", file));
-  if (!options.typed("strategy") && !strategy.empty()) options.set("strategy", strategy);
+  // The option of a remedy names strategy and grid; appended to the command, it replaces the word.
+  const bool replaced = options.typed("strategy") && options.typed("grid");
+  if (options.typed("strategy") && !replaced && !strategy.empty() && options.get("strategy") != strategy)
+    throw UsageError(fmt::format("`{}` and -s {} are two strategies", strategy, options.get("strategy")),
+                     "explain takes one; `paradl compare` takes several");
+  if (!replaced && !strategy.empty()) options.set("strategy", strategy);
   Query query = options.query();
   query.model = model;
   const Oracle oracle = ask(query, session.catalog);
   if (oracle.question().gpus.size() != 1)
     throw UsageError("explain answers for one number of GPUs", "use -p 64");
   if (oracle.question().strategies.size() != 1)
-    throw UsageError("explain tells of one strategy", "compare takes several");
+    throw UsageError("explain takes one strategy", "`paradl compare` takes several");
   const Setting setting = oracle.setting();
   Answer answer = start_answer(session, oracle.about());
   answer.setting = &setting;

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "paradl/console/ranges.hpp"
+#include "paradl/console/utf8.hpp"
 #include "paradl/core/memory.hpp"
 #include "paradl/core/text.hpp"
 #include "paradl/report/json.hpp"
@@ -105,7 +106,10 @@ bool wants_json(const std::vector<std::string>& arguments) {
   return false;
 }
 
-void complain(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+void complain(const std::string& message) {
+  const std::string text = valid_utf8(message);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 int report(bool json, const std::string& kind, const std::string& message, const std::string& help,
            int code) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "paradl/console/utf8.hpp"
 #include "paradl/core/error.hpp"
 
 namespace paradl {
@@ -16,7 +17,8 @@ Style Session::style() const {
   return {.width = out.columns, .colour = out.colour, .unicode = out.unicode};
 }
 
-void print(const std::string& text) {
+void print(const std::string& answer) {
+  const std::string text = valid_utf8(answer);
   errno = 0;
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
@@ -27,7 +29,7 @@ void print(const std::string& text) {
 }
 
 void hint(const Session& session, const std::string& text) {
-  if (session.verbosity >= 0 && !text.empty()) std::fprintf(stderr, "%s\n", text.c_str());
+  if (session.verbosity >= 0 && !text.empty()) std::fprintf(stderr, "%s\n", valid_utf8(text).c_str());
 }
 
 }  // namespace paradl

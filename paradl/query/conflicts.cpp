@@ -50,7 +50,7 @@ void check_training(const Query& query, const Case& about) {
            "leave one of them out");
   if (t.reserve >= about.machine.device.memory)
     refuse({query.reserve.origin()},
-           fmt::format("--reserve {} leaves nothing of the device's {}", text(t.reserve),
+           fmt::format("--reserve must be less than the device's memory ({})",
                        text(about.machine.device.memory)),
            "write less, such as 1GiB");
   if (t.zero > 0 && t.allreduce)

@@ -95,6 +95,10 @@ StrategyName read_strategy(std::string_view text) {
   }
   StrategyName strategy{.text = std::string(text), .axes = {}};
   if (text == "serial") return strategy;
+  if (text.empty() || text.starts_with('+') || text.ends_with('+') || text.find("++") != text.npos)
+    throw UsageError(text.empty() ? "the strategy has no name"
+                                  : fmt::format("a strategy is missing beside a `+` of `{}`", text),
+                     "write data, data+filter or data/ooc");
   for (std::string_view rest = text;;) {
     const std::string_view name = rest.substr(0, rest.find('+'));
     const Strategy* axis = find_strategy(name);
