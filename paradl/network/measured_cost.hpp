@@ -6,11 +6,11 @@
 
 namespace paradl {
 
-/// Whether a machine's links were measured, some of them at least.
+/// Whether at least one of a machine's links was measured.
 bool has_measured_links(const Machine& machine);
 
-/// The operation whose measured links another one takes on a level: its own, or what stands in for it.
-/// Nothing: it keeps the specified link.
+/// The operation whose measured links an operation uses on a level: its own, or a similar one. Nothing: it
+/// uses the specified link.
 std::optional<LinkOperation> taken_from(const Level& level, LinkOperation operation);
 
 /// The path with the links that were measured for this operation and a buffer of m bytes: cost() of it is

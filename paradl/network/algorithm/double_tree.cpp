@@ -1,6 +1,6 @@
-// Double binary tree (Sanders, Speck and Träff; NCCL): two binary trees with half of the buffer each. Who has
-// children in one is a leaf of the other, so that each port carries two half segments a step, in and out: the
-// whole bandwidth works, with the latency of a tree.
+// Double binary tree (Sanders, Speck and Träff; NCCL): two binary trees with half of the buffer each. A rank
+// with children in one tree is a leaf of the other, so that each port carries two half segments a step, in
+// and out: the whole bandwidth works, with the latency of a tree.
 //
 //   h  depth of the trees     S  segments of each half     m  bytes of the buffer
 #include <algorithm>

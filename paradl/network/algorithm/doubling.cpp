@@ -42,7 +42,7 @@ constexpr std::array served{Operation::allreduce};
 extern const Algorithm doubling_algorithm{
     .name = "doubling",
     .summary = "recursive doubling: partners trade the whole buffer",
-    .formula = "Σ_k (α_k + m φ_k β_k), + 2(α + m β) if p is no power of two",
+    .formula = "Σ_k (α_k + m φ_k β_k), + 2(α + m β) if p is not a power of two",
     .operations = served,
     .schedule = schedule,
     .closed_form = closed_form};

@@ -1,6 +1,6 @@
 // MULTITREE (ISCA 2021): one spanning tree for each host, grown together step by step, each from its root, so
-// that no wire is asked for twice in a step. Tree r adds up piece r along its branches backwards, and tells
-// the sum along them.
+// that no wire is used twice in a step. Tree r reduces piece r to its root, and broadcasts the sum from
+// there.
 //
 //   P  hosts     T  steps until all trees are grown     m  bytes of the buffer
 #include "paradl/network/algorithm/multitree.hpp"
@@ -118,8 +118,8 @@ bool Forest::passes(int vertex, int parent) const {
   return false;
 }
 
-/// The nearest host that the tree lacks, by wires that are free; these are taken. -1: there is none, and the
-/// outlook tells who was met instead.
+/// The nearest host that the tree lacks, by free wires, which are taken. -1: there is none, and the outlook
+/// lists the hosts that were found instead.
 int Forest::find_child(int parent, const Tree& tree, Outlook& outlook) {
   visits_ = {{parent, -1, -1}};
   outlook.free.clear();
@@ -243,9 +243,8 @@ Curve closed_form(const Job& job, const Ways&) {
 std::string limit(const Job& job) {
   if (!job.topology || job.topology->is_of_levels())
     return "grows its trees on the wires of a topology, and this system has only levels; name a system of "
-           "one "
-           "or two levels with `topology: torus:8,8` in its file, as examples/multitree-training/torus.yaml "
-           "has";
+           "one or two levels with `topology: torus:8,8` in its file, as "
+           "examples/multitree-training/torus.yaml has";
   if (job.topology->hosts() > 512)
     return fmt::format(
         "grows a tree from each of {} hosts, which takes minutes beyond 512; `ring` takes any number",
@@ -260,7 +259,7 @@ std::string remark(const Job& job, int steps) {
   const int T = steps / 2;
   if (T < 1) return "";
   return fmt::format(
-      "{} steps are {} to sum and {} to tell; by bandwidth alone ({}/{}) {:.1f} times as fast "
+      "{} steps, {} to reduce and {} to broadcast; by bandwidth alone ({}/{}) {:.1f} times as fast "
       "as a ring{}",
       steps, T, T, job.ranks - 1, T, double(job.ranks - 1) / T,
       job.topology->text() == "torus:8,8" ? ", published 2.3: packets with headers, and steps in lockstep"

@@ -125,7 +125,7 @@ void FlowSimulation::handle(std::uint32_t f, double time) {
   }
 }
 
-/// All for whom a flow stands.
+/// Ends all flows that a flow represents.
 void FlowSimulation::finish(std::uint32_t leader, double time) {
   std::uint32_t f = leader;
   do {

@@ -52,7 +52,7 @@ class Nodes : public Topology {
                   right = outer[std::size_t(port(first + node_.gpus - 1))];
       const Place middle{(left.x + right.x) / 2, (left.y + right.y) / 2};
       for (int i = 0; i < node_.gpus; ++i) {
-        // A mesh is drawn in two rows, so that its cables can be told apart.
+        // A mesh is drawn in two rows, so that its cables can be distinguished.
         const double row = node_.kind == NodeKind::nvlink ? i % 2 * 0.6 : 0.6;
         places[std::size_t(first + i)] = {middle.x + (i - (node_.gpus - 1) / 2.0) * 0.8,
                                           middle.y + 1.6 + row};
