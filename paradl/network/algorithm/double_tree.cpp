@@ -12,7 +12,7 @@
 namespace paradl {
 namespace {
 
-/// Rank 0 is the root and odd ranks are leaves: a rank stands as high as the zeros at its end.
+/// Rank 0 is the root and odd ranks are leaves: the height of a rank is its number of trailing zeros.
 int parent_in_first(int rank, int p) {
   const int lowest = rank & -rank, up = (rank ^ lowest) | lowest << 1;
   return up < p ? up : rank ^ lowest;

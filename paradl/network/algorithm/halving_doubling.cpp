@@ -2,7 +2,7 @@
 // buffer, then the same steps backwards. The order of partners does not matter without contention; with it,
 // far partners should get the small messages.
 //
-//   p  ranks     m  bytes of the buffer     alpha, beta  of the way to the partner, phi included
+//   p  ranks     m  bytes of the buffer     alpha, beta  of the link to the partner, phi included
 #include <array>
 
 #include <fmt/format.h>

@@ -58,8 +58,8 @@ Curve leader_closed_form(const Job& job, const Ways& ways) {
 
 int near_first(int, int step) { return step; }
 
-/// All ranks lead: rank j of a node owns share j after the ring inside, and meets its like of the other
-/// nodes.
+/// All ranks lead: rank j of a node owns share j after the ring inside, and joins a ring with rank j of every
+/// other node.
 Schedule ring_ring_schedule(const Job& job) {
   Schedule out = empty_schedule(job, job.ranks);
   const Teams node = of_node(job, job.ranks), place = of_place(job, job.ranks);

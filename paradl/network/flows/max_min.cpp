@@ -109,7 +109,7 @@ void MaxMin::open(std::uint32_t wire) {
   open_.push_back(wire);
 }
 
-/// A flow whose level no longer stands: all its wires may get more or less to carry.
+/// A flow whose level is no longer valid: the load of all its wires may change.
 void MaxMin::release(std::uint32_t flow) {
   if (flow_[flow].released) return;
   flow_[flow].released = true;
@@ -171,8 +171,8 @@ void MaxMin::release_bound_by(std::uint32_t wire) {
     if (flow_[crossing_[c].flow].binding == wire) release(crossing_[c].flow);
 }
 
-/// Progressive filling: the wire that is full at the lowest level binds all who wait for it; what they then
-/// send is taken from their other wires. False if a flow had to be released: it is in the way.
+/// Progressive filling: the wire that is full at the lowest level binds all flows that wait for it; their
+/// rates are then subtracted from their other wires. False if another flow had to be released.
 bool MaxMin::fill() {
   for (const Release& r : releases_)
     if (!flow_[r.flow].waiting) wait(r.flow);

@@ -30,14 +30,14 @@ namespace {
 
 constexpr std::size_t stride = 64, last_look = 1024;  // repetitions after which a pace is looked for
 constexpr std::size_t farthest = 256;                 // repetitions; their clocks have to be kept
-constexpr std::size_t few = 8;                        // one of so many flows may meet others
+constexpr std::size_t few = 8;                        // at most one in this many flows may share wires
 
 struct Pace {
   std::size_t period;  // repetitions
   double time;         // s, of a period
 };
 
-/// The flows that meet, event by event. They are numbered anew, from 0.
+/// The flows that share wires, event by event. They are numbered again, from 0.
 class Meeting {
  public:
   Meeting(const Schedule& schedule, const Topology& topology, const Routes& ways, const Step& step,
@@ -184,7 +184,7 @@ std::optional<Pace> find_pace(const Relays& relays, const std::vector<std::size_
   return std::nullopt;
 }
 
-/// The last end of all, if it is that of a flow that meets others.
+/// The last end of all flows, if it is that of a flow that shares wires.
 std::optional<double> last_end(const Relays& relays, const std::vector<std::size_t>& places,
                                std::size_t repeat, double clock) {
   const double T = relays.longest_time();

@@ -32,7 +32,7 @@ class Nodes : public Topology {
     if (from == to) return;
     if (from / node_.gpus == to / node_.gpus) return route_inside(from, to, wires);
     append_up(to_port_[std::size_t(from)], wires);
-    // GPUs of two nodes never share a port, so that there is a way.
+    // GPUs of two nodes never share a port, so that there is a route.
     outside_->route(port(from), port(to), size, wires);
     append_down(to_port_[std::size_t(to)], wires);
   }
@@ -71,7 +71,7 @@ class Nodes : public Topology {
   }
 
  private:
-  /// A GPU's way to its port: one wire, or two over a PCIe switch, or three over the host bridge.
+  /// The route from a GPU to its port: one wire, or two over a PCIe switch, or three over the host bridge.
   using Way = std::vector<int>;
 
   int port(int gpu) const {
