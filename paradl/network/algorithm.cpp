@@ -117,15 +117,15 @@ const Algorithm* find_algorithm(std::string_view name) {
 namespace {
 
 /// "`tree` does", "`ring`, `hd` do", "`ring`, `hd`, `tree` and 5 more do".
-std::string who_serves(Operation operation) {
+std::string algorithms_for(Operation operation) {
   constexpr int most = 4;
-  std::string names_of_them;
+  std::string list;
   int count = 0;
   for (const Algorithm* algorithm : algorithms())
     if (algorithm->serves(operation) && ++count <= most)
-      names_of_them += fmt::format("{}`{}`", count > 1 ? ", " : "", algorithm->name);
+      list += fmt::format("{}`{}`", count > 1 ? ", " : "", algorithm->name);
   const std::string more = count > most ? fmt::format(" and {} more", count - most) : "";
-  return names_of_them + more + (count == 1 ? " does" : " do");
+  return list + more + (count == 1 ? " does" : " do");
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ std::string refusal(const Algorithm& algorithm, const Job& job) {
   if (job.ranks < 1) return fmt::format("{} ranks cannot communicate", job.ranks);
   if (!algorithm.serves(job.operation))
     return fmt::format("`{}` does not do {}; {}", algorithm.name, text_of(job.operation),
-                       who_serves(job.operation));
+                       algorithms_for(job.operation));
   return algorithm.limit ? algorithm.limit(job) : "";
 }
 

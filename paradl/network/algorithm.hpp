@@ -33,27 +33,27 @@ struct Job {
   int ranks = 1;
   Bytes bytes{};  // of the whole buffer; all-to-all: of one rank's part; halo, point to point: of a message
   int per_node = 1;                    // ranks of one node are neighbours
-  int segments = 0;                    // into which a pipeline cuts the buffer; 0: as many as serve it best
-  const Topology* topology = nullptr;  // for those that look at it: ring-2d, shd, multitree
-  std::span<const int> seats = {};     // host of each rank, there; empty: rank r sits on host r
+  int segments = 0;                    // of a pipelined buffer; 0: the best number
+  const Topology* topology = nullptr;  // for algorithms that depend on it: ring-2d, shd, multitree
+  std::span<const int> seats = {};     // host of each rank; empty: rank r sits on host r
 
   // Of sparse buffers:
   double density = 1;          // share of the values that are not zero, on one rank
   double pair = 2;             // bytes of an index and its value, over those of the value: (4 + 4) / 4
-  SecondsPerByte selection{};  // of reading the buffer to find the top k; zero: not counted
+  SecondsPerByte selection{};  // to find the top k by reading the buffer; zero: not counted
 };
 
-/// The links that a closed form sees. `outer.phi` is how many flows share a port when every rank of a node
-/// sends at once; an algorithm of which only one rank a node sends is not slowed by it.
+/// The links that a closed form sees. `outer.phi` is the number of flows that share a port when every rank of
+/// a node sends at once; it does not slow down algorithms in which one rank per node sends.
 struct Ways {
   Hop inner, outer;  // inner.size ranks a node, outer.size nodes
   std::optional<Seconds> next =
       {};  // the longest latency between neighbouring ranks, where it is known: a ring's
-  /// How many times less outer.phi is in steps whose messages all go one way: up to 2 where the directions of
-  /// a cable share it.
+  /// By how much outer.phi is smaller in steps with messages in one direction only: up to 2 if the directions
+  /// of a cable share its bandwidth.
   double both_ways = 1;
-  double ports = 1;  // wires by which a rank can send at once: 2d of them on a torus of d dimensions
-  std::optional<Link> around = {};  // what paces a ring through all ranks, where that was measured as a whole
+  double ports = 1;                 // wires on which a rank can send at once: 2d on a torus of d dimensions
+  std::optional<Link> around = {};  // the measured link of a ring through all ranks, if there is one
 };
 
 /// One algorithm: everything that the program knows about it. All functions are pure, and are called only
@@ -84,7 +84,7 @@ struct Algorithm {
   bool pipelines(Operation operation) const;
 };
 
-/// Into which a pipeline may cut a buffer: of 1 GiB these are 256 KiB each, and more do not pay.
+/// The largest number of segments of a pipeline: 256 KiB each of 1 GiB; more do not make it faster.
 inline constexpr int most_segments = 1 << 12;
 
 /// All algorithms, in report order.

@@ -6,7 +6,7 @@
 
 namespace paradl {
 
-/// Time that is linear in the bytes of the buffer: every closed form here is, so sums of bytes can be priced
+/// Time that is linear in the bytes of the buffer, as all closed forms here are: sums of bytes can be priced
 /// at once.
 struct Linear {
   Seconds fixed;
@@ -15,17 +15,17 @@ struct Linear {
   friend Linear operator*(double k, Linear c) { return {k * c.fixed, k * c.per_byte}; }
 };
 
-/// One level that a group climbs: `size` subgroups meet over `link`, on which phi flows share one port.
+/// One level of a group's path: `size` subgroups communicate over `link`, on which phi flows share one port.
 struct Hop {
   double size = 1;  // not a whole number where the last subgroup has fewer members than the others
   Link link;
   double phi = 1;
   std::string_view level;
-  int narrow = 0;         // the level whose ports they share, where flows were counted
-  int wire = -1;          // the wire that they share, where flows were routed
-  bool measured = false;  // the link is one that was measured, not the specified one
-  bool as_group = false;  // on groups as a whole, which took the algorithm that served them best
-  /// Subgroups that meet, full or not: all are priced as the fullest.
+  int narrow = 0;         // the level whose ports flows share, if flows were counted
+  int wire = -1;          // the wire that flows share, if flows were routed
+  bool measured = false;  // the link was measured, not specified
+  bool as_group = false;  // measured on whole groups, with the algorithm that the library chose
+  /// The number of subgroups, full or not: all are priced as the fullest.
   double subgroups() const;
 };
 
@@ -33,12 +33,12 @@ struct Hop {
 struct Path {
   std::array<Hop, 8> hop;
   int hops = 0;
-  double in_node = 1;  // of the group's PEs
+  double in_node = 1;  // PEs of the group in one node
   double sisters = 1;  // groups like this one in a node, itself among them
   double size() const;
   /// The slowest link that the group uses, phi included.
   const Hop& outermost() const;
-  /// The first level on which subgroups meet.
+  /// The first level with more than one subgroup.
   const Hop& innermost() const;
 };
 
@@ -49,11 +49,11 @@ inline constexpr std::size_t collectives = 5;
 /// PE's part).
 Linear cost(Collective operation, const Path& path);
 
-/// An allreduce for short messages: rings inside nodes, which cut the buffer, and on each level beyond them
-/// trees that sum and broadcast what is left. Libraries take it where the start-ups of a ring around all
-/// nodes cost more than the bytes.
+/// An allreduce for short messages: rings inside nodes, which cut the buffer, and on each outer level trees
+/// that reduce and broadcast the rest. Libraries use it if the start-ups of a ring through all nodes cost
+/// more than the bytes.
 Linear tree_allreduce(const Path& path);
-/// Whether the links of a path are those of messages, so that an algorithm can be chosen on them.
+/// Whether the links of a path are those of single messages, so that an algorithm can be chosen.
 bool is_by_levels(const Path& path);
 
 struct CollectiveText {

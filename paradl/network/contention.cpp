@@ -6,7 +6,7 @@
 namespace paradl {
 namespace {
 
-/// Who uses a wire.
+/// The use of one wire.
 struct Use {
   std::int32_t one = -1, other = -1;  // ranks that are an end of all its flows so far
   std::size_t step = ~std::size_t{0};
@@ -92,7 +92,7 @@ std::vector<std::uint32_t> find_alike(const Schedule& schedule, const Routes& ro
     if (seen[at] == nobody) seen[at] = std::uint32_t(f);
     first[f] = seen[at];
   });
-  // Some ranks may be in a step while others are in its twin: flows of both are not of one step.
+  // Some ranks may be in a step while others are in its twin, so flows of both steps do not count as equal.
   for (std::size_t s = 0; s < schedule.steps.size(); ++s)
     if (const std::size_t twin = routes.twin[s]; twin != s)
       for (std::size_t i = 0; i < schedule.steps[s].count; ++i)

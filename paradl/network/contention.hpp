@@ -6,13 +6,13 @@
 
 namespace paradl {
 
-/// The routes without the wires on which no two flows ever meet: those of which one rank is an end of every
-/// flow, and of one flow a step at most, as a rank is in one step at a time. Such a wire stays only where it
-/// is what limits a flow. A flow without wires is alone all its way.
+/// The routes without wires that no two flows ever share. On such a wire, one rank is an end of every flow,
+/// and has at most one flow in each step; a rank is in one step at a time. The wire is kept only if it limits
+/// a flow. A flow without wires shares nothing.
 Routes contended(const Schedule& schedule, const Topology& topology, Routes routes);
 
-/// Of each flow the first one of its step that has the same bytes and latency and crosses the same wires:
-/// when they start together they go on and end together, so that one of them can be followed for all.
+/// For each flow, the first flow of its step with the same bytes, latency and wires. Such flows that start
+/// together also end together, so that simulating one of them is enough.
 std::vector<std::uint32_t> find_alike(const Schedule& schedule, const Routes& routes);
 
 }  // namespace paradl

@@ -11,11 +11,11 @@ inline Linear operator+(Linear a, Linear b) { return {a.fixed + b.fixed, a.per_b
 /// One message that carries `share` of the buffer.
 inline Linear message(Link link, double share) { return {link.alpha, share * link.beta}; }
 
-/// Time as a function of bytes: the least of a few linear ones. An algorithm that chooses its segments, or a
-/// library that chooses its algorithm, is the lower envelope of its choices.
+/// Time as a function of bytes: the minimum of a few linear functions. An algorithm that chooses its
+/// segments, or a library that chooses its algorithm, is the lower envelope of its choices.
 class Curve {
  public:
-  /// A choice that is open to buffers of `from` bytes up to, but not including, `below`.
+  /// A choice for buffers of `from` bytes up to, but not including, `below`.
   struct Choice {
     Linear time;
     Bytes from{0}, below{std::numeric_limits<double>::infinity()};
@@ -26,7 +26,7 @@ class Curve {
   void add(const Choice& choice) { choices_.push_back(choice); }
   const std::vector<Choice>& choices() const { return choices_; }
 
-  /// The least of the choices that are open at m bytes; zero if there is none.
+  /// The minimum of the choices for m bytes; zero if there are no choices at all.
   Seconds operator()(Bytes m) const;
 
  private:

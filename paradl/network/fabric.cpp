@@ -42,7 +42,7 @@ double phi_of_directions(const Schedule& schedule, const Fabric& fabric) {
   return slowest > SecondsPerByte{} ? busiest / slowest : 1;
 }
 
-/// What links are measured by.
+/// The collective whose measured links an operation uses.
 std::optional<Collective> measured_as(Operation operation) {
   switch (operation) {
     case Operation::allreduce:
@@ -117,7 +117,7 @@ std::optional<Ways> measured_ways(const Fabric& fabric, const Job& job) {
   const std::size_t last = std::size_t(&machine.spanned_by(job.ranks) - machine.levels.data());
   Ways ways = ways_of(fabric);
   bool any = false;
-  // The link of one level on a group of `inside` ranks a node on so many nodes, of which `sisters` are alike.
+  // The link of one level for a group with `inside` ranks per node, one of `sisters` such groups.
   const auto look = [&](std::size_t level, double inside, double outside, double sisters, Bytes m) {
     Path path{.hop = {}, .hops = int(level) + 1, .in_node = inside, .sisters = sisters};
     for (std::size_t k = 0; k <= level; ++k) path.hop[k].link = machine.levels[k].link;

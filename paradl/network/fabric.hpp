@@ -20,46 +20,46 @@ struct Fabric {
   std::shared_ptr<const Topology> topology;
   std::vector<int> seats;  // host of each rank
   int per_node = 1;
-  std::shared_ptr<const Machine> measured = {};  // whose links were measured: closed forms are to use them
+  std::shared_ptr<const Machine> measured = {};  // a machine whose measured links closed forms use
 
   int ranks() const { return int(seats.size()); }
 };
 
-/// GPUs of a node, or hosts of the first switch: what a topology has in the place of nodes. One where every
-/// host is a switch of its own, or all hosts hang on one switch.
+/// Ranks per node: GPUs of a node, or hosts of the first switch of a topology without nodes. One if every
+/// host is a switch, or if there is only one switch.
 int hosts_of_a_switch(const Topology& topology);
 
-/// What a closed form may know of a fabric: the longest latency and the slowest wire inside a node and
+/// The links of a fabric as closed forms see them: the longest latency and the slowest wire inside a node and
 /// between nodes, and how many flows share a wire when every rank sends to its counterpart in the next node.
 Ways ways_of(const Fabric& fabric);
-/// The same with what was measured for a collective of that size; nothing if that is nothing.
+/// The same with links that were measured for a collective of that size; nothing if there are none.
 std::optional<Ways> measured_ways(const Fabric& fabric, const Job& job);
 
-/// What a collective takes.
+/// The time of a collective.
 struct CollectiveTime {
   Timing timing;  // phi, wire and step are those of the link loads, also beside a closed form
-  std::optional<Seconds> closed_form = {};  // not of a schedule from a file
+  std::optional<Seconds> closed_form = {};  // a schedule from a file has none
   std::optional<Seconds> link_load = {};    // beside a closed form, where the schedule is small enough
   std::optional<Seconds> specified = {};  // the closed form by specifications, where it is by measured links
   int steps = 0;
   std::optional<double> joules;  // of the cables in use, where it is known what they draw
 };
-/// A schedule's own time, by link loads or by flows; the set-up of circuits counts, too.
+/// The time of a schedule by link loads or by flows, including the set-up of circuits.
 Timing timing_of(const Schedule& schedule, const Fabric& fabric, NetworkFidelity fidelity);
 
-/// Whether a schedule has so few messages that it can be built and followed in seconds.
+/// Whether a schedule has few enough messages to be built and simulated in seconds.
 bool is_small(const Algorithm& algorithm, const Job& job, NetworkFidelity fidelity);
 CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric& fabric,
                        NetworkFidelity fidelity);
 
-/// What has to be set up before a schedule can run: circuits, where there are some.
+/// Time to set up circuits before a schedule can run; zero without circuits.
 Seconds setup_of(const Schedule& schedule, const Topology& topology, std::span<const int> seats);
 
-/// What the cables that a schedule uses draw while it runs: idle all the time, at their peak while something
-/// is on them. Nothing if no wire says.
+/// Energy of the cables that a schedule uses while it runs: at peak power while they send, else idle. Nothing
+/// if the power of cables is not known.
 std::optional<double> joules_of(const Schedule& schedule, const Fabric& fabric, Seconds time);
 
-/// Bytes per second as nccl-tests counts them: what the busiest wire of a ring would carry.
+/// Bytes per second as nccl-tests counts them: the rate on the busiest wire of a ring.
 Bandwidth bus_bandwidth(const Job& job, Seconds time);
 
 }  // namespace paradl

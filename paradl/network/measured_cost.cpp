@@ -26,7 +26,7 @@ LinkOperation measured_as(Collective operation) {
   return LinkOperation::point_to_point;
 }
 
-/// What may stand in for an operation, the best first: itself.
+/// Operations whose measured links an operation may use, the best first: its own.
 std::vector<LinkOperation> stand_ins(LinkOperation operation) {
   using enum LinkOperation;
   switch (operation) {
@@ -44,7 +44,7 @@ std::vector<LinkOperation> stand_ins(LinkOperation operation) {
   return {};
 }
 
-/// What a level sees of a ring's buffer is cut by the levels inside it; a message crosses them whole.
+/// The buffer of a ring is cut by inner levels before it reaches outer ones; a message crosses them whole.
 bool is_cut(Collective operation) {
   return operation != Collective::all_to_all && operation != Collective::point_to_point;
 }
@@ -63,8 +63,8 @@ double between(double a, double b, double share) {
   return a > 0 && b > 0 ? a * std::pow(b / a, share) : (1 - share) * a + share * b;
 }
 
-/// Alpha and beta on a group of a certain size, by size of the buffer: those of one measured group, or of two
-/// between which it lies.
+/// Alpha and beta for a group of a certain size, by buffer size: from one measured group, or interpolated
+/// between the next smaller and the next larger one.
 struct SizedLink {
   Series smaller, larger = {};
   double share = 0;           // of the way from the smaller group to the larger one, in powers
@@ -117,8 +117,8 @@ std::optional<SizedLink> sized(const std::vector<Series>& groups, const std::vec
   const double n = size(nearest);
   if (n < gpus && next != groups.end())
     return SizedLink{nearest, *next, std::log(gpus / n) / std::log(size(*next) / n)};
-  // The start-ups of all messages together grow with the logarithm of the group. Libraries have rings alone
-  // for other collectives than an allreduce, which tells among many nodes.
+  // The start-ups of all messages together grow with the logarithm of the group. For collectives other than
+  // an allreduce libraries have only rings, which matters on many nodes.
   SizedLink out{.smaller = nearest, .beyond = true};
   if (gpus < n || !between_nodes || nearest.front().operation == LinkOperation::allreduce)
     out.start_ups = std::log2(gpus) / std::log2(n) * (n - 1) / (gpus - 1);
@@ -131,8 +131,8 @@ struct Plan {
   std::array<std::optional<SizedLink>, 8> link = {};
 };
 
-/// All hops of a path from `first` on as one ring on its outermost level. Groups like it in the nodes share
-/// their ports, of which one alone uses as many as it has GPUs there.
+/// All hops of a path from `first` on as one ring on its outermost level. Its sister groups share the ports
+/// of the nodes; one group alone uses as many ports as it has GPUs in a node.
 Path joined(Path path, int first, int last, const Machine& machine) {
   const double per_node = first == 0 ? path.in_node : 1;
   const double sisters = first == 0 ? path.sisters : path.sisters * path.in_node;
@@ -145,7 +145,7 @@ Path joined(Path path, int first, int last, const Machine& machine) {
   return path;
 }
 
-/// Nodes beyond those that were measured: what more leaves a node for their sake passes through its ports.
+/// More nodes than were measured: the additional bytes that leave a node pass through its ports.
 void add_nodes(SizedLink& link, Collective operation, double gpus, double per_node, const Level& level,
                double ports) {
   const auto sent = [](double parts) { return (parts - 1) / parts; };  // of a buffer, by one of so many
@@ -199,7 +199,7 @@ std::optional<SizedLink> links_for(Collective operation, const Hop& hop, bool in
   for (const LinkOperation wanted : stand_ins(measured_as(operation))) {
     const auto any = measured_on(level, wanted, is_any);
     auto groups = measured_on(level, wanted, is_named);
-    // Who is far apart was measured as a whole (above); a message is between two, whatever group they are in.
+    // Groups across nodes were handled as a whole (above); a message has two ends in a group of any size.
     if (wanted == LinkOperation::point_to_point && !groups.empty()) return SizedLink{groups.front()};
     if (!in_node) groups.clear();
     auto link = sized(groups, any, hop.size, false);

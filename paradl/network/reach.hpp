@@ -6,7 +6,7 @@
 
 namespace paradl {
 
-/// The longest latency and the slowest wire of the ways that were added.
+/// The longest latency and the slowest wire of the routes that were added.
 class Reach {
  public:
   void add(const Topology& topology, int from, int to) {
@@ -24,7 +24,7 @@ class Reach {
 
  private:
   Link link_;
-  std::vector<int> wires_;  // of one way; kept so that the next needs no memory
+  std::vector<int> wires_;  // of one route; kept so that the next one needs no allocation
 };
 
 }  // namespace paradl

@@ -15,14 +15,14 @@ inline bool together(double a, double b) {
   return (a > b ? a - b : b - a) <= instant * (size > 1 ? size : 1);
 }
 
-/// A flow on its way.
+/// The route of one flow.
 struct Route {
   std::uint32_t first = 0, count = 0;  // its wires in Routes::wires
   double latency = 0;                  // s, of all wires together
   double beta = 0;                     // s/B of the slowest wire
 };
 
-/// The way of every flow of a schedule. Steps that send the same between the same ranks are routed once.
+/// The routes of all flows of a schedule. Steps that send the same between the same ranks are routed once.
 struct Routes {
   Routes() = default;
   Routes(const Schedule& schedule, const Topology& topology, std::span<const int> seats);

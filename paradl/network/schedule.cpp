@@ -6,7 +6,7 @@
 namespace paradl {
 namespace {
 
-/// Where the pieces of a flow lie in one repetition of its step.
+/// The pieces of a flow in one repetition of its step.
 class Window {
  public:
   Window(const Flow& flow, const Step& step, int repetition, int pieces) {

@@ -7,7 +7,7 @@
 
 namespace paradl {
 
-/// What the receiver does with a message: adds it to what it has, or takes it in its place.
+/// What the receiver does with a message: adds it to its own values, or replaces them.
 enum class Arrival : std::uint8_t { add, replace };
 
 /// One message of a step. It carries `width` pieces of the buffer from piece `first` on; width 0 means that
@@ -28,7 +28,7 @@ struct Step {
   int shift = 0, modulus = 0;
 };
 
-/// A collective as messages: who sends how much to whom, in which order.
+/// A collective as messages: sources, targets and sizes, in order.
 struct Schedule {
   int ranks = 1;
   int pieces = 1;  // into which the buffer is cut
@@ -38,7 +38,7 @@ struct Schedule {
   std::span<const Flow> of(const Step& step) const { return {flows.data() + step.first, step.count}; }
   int length() const;          // steps, repetitions counted
   Bytes largest_sent() const;  // by one rank, over all steps
-  /// Starts a step; what is added up to the next begin() belongs to it.
+  /// Starts a step: all flows added before the next begin() belong to it.
   void begin(int repeat = 1, int shift = 0, int modulus = 0);
   void add(const Flow& flow);
 };

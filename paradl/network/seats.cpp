@@ -92,11 +92,10 @@ std::vector<int> from_file(const SourceText& file, int ranks, int most_ranks, in
 int unit_of(const Topology& topology) {
   const int unit = hosts_of_a_switch(topology);
   if (unit > 1) return unit;
-  throw UsageError(
-      fmt::format(
-          "placement `round-robin` deals ranks out to nodes or switches, and `{}` has no groups of hosts",
-          topology.text()),
-      "say how many neighbouring hosts make one: `round-robin:4`");
+  throw UsageError(fmt::format("placement `round-robin` assigns ranks to nodes or switches in turn, but `{}` "
+                               "has no groups of hosts",
+                               topology.text()),
+                   "say how many neighbouring hosts make one: `round-robin:4`");
 }
 
 void refuse_too_many(int ranks, const Topology& topology) {
@@ -118,7 +117,7 @@ bool is_seats_file(std::string_view text) {
     throw UsageError("placement `random` needs a number to start from", "write `random:1`");
   const std::string near =
       did_you_mean(text.substr(0, text.find(':')), {"consecutive", "round-robin", "random"});
-  throw UsageError(fmt::format("no placement `{}`, and no file of that name", shortened(std::string(text))),
+  throw UsageError(fmt::format("`{}` is neither a placement nor a file", shortened(std::string(text))),
                    near.empty() ? std::string(forms) : near);
 }
 

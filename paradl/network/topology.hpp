@@ -13,7 +13,7 @@ namespace paradl {
 
 struct Machine;
 
-/// A capacity that flows share: one direction of a cable, or both where it is half duplex.
+/// A capacity that flows share: one direction of a cable, or both if it is half duplex.
 struct Wire {
   int from = 0, to = 0;       // vertices
   Link link;                  // latency, and seconds per byte
@@ -21,15 +21,15 @@ struct Wire {
   double idle = 0, peak = 0;  // watts of its cables, both directions together; zero: not known
 };
 
-/// Which way a dragonfly goes: the shortest, or as SimGrid 3.32 does.
+/// How a dragonfly routes: minimally, or as SimGrid 3.32 does.
 enum class Routing { minimal, simgrid };
 
-/// Where a vertex stands in a drawing; the least distance between two of them is about 1.
+/// The place of a vertex in a drawing. The smallest distance between two vertices is about 1.
 struct Place {
   double x = 0, y = 0;
 };
 
-/// Hosts, switches, the wires between them, and the way from each host to each other.
+/// Hosts, switches, the wires between them, and the route from each host to each other.
 class Topology {
  public:
   virtual ~Topology() = default;
@@ -37,35 +37,34 @@ class Topology {
   /// The wires from one host to another, in order, appended to `wires`. Nothing for a host to itself.
   virtual void route(int from, int to, std::vector<int>& wires) const = 0;
 
-  /// The way of a message of this size: another one only where large messages have circuits of their own.
+  /// The route of a message of this size. It depends on the size only if large messages use circuits.
   virtual void route(int from, int to, [[maybe_unused]] Bytes size, std::vector<int>& wires) const {
     route(from, to, wires);
   }
 
-  /// GPUs of a node; 1 where hosts are no part of anything.
+  /// GPUs per node; 1 if the topology has no nodes.
   virtual int node_size() const { return 1; }
 
-  /// Whether it stands for the levels of a system that names no network.
+  /// Whether it was made from the levels of a system without a network of its own.
   virtual bool is_of_levels() const { return false; }
 
-  /// How to draw it: one place a vertex. Unless a kind knows better: hosts on a circle, switches on one
-  /// inside.
+  /// A place for each vertex, to draw it. By default hosts are on a circle and switches on a smaller one.
   virtual std::vector<Place> places() const;
 
-  const std::string& text() const { return text_; }                    // as it was asked for: "torus:8,8"
+  const std::string& text() const { return text_; }                    // as typed: "torus:8,8"
   const std::optional<SourceText>& source() const { return source_; }  // the file it was read from, if any
   int hosts() const { return hosts_; }
   int vertices() const { return vertices_; }  // hosts first, then switches
   int switches() const { return vertices_ - hosts_; }
   const std::vector<Wire>& wires() const { return wires_; }
   bool half_duplex() const { return half_duplex_; }
-  /// The wire the other way on the same cable; itself where both share one.
+  /// The opposite direction of the same cable; the wire itself if it is half duplex.
   int back(int wire) const { return half_duplex_ ? wire : wire ^ 1; }
 
-  /// How many of the wires join nodes: they come first, those inside nodes follow.
+  /// Number of wires between nodes. They come first, before those inside nodes.
   virtual std::size_t wires_outside() const { return wires_.size(); }
 
-  /// What one cable draws: between nodes, and inside them.
+  /// Sets the power of one cable between nodes, and inside them.
   void set_watts(const Watts& outside, const Watts& inside) {
     for (std::size_t w = 0; w < wires_.size(); ++w) {
       const Watts& each = w < wires_outside() ? outside : inside;
@@ -78,7 +77,7 @@ class Topology {
   Topology(std::string text, int hosts, int switches, bool half_duplex)
       : text_(std::move(text)), hosts_(hosts), vertices_(hosts + switches), half_duplex_(half_duplex) {}
 
-  /// Lays a cable, or several as one; gives the wire from `from` to `to`. The way back is back(wire).
+  /// Adds a cable, or a bundle of them; returns the wire from `from` to `to`. back(wire) is the other one.
   int add_cable(int from, int to, const Link& link, int cables = 1);
 
   std::string text_;
@@ -88,7 +87,7 @@ class Topology {
   bool half_duplex_ = false;
 };
 
-/// What all wires of a topology that is given as a word are like.
+/// Properties of all wires of a topology that is given as a word.
 struct WireSpec {
   Link link;
   bool half_duplex = false;
@@ -110,7 +109,7 @@ struct WireSpec {
 ///     tsubame3-authors            see tsubame3_of_the_authors; its wires are its own
 ///     optical:...+SPEC            with circuits beside it: see read_optical in topology/optical.hpp
 ///
-/// A `/` puts nodes in the place of hosts: `torus:8,8/nvlink:4,2` has nodes of 4 GPUs with 2 ports, each port
+/// A `/` replaces hosts by nodes: `torus:8,8/nvlink:4,2` has nodes of 4 GPUs with 2 ports, each port
 /// where the torus has a host (so 32 nodes and 128 GPUs). One port if no second number is given. GPU i of g
 /// leaves through port i * ports / g. A port counts as a switch. Nodes are `nvlink` (every GPU to every
 /// other), `nvswitch` (all to one switch) or `pcie` (two to a PCIe switch, those to a host bridge).
@@ -129,22 +128,22 @@ std::unique_ptr<Topology> topology_of(const Machine& machine);
 /// with 4 GPUs each, every cable half duplex.
 std::unique_ptr<Topology> tsubame3_of_the_authors(int nodes = 64);
 
-/// On how many wires a host can send at once: all its own where hosts are switches, else one.
+/// Number of wires on which a host can send at once: all its wires if hosts are switches, else one.
 double ports_of(const Topology& topology);
 
 /// Facts for `paradl topology show`. What takes too long to count on a large topology is left out.
 struct TopologyFacts {
   int hosts = 0, switches = 0, cables = 0;
-  std::optional<int> diameter;   // wires on the longest of the shortest ways between hosts
+  std::optional<int> diameter;   // wires on the longest of the shortest paths between hosts
   std::optional<int> bisection;  // fewest cables between the first and the last half of the hosts
-  /// The least that all cables between these halves carry, each with its own bandwidth: in one direction, or
-  /// in both together where they share cables.
+  /// The smallest bandwidth between these halves: in one direction, or in both together on half-duplex
+  /// cables.
   std::optional<Bandwidth> bisection_bandwidth;
 };
 TopologyFacts facts_of(const Topology& topology);
 
-/// Where the ranks of a job sit: host of each rank. `consecutive`; `round-robin:K`: dealt out to units of K
-/// neighbouring hosts in turn; `random:SEED`: anywhere; or a file with one host a line (`#` starts a
+/// The host of each rank of a job. `consecutive`; `round-robin:K`: assigned to units of K neighbouring hosts
+/// in turn; `random:SEED`: anywhere; or a file with one host a line (`#` starts a
 /// comment). UsageError if a host is out of range or taken twice.
 std::vector<int> read_seats(std::string_view text, int ranks, const Topology& topology);
 /// From a file of `most_ranks` hosts the first ones. SpecError showing the line that is wrong.

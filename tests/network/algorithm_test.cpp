@@ -68,15 +68,16 @@ TEST_CASE("an algorithm that cannot do a job says why, and who can") {
   CHECK(reason("hd", {.operation = Operation::allgather, .ranks = 6}) ==
         "halves of halves need a power of two for allgather, not 6 ranks; `ring` takes any number");
   CHECK(reason("hd", {.ranks = 6}) == "");
-  CHECK(reason("ring-2d", {.ranks = 7}) == "7 ranks make no grid of two dimensions; `ring` takes any number");
+  CHECK(reason("ring-2d", {.ranks = 7}) ==
+        "7 ranks cannot form a grid of two dimensions; `ring` takes any number");
   CHECK(reason("ring+ring", {.ranks = 10, .per_node = 4}) ==
-        "10 ranks are no whole number of nodes with 4; `ring` takes any number");
+        "10 ranks do not fill nodes of 4; `ring` takes any number");
   CHECK(reason("shd", {.ranks = 12, .per_node = 4}) ==
         "needs a power of two in nodes of a power of two, not 12 in nodes of 4; `hd` takes any number");
   CHECK(reason("multitree", {.ranks = 8})
             .starts_with("grows its trees on the wires of a topology, and this system has only levels; "));
   CHECK(reason("sparse-ring", {.ranks = 8, .density = 1.5}) ==
-        "the density 1.5 is no share of the values; give a number above 0 and up to 1");
+        "the density 1.5 is not a share of the values; give a number above 0 and up to 1");
   CHECK(reason("ring", {.ranks = 0}) == "0 ranks cannot communicate");
 }
 

@@ -1,6 +1,6 @@
-// Double binary tree (Sanders, Speck and Träff; NCCL): two binary trees with half of the buffer each. Who has
-// children in one is a leaf of the other, so that each port carries two half segments a step, in and out: the
-// whole bandwidth works, with the latency of a tree.
+// Double binary tree (Sanders, Speck and Träff; NCCL): two binary trees with half of the buffer each. A rank
+// with children in one tree is a leaf of the other, so that each port carries two half segments a step, in
+// and out: the whole bandwidth works, with the latency of a tree.
 //
 //   h  depth of the trees     S  segments of each half     m  bytes of the buffer
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace paradl {
 namespace {
 
-/// Rank 0 is the root and odd ranks are leaves: a rank stands as high as the zeros at its end.
+/// Rank 0 is the root and odd ranks are leaves: the height of a rank is its number of trailing zeros.
 int parent_in_first(int rank, int p) {
   const int lowest = rank & -rank, up = (rank ^ lowest) | lowest << 1;
   return up < p ? up : rank ^ lowest;

@@ -8,7 +8,9 @@ namespace paradl {
 
 void exchange_all(Schedule& schedule, const Teams& teams) {
   const int core = core_of(teams.size), rest = teams.size - core;
-  const auto member = [rest](int m) { return m < rest ? 2 * m + 1 : m + rest; };  // who is left after fold()
+  const auto member = [rest](int m) {
+    return m < rest ? 2 * m + 1 : m + rest;
+  };  // ranks that remain after fold()
   for (int distance = 1; distance < core; distance *= 2) {
     schedule.begin();
     for (int team = 0; team < teams.count; ++team)
@@ -42,7 +44,7 @@ constexpr std::array served{Operation::allreduce};
 extern const Algorithm doubling_algorithm{
     .name = "doubling",
     .summary = "recursive doubling: partners trade the whole buffer",
-    .formula = "Σ_k (α_k + m φ_k β_k), + 2(α + m β) if p is no power of two",
+    .formula = "Σ_k (α_k + m φ_k β_k), + 2(α + m β) if p is not a power of two",
     .operations = served,
     .schedule = schedule,
     .closed_form = closed_form};

@@ -2,7 +2,7 @@
 // buffer, then the same steps backwards. The order of partners does not matter without contention; with it,
 // far partners should get the small messages.
 //
-//   p  ranks     m  bytes of the buffer     alpha, beta  of the way to the partner, phi included
+//   p  ranks     m  bytes of the buffer     alpha, beta  of the link to the partner, phi included
 #include <array>
 
 #include <fmt/format.h>
@@ -110,7 +110,7 @@ constexpr std::array served{Operation::allreduce, Operation::reduce_scatter, Ope
 extern const Algorithm hd_algorithm{
     .name = "hd",
     .summary = "halving-doubling, near partners first",
-    .formula = "2 Σ_k (α_k + m/2^(k+1) φ_k β_k), + 2(α + m β) if p is no power of two",
+    .formula = "2 Σ_k (α_k + m/2^(k+1) φ_k β_k), + 2(α + m β) if p is not a power of two",
     .operations = served,
     .limit = limit,
     .schedule = schedule<near_first>,
@@ -119,7 +119,7 @@ extern const Algorithm hd_algorithm{
 extern const Algorithm hd_far_algorithm{
     .name = "hd-far",
     .summary = "halving-doubling, far partners first",
-    .formula = "2 Σ_k (α_k + m/2^(k+1) φ_k β_k), + 2(α + m β) if p is no power of two",
+    .formula = "2 Σ_k (α_k + m/2^(k+1) φ_k β_k), + 2(α + m β) if p is not a power of two",
     .operations = served,
     .limit = limit,
     .schedule = schedule<far_first>,

@@ -35,10 +35,10 @@ Teams of_place(const Job& job, int pieces) {
 std::string limit(const Job& job) {
   const int g = job.per_node;
   if (g > 0 && job.ranks % g == 0) return "";
-  return fmt::format("{} ranks are no whole number of nodes with {}; `ring` takes any number", job.ranks, g);
+  return fmt::format("{} ranks do not fill nodes of {}; `ring` takes any number", job.ranks, g);
 }
 
-/// One leader a node: it gets the node's sum, joins the ring of leaders, and tells its node.
+/// One leader per node: it gets the sum of its node, joins the ring of leaders, and broadcasts the result.
 Schedule leader_schedule(const Job& job) {
   const int M = nodes_of(job);
   Schedule out = empty_schedule(job, M);
@@ -53,13 +53,13 @@ Schedule leader_schedule(const Job& job) {
 
 Curve leader_closed_form(const Job& job, const Ways& ways) {
   const Linear tree = ceil_log2(job.per_node) * message(inside(ways), 1);
-  return 2.0 * tree + 2.0 * ring_half(nodes_of(job), lone(ways));
+  return 2.0 * tree + 2.0 * ring_half(nodes_of(job), own_port(ways));
 }
 
 int near_first(int, int step) { return step; }
 
-/// All ranks lead: rank j of a node owns share j after the ring inside, and meets its like of the other
-/// nodes.
+/// All ranks lead: rank j of a node owns share j after the ring inside, and joins a ring with rank j of every
+/// other node.
 Schedule ring_ring_schedule(const Job& job) {
   Schedule out = empty_schedule(job, job.ranks);
   const Teams node = of_node(job, job.ranks), place = of_place(job, job.ranks);
@@ -76,12 +76,12 @@ Schedule ring_ring_schedule(const Job& job) {
 
 Linear ring_inside(const Job& job, const Ways& ways) { return ring_half(job.per_node, inside(ways)); }
 
-/// What a phase between the nodes costs for the whole buffer, of which it carries a g-th.
+/// The cost of a phase between nodes, which carries 1/g of the buffer.
 Linear on_share(Linear cost, double g) { return {cost.fixed, cost.per_byte / g}; }
 
 Curve ring_ring_closed_form(const Job& job, const Ways& ways) {
   const Linear half =
-      ring_inside(job, ways) + on_share(ring_half(nodes_of(job), crowded(ways)), job.per_node);
+      ring_inside(job, ways) + on_share(ring_half(nodes_of(job), shared_port(ways)), job.per_node);
   return (job.operation == Operation::allreduce ? 2.0 : 1.0) * half;
 }
 
@@ -100,7 +100,7 @@ Schedule ring_hd_schedule(const Job& job) {
 
 Curve ring_hd_closed_form(const Job& job, const Ways& ways) {
   const int M = nodes_of(job), core = core_of(M);
-  const Link out = crowded(ways);
+  const Link out = shared_port(ways);
   const Linear hd{2.0 * floor_log2(M) * out.alpha, 2.0 * (core - 1) / core * out.beta};
   return 2.0 * ring_inside(job, ways) + on_share(hd + folding(M, out), job.per_node);
 }
@@ -119,8 +119,8 @@ Schedule ring_doubling_schedule(const Job& job) {
 
 Curve ring_doubling_closed_form(const Job& job, const Ways& ways) {
   const int M = nodes_of(job);
-  const Linear doubling = floor_log2(M) * message(crowded(ways), 1);
-  return 2.0 * ring_inside(job, ways) + on_share(doubling + folding(M, crowded(ways)), job.per_node);
+  const Linear doubling = floor_log2(M) * message(shared_port(ways), 1);
+  return 2.0 * ring_inside(job, ways) + on_share(doubling + folding(M, shared_port(ways)), job.per_node);
 }
 
 constexpr std::array allreduce{Operation::allreduce};

@@ -3,7 +3,7 @@
 
 #include "paradl/network/algorithm.hpp"
 
-// What a message meets on its way, as closed forms see it.
+// The link of a message, as closed forms see it.
 namespace paradl {
 
 /// Between the ranks of one node.
@@ -12,16 +12,16 @@ inline Link inside(const Ways& ways) {
 }
 
 /// Between nodes, when all ranks of a node send at once.
-inline Link crowded(const Ways& ways) {
+inline Link shared_port(const Ways& ways) {
   return {ways.outer.link.alpha, ways.outer.phi * ways.outer.link.beta};
 }
 
-/// Between nodes, when one rank of each node sends: its port is its own, unless other groups are on it too.
-inline Link lone(const Ways& ways) {
+/// Between nodes, when one rank of each node sends: it shares its port only with other groups.
+inline Link own_port(const Ways& ways) {
   return {ways.outer.link.alpha, std::max(1.0, ways.outer.phi / ways.inner.size) * ways.outer.link.beta};
 }
 
-/// What a step meets in which each rank either sends or takes, as a tree's do.
+/// The links in a step in which each rank either sends or receives, as in trees.
 inline Ways one_way(Ways ways) {
   ways.outer.phi = std::max(1.0, ways.outer.phi / ways.both_ways);
   return ways;
@@ -29,25 +29,25 @@ inline Ways one_way(Ways ways) {
 
 /// Between ranks that are `distance` apart, when all of them send.
 inline Link across(const Ways& ways, int distance) {
-  return distance < ways.inner.size ? inside(ways) : crowded(ways);
+  return distance < ways.inner.size ? inside(ways) : shared_port(ways);
 }
 
 /// The same when one rank of each node sends.
 inline Link across_alone(const Ways& ways, int distance) {
-  return distance < ways.inner.size ? inside(ways) : lone(ways);
+  return distance < ways.inner.size ? inside(ways) : own_port(ways);
 }
 
-/// What paces a ring of consecutive ranks: its slowest start-up and its slowest wire.
+/// The link of a ring of consecutive ranks: its slowest start-up and its slowest wire.
 inline Link slowest(const Ways& ways) {
   if (ways.around) return *ways.around;
   if (ways.outer.size <= 1) return inside(ways);
-  const Link in = inside(ways), out = ways.inner.size <= 1 ? crowded(ways) : lone(ways);
+  const Link in = inside(ways), out = ways.inner.size <= 1 ? shared_port(ways) : own_port(ways);
   return {ways.next.value_or(std::max(in.alpha, out.alpha)), std::max(in.beta, out.beta)};
 }
 
-/// The slowest way of a pattern in which every rank sends to every other.
+/// The slowest link if every rank sends to every other.
 inline Link farthest(const Ways& ways) {
-  return ways.around ? *ways.around : ways.outer.size > 1 ? crowded(ways) : inside(ways);
+  return ways.around ? *ways.around : ways.outer.size > 1 ? shared_port(ways) : inside(ways);
 }
 
 }  // namespace paradl

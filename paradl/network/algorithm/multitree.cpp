@@ -1,6 +1,6 @@
 // MULTITREE (ISCA 2021): one spanning tree for each host, grown together step by step, each from its root, so
-// that no wire is asked for twice in a step. Tree r adds up piece r along its branches backwards, and tells
-// the sum along them.
+// that no wire is used twice in a step. Tree r reduces piece r to its root, and broadcasts the sum from
+// there.
 //
 //   P  hosts     T  steps until all trees are grown     m  bytes of the buffer
 #include "paradl/network/algorithm/multitree.hpp"
@@ -54,14 +54,14 @@ class Forest {
  private:
   struct Tree {
     Hosts has;
-    std::vector<int> members;  // who may still get children, in the order in which they joined
-    std::size_t parents = 0;   // of these, who had joined before this step
-    std::size_t parent = 0;    // those before this one reach nobody more in this step
+    std::vector<int> members;  // hosts that may still get children, in the order in which they joined
+    std::size_t parents = 0;   // how many of them had joined before this step
+    std::size_t parent = 0;    // members before this one cannot reach another host in this step
   };
   static constexpr int spent = -1;  // a member that has only members about it
 
-  /// Whom a parent could reach when it was last asked in vain. Wires are only taken within a step: a tree
-  /// that has all of these need not ask again.
+  /// The hosts that a parent could reach when it last found no child. Within a step wires are only taken,
+  /// never freed, so a tree that has all these hosts need not search again.
   struct Outlook {
     int step = -1;
     Hosts free, near;      // by wires that were free, and by any
@@ -118,8 +118,8 @@ bool Forest::passes(int vertex, int parent) const {
   return false;
 }
 
-/// The nearest host that the tree lacks, by wires that are free; these are taken. -1: there is none, and the
-/// outlook tells who was met instead.
+/// The nearest host that the tree lacks, by free wires, which are taken. -1: there is none, and the outlook
+/// lists the hosts that were found instead.
 int Forest::find_child(int parent, const Tree& tree, Outlook& outlook) {
   visits_ = {{parent, -1, -1}};
   outlook.free.clear();
@@ -157,8 +157,8 @@ int Forest::find_child(int parent, const Tree& tree, Outlook& outlook) {
   return -1;
 }
 
-/// One more member for the tree of `root`, if some parent can reach one. A parent that fails once need not be
-/// asked again in this step; if even free wires would not help it, never.
+/// One more member for the tree of `root`, if some parent can reach one. A parent that fails once is not
+/// tried again in this step; if it would fail even with all wires free, it is never tried again.
 bool Forest::add_branch(int root, int step) {
   Tree& tree = trees_[std::size_t(root)];
   for (; tree.parent < tree.parents; ++tree.parent) {
@@ -202,7 +202,7 @@ std::vector<Branch> Forest::grow() {
 
 int steps_of(const std::vector<Branch>& branches) { return branches.empty() ? 0 : branches.back().step + 1; }
 
-/// Trees grow on hosts, wherever ranks sit: who is on each.
+/// The rank on each host, because trees grow on hosts.
 std::vector<int> ranks_on_hosts(const Job& job) {
   std::vector<int> rank(std::size_t(job.ranks), 0);
   std::iota(rank.begin(), rank.end(), 0);
@@ -231,7 +231,8 @@ Schedule schedule(const Job& job) {
   return out;
 }
 
-/// Messages go from parents to children, each on wires of its own: no other way, and no sharing, matters.
+/// Messages go from parents to children, each on wires of its own: only these wires matter, and none is
+/// shared.
 Curve closed_form(const Job& job, const Ways&) {
   const auto branches = grow_trees(*job.topology);
   const double T = steps_of(branches);
@@ -243,9 +244,8 @@ Curve closed_form(const Job& job, const Ways&) {
 std::string limit(const Job& job) {
   if (!job.topology || job.topology->is_of_levels())
     return "grows its trees on the wires of a topology, and this system has only levels; name a system of "
-           "one "
-           "or two levels with `topology: torus:8,8` in its file, as examples/multitree-training/torus.yaml "
-           "has";
+           "one or two levels with `topology: torus:8,8` in its file, as "
+           "examples/multitree-training/torus.yaml has";
   if (job.topology->hosts() > 512)
     return fmt::format(
         "grows a tree from each of {} hosts, which takes minutes beyond 512; `ring` takes any number",
@@ -260,7 +260,7 @@ std::string remark(const Job& job, int steps) {
   const int T = steps / 2;
   if (T < 1) return "";
   return fmt::format(
-      "{} steps are {} to sum and {} to tell; by bandwidth alone ({}/{}) {:.1f} times as fast "
+      "{} steps, {} to reduce and {} to broadcast; by bandwidth alone ({}/{}) {:.1f} times as fast "
       "as a ring{}",
       steps, T, T, job.ranks - 1, T, double(job.ranks - 1) / T,
       job.topology->text() == "torus:8,8" ? ", published 2.3: packets with headers, and steps in lockstep"

@@ -63,7 +63,8 @@ struct Host {
 
 double gigabytes(SecondsPerByte beta) { return 1e-9 / beta.base(); }
 
-/// The system file does not name the GPU's generation: its NVLink tells (150, 300, 450 GB/s; PCIe below 16).
+/// The system file does not name the GPU's generation; it follows from NVLink (150, 300, 450 GB/s; PCIe below
+/// 16).
 Host host_of(const Job& job, const Ways& ways) {
   Host host;
   host.n = job.ranks;
@@ -189,8 +190,7 @@ Curve closed_form(const Job& job, const Ways& ways) {
 
 std::string remark(const Job&, int) {
   return "its closed form is NCCL's own model; link-load and flows follow the messages of what NCCL chooses "
-         "on "
-         "these wires";
+         "on these wires";
 }
 
 constexpr std::array served{Operation::allreduce, Operation::reduce_scatter, Operation::allgather,

@@ -24,7 +24,7 @@ Schedule central_schedule(const Job& job) {
 }
 
 /// Rank s serves piece s. A worker posts its p-1 messages one after the other, each to another server: in
-/// step s everybody pushes to the one s places on, and later everybody serves the one s places on.
+/// step s every rank pushes to the rank s places on, and later every rank serves the rank s places on.
 Schedule sharded_schedule(const Job& job) {
   const int p = job.ranks;
   const Teams teams = everyone(job, p);
@@ -40,7 +40,7 @@ Schedule sharded_schedule(const Job& job) {
   return out;
 }
 
-/// All p-1 workers meet at the server's port. Zero at p = 1: there is nobody to push.
+/// All p-1 workers share the server's port. Zero at p = 1: there is no other worker.
 Curve central_closed_form(const Job& job, const Ways& ways) {
   const int p = job.ranks;
   return p > 1 ? 2.0 * message(slowest(one_way(ways)), p - 1) : Linear{};

@@ -4,8 +4,8 @@
 
 #include "paradl/network/algorithm.hpp"
 
-// What algorithms are made of. A phase appends its steps to a schedule, for several teams at once: the ranks
-// of each node, say, or those with the same place in every node.
+// The phases of algorithms. A phase appends its steps to a schedule, for several teams at once, such as the
+// ranks of each node, or the ranks with the same place in every node.
 namespace paradl {
 
 struct Teams {
@@ -69,7 +69,7 @@ Linear folding(int p, Link link);
 /// The pipeline with the fewest seconds for `rounds` + S - 1 steps of 1/S of the buffer: one choice for each
 /// S, or the one that the job asks for.
 Curve pipeline(const Job& job, int rounds, double runs, Link link);
-/// Segments of a schedule: those asked for, else what is best on the topology's slowest wire, else 16.
+/// Segments of a schedule: those of the job, else the best number for the topology's slowest wire, else 16.
 int segments_of(const Job& job, int rounds);
 
 }  // namespace paradl

@@ -67,8 +67,8 @@ Curve closed_form(const Job& job, const Ways& ways) {
   return halves * ring_half(p, slowest(ways));
 }
 
-/// Two rings, each with half of the buffer, one a way. In the second one pieces are numbered backwards, so
-/// that both move by the same shift.
+/// Two rings in opposite directions, each with half of the buffer. In the second one pieces are numbered
+/// backwards, so that both move by the same shift.
 Schedule bidirectional_schedule(const Job& job) {
   const int p = job.ranks;
   Schedule out = empty_schedule(job, 2 * p);
@@ -85,7 +85,7 @@ Schedule bidirectional_schedule(const Job& job) {
   return out;
 }
 
-/// Half the time where a rank has a wire for each way; none is gained where both leave by one port.
+/// Half the time if a rank has a wire for each direction; nothing is gained if both share one port.
 Curve bidirectional_closed_form(const Job& job, const Ways& ways) {
   const double p = job.ranks, at_once = std::min(2.0, ways.ports);
   return 2.0 * (p - 1) * message(slowest(ways), 1 / p / at_once);

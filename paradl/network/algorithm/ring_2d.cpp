@@ -33,7 +33,7 @@ Grid grid_of(const Job& job) {
 std::string limit(const Job& job) {
   const auto [A, B] = grid_of(job);
   if (job.ranks == 1 || (A > 1 && B > 1)) return "";
-  return fmt::format("{} ranks make no grid of two dimensions; `ring` takes any number", job.ranks);
+  return fmt::format("{} ranks cannot form a grid of two dimensions; `ring` takes any number", job.ranks);
 }
 
 /// One quarter of the buffer: along which dimension it goes, and which way around.
@@ -42,8 +42,8 @@ struct Quarter {
   bool along_rows, backward;
 };
 
-/// Flows of a quarter in the u-th step of its allreduce: n-1 steps to add up, n-1 to tell. Backward rings
-/// number their pieces backwards, so that those of all rings move alike.
+/// Flows of a quarter in the u-th step of its allreduce: n-1 steps of reduce-scatter, n-1 of allgather.
+/// Backward rings number their pieces backwards, so that the pieces of all rings move in the same way.
 void add_ring(Schedule& out, const Teams& teams, Grid grid, Quarter quarter, int u) {
   const auto [A, B] = grid;
   const int n = quarter.along_rows ? A : B, stride = quarter.along_rows ? 1 : A;
@@ -66,7 +66,7 @@ Schedule schedule(const Job& job) {
   const Teams teams = everyone(job, 4 * quarter);
   Schedule out = empty_schedule(job, 4 * quarter);
   if (job.ranks < 2) return out;
-  // On a square all rings turn alike, and n-1 steps are one that is repeated.
+  // On a square all rings have the same length, and n-1 steps are one that is repeated.
   const int repeat = grid.A == grid.B ? longest - 1 : 1;
   for (const bool swapped : {false, true})
     for (int u = 0; u < 2 * (longest - 1); u += repeat) {

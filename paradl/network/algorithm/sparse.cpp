@@ -20,7 +20,7 @@ namespace {
 /// Bytes to send for the sum of n ranks, over those of the dense values.
 double share(const Job& job, int n) { return std::min(1.0, job.pair * (1 - std::pow(1 - job.density, n))); }
 
-/// A ring of which each member starts with the sum of `summed` ranks. Steps with equal bytes are one.
+/// A ring in which each member starts with the sum of `summed` ranks. Steps with equal bytes are merged.
 void mixed_reduce_scatter(Schedule& schedule, Teams teams, const Job& job, int summed) {
   const int p = teams.size, width = teams.pieces / p;
   const Bytes dense = teams.bytes;
@@ -42,7 +42,7 @@ void mixed_allgather(Schedule& schedule, Teams teams, const Job& job) {
   ring_allgather(schedule, teams);
 }
 
-/// Both halves of a ring of p, of which each member starts with the sum of `summed` ranks.
+/// Both halves of a ring of p members that each start with the sum of `summed` ranks.
 Linear mixed_ring(const Job& job, int p, int summed, Link link) {
   Linear sum;
   for (int s = 0; s < p - 1; ++s) sum = sum + message(link, share(job, summed * (s + 1)) / p);
@@ -83,7 +83,7 @@ Schedule ring_ring_schedule(const Job& job) {
 
 Curve ring_ring_closed_form(const Job& job, const Ways& ways) {
   const int g = job.per_node, M = job.ranks / g;
-  const Linear outer = mixed_ring(job, M, g, crowded(ways));
+  const Linear outer = mixed_ring(job, M, g, shared_port(ways));
   return mixed_ring(job, g, 1, inside(ways)) + Linear{outer.fixed, outer.per_byte / g} + selection(job);
 }
 
@@ -109,14 +109,14 @@ Curve pairwise_closed_form(const Job& job, const Ways& ways) {
 
 std::string limit(const Job& job) {
   if (job.density > 0 && job.density <= 1) return "";
-  return fmt::format("the density {} is no share of the values; give a number above 0 and up to 1",
+  return fmt::format("the density {} is not a share of the values; give a number above 0 and up to 1",
                      job.density);
 }
 
 std::string node_limit(const Job& job) {
   if (job.per_node > 0 && job.ranks % job.per_node == 0) return limit(job);
-  return fmt::format("{} ranks are no whole number of nodes with {}; `sparse-ring` takes any number",
-                     job.ranks, job.per_node);
+  return fmt::format("{} ranks do not fill nodes of {}; `sparse-ring` takes any number", job.ranks,
+                     job.per_node);
 }
 
 std::string remark(const Job& job, int) {

@@ -50,7 +50,8 @@ std::vector<Round> broadcast_rounds(int n, int S) {
   return rounds;
 }
 
-/// Ranks beyond the largest power of two stand aside: the last ones, so that rank 0 stays the root.
+/// The last ranks, beyond the largest power of two, only send before and receive after; rank 0 stays the
+/// root.
 void aside(Schedule& schedule, const Teams& teams, Arrival arrival) {
   const int core = core_of(teams.size);
   if (core == teams.size) return;
@@ -114,7 +115,7 @@ constexpr std::array served{Operation::allreduce, Operation::broadcast, Operatio
 extern const Algorithm tree_pipelined_algorithm{
     .name = "tree-pipelined",
     .summary = "binomial trees in S segments: reduce to rank 0, then broadcast",
-    .formula = "2(log2 p + S - 1)(α + m/S φ β), + 2(α + m β) if p is no power of two",
+    .formula = "2(log2 p + S - 1)(α + m/S φ β), + 2(α + m β) if p is not a power of two",
     .operations = served,
     .schedule = schedule,
     .closed_form = closed_form,

@@ -125,7 +125,7 @@ void FlowSimulation::handle(std::uint32_t f, double time) {
   }
 }
 
-/// All for whom a flow stands.
+/// Ends all flows that a flow represents.
 void FlowSimulation::finish(std::uint32_t leader, double time) {
   std::uint32_t f = leader;
   do {
@@ -172,7 +172,7 @@ void FlowSimulation::watch(std::uint32_t r) {
   begun_again_ = true;
 }
 
-/// What a step that is repeated will do depends on which flows are under way, on how much of each is left,
+/// What a step that is repeated will do depends on which flows are active, on how much of each is left,
 /// and on how far its ranks are apart. If all that is as it was some repetitions ago, it will be so again and
 /// again: the time for it can be added at once.
 void FlowSimulation::skip_repetitions(double now) {
@@ -201,7 +201,7 @@ void FlowSimulation::skip_repetitions(double now) {
   recurrence_.restart();
 }
 
-/// All its ranks are in it, and no flow of another step is under way.
+/// All its ranks are in it, and no flow of another step is active.
 bool FlowSimulation::alone_under_way(const Step& step) const {
   std::size_t under_way = 0;
   for (std::size_t f = step.first; f < step.first + step.count; ++f) {

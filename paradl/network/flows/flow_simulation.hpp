@@ -6,16 +6,17 @@
 
 namespace paradl {
 
-/// A schedule under way: ranks that enter their steps, flows that wait and send.
+/// Simulates a schedule event by event: ranks enter their steps, flows wait for their latency and send.
 class FlowSimulation {
  public:
-  /// With thousands of flows on shared wires the end of each changes the rates of most others. Then what ends
-  /// within a `moment`, in seconds, is taken together: each end keeps its own time, and the wires are shared
-  /// again in the middle of them, which is too late for the first ones and too early for the last.
+  /// With thousands of flows on shared wires, each end changes the rates of most others. Ends within a
+  /// `moment` (in seconds) are then handled together: each keeps its own time, but rates are computed only
+  /// once, in the middle, which is too late for the first ends and too early for the last.
   FlowSimulation(const Schedule& schedule, const Topology& topology, Routes routes, Effort effort,
                  double moment);
 
-  /// From a step on that all ranks begin at `clock`; returns when the last rank is done, in seconds.
+  /// Starts with a step that all ranks begin at `clock`; returns the time at which the last rank is done, in
+  /// seconds.
   double run(std::size_t first_step, double clock);
 
  private:
@@ -33,15 +34,15 @@ class FlowSimulation {
   enum class Phase : std::uint8_t {
     idle,
     posted,   // by one of its two ends
-    joined,   // under way, and another flow that is alike stands for it
+    joined,   // active, and represented by an equal flow
     waiting,  // for its latency
     alone,    // waiting and sending: it shares no wire
     sending
   };
   struct FlowState {
     Phase phase = Phase::idle;
-    std::uint32_t leader = 0;          // that stands for it: itself, or the one that it has joined
-    std::uint32_t next = 0, many = 1;  // of those for which it stands: the next one of the list; their number
+    std::uint32_t leader = 0;          // that represents it: itself, or the flow that it has joined
+    std::uint32_t next = 0, many = 1;  // of the flows it represents: the next one in the list; their number
     double left = 0;                   // B at `since`
     double since = 0;                  // s
     double rate = 0;                   // B/s from then on
@@ -64,16 +65,16 @@ class FlowSimulation {
   double part_left(std::uint32_t flow, double now) const;
 
   const Schedule& schedule_;
-  Routes routes_;  // as far as flows meet
+  Routes routes_;  // only wires that flows share
   MaxMin rates_;
   EventQueue events_;
   std::vector<OwnFlow> own_;  // flows of rank 0 in the order of steps, then those of rank 1, ...
   std::vector<RankState> rank_;
   std::vector<FlowState> flow_;
-  std::vector<std::uint32_t> alike_;   // of each flow: the first one that is like it; none: all are followed
-  std::vector<std::uint32_t> latest_;  // of each such first one: the last leader
+  std::vector<std::uint32_t> alike_;   // of each flow: the first equal one; empty: all are simulated
+  std::vector<std::uint32_t> latest_;  // of each first one: the last leader
 
-  // To find out that a repeated step only repeats.
+  // To find out that a repeated step has become periodic.
   Effort effort_;
   double moment_;  // s
   Recurrence recurrence_;

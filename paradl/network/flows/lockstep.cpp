@@ -1,6 +1,6 @@
 // Why it is exact. While no two flows that are sent at different times overlap on a wire, the rates are known
-// beforehand: a flow alone on its wires has the slowest wire for itself, and flows that meet, begin together
-// and are `even` (step_load.hpp) end together. Then
+// beforehand: a flow alone on its wires has the slowest wire for itself, and flows that share one, begin
+// together and are `even` (step_load.hpp) end together. Then
 //
 //   begin = max(clock of source, clock of target) + latency,   end = begin + duration,
 //
@@ -51,7 +51,7 @@ class Runner {
     if (!load.even) return false;
     for (int r = 0; r < step.repeat; ++r) {
       schedule_flows(step);
-      // Later repetitions cannot meet earlier steps if the first does not, as every flow follows itself.
+      // If the first repetition does not overlap earlier steps, later ones do not: each flow follows itself.
       if (r == 0 && !in_step && !wires_are_free(step)) return false;
       if (load.shared && !(r == 0 && in_step) && !begins_together(step)) return false;
       if (r + 1 < step.repeat) before_ = clock_;

@@ -3,15 +3,14 @@
 
 namespace paradl {
 
-/// How far a schedule goes without anyone having to share a wire with a flow that began or ends at another
-/// time.
+/// How far a schedule goes until flows share a wire that begin or end at different times.
 struct Lockstep {
-  std::size_t step = 0;  // the first that is left; all steps are done if there is none
+  std::size_t step = 0;  // the first step that is not done
   double clock = 0;      // s, when all ranks began it, or when the last rank was done
 };
 
-/// Runs a schedule by adding up, without events. From the first step on that is not regular, or rather from
-/// the last one before it that all ranks began together, it has to be simulated.
+/// Runs a schedule by adding up times, without events. It stops at the first step that is not regular, and
+/// returns the last step before it that all ranks begin together.
 Lockstep run_in_lockstep(const Schedule& schedule, const Routes& routes, const Loads& loads,
                          std::size_t wires);
 

@@ -80,7 +80,7 @@ std::span<const std::uint32_t> MaxMin::settle() {
       open(w);
       release_higher(w);
     } else {
-      release_bound_by(w);  // who is bound by others does not care that there is more room
+      release_bound_by(w);  // flows bound by other wires do not need the free bandwidth
     }
   }
   entered_.clear();
@@ -109,7 +109,7 @@ void MaxMin::open(std::uint32_t wire) {
   open_.push_back(wire);
 }
 
-/// A flow whose level no longer stands: all its wires may get more or less to carry.
+/// A flow whose level is no longer valid: the load of all its wires may change.
 void MaxMin::release(std::uint32_t flow) {
   if (flow_[flow].released) return;
   flow_[flow].released = true;
@@ -133,8 +133,7 @@ void MaxMin::wait(std::uint32_t f) {
   }
 }
 
-/// Flows that will have to give way on a wire, as far as can be told beforehand. Too few or too many of them
-/// cost time, but do no harm.
+/// Flows whose rate on a wire will probably have to shrink. A wrong guess costs time, but does no harm.
 void MaxMin::release_higher(std::uint32_t wire) {
   std::uint32_t settled = wire_[wire].head;
   while (settled != none && flow_[crossing_[settled].flow].released) settled = crossing_[settled].after;
@@ -172,8 +171,8 @@ void MaxMin::release_bound_by(std::uint32_t wire) {
     if (flow_[crossing_[c].flow].binding == wire) release(crossing_[c].flow);
 }
 
-/// Progressive filling: the wire that is full at the lowest level binds all who wait for it; what they then
-/// send is taken from their other wires. False if a flow had to be released: it is in the way.
+/// Progressive filling: the wire that is full at the lowest level binds all flows that wait for it; their
+/// rates are then subtracted from their other wires. False if another flow had to be released.
 bool MaxMin::fill() {
   for (const Release& r : releases_)
     if (!flow_[r.flow].waiting) wait(r.flow);
@@ -181,13 +180,13 @@ bool MaxMin::fill() {
   if (!fill_lowest() || !fill_in_order()) return false;
   if (waiting_ == 0) return true;
   for (const auto& [flow, before] : releases_)
-    if (flow_[flow].waiting)  // still: it shares its wires with nobody
+    if (flow_[flow].waiting)  // still: it shares no wire
       give(flow, 1 / (routes_.route[flow].beta * flow_[flow].weight), std::uint32_t(routes_.of(flow)[0]));
   return true;
 }
 
-/// All wires that are full at the lowest level of all. Mostly flows that are much alike come and go together,
-/// and none waits for another level; so nothing need be ordered for them.
+/// All wires that are full at the lowest level. Similar flows mostly come and go together and share one
+/// level, so that nothing needs to be sorted for them.
 bool MaxMin::fill_lowest() {
   double lowest = infinite;
   for (const Candidate& candidate : candidates_) lowest = std::min(lowest, candidate.level);

@@ -7,24 +7,26 @@
 
 namespace paradl {
 
-/// The flows under way, and the rates that max-min fairness gives them: nobody can get more without taking it
-/// from somebody who has no more per weight. A flow weighs the inverse of its latency.
+/// Active flows and their rates under max-min fairness: no flow can get a higher rate per weight without
+/// taking it from a flow that has no more. The weight of a flow is the inverse of its latency.
 ///
-/// The level of a flow is its rate per weight. Levels are fair if each flow crosses a wire that is full and
-/// on which nobody is higher: the wire that binds it. There is one such set of levels; so where wires and
-/// flows are as before, the levels that were found there stand, and only the rest is solved again.
+/// The level of a flow is its rate per weight. Levels are fair if each flow crosses a full wire on which no
+/// flow has a higher level: the wire that binds it. There is exactly one such set of levels. Levels of flows
+/// whose wires did not change are kept, and only the others are solved again.
 class MaxMin {
  public:
   MaxMin(const Topology& topology, const Routes& routes);
 
-  /// So many flows that are alike and go together; `flow` stands for all of them.
+  /// Adds `count` equal flows, represented by `flow`.
   void enter(std::uint32_t flow, std::uint32_t count = 1);
   void leave(std::uint32_t flow);
-  std::size_t size() const { return size_; }  // flows under way; those that go together count as one
+  std::size_t size() const {
+    return size_;
+  }  // active flows; equal flows that were added together count as one
 
-  /// Shares the wires again after flows came and went. Returns those that have another rate than before.
+  /// Computes rates again after flows were added and removed. Returns the flows whose rate has changed.
   std::span<const std::uint32_t> settle();
-  /// Of each of those that go together.
+  /// The rate of one of its equal flows.
   double rate(std::uint32_t flow) const {  // B/s
     return flow_[flow].weight * flow_[flow].level / flow_[flow].count;
   }
@@ -48,7 +50,7 @@ class MaxMin {
     double level() const { return (bandwidth - carried) / weight; }  // at which it is full
   };
   struct FlowState {
-    double weight = 0, level = 0;  // the weight of all that go together
+    double weight = 0, level = 0;  // of all its equal flows
     std::uint32_t count = 1;
     std::uint32_t binding = none;            // wire
     bool released = false, waiting = false;  // those that wait are released
@@ -62,7 +64,7 @@ class MaxMin {
     std::uint32_t wire;
   };
 
-  /// One of the fastest wires does not bind a flow that is alone on it: its other wires are no faster.
+  /// One of the fastest wires does not bind a flow that has it alone: no other wire of the flow is faster.
   bool can_bind(const WireState& wire) const { return wire.flows > 1 || wire.bandwidth < fastest_; }
 
   void touch(std::uint32_t wire);

@@ -1,21 +1,21 @@
-// A ring in which a few flows meet: those few pace it, and all others only pass delays on.
+// A ring in which only a few flows share wires: these set the pace, and all others only pass delays on.
 //
-// Let T be the time of a flow that meets nobody: its latency and its bytes. With k repetitions done,
+// Let T be the time of a flow that shares no wire: its latency and its bytes. After k repetitions,
 //
 //   clock(rank, k) = max of end(flow, k) over its flows,   end(flow, k) = max of clock(its ranks, k-1) + T,
 //
-// whatever the order in which that is worked out. So events are needed only for flows that meet, and of the
-// others only those ends that such a flow waits for. The next event among those that meet is safe to take:
-// what is not known yet follows from a later one.
+// in whatever order this is computed. So events are needed only for flows that share wires, and of the other
+// flows only the ends that such a flow waits for. The next event of the shared flows is safe to handle:
+// everything that is not known yet follows from a later event.
 //
-// Why the pace stays, until one of them has done its last repetition. Let the ends of all flows that meet
-// grow by the same L every `period` repetitions, and let no T be longer than L / period. What the others pass
-// on then grows by no more than L, so it never comes to delay a flow that it does not delay already. And no
-// end can be later than
+// Why the pace stays the same until one of them has done its last repetition: let the ends of all shared
+// flows grow by the same L every `period` repetitions, and let no T be longer than L / period. The delays
+// that other flows pass on then grow by at most L, so they never start to delay another flow. And no end can
+// be later than
 //
-//   max(clock + K T, end(flow that meets, j) + (K - j) T)   of the longest T and any j.
+//   max(clock + K T, end(shared flow, j) + (K - j) T)   of the longest T and any j.
 //
-// Where that is the last end of a flow that meets, all is over with it.
+// If that is the last end of a shared flow, the schedule ends with it.
 #include "paradl/network/flows/pace.hpp"
 
 #include <algorithm>
@@ -30,14 +30,14 @@ namespace {
 
 constexpr std::size_t stride = 64, last_look = 1024;  // repetitions after which a pace is looked for
 constexpr std::size_t farthest = 256;                 // repetitions; their clocks have to be kept
-constexpr std::size_t few = 8;                        // one of so many flows may meet others
+constexpr std::size_t few = 8;                        // at most one in this many flows may share wires
 
 struct Pace {
   std::size_t period;  // repetitions
   double time;         // s, of a period
 };
 
-/// The flows that meet, event by event. They are numbered anew, from 0.
+/// The flows that share wires, event by event. They are numbered again, from 0.
 class Meeting {
  public:
   Meeting(const Schedule& schedule, const Topology& topology, const Routes& ways, const Step& step,
@@ -64,8 +64,8 @@ class Meeting {
         handle(events_.pop(), time);
       }
       share_wires(now);
-      if (!has_told_) continue;
-      has_told_ = false;
+      if (!has_ended_) continue;
+      has_ended_ = false;
       relays_.complete(done());
       start_those_ready();
     }
@@ -114,8 +114,8 @@ class Meeting {
     }
     if (flow.sending) rates_.leave(i);
     flow.sending = false;
-    relays_.tell(place_[i], time);
-    has_told_ = true;
+    relays_.add_end(place_[i], time);
+    has_ended_ = true;
     if (relays_.ends(place_[i]).size() < repeat_) blocked_.push_back(i);
   }
 
@@ -137,7 +137,7 @@ class Meeting {
   MaxMin rates_;
   EventQueue events_;
   std::vector<FlowState> flow_;
-  bool has_told_ = false;               // since those that are ready were started
+  bool has_ended_ = false;              // since those that are ready were started
   std::vector<std::uint32_t> blocked_;  // those that wait for another flow to end
 };
 
@@ -184,7 +184,7 @@ std::optional<Pace> find_pace(const Relays& relays, const std::vector<std::size_
   return std::nullopt;
 }
 
-/// The last end of all, if it is that of a flow that meets others.
+/// The last end of all flows, if it is that of a flow that shares wires.
 std::optional<double> last_end(const Relays& relays, const std::vector<std::size_t>& places,
                                std::size_t repeat, double clock) {
   const double T = relays.longest_time();

@@ -5,9 +5,9 @@
 
 namespace paradl {
 
-/// When the last rank is done with a schedule that ends with one step over and over, from a step on that all
-/// ranks begin at `clock`: in seconds. Nothing if it ends with something else, if more than a few flows meet
-/// on wires, or if those that meet do not come to a steady pace.
+/// The end, in seconds, of a schedule whose last step is repeated many times; all ranks begin `first_step` at
+/// `clock`. Nothing if the schedule is of another form, if many flows share wires, or if those that do never
+/// reach a steady pace.
 std::optional<double> run_at_pace(const Schedule& schedule, const Topology& topology, const Routes& routes,
                                   std::size_t first_step, double clock);
 

@@ -6,9 +6,9 @@
 
 namespace paradl {
 
-/// Watches the states that something goes through, and tells when one comes back (Brent's way: each state is
-/// compared with one anchor, and the anchor moves on in strides that grow; slowly, as a repetition that has
-/// to be simulated costs far more than a comparison).
+/// Finds out when a sequence of states becomes periodic, by Brent's method: each state is compared with one
+/// anchor, which moves on in growing strides. They grow slowly, because simulating a repetition costs far
+/// more than a comparison.
 class Recurrence {
  public:
   struct Period {
@@ -18,8 +18,8 @@ class Recurrence {
 
   void restart() { anchor_.clear(); }
 
-  /// The state at a repetition and a time; how far the same state lies back, if it has been seen. Numbers
-  /// that differ by 1e-9 count as the same.
+  /// Takes the state at a repetition and a time. Returns the period if the anchor is the same state; numbers
+  /// that differ by 1e-9 are the same.
   std::optional<Period> observe(int repetition, double time, std::vector<double>& state) {
     const Period since{repetition - repetition_, time - time_};
     if (same(state)) return since;

@@ -9,7 +9,7 @@
 
 namespace paradl {
 
-/// When the flows end that meet nobody, as far as it follows from the ends of the others.
+/// The end times of flows that share no wire, as far as they follow from those of the other flows.
 class Relays {
  public:
   static constexpr double unknown = -1;
@@ -19,7 +19,7 @@ class Relays {
         rows_{std::vector<double>(std::size_t(schedule.ranks), clock)},
         first_(std::size_t(schedule.ranks) + 1),
         time_(step.count),
-        told_(step.count) {
+        ends_(step.count) {
     for (std::size_t i = 0; i < flows_.size(); ++i) {
       const Route& route = routes.route[step.first + i];
       time_[i] = route.latency + flows_[i].bytes.base() * route.beta;
@@ -32,24 +32,23 @@ class Relays {
       each_end(i, [&](std::int32_t rank) { own_[at[std::size_t(rank)]++] = std::uint32_t(i); });
   }
 
-  /// A flow that meets others: its ends are told.
+  /// A flow that shares wires: its end times are set from outside, one for each repetition.
   void expect(std::size_t flow) { time_[flow] = unknown; }
-  void tell(std::size_t flow, double end) { told_[flow].push_back(end); }
-  const std::vector<double>& ends(std::size_t flow) const { return told_[flow]; }
+  void add_end(std::size_t flow, double end) { ends_[flow].push_back(end); }
+  const std::vector<double>& ends(std::size_t flow) const { return ends_[flow]; }
 
   double longest_time() const { return time_.empty() ? 0 : *std::ranges::max_element(time_); }
 
-  /// When both ends of a flow have done so many repetitions.
+  /// When both ranks of a flow have finished `done` repetitions.
   double ready(std::size_t flow, std::size_t done) {
     while (rows_.size() <= done - complete_) rows_.emplace_back(ranks(), unknown);
     return both_done(flow, done);
   }
 
-  /// Repetitions by which some rank is ahead of another, as far as it has been asked.
+  /// Repetitions by which one rank is ahead of another, as far as is known.
   std::size_t ahead() const { return rows_.size(); }
 
-  /// All ends of so many repetitions are told: with them all clocks are known, and those before are not
-  /// needed any more.
+  /// The end times of so many repetitions are set. All clocks follow from them, and older ones are dropped.
   void complete(std::size_t done) {
     for (; complete_ < done; ++complete_, rows_.pop_front()) {
       if (rows_.size() == 1) rows_.emplace_back(ranks());
@@ -66,7 +65,7 @@ class Relays {
     for (std::size_t i = 0; i < flows_.size(); ++i) {
       const auto source = std::size_t(flows_[i].source), target = std::size_t(flows_[i].target);
       const double start = std::max(before[source], before[target]);
-      const double end = time_[i] == unknown ? told_[i][complete_] : start + time_[i];
+      const double end = time_[i] == unknown ? ends_[i][complete_] : start + time_[i];
       after[source] = std::max(after[source], end);
       after[target] = std::max(after[target], end);
     }
@@ -100,7 +99,7 @@ class Relays {
 
   double end_of(std::size_t flow, std::size_t repetition) {
     if (time_[flow] == unknown)
-      return told_[flow].size() < repetition ? unknown : told_[flow][repetition - 1];
+      return ends_[flow].size() < repetition ? unknown : ends_[flow][repetition - 1];
     const double start = both_done(flow, repetition - 1);
     return start == unknown ? unknown : start + time_[flow];
   }
@@ -109,8 +108,8 @@ class Relays {
   std::size_t complete_ = 0;                // repetitions
   std::deque<std::vector<double>> rows_;    // clocks of all ranks after those; after one more; ...
   std::vector<std::uint32_t> first_, own_;  // flows of rank r: from first_[r] on in own_
-  std::vector<double> time_;                // s, of each flow that meets nobody
-  std::vector<std::vector<double>> told_;   // ends of each flow that meets others
+  std::vector<double> time_;                // s, of each flow that shares no wire
+  std::vector<std::vector<double>> ends_;   // of each flow that shares wires
 };
 
 }  // namespace paradl

@@ -8,7 +8,7 @@ namespace {
 
 /// A wire during one step.
 struct WireLoad {
-  std::size_t step = ~std::size_t{0};  // of which it knows; others find it idle
+  std::size_t step = ~std::size_t{0};  // the step that the rest is about
   std::size_t flow = 0;                // the first on it
   double busy = 0;
 };
@@ -66,10 +66,9 @@ class Counter {
     }
   }
 
-  /// Flows that meet have the same bytes and latency. Give each the rate bytes / duration: no wire is
-  /// overloaded, as none is busy for longer than a duration of its flows, and each flow crosses a wire that
-  /// is full and on which, if the durations of all flows on it agree, nobody is faster. So it is the max-min
-  /// fair share.
+  /// Flows that share a wire have the same bytes and latency. Give each the rate bytes / duration. No wire is
+  /// overloaded, because none is busy for longer than its flows last. Each flow crosses a full wire; if all
+  /// flows on that wire have the same duration, none of them is faster. So the rates are max-min fair.
   bool ends_together(const Step& step) const {
     for (std::size_t f = step.first; f < step.first + step.count; ++f)
       for (const int w : routes_.of(f))

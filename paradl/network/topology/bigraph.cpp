@@ -26,7 +26,7 @@ class BiGraph : public Topology {
     if (left(source) != left(target)) {
       wires.push_back(across(source, target));
     } else if (source != target) {
-      // Within a half the way leads over the other one: the target chooses, as on a fat tree.
+      // Within a half the route leads over the other half: the target chooses, as on a fat tree.
       const int over = left(source) ? half_ + to % (switches() - half_) : to % half_;
       wires.push_back(across(source, over));
       wires.push_back(across(over, target));

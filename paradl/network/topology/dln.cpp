@@ -1,7 +1,7 @@
-// Distributed loop networks: switches on a ring, each linked to those 1, 2, 4 ... S/2 away, both ways.
-// `dln:q,p` has S = 2^q switches of 2^p hosts; `dln2d:x,y,z` has 2^x by 2^y switches of 2^z hosts, each row
-// and each column a loop. After the logical topology of Shifted Halving-Doubling (CCGrid 2021),
-// reconstructed.
+// Distributed loop networks: switches on a ring, each linked to those 1, 2, 4 ... S/2 away in both
+// directions. `dln:q,p` has S = 2^q switches of 2^p hosts; `dln2d:x,y,z` has 2^x by 2^y switches of 2^z
+// hosts, each row and each column a loop. After the logical topology of Shifted Halving-Doubling (CCGrid
+// 2021), reconstructed.
 
 #include <bit>
 #include <cmath>

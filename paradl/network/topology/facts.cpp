@@ -21,7 +21,7 @@ double cables_of(const Wire& wire) { return wire.cables; }
 /// In whole bytes a second, so that sums and differences are exact.
 double bandwidth_of(const Wire& wire) { return std::round((1.0 / wire.link.beta).base()); }
 
-/// Cables as edges that can be crossed either way: edge e and its twin e ^ 1.
+/// Cables as edges in both directions: edge e and its twin e ^ 1.
 class Cables {
  public:
   Cables(const Topology& topology, double (*room)(const Wire&))
@@ -38,7 +38,7 @@ class Cables {
     }
   }
 
-  /// Edges to each vertex from `start` over edges with room; -1 where there is no way.
+  /// Edges to each vertex from `start` over edges with room; -1 if it cannot be reached.
   const std::vector<int>& distances(int start) {
     distance_.assign(first_.size(), -1);
     distance_[std::size_t(start)] = 0;
@@ -67,7 +67,7 @@ class Cables {
     double room;
   };
 
-  /// One more way from source to target on which every edge leads further away; what it can take, or 0.
+  /// One more path from source to target on which every edge leads further away; its capacity, or 0.
   double push(int source, int target) {
     std::vector<int> way;
     int here = source;

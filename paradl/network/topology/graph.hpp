@@ -5,8 +5,7 @@
 
 namespace paradl {
 
-/// Any graph: routes are shortest ways, found once for all. Among ways as short the cable laid first is
-/// taken.
+/// Any graph. Routes are shortest paths, found once; among equally short ones, the first cable is used.
 class Graph : public Topology {
  public:
   struct Cable {
@@ -15,7 +14,7 @@ class Graph : public Topology {
     int cables = 1;  // as one
     Watts watts;     // of each of them; zero: not known
   };
-  /// UsageError if it is not in one piece, or larger than a table of all ways should be.
+  /// UsageError if it is not connected, or too large for a table of all routes.
   Graph(std::string text, int hosts, int switches, const std::vector<Cable>& cables, bool half_duplex);
 
   using Topology::route;
@@ -32,7 +31,7 @@ class Graph : public Topology {
   void set_places(std::vector<Place> places) { places_ = std::move(places); }
   std::vector<Place> places() const override { return places_.empty() ? Topology::places() : places_; }
 
-  static constexpr int most_vertices = 4096;  // a way is one number for each pair
+  static constexpr int most_vertices = 4096;  // the table has one number for each pair
 
  private:
   std::vector<std::vector<int>> out_;  // wires that leave a vertex

@@ -18,7 +18,7 @@ struct TopologyWord {
   void demand(const std::vector<std::size_t>& sizes) const;
   /// Refuses the word, for a reason such as "has an odd number of switches".
   [[noreturn]] void refuse(const std::string& reason) const;
-  /// Refuses what nobody could wait for. A double, because the product of the numbers may be anything.
+  /// Refuses what would take too long to build. A double, because the product of the numbers may be anything.
   void limit(double vertices, double cables) const;
 };
 

@@ -3,8 +3,8 @@
 //   level k's unit   the switch that joins all units of level k - 1 in it (level -1: GPUs)
 //   wires            a GPU has one to its node; a unit of level k - 1 has level k's `ports`, on its link
 //
-// A level's latency is that of a whole message. Half of what a level adds to the one below lies on each of
-// its wires, so that up and down again the sum is exact, whatever level the message turns at.
+// A level's latency is that of a whole message. Each wire of a level gets half of what the level adds to
+// the one below, so that the sum up and down again is exact for every level.
 
 #include <algorithm>
 #include <cstdint>
@@ -79,11 +79,11 @@ class Levels : public Topology {
 
   /// The wires from a GPU up to its unit of tier `top`.
   void climb(int gpu, std::size_t top, std::vector<int>& wires) const {
-    int lane = 0;  // among all that leave the units below, side by side
+    int lane = 0;  // the port below, counted over all units of the unit above
     for (std::size_t k = 0; k <= top; ++k) {
       const Tier& tier = tiers_[k];
       const int unit = gpu / tier.inside;
-      // In a node neighbours share a port, as cabled; switches spread their lanes over the ports, as routed.
+      // In a node neighbours share a port, as cabled; switches spread flows over their ports, as routed.
       const int port =
           k == 1 ? int(std::int64_t(gpu % tier.inside) * tier.ports / tier.inside) : lane % tier.ports;
       wires.push_back(tier.first_wire + (half_duplex_ ? 1 : 2) * (unit * tier.ports + port));

@@ -32,7 +32,7 @@ class Nodes : public Topology {
     if (from == to) return;
     if (from / node_.gpus == to / node_.gpus) return route_inside(from, to, wires);
     append_up(to_port_[std::size_t(from)], wires);
-    // GPUs of two nodes never share a port, so that there is a way.
+    // GPUs of two nodes never share a port, so that there is a route.
     outside_->route(port(from), port(to), size, wires);
     append_down(to_port_[std::size_t(to)], wires);
   }
@@ -52,7 +52,7 @@ class Nodes : public Topology {
                   right = outer[std::size_t(port(first + node_.gpus - 1))];
       const Place middle{(left.x + right.x) / 2, (left.y + right.y) / 2};
       for (int i = 0; i < node_.gpus; ++i) {
-        // A mesh is drawn in two rows, so that its cables can be told apart.
+        // A mesh is drawn in two rows, so that its cables can be distinguished.
         const double row = node_.kind == NodeKind::nvlink ? i % 2 * 0.6 : 0.6;
         places[std::size_t(first + i)] = {middle.x + (i - (node_.gpus - 1) / 2.0) * 0.8,
                                           middle.y + 1.6 + row};
@@ -71,7 +71,7 @@ class Nodes : public Topology {
   }
 
  private:
-  /// A GPU's way to its port: one wire, or two over a PCIe switch, or three over the host bridge.
+  /// The route from a GPU to its port: one wire, or two over a PCIe switch, or three over the host bridge.
   using Way = std::vector<int>;
 
   int port(int gpu) const {

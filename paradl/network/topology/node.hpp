@@ -15,7 +15,7 @@ struct NodeSpec {
   Link link;  // of each wire inside
 };
 
-/// Nodes in the place of the hosts of `outside`: port j of node k is its host k * ports + j.
+/// Nodes that replace the hosts of `outside`: port j of node k is its host k * ports + j.
 std::unique_ptr<Topology> put_nodes(std::unique_ptr<Topology> outside, const TopologyWord& word,
                                     const NodeSpec& node);
 

@@ -28,7 +28,7 @@ OpticalTopology::OpticalTopology(std::unique_ptr<Topology> electrical, const Opt
   const int racks = (hosts_ + optics.hosts - 1) / optics.hosts, first_port = vertices_;
   const int core = vertices_ + racks * optics.ports;
   vertices_ = core + 1;
-  // The latency lies on the circuit's two halves; from a host to the ports of its rack it takes no time.
+  // The two halves of a circuit have its latency; the wires from a host to the ports of its rack have none.
   const Link half{0.5 * optics.circuit.alpha, optics.circuit.beta}, inside{Seconds{}, optics.circuit.beta};
   for (int host = 0; host < hosts_; ++host)
     for (int port = 0; port < optics.ports; ++port)

@@ -9,7 +9,7 @@ namespace paradl {
 /// Circuits beside a packet network: what large messages between racks take.
 struct Optics {
   Bytes threshold;          // messages of at least this size
-  Link circuit;             // latency and bandwidth from end to end; shared with nobody
+  Link circuit;             // latency and bandwidth from end to end; not shared
   int hosts = 1;            // of a rack
   int ports = 1;            // of a rack: circuits that it holds at a time
   Seconds reconfiguration;  // to set up other circuits; MEMS 10 to 25 ms, fast switches 10 to 100 us

@@ -11,7 +11,7 @@ class Grid : public Topology {
     int stride = 1;
     for (const int size : sizes_) {
       std::vector<int>& forward = forward_.emplace_back(hosts, -1);
-      // Between two hosts there is one cable, not one there and one around.
+      // Between two hosts there is one cable, not a second one around.
       for (int host = 0; host < hosts; ++host)
         if (const int at = host / stride % size; at + 1 < size || (wraps && size > 2))
           forward[std::size_t(host)] = add_cable(host, host + step(at, size) * stride, wires.link);
@@ -62,7 +62,7 @@ class Grid : public Topology {
   bool goes_up(int at, int target, int size) const {
     if (!wraps_) return target > at;
     const int ahead = (target - at + size) % size;
-    // Halfway round both ways are as long. SimGrid then goes up, but for the way from the middle to 0.
+    // Halfway around, both directions are equally long. SimGrid then goes up, except from the middle to 0.
     return 2 * ahead < size || (2 * ahead == size && target != 0);
   }
 

@@ -1,3 +1,5 @@
+#include "paradl/network/algorithm/multitree.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -6,7 +8,6 @@
 #include <doctest/doctest.h>
 
 #include "paradl/network/algorithm.hpp"
-#include "paradl/network/algorithm/multitree.hpp"
 #include "paradl/network/fabric.hpp"
 #include "tests/support/approx.hpp"
 
@@ -126,11 +127,11 @@ TEST_CASE("MULTITREE says what it gains by bandwidth, and that its steps are of 
   const auto torus = read_topology("torus:8,8", wires, 0);
   const Algorithm& multitree = *find_algorithm("multitree");
   CHECK(multitree.remark({.ranks = 64, .topology = torus.get()}, 34) ==
-        "34 steps are 17 to sum and 17 to tell; by bandwidth alone (63/17) 3.7 times as fast as a ring, "
+        "34 steps, 17 to reduce and 17 to broadcast; by bandwidth alone (63/17) 3.7 times as fast as a ring, "
         "published 2.3: packets with headers, and steps in lockstep");
   const auto small = read_topology("torus:4,4", wires, 0);
   CHECK(multitree.remark({.ranks = 16, .topology = small.get()}, 10) ==
-        "10 steps are 5 to sum and 5 to tell; by bandwidth alone (15/5) 3.0 times as fast as a ring");
+        "10 steps, 5 to reduce and 5 to broadcast; by bandwidth alone (15/5) 3.0 times as fast as a ring");
 }
 
 TEST_CASE("MULTITREE spans a topology, all of it") {
