@@ -26,7 +26,7 @@ struct Box {
   friend bool operator==(const Box&, const Box&) = default;
 };
 
-/// What two boxes have in common; perhaps empty.
+/// The intersection of two boxes, which may be empty.
 inline Box common(const Box& a, const Box& b) {
   Box out;
   for (std::size_t d = 0; d < 5; ++d) {

@@ -51,7 +51,7 @@ void Communicator::allgather(float* data, std::span<const std::size_t> items) {
   }
 }
 
-// Part r starts at rank r + 1 and goes around once: rank r adds the last addend.
+// Part r starts at rank r + 1 and goes around the ring once; rank r adds the last summand.
 void Communicator::reduce_scatter(float* data, std::span<const std::size_t> items) {
   const int p = size(), next = (rank() + 1) % p, before = (rank() + p - 1) % p;
   const auto at = offsets(items);

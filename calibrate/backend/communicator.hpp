@@ -15,9 +15,9 @@ struct Message {
   std::size_t items = 0;
 };
 
-/// Ranks that exchange numbers. The collectives here are rings of messages, as the oracle's formulas have
-/// them; a library's own may take their place. All calls are made by all ranks, and return when the data may
-/// be used.
+/// Ranks that exchange numbers. The collectives here are rings of messages, as in the formulas of the
+/// projection; a back end may override them with those of a library. All ranks make all calls, and a call
+/// returns when the data may be used.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -30,24 +30,24 @@ class Communicator {
   virtual void exchange(std::span<const Message> sends, std::span<const Message> receives) = 0;
   virtual void barrier() = 0;
 
-  /// The time on this rank's clock, which began at some moment.
+  /// The time on this rank's clock, from an arbitrary start.
   virtual Seconds now() const;
-  /// The node that each rank sits on; nodes are counted in the order of their first rank.
+  /// The node of each rank; nodes are numbered in the order of their first rank.
   virtual std::vector<int> nodes() const;
-  /// A number of the host from each rank, in the order of ranks: what they must agree on.
+  /// One number in host memory from each rank, in the order of ranks.
   virtual std::vector<double> gather(double mine);
 
   /// data[i] becomes the sum over all ranks.
   virtual void allreduce(float* data, std::size_t items);
-  /// `data` holds the parts of all ranks one after the other, `items[r]` of rank r; each rank brings its own
-  /// in place, and has all of them afterwards.
+  /// `data` has the parts of all ranks one after the other, `items[r]` of rank r. Each rank starts with its
+  /// own part in place, and ends with all of them.
   virtual void allgather(float* data, std::span<const std::size_t> items);
-  /// `data` holds the parts for all ranks one after the other; the own part becomes the sum over all ranks,
-  /// the others are undefined afterwards.
+  /// `data` has the parts for all ranks one after the other. The rank's own part becomes the sum over all
+  /// ranks; the others are undefined afterwards.
   virtual void reduce_scatter(float* data, std::span<const std::size_t> items);
 
  protected:
-  /// Adds `items` numbers of device memory; host memory unless a back end says otherwise.
+  /// Adds `items` numbers of device memory; host memory, unless a back end overrides it.
   virtual void add(float* to, const float* from, std::size_t items);
   /// Room for one part on the device.
   virtual float* scratch(std::size_t items);
@@ -56,15 +56,15 @@ class Communicator {
   std::vector<float> scratch_;
 };
 
-/// Whether it is so on any rank. All ranks call it, and all learn.
+/// Whether the condition holds on any rank. All ranks call it and get the same answer.
 inline bool on_any(Communicator& ranks, bool mine) {
   return std::ranges::max(ranks.gather(mine ? 1 : 0)) > 0;
 }
 
-/// One rank alone, which may send to itself.
+/// A single rank, which may send to itself.
 std::unique_ptr<Communicator> make_single_rank();
 
-/// Names of nodes as numbers, in the order in which they first appear: what nodes() gives.
+/// Numbers for names of nodes, in the order in which they first appear, as nodes() returns them.
 template <class Name>
 std::vector<int> numbered(const std::vector<Name>& names) {
   std::vector<int> out;

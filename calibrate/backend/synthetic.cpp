@@ -5,7 +5,7 @@
 
 namespace paradl::calibrate {
 
-/// splitmix64's finaliser: neighbouring places give unrelated numbers.
+/// The finalizer of splitmix64: neighbouring positions give unrelated numbers.
 float Synthetic::at(std::uint64_t index) const {
   std::uint64_t z = (index + 1) * 0x9e3779b97f4a7c15u + seed * 0xd1b54a32d192ed03u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;

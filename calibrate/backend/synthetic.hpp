@@ -5,12 +5,12 @@
 
 namespace paradl::calibrate {
 
-/// Made-up numbers that depend only on what they stand for and on their place in the whole tensor, so that
-/// every PE makes its own part and all parts fit together.
+/// Synthetic values that depend only on their tensor and on their position in the whole tensor, so that every
+/// PE can generate its own part.
 struct Synthetic {
   std::uint64_t seed = 0;
-  double mean = 0, spread = 1;  // even between mean - spread and mean + spread
-  double integers = 0;          // whole numbers from 0 up to this one instead, if it is not zero
+  double mean = 0, spread = 1;  // uniform between mean - spread and mean + spread
+  double integers = 0;          // if not zero: integers from 0 to this instead
 
   float at(std::uint64_t index) const;
 };

@@ -17,7 +17,7 @@
 namespace paradl::calibrate {
 namespace {
 
-/// One message on its way, known from the moment that one end asks for it.
+/// One message, known from the moment that one end asks for it.
 struct Transfer {
   int source = 0, target = 0;  // ranks of the world
   const float* from = nullptr;
@@ -35,11 +35,11 @@ struct Group {
   std::vector<int> members;
   std::size_t arrived = 0;
   std::uint64_t barriers = 0;
-  std::vector<std::pair<int, int>> colours;      // and keys, of a split that is under way
+  std::vector<std::pair<int, int>> colours;      // and keys, of a split in progress
   std::map<int, std::shared_ptr<Group>> pieces;  // by colour
 };
 
-/// What all threads share. One lock guards all of it; data is copied outside of it.
+/// State shared by all threads. One lock guards all of it; data is copied outside of the lock.
 class World {
  public:
   World(int ranks, std::optional<FakeNetwork> network)
@@ -92,12 +92,12 @@ class World {
   std::optional<FakeNetwork> network_;
   std::shared_ptr<Group> world_group_;
   std::deque<Rank> ranks_;
-  int running_ = 0;  // threads that are neither waiting nor gone
+  int running_ = 0;  // threads that neither wait nor have ended
   int copying_ = 0;
   std::condition_variable quiet_;
   int groups_ = 1;
   double now_ = 0;
-  // What only one end has asked for: by group, source and target.
+  // Messages that only one end has asked for, by group, source and target.
   std::map<std::tuple<int, int, int>, std::deque<std::shared_ptr<Transfer>>> halves_;
   std::vector<std::shared_ptr<Transfer>> moving_;
   std::map<std::pair<int, int>, std::uint64_t> counts_;  // of messages, by source and target
@@ -117,7 +117,7 @@ std::shared_ptr<Transfer> World::ask(const Group& group, int source, int target,
   transfer->target = target;
   if (meets && transfer->items != message.items) {
     fail(std::make_exception_ptr(
-        std::logic_error("a message is sent with another length than it is received with")));
+        std::logic_error("the sender and the receiver of a message disagree about its length")));
     return transfer;
   }
   transfer->items = message.items;
@@ -130,7 +130,7 @@ std::shared_ptr<Transfer> World::ask(const Group& group, int source, int target,
   return transfer;
 }
 
-/// Both ends are known: the receiver copies, and the message gets in line at its sender.
+/// Both ends are known: the receiver copies, and the message joins the queue of its sender.
 void World::start(const std::shared_ptr<Transfer>& transfer) {
   ranks_[std::size_t(transfer->target)].to_copy.push_back(transfer);
   wake(transfer->target);
@@ -170,7 +170,7 @@ void World::barrier(Group& group, int me) {
 }
 
 std::shared_ptr<Group> World::split(Group& group, int me, int colour, int key) {
-  barrier(group, me);  // the one before may still be read
+  barrier(group, me);  // other ranks may still read the previous values
   {
     Lock lock(mutex_);
     group.colours.resize(group.members.size());
@@ -209,7 +209,7 @@ void World::wait(Lock& lock, int me, Done done) {
   Rank& rank = ranks_[std::size_t(me)];
   while (true) {
     if (error_) {
-      quiet_.wait(lock, [&] { return copying_ == 0; });  // buffers go with the ranks that leave
+      quiet_.wait(lock, [&] { return copying_ == 0; });  // buffers end with the ranks that leave
       throw std::runtime_error("another rank has failed");
     }
     if (!rank.to_copy.empty()) {
@@ -247,7 +247,8 @@ const Link& World::link(const Transfer& transfer) const {
   return node(transfer.source) == node(transfer.target) ? network_->inside : network_->between;
 }
 
-/// The same for the n-th message between two ranks, in whatever order the threads ran.
+/// A random factor that depends only on the ranks and the count of their messages, not on the order of
+/// threads.
 double World::stretch(const Transfer& transfer) {
   if (network_->noise == 0) return 1;
   std::uint64_t n = counts_[{transfer.source, transfer.target}]++;
@@ -258,7 +259,7 @@ double World::stretch(const Transfer& transfer) {
   return 1 + network_->noise * double((n ^ (n >> 31)) >> 11) * 0x1p-53;
 }
 
-/// Bytes a second, beside all others that are on their way now.
+/// Bytes per second, beside all other messages in transit.
 double World::rate(const Transfer& transfer) const {
   const auto shared = [&](const Transfer& other) {
     if (transfer.source == transfer.target)
@@ -267,12 +268,12 @@ double World::rate(const Transfer& transfer) const {
   };
   const bool own = transfer.source == transfer.target;
   double part = own ? network_->memory.base() : network_->trunk.base();
-  if (!own && node(transfer.source) == node(transfer.target)) part = 0;  // no trunk on its way
+  if (!own && node(transfer.source) == node(transfer.target)) part = 0;  // within a node, without the trunk
   if (part > 0)
     part *= double(std::count_if(moving_.begin(), moving_.end(), [&](const auto& other) {
       return other->seconds_left <= 0 && shared(*other);
     }));
-  return 1 / std::max(link(transfer).beta.base(), part);  // infinite where neither takes time
+  return 1 / std::max(link(transfer).beta.base(), part);  // infinite if neither takes time
 }
 
 void World::move_heads() {
@@ -283,7 +284,7 @@ void World::move_heads() {
     }
 }
 
-/// All ranks wait: time goes on until one of them has what it waits for.
+/// All ranks wait: time advances until one of them has what it waits for.
 void World::advance() {
   move_heads();
   while (running_ == 0 && !moving_.empty()) {
@@ -296,7 +297,7 @@ void World::advance() {
     now_ += next;
     for (std::size_t i = 0; i < moving_.size(); ++i) {
       Transfer& t = *moving_[i];
-      // Differences of large and nearly equal numbers: what is as good as over is over.
+      // Differences of nearly equal numbers are inexact: what is almost complete is complete.
       const auto reduce = [](double& left, double by) { left = left <= by * (1 + 1e-9) ? 0 : left - by; };
       if (t.seconds_left > 0) {
         reduce(t.seconds_left, next);
@@ -313,7 +314,8 @@ void World::advance() {
   }
   const bool waiting = std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.waits; });
   if (running_ == 0 && waiting)
-    fail(std::make_exception_ptr(std::logic_error("all ranks wait for messages that nobody sends")));
+    fail(std::make_exception_ptr(
+        std::logic_error("deadlock: all ranks wait for messages that no rank sends")));
 }
 
 class ThreadCommunicator final : public Communicator {

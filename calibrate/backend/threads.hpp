@@ -8,24 +8,22 @@
 namespace paradl::calibrate {
 
 /// Runs `work` on each of `ranks` threads of this process, with a communicator between them: for tests, and
-/// for machines without MPI. Returns when all are done; throws what a rank threw. The others are then told
-/// by an exception too, as they are when all ranks wait and no message can come.
+/// for machines without MPI. Returns when all are complete; rethrows the exception of a rank. The other ranks
+/// then get an exception too, as in a deadlock, when all ranks wait and no message can arrive.
 void run_threads(int ranks, const std::function<void(Communicator&)>& work);
 
-/// A network of which all is known, so that what is measured on it can be told right from wrong. A rank sends
-/// its messages one after the other, each in alpha + m beta. Messages to other nodes go through one trunk, in
-/// which all that go at the same time share the bandwidth; messages of a rank to itself stand for work on
-/// memory, whose bandwidth the ranks of a node share.
+/// A simulated network with known parameters, to check measurements. A rank sends its messages one after the
+/// other, each in alpha + m beta. All messages between nodes share the bandwidth of one trunk. Messages of a
+/// rank to itself stand for memory accesses; the ranks of a node share the bandwidth of its memory.
 struct FakeNetwork {
   int ranks_per_node = 1;
   Link inside, between, own;
-  SecondsPerByte trunk, memory;  // of the shared parts; zero: as wide as need be
-  double noise = 0;              // a message takes up to this share longer, at random
+  SecondsPerByte trunk, memory;  // of the shared parts; zero: unlimited bandwidth
+  double noise = 0;              // a message takes longer by a random share up to this
   std::uint64_t seed = 1;
 };
 
-/// The same on a fake network. Time is what its messages take, and nothing else takes time: now() moves only
-/// while all ranks wait.
+/// The same on a simulated network. Only messages take time: now() advances only while all ranks wait.
 void run_threads(const FakeNetwork& network, int ranks, const std::function<void(Communicator&)>& work);
 
 }  // namespace paradl::calibrate

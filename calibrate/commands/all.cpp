@@ -1,63 +1,72 @@
-// paradl-calibrate all: links, layers, contention and a rehearsal of one machine, in one go.
+// paradl-calibrate all: links, layers, contention and a rehearsal of one machine.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "calibrate/commands/commands.hpp"
-#include "calibrate/commands/contention_job.hpp"
+#include "calibrate/commands/contention.hpp"
 #include "calibrate/commands/interrupt.hpp"
-#include "calibrate/commands/layer_job.hpp"
-#include "calibrate/commands/link_job.hpp"
-#include "calibrate/commands/progress.hpp"
-#include "calibrate/commands/rehearsal_table.hpp"
-#include "calibrate/commands/rehearse_job.hpp"
+#include "calibrate/commands/layers.hpp"
+#include "calibrate/commands/links.hpp"
+#include "calibrate/commands/rehearse.hpp"
+#include "calibrate/commands/values.hpp"
 #include "calibrate/files/profile_file.hpp"
 #include "calibrate/files/replace_file.hpp"
-#include "calibrate/measure/kept_points.hpp"
 #include "calibrate/rehearse/survey.hpp"
-#include "paradl/query/case.hpp"
 #include "paradl/core/format.hpp"
+#include "paradl/query/case.hpp"
 
 namespace paradl::calibrate {
 namespace {
 
 struct Words {
-  std::string name, model, backend, link_time = "30s";
-  bool dry_run = false;
+  std::string name, model, link_time = "30s";
+  BenchWords bench;
   LayerRuleWords rule;
   Options options;
 };
 
-/// Everything that will be measured, read and checked before anything is.
+/// All measurements, read and checked before the first one starts.
 struct Plan {
-  Workload work;
   LinkTarget system;
   LinkOptions links;
   LayerJob layers;
-  std::vector<Candidate> candidates;  // empty: one rank rehearses nothing
-  std::int64_t batch = 1;
+  ContentionJob contention;
+  RehearsalJob rehearsal;  // one rank has no candidates
 };
 
 Plan read_plan(const Session& session, const Words& words, const Bench& bench) {
-  Plan plan{.work = load_model(session.catalog, words.model).second};
-  const int ranks = bench.ranks->size(), nodes = 1 + std::ranges::max(bench.ranks->nodes());
-  plan.system = find_target(session, words.name, "");
-  plan.batch = read_samples(words.options, plan.work, ranks, nodes);
+  const Workload work = load_model(session.catalog, words.model).second;
+  const auto nodes = bench.ranks->nodes();
+  const int ranks = int(nodes.size());
+  const std::int64_t samples = read_samples(words.options, work, nodes);
+  Plan plan{.system = find_target(session, words.name, "")};
   plan.links.time = read_seconds("link-time", words.link_time);
-  plan.links.most = std::clamp(largest_buffer(plan.work, plan.batch), Bytes{1e6}, Bytes{256e6});
-  plan.layers.training = load_training(words.options.query(), session.catalog);
-  plan.layers.rule = words.rule.read();
-  plan.layers.model = plan.work.name;
-  plan.layers.name = fmt::format("{}-{}", plan.system.name, plain_word(plan.work.name));
-  plan.layers.path = fmt::format("profiles/{}.yaml", plan.layers.name);
-  plan.layers.batch = {.per = BatchRule::Per::whole, .value = double(plan.batch)};
-  auto splits = default_splits(plan.work, plan.layers.batch);
-  if (ranks > 1) {
-    plan.candidates =
-        find_candidates(all_strategies(), "", Ones::refused, plan.work, ranks, double(plan.batch));
-    for (const Candidate& c : plan.candidates) splits.push_back(without_ones(c.mesh));
-  }
-  plan.layers.shapes = plan_shapes(plan.work, splits, plan.layers.training, plan.layers.batch);
+  plan.links.most = std::clamp(largest_buffer(work, samples), Bytes{1e6}, Bytes{256e6});
+
+  LayerJob& layers = plan.layers;
+  layers.training = load_training(words.options.query(), session.catalog);
+  layers.rule = words.rule.read();
+  layers.model = work.name;
+  layers.name = fmt::format("{}-{}", plan.system.name, plain_word(work.name));
+  layers.path = fmt::format("profiles/{}.yaml", layers.name);
+  layers.batch = {.per = BatchRule::Per::whole, .value = double(samples)};
+
+  plan.contention.options.time = Seconds{15};
+  plan.contention.work = work;
+  plan.contention.batch = layers.batch;
+  plan.contention.kept_path = plan.system.path + ".samples";
+
+  RehearsalJob& rehearsal = plan.rehearsal;
+  rehearsal.work = work;
+  rehearsal.how.training = layers.training;
+  rehearsal.how.batch = samples;
+  rehearsal.ranks = ranks;
+  if (ranks > 1) rehearsal.candidates = find_candidates(all_candidates(), work, ranks, double(samples));
+
+  auto splits = default_splits(work, layers.batch);
+  for (const Candidate& c : rehearsal.candidates) splits.push_back(without_ones(c.mesh));
+  layers.shapes = plan_shapes(work, splits, layers.training, layers.batch);
   return plan;
 }
 
@@ -68,105 +77,97 @@ std::string plan_text(const Plan& plan, const Bench& bench) {
   for (const PlannedShape& s : plan.layers.shapes)
     if (s.split == "whole") turn += guessed_turn(s.layer, rates).base();
   const Seconds layers = guessed_time(plan.layers.layers(), rates, plan.layers.rule.turns);
-  const Seconds rehearsed{double(plan.candidates.size()) * 3 * 5 * turn};
+  const RehearsalOptions& how = plan.rehearsal.how;
+  const double strategies = double(plan.rehearsal.candidates.size());
+  const Seconds rehearsed{strategies * how.iterations * how.rounds * turn};
   const Seconds contention{ranks > 1 ? (ranks > 3 ? 20.0 : 6.0) : 0.0};
   const Seconds total = layers + rehearsed + contention + (ranks > 1 ? plan.links.time : Seconds{});
   std::string out = fmt::format("Would measure on {}, {}, {}:\n", device_text(bench.facts()),
                                 ranks_text(bench.ranks->nodes()), about(total));
   out += fmt::format("  {:3} shapes of {} x forward, backward, update; mini-batch {}\n",
-                     plan.layers.shapes.size(), plan.work.name, plan.batch);
+                     plan.layers.shapes.size(), plan.layers.model, how.batch);
   if (ranks > 1) {
     out += fmt::format("  links: five operations, sizes up to {}, {} at most\n", decimal(plan.links.most),
                        text(plan.links.time));
     out += "  contention of memory" + std::string(ranks > 3 ? " and flows\n" : "\n");
-    out += fmt::format("  {:3} strategies rehearsed beside their projection\n", plan.candidates.size());
+    out += fmt::format("  {:3} strategies, rehearsed and compared with the projection\n", strategies);
   } else {
-    out += "  no links, no contention, no rehearsal: those need ranks (mpirun -np 2)\n";
+    out += "  no links, no contention, no rehearsal: these need several ranks (mpirun -np 2)\n";
   }
   return out + fmt::format("Would {} {}\nWould write {}\n",
                            plan.system.existing ? "change the levels in" : "write", plan.system.path,
                            plan.layers.path);
 }
 
-/// Links and the device, written to the system file. Their points are kept until all is done. False if it was
-/// interrupted.
-bool write_system(const Session& session, const Bench& bench, const Plan& plan, const KeptPoints& kept) {
+/// Measures links and the device, and writes the system file. The points are kept until all measurements are
+/// complete. False if it was interrupted.
+bool write_system(const Session& session, const Bench& bench, const Plan& plan, const Kept& kept) {
   const auto nodes = bench.ranks->nodes();
   std::vector<MeasuredLevel> levels{{.name = std::string(level_node), .size = 1, .fits = {}}};
   if (nodes.size() > 1) {
     const LinkMeasurement links = run_links(session, bench, plan.links, kept);
     if (links.interrupted) return false;
-    if (bench.speaks()) kept.write(links.points);
+    if (bench.prints()) kept.write(links.points);
     levels = measured_levels(links.points, nodes);
   }
-  // All ranks at once, as they share what they measure.
+  // On all ranks at the same time, because they share the memory bandwidth.
   const DeviceSpec device = measure_device(*bench.device, int(std::ranges::count(nodes, 0)));
-  if (!bench.speaks()) return true;
+  if (!bench.prints()) return true;
   replace_file(plan.system.path, target_text(plan.system, levels, device, provenance_of(bench)));
   print(fmt::format("Wrote {}\n{}\n", plan.system.path, links_summary(levels)));
   return true;
 }
 
-int rehearse_all(const Session& session, const Bench& bench, const Plan& plan) {
-  RehearsalOptions how;
-  how.training = plan.layers.training;
-  how.batch = plan.batch;
-  how.stop = interrupted;
-  Progress progress(session, bench.speaks());
-  how.progress = [&](const std::string& what, double share) { progress.show(what, share); };
-  const Rehearsal rehearsal =
-      rehearse(plan.work, plan.candidates, how, *bench.device, bench.between_devices());
-  progress.clear();
-  if (bench.speaks()) {
+int rehearse_all(const Session& session, const Bench& bench, const RehearsalJob& job) {
+  const Rehearsal rehearsal = run_rehearsal(session, bench, job);
+  if (bench.prints()) {
     for (const std::string& warning : rehearsal.warnings) hint(session, "warning: " + warning);
-    print("\n" +
-          rehearsal_text("text", session.style(), session, plan.work, how, rehearsal, bench.ranks->size()));
+    print("\n" + rehearsal_text("text", session, session.style(), job, rehearsal));
   }
   if (rehearsal.interrupted) return exit_interrupted;
   return all_right(rehearsal) ? answered : answered_no;
 }
 
+/// Contention and a rehearsal, which need several ranks.
+int run_on_ranks(const Session& session, const Bench& bench, const Plan& plan) {
+  const ContentionOutcome contention = run_contention(session, bench, plan.contention);
+  if (contention.interrupted) return exit_interrupted;
+  if (bench.prints()) print("\n" + contention_text(contention, session.style()));
+  return rehearse_all(session, bench, plan.rehearsal);
+}
+
 int run(const Session& session, Words& words) {
   words.options.complete();
   if (words.options.json() || !words.options.outputs().empty())
-    throw UsageError("`all` prints text, and names decide where its files are",
-                     "leave --json and -o out; its parts (layers, links, ...) have them");
+    throw UsageError("`all` prints text, and NAME decides where its files are",
+                     "leave --json and -o out; `layers`, `links`, ... have them");
   if (words.model.empty()) throw UsageError("which network?", "add --model resnet50");
-  load_model(session.catalog, words.model);  // a name that is none is told before ranks are started
-  const Bench bench = open_bench(words.backend, load_training(words.options.query(), session.catalog).precision,
-                                 words.dry_run ? Absent::allowed : Absent::refused);
+  load_model(session.catalog, words.model);  // reports a wrong name before ranks start
+  const Training training = load_training(words.options.query(), session.catalog);
+  const Bench bench = open_bench(words.bench, training.precision);
   const Plan plan = read_plan(session, words, bench);
-  if (words.dry_run) {
-    if (bench.speaks()) print(plan_text(plan, bench));
+  if (words.bench.dry_run) {
+    if (bench.prints()) print(plan_text(plan, bench));
     return answered;
   }
-  if (bench.speaks())
+  if (bench.prints())
     for (const std::string& path : {plan.system.path, plan.layers.path}) demand_writable(path);
   note_interrupts();
-  const int ranks = bench.ranks->size();
-  const KeptPoints kept(plan.system.path, provenance_of(bench).tool);
+  const Kept kept(plan.system.path + ".points", provenance_of(bench).tool);
   if (!write_system(session, bench, plan, kept)) return exit_interrupted;
   const LayerOutcome layers = run_layers(session, bench, plan.layers);
-  if (bench.speaks()) {
+  if (bench.prints()) {
     print(layer_summary(plan.layers, layers));
-    warn_of(session, plan.layers, layers);
+    warn_of_layers(session, plan.layers, layers);
   }
   if (layers.interrupted) return exit_interrupted;
-  int code = answered;
-  if (ranks > 1) {
-    const ContentionOutcome contention =
-        run_contention(session, bench, 4, {.time = Seconds{15}}, &plan.work, plan.layers.batch,
-                       KeptSamples(plan.system.path + ".samples", provenance_of(bench).tool));
-    if (contention.interrupted) return exit_interrupted;
-    if (bench.speaks()) print("\n" + contention_text(contention, session.style()));
-    code = rehearse_all(session, bench, plan);
-  }
-  if (code == exit_interrupted) return code;
-  if (bench.speaks()) kept.remove();
-  if (bench.speaks())
-    print(fmt::format("\nWrote {} and {}. Use them:\n  paradl advise {} --on {} -p {} -b {} --profile {}\n",
-                      plan.system.path, plan.layers.path, words.model, plan.system.name, ranks, plan.batch,
-                      plan.layers.name));
+  const int ranks = bench.ranks->size();
+  const int code = ranks > 1 ? run_on_ranks(session, bench, plan) : answered;
+  if (code == exit_interrupted || !bench.prints()) return code;
+  kept.remove();
+  print(fmt::format("\nWrote {} and {}. Use them:\n  paradl advise {} --on {} -p {} -b {} --profile {}\n",
+                    plan.system.path, plan.layers.path, words.model, plan.system.name, ranks,
+                    plan.rehearsal.how.batch, plan.layers.name));
   return code;
 }
 
@@ -174,18 +175,19 @@ int run(const Session& session, Words& words) {
 
 void define_all(const Arguments& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
-  const Arguments command = root.add_command("all", "links, layers, contention and a rehearsal, in one go");
+  const Arguments command =
+      root.add_command("all", "measure links, layers and contention, and rehearse strategies");
   command.text("NAME", words->name,
-               {.help = "of this machine: systems/NAME.yaml and profiles/NAME-MODEL.yaml", .required = true});
+               {.help = "name of this machine; writes systems/NAME.yaml and profiles/NAME-MODEL.yaml",
+                .required = true});
   command.text("--model", words->model,
                {.help = "name in models/, a path, or gpt:layers=2,hidden=...", .meta = "MODEL"});
-  command.text("--link-time", words->link_time, {.help = "for the links; default 30s", .meta = "TIME"});
-  command.text("--backend", words->backend, {.help = "cpu, cuda or plain; default cpu", .meta = "NAME"});
-  command.flag("--dry-run", words->dry_run, {.help = "what would be measured, and about how long it takes"});
+  command.text("--link-time", words->link_time, {.help = "time for the links; default 30s", .meta = "TIME"});
+  words->bench.define(command);
   words->rule.define(command);
-  words->options.define_only(command, {"batch", "precision", "optimizer"}, "refused: names decide");
+  words->options.define_only(command, {"batch", "precision", "optimizer"}, "not available: NAME decides");
   command.footer(
-      R"(Ctrl-C keeps the links, layers and contention that were measured, and the next run goes on from there.
+      R"(Ctrl-C keeps the links, layers and contention measured so far, and the next run continues from there.
 
 Examples:
   paradl-calibrate all laptop --model tiny-cnn -b 16 --dry-run

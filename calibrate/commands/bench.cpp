@@ -1,15 +1,15 @@
 #include "calibrate/commands/bench.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "calibrate/backend/threads.hpp"
 #include "calibrate/commands/interrupt.hpp"
 #include "calibrate/plain/plain.hpp"
-#include "paradl/console/deliver.hpp"
+#include "calibrate/rehearse/survey.hpp"
 #include "paradl/core/error.hpp"
 #ifdef PARADL_HAS_MPI
 #include "calibrate/mpi/mpi.hpp"
@@ -31,7 +31,7 @@ const char* launcher_word() {
   return nullptr;
 }
 
-bool started_ranks = false;  // MPI has to be told when one of them fails
+bool started_ranks = false;  // if so, an error of one rank must end the others
 
 std::unique_ptr<Communicator> open_ranks() {
 #ifdef PARADL_HAS_MPI
@@ -87,14 +87,40 @@ void open_device(Bench& bench, Precision precision) {
 
 DeviceFacts Bench::facts() const {
   if (device) return device->facts();
-  return {.backend = backend, .name = fmt::format("{} (not here)", backend)};
+  return {.backend = backend, .name = fmt::format("{} (no such device here)", backend)};
 }
 
 std::string device_text(const DeviceFacts& facts) {
   return facts.libraries.empty() ? facts.name : fmt::format("{} ({})", facts.name, facts.libraries);
 }
 
-Bench open_bench(const std::string& backend, Precision precision, Absent absent) {
+std::string ranks_text(const std::vector<int>& nodes) {
+  const auto count = std::size_t(1 + *std::ranges::max_element(nodes));
+  return fmt::format("{} rank{} on {} node{}", nodes.size(), nodes.size() == 1 ? "" : "s", count,
+                     count == 1 ? "" : "s");
+}
+
+Provenance provenance_of(const Bench& bench) {
+  return {fmt::format("paradl-calibrate {}, {}, {}", PARADL_VERSION, bench.device->facts().libraries,
+                      ranks_text(bench.ranks->nodes())),
+          today()};
+}
+
+Rates rates_of(const Bench& bench) {
+  if (!bench.device) return nominal_rates(bench.backend);
+  const DeviceSpec spec = measure_device(*bench.device, 1);
+  Rates rates{.flop = nominal_rates("").flop, .bytes = spec.memory_bandwidth.base(), .source = "a quick run"};
+  if (const auto peak = spec.peak[std::size_t(Precision::fp32)]) rates.flop = peak->base();
+  return rates;
+}
+
+void BenchWords::define(const Arguments& command) {
+  command.text("--backend", backend, {.help = "cpu, cuda or plain; default cpu", .meta = "NAME"});
+  command.flag("--dry-run", dry_run, {.help = "print what would be done, and about how long it takes"});
+}
+
+Bench open_bench(const BenchWords& words, Precision precision) {
+  const std::string& backend = words.backend;
   if (backend != "" && backend != "cpu" && backend != "cuda" && backend != "plain")
     throw UsageError(fmt::format("no back end is called `{}`", backend), "use cpu, cuda or plain");
   if (backend != "cuda" && precision != Precision::fp32)
@@ -103,8 +129,8 @@ Bench open_bench(const std::string& backend, Precision precision, Absent absent)
   try {
     open_device(bench, precision);
   } catch (const EnvironmentError&) {
-    if (absent == Absent::refused) throw;
-    bench.device.reset();  // its links may be what failed
+    if (!words.dry_run) throw;
+    bench.device.reset();  // it may be open, if only its links failed
   }
   return bench;
 }
@@ -136,26 +162,9 @@ std::string parts_of_this_build() {
   return out;
 }
 
-void check_name(const std::string& name) {
-  const auto plain = [](unsigned char c) {
-    return std::isalnum(c) || c == '-' || c == '_' || c == '.' || c == '+';
-  };
-  if (name.empty() || name.front() == '.' || name.front() == '-' || !std::ranges::all_of(name, plain))
-    throw UsageError(fmt::format("`{}` cannot be the name of a file", name),
-                     "use letters, digits, - _ . and +; another folder goes with -o");
-}
-
-void check_format(const Options& options) {
-  options.read("format", "text", [](const std::string& format) {
-    if (format == "jsonl")
-      throw UsageError("-f jsonl: there is one answer", "use text, markdown, csv, json or latex");
-    return format == "text" || format == "json" ? format : render_table(format, {});
-  });
-}
-
 int leave(int exit_code) {
 #ifdef PARADL_HAS_MPI
-  // All ranks agree on an interruption; an error may be of one alone.
+  // All ranks stop together if interrupted, but an error may concern one rank only.
   if (exit_code > 1 && exit_code != exit_interrupted && started_ranks) end_all_ranks(exit_code);
 #endif
   return exit_code;

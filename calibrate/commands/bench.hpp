@@ -1,51 +1,60 @@
 #pragma once
 #include <memory>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "calibrate/backend/communicator.hpp"
 #include "calibrate/backend/device.hpp"
-#include "paradl/console/options.hpp"
+#include "calibrate/files/system_file.hpp"
+#include "calibrate/measure/layer_plan.hpp"
+#include "paradl/console/arguments.hpp"
 
 namespace paradl::calibrate {
 
-/// What measurements are made with: the ranks that take part, and this one's device.
+/// The ranks that take part in a measurement, and the device of this rank.
 struct Bench {
   std::string backend;
-  std::unique_ptr<Communicator> ranks;  // of host memory
-  std::unique_ptr<Device> device;       // nullptr: it is not here, and a plan does without
-  std::unique_ptr<Communicator> links;  // of the device's memory; nullptr: that is the host's
+  std::unique_ptr<Communicator> ranks;  // exchanges host memory
+  std::unique_ptr<Device> device;       // nullptr: not on this machine, which is enough for a plan
+  std::unique_ptr<Communicator> links;  // exchanges device memory; nullptr: devices use host memory
 
   Communicator& between_devices() const { return links ? *links : *ranks; }
-  bool speaks() const { return ranks->rank() == 0; }  // the others print nothing
+  bool prints() const { return ranks->rank() == 0; }  // other ranks print nothing
   DeviceFacts facts() const;
 };
 
 /// "AMD EPYC 7763 (oneDNN 2.6.3, 1 thread)".
 std::string device_text(const DeviceFacts& facts);
 
-/// A device that is not here: a plan (`--dry-run`) does without.
-enum class Absent { refused, allowed };
+/// "2 ranks on 1 node".
+std::string ranks_text(const std::vector<int>& nodes);
 
-/// Opens a back end by its name: `cpu`, `cuda`, `plain`; "" is the best that this machine has. UsageError for
-/// one that is not known, EnvironmentError for one that is not part of this build or has no device.
-Bench open_bench(const std::string& backend, Precision precision, Absent absent = Absent::refused);
+/// This program, its libraries, the ranks and their nodes.
+Provenance provenance_of(const Bench& bench);
 
-/// The rank of this process by what its launcher says, before anything is opened; 0 without one.
+/// The speed of the bench's device, from a quick run; without a device, typical values.
+Rates rates_of(const Bench& bench);
+
+/// Options of all commands that measure.
+struct BenchWords {
+  std::string backend;  // cpu, cuda or plain; empty: cpu
+  bool dry_run = false;
+  void define(const Arguments& command);
+};
+
+/// Starts the ranks and opens the back end. UsageError for an unknown name. EnvironmentError if the back end
+/// is not part of this build or has no device; a dry run does without the device.
+Bench open_bench(const BenchWords& words, Precision precision);
+
+/// The rank of this process from the launcher's environment, before MPI starts; 0 without a launcher.
 int launched_rank();
-/// Whether there is one.
+/// Whether a launcher such as mpirun started this process.
 bool launched();
 
-/// What `--version -v` says: which back ends are part of this build, and with which libraries.
+/// For `--version -v`: the back ends of this build and their libraries.
 std::string parts_of_this_build();
 
-/// UsageError unless it can name a file and stand in it as it is: letters, digits, - _ . +
-void check_name(const std::string& name);
-
-/// -f of commands that print one table. UsageError before anything is measured.
-void check_format(const Options& options);
-
-/// The way out after an error: other ranks must not wait for this one.
+/// Ends all ranks if this one failed, because they would wait for it. Returns the exit code.
 int leave(int exit_code);
 
 }  // namespace paradl::calibrate

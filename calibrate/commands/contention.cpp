@@ -1,15 +1,18 @@
-// paradl-calibrate contention: what flows that share a link, and ranks that share a memory, cost each other.
+// paradl-calibrate contention: how much flows that share a link, and ranks that share a memory, slow each
+// other down.
+#include "calibrate/commands/contention.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "calibrate/commands/commands.hpp"
-#include "calibrate/commands/contention_job.hpp"
 #include "calibrate/commands/interrupt.hpp"
-#include "calibrate/commands/layer_job.hpp"
-#include "calibrate/commands/link_job.hpp"
+#include "calibrate/commands/progress.hpp"
+#include "calibrate/commands/values.hpp"
 #include "calibrate/files/replace_file.hpp"
+#include "calibrate/measure/kept.hpp"
 #include "paradl/console/deliver.hpp"
 #include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
@@ -18,19 +21,126 @@
 namespace paradl::calibrate {
 namespace {
 
-struct Words {
-  std::string backend, flows = "4", most = "16MB", time = "30s", model;
-  bool dry_run = false;
-  Options options;
-};
+const StoppingRule work_rule{.warm_up = 1, .least = 6, .most = 60, .noise = 0.02, .time = Seconds{3}};
 
-/// Here, as no name is given that could tell machines apart.
-constexpr const char* kept_path = "contention.samples";
+/// Memory bandwidth: reads and writes a buffer larger than the caches.
+SharedWork copy_beside_others(const Bench& bench, Samples& kept) {
+  Box box;
+  box.end[4] = 4 << 20;
+  Device& device = *bench.device;
+  const Buffer a = device.allocate(box.items()), b = device.allocate(box.items());
+  device.fill(b.get(), box.items(), 1);
+  const auto copy = [&] {
+    device.copy({a.get(), box}, {b.get(), box}, box, Combine::replace);
+    device.synchronize();
+  };
+  const std::string name = fmt::format("copy of {}", decimal(Bytes{4.0 * double(box.items())}));
+  return {name, measure_shared_memory(*bench.ranks, {name, copy, work_rule, interrupted}, kept)};
+}
 
-std::string answer(const std::string& format, Style style, const Session& session,
-                   const ContentionOutcome& outcome) {
-  if (format != "json" && format != "text") return render_table(format, contention_table(outcome));
-  if (format == "text") return contention_text(outcome, style);
+/// The heaviest layer of the network.
+std::optional<SharedWork> layer_beside_others(const Bench& bench, const ContentionJob& job, Samples& kept) {
+  const Workload& work = *job.work;
+  const auto shapes = plan_shapes(work, {}, {}, job.batch);
+  const Rates rates = nominal_rates("");
+  const auto heaviest =
+      std::ranges::max_element(shapes, {}, [&](const auto& s) { return guessed_turn(s.layer, rates); });
+  const auto timer = LayerTimer::make(*bench.device, heaviest->layer, Optimizer::momentum);
+  if (!timer) return {};
+  const std::string name = fmt::format("{} of {}, all passes", heaviest->name, work.name);
+  return SharedWork{name, measure_shared_memory(
+                              *bench.ranks, {name, [&] { timer->turn(); }, work_rule, interrupted}, kept)};
+}
+
+ContentionOutcome measure(const Bench& bench, const ContentionJob& job, Progress& progress, Samples& kept) {
+  Communicator& ranks = bench.between_devices();
+  ContentionOutcome out;
+  const auto nodes = ranks.nodes();
+  auto pairs = crossing_pairs(nodes);
+  pairs.resize(std::min(pairs.size(), std::size_t(job.flows)));
+  out.between_nodes = nodes[std::size_t(pairs.front().first)] != nodes[std::size_t(pairs.front().second)];
+  if (pairs.size() > 1) {
+    progress.show("flows", 0.1);
+    ContentionOptions options = job.options;
+    options.stop = interrupted;
+    if (bench.links) options.allocate = [&](std::size_t items) { return bench.device->allocate(items); };
+    out.flows = measure_contention(ranks, pairs, options, kept);
+    out.interrupted = out.flows->interrupted;
+  }
+  if (std::ranges::count(nodes, 0) < 2 || out.interrupted) return out;
+  progress.show("memory", 0.7);
+  out.memory.push_back(copy_beside_others(bench, kept));
+  out.interrupted = out.memory.back().slowdowns.empty();
+  if (!job.work || out.interrupted) return out;
+  if (auto layer = layer_beside_others(bench, job, kept)) {
+    out.interrupted = layer->slowdowns.empty();
+    out.memory.push_back(std::move(*layer));
+  }
+  return out;
+}
+
+std::string advice(const ContentionOutcome& outcome) {
+  const SharingFit& fit = outcome.flows->fit;
+  const Sharing& most = fit.phi.back();
+  const double ports = most.flows / std::max(1.0, most.phi.value);
+  if (!outcome.between_nodes)
+    return fmt::format("All ranks are on one node: {} flows at once take {} times as long as one.\n",
+                       most.flows, three_digits(most.phi.value));
+  if (most.phi.value < 1.1)
+    return fmt::format(
+        "{} flows do not slow each other down: leave `ports` out of the level between nodes.\n", most.flows);
+  return fmt::format(
+      "In the system file: `ports: {}` at the level between nodes ({} flows take {} times as long: {} / "
+      "{}).\n",
+      three_digits(ports), most.flows, three_digits(most.phi.value), most.flows,
+      three_digits(most.phi.value));
+}
+
+Table flows_table(const Contention& flows) {
+  Table table{.columns = {{"flows", "flows", Holds::count, 9},
+                          {"phi", "phi", Holds::text, 9},
+                          {"interval", "±", Holds::text, 7},
+                          {"fitted", "1 + slope (k - 1)", Holds::text, 6}}};
+  for (const Sharing& s : flows.fit.phi)
+    table.rows.push_back(
+        {.values = {double(s.flows), fmt::format("{:.2f}", s.phi.value),
+                    fmt::format("{:.2f}", s.phi.interval()), fmt::format("{:.2f}", flows.fit(s.flows))}});
+  return table;
+}
+
+Table memory_table(const ContentionOutcome& outcome) {
+  Table table{.columns = {{"work", "work beside others", Holds::text, 9},
+                          {"active", "ranks", Holds::count, 9},
+                          {"time", "time", Holds::seconds, 8},
+                          {"noise", "noise", Holds::share, 5},
+                          {"factor", "factor", Holds::text, 9}}};
+  for (const SharedWork& work : outcome.memory)
+    for (const Slowdown& s : work.slowdowns)
+      table.rows.push_back({.values = {s.active == 1 ? work.name : "", double(s.active), s.time.median.base(),
+                                       s.time.noise, fmt::format("{:.2f}", s.factor)}});
+  return table;
+}
+
+/// Flows and memory in one table.
+Table contention_table(const ContentionOutcome& outcome) {
+  Table table{.columns = {{"of", "of", Holds::text, 9},
+                          {"at_once", "at once", Holds::count, 9},
+                          {"factor", "factor", Holds::text, 9},
+                          {"interval", "±", Holds::text, 7},
+                          {"time", "time", Holds::seconds, 6}}};
+  if (outcome.flows)
+    for (const Sharing& s : outcome.flows->fit.phi)
+      table.rows.push_back(
+          {.values = {outcome.between_nodes ? "flows between nodes" : "flows between ranks", double(s.flows),
+                      fmt::format("{:.2f}", s.phi.value), fmt::format("{:.2f}", s.phi.interval()), Value{}}});
+  for (const SharedWork& work : outcome.memory)
+    for (const Slowdown& s : work.slowdowns)
+      table.rows.push_back({.values = {work.name, double(s.active), fmt::format("{:.2f}", s.factor), Value{},
+                                       s.time.median.base()}});
+  return table;
+}
+
+std::string contention_json(const Session& session, const ContentionOutcome& outcome) {
   nlohmann::ordered_json out = json_header("paradl.contention/1", session.arguments, {});
   out["between"] = outcome.between_nodes ? "nodes" : "ranks";
   out["flows"] = nlohmann::ordered_json::array();
@@ -53,74 +163,117 @@ std::string answer(const std::string& format, Style style, const Session& sessio
   return out.dump(2) + "\n";
 }
 
+struct Words {
+  std::string flows = "4", most = "16MB", time = "30s", model;
+  BenchWords bench;
+  Options options;
+};
+
+ContentionJob read_job(const Session& session, const Words& words) {
+  ContentionJob job{.kept_path = "contention.samples"};  // in this folder: the machine has no name
+  job.flows = read_count("flows", words.flows, 1, 1 << 16);
+  job.options.most = read_bytes("size", words.most);
+  job.options.least = std::min(job.options.least, job.options.most);
+  job.options.time = read_seconds("time", words.time);
+  if (!words.model.empty()) {
+    job.work = load_model(session.catalog, words.model).second;
+    job.batch = read_layer_batch(words.options, *job.work);
+  } else if (words.options.typed("batch")) {
+    throw UsageError("-b has no effect without a network", "add --memory MODEL");
+  }
+  return job;
+}
+
+std::string plan_text(const ContentionJob& job, const std::vector<int>& nodes) {
+  const auto pairs = std::min(crossing_pairs(nodes).size(), std::size_t(job.flows));
+  return fmt::format(
+      "Would measure on {}, {} at most:\n{}  copies{} beside other ranks of the first node\n"
+      "Would write nothing\n",
+      ranks_text(nodes), text(job.options.time + Seconds{6}),
+      pairs > 1 ? fmt::format("  1..{} flows of up to {}\n", pairs, decimal(job.options.most))
+                : "  no flows: two flows need four ranks\n",
+      job.work ? fmt::format(" and a layer of {}", job.work->name) : "");
+}
+
 int run(const Session& session, Words& words) {
   words.options.complete();
   if (!words.options.outputs().empty())
-    throw UsageError("contention writes no file", "leave -o out; `>` sends what it prints to one");
+    throw UsageError("contention does not write files", "leave -o out, and redirect the output with `>`");
   check_format(words.options);
-  const int flows = read_count("flows", words.flows, 1, 1 << 16);
-  ContentionOptions options;
-  options.most = read_bytes("size", words.most);
-  options.least = std::min(options.least, options.most);
-  options.time = read_seconds("time", words.time);
-  std::optional<Workload> work;
-  BatchRule batch;
-  if (!words.model.empty()) {
-    work = load_model(session.catalog, words.model).second;
-    batch = read_layer_batch(words.options, *work);
-  } else if (words.options.typed("batch")) {
-    throw UsageError("-b says nothing without a network", "add --memory MODEL");
-  }
-  const Bench bench =
-      open_bench(words.backend, Precision::fp32, words.dry_run ? Absent::allowed : Absent::refused);
+  const ContentionJob job = read_job(session, words);
+  const Bench bench = open_bench(words.bench, Precision::fp32);
   if (bench.ranks->size() < 2)
-    throw UsageError("contention is what ranks cost each other, and there is one",
-                     "start it with mpirun -np 4");
-  if (words.dry_run) {
-    const auto nodes = bench.ranks->nodes();
-    const auto pairs = std::min(crossing_pairs(nodes).size(), std::size_t(flows));
-    if (bench.speaks())
-      print(
-          fmt::format("Would measure on {}, {} at most:\n{}  copies{} beside other ranks of the first node\n"
-                      "Would write nothing\n",
-                      ranks_text(nodes), text(options.time + Seconds{6}),
-                      pairs > 1 ? fmt::format("  1..{} flows of up to {}\n", pairs, decimal(options.most))
-                                : "  no flows: two need four ranks\n",
-                      work ? fmt::format(" and a layer of {}", work->name) : ""));
+    throw UsageError("contention needs at least two ranks, but there is one", "start it with mpirun -np 4");
+  if (words.bench.dry_run) {
+    if (bench.prints()) print(plan_text(job, bench.ranks->nodes()));
     return answered;
   }
-  if (bench.speaks()) demand_writable(kept_path);
+  if (bench.prints()) demand_writable(job.kept_path);
   note_interrupts();
-  const KeptSamples kept(kept_path, provenance_of(bench).tool);
-  const ContentionOutcome outcome =
-      run_contention(session, bench, flows, options, work ? &*work : nullptr, batch, kept);
+  const ContentionOutcome outcome = run_contention(session, bench, job);
   if (outcome.interrupted) return exit_interrupted;
-  if (bench.speaks())
+  if (bench.prints())
     print(words.options.read("format", "text", [&](const std::string& format) {
-      return answer(format, session.style(), session, outcome);
+      if (format == "text") return contention_text(outcome, session.style());
+      if (format == "json") return contention_json(session, outcome);
+      return render_table(format, contention_table(outcome));
     }));
   return answered;
 }
 
 }  // namespace
 
+ContentionOutcome run_contention(const Session& session, const Bench& bench, const ContentionJob& job) {
+  const Kept kept(job.kept_path, provenance_of(bench).tool);
+  Progress progress(session, bench.prints());
+  Samples samples = bench.prints() ? kept.samples() : Samples{};
+  const ContentionOutcome out = measure(bench, job, progress, samples);
+  progress.clear();
+  if (!bench.prints()) return out;
+  if (!out.interrupted) {
+    kept.remove();
+    return out;
+  }
+  kept.write(samples);
+  hint(session, interrupted_text(kept.path()));
+  return out;
+}
+
+std::string contention_text(const ContentionOutcome& outcome, Style style) {
+  std::string out;
+  if (outcome.flows) {
+    const SharingFit& fit = outcome.flows->fit;
+    out += fmt::format(
+        "Flows {}: alpha = {}, 1/beta = {} alone; slope {:.2f} +- {:.2f}, {} off on average\n\n{}\n{}",
+        outcome.between_nodes ? "between two nodes" : "between ranks of one node",
+        text(Seconds{fit.alpha.value}), text(Bandwidth{1 / std::max(fit.beta.value, 1e-30)}), fit.slope.value,
+        fit.slope.interval(), percent(fit.mean_error), to_text(flows_table(*outcome.flows), style).text,
+        advice(outcome));
+  } else {
+    out += "Two flows need four ranks: no flows were measured.\n";
+  }
+  if (!outcome.memory.empty())
+    out += fmt::format(
+        "\n{}\nProfiles that were measured with as many ranks as will run include these factors.\n",
+        to_text(memory_table(outcome), style).text);
+  return out;
+}
+
 void define_contention(const Arguments& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
   const Arguments command = root.add_command(
-      "contention", "what flows that share a link, and ranks that share a memory, cost each other");
-  command.text("-k,--flows", words->flows,
-               {.help = "flows at the same time, at most; default 4", .meta = "N"});
+      "contention", "how much flows that share a link, and ranks that share a memory, slow each other down");
+  command.text("-k,--flows", words->flows, {.help = "at most so many flows at once; default 4", .meta = "N"});
   command.text("--size", words->most, {.help = "largest message; default 16MB", .meta = "SIZE"});
-  command.text("--time", words->time, {.help = "for the flows; default 30s", .meta = "TIME"});
+  command.text("--time", words->time, {.help = "time for the flows; default 30s", .meta = "TIME"});
   command.text("--memory", words->model,
                {.help = "also time the heaviest layer of this network beside other ranks", .meta = "MODEL"});
-  command.text("--backend", words->backend, {.help = "cpu, cuda or plain; default cpu", .meta = "NAME"});
-  command.flag("--dry-run", words->dry_run, {.help = "what would be measured"});
-  words->options.define_only(command, {"batch", "format"}, "refused: nothing is written");
+  words->bench.define(command);
+  words->options.define_only(command, {"batch", "format"}, "not available: nothing is written");
   command.footer(
-      R"(phi(k) is how many times as long the bytes of one flow take beside k - 1 others. Between nodes k / phi(k) is the
+      R"(phi(k) is the slowdown of one flow beside k - 1 others. Between nodes k / phi(k) is the
 number of `ports` to write at that level of the system file. Ctrl-C keeps the samples in contention.samples, and the
-next run here goes on from there.
+next run in this folder continues from there.
 
 Examples:
   mpirun -np 4 paradl-calibrate contention

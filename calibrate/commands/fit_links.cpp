@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/commands/link_job.hpp"
+#include "calibrate/commands/links.hpp"
 #include "calibrate/files/published_links.hpp"
 #include "calibrate/files/replace_file.hpp"
 #include "paradl/core/format.hpp"
@@ -23,7 +23,7 @@ PublishedLinks read_all(const std::vector<std::string>& from) {
                                                            : std::filesystem::path(path);
     PublishedLinks more = read_published_links(read_source(table.string()));
     std::ranges::move(more.curves, std::back_inserter(out.curves));
-    out.passed_over += more.passed_over;
+    out.skipped += more.skipped;
   }
   return out;
 }
@@ -66,18 +66,18 @@ std::string where(const PublishedCurve& curve) {
   return fmt::format("{}, {}, {}", curve.source, curve.system, curve.interconnect);
 }
 
-std::string summary(const std::vector<CurveFit>& fits, std::size_t passed_over) {
+std::string summary(const std::vector<CurveFit>& fits, std::size_t skipped) {
   std::string out;
   if (!fits.empty()) {
     const auto median = [](const CurveFit& fit) { return fit.errors.median; };
     const CurveFit& worst = *std::ranges::max_element(fits, {}, median);
-    out = fmt::format("{} curve{}, {:.1f} % off in the median at most ({}, {}).\n", fits.size(),
+    out = fmt::format("{} curve{}, largest median error {:.1f} % ({}, {}).\n", fits.size(),
                       fits.size() == 1 ? "" : "s", 100 * worst.errors.median, name_of(worst.curve),
                       worst.curve.system);
   }
-  if (passed_over > 0)
-    out += fmt::format("{} row{} of something else than times of collectives passed over.\n", passed_over,
-                       passed_over == 1 ? "" : "s");
+  if (skipped > 0)
+    out += fmt::format("{} row{} skipped, because they are not times of collectives.\n", skipped,
+                       skipped == 1 ? "" : "s");
   return out;
 }
 
@@ -90,7 +90,7 @@ int fit_published_links(const Session& session, const LinkFitWords& words) {
   for (const PublishedCurve& curve : chosen(std::move(links.curves), words.only)) {
     const auto fit = fit_curve(curve);
     if (!fit) {
-      short_of += fmt::format("Not fitted: {}, {} ({} size{}; a line wants three).\n", where(curve),
+      short_of += fmt::format("Not fitted: {}, {} ({} size{}; a line needs three).\n", where(curve),
                               name_of(curve), curve.sizes(), curve.sizes() == 1 ? "" : "s");
       continue;
     }
@@ -99,19 +99,18 @@ int fit_published_links(const Session& session, const LinkFitWords& words) {
     out += fit_text(*fit);
     fits.push_back(*fit);
   }
-  print(fmt::format("{}{}{}{}", out, out.empty() ? "" : "\n", short_of, summary(fits, links.passed_over)));
-  if (fits.empty())
-    throw UsageError("there is no curve to fit", "a line wants times of three sizes at least");
+  print(fmt::format("{}{}{}{}", out, out.empty() ? "" : "\n", short_of, summary(fits, links.skipped)));
+  if (fits.empty()) throw UsageError("no curve can be fitted", "a line needs times of at least three sizes");
   if (words.to.empty()) return answered;
 
   const LinkTarget target = find_target(session, words.to, "");
   if (!target.existing)
     throw UsageError(
-        fmt::format("there is no {} yet, and these tables say nothing about its device", target.path),
+        fmt::format("{} does not exist, and these tables do not describe its device", target.path),
         "write its `device` and `levels` first (`paradl help systems`), then run this again");
   for (const CurveFit& fit : fits)
     if (!predicts(fit))
-      print(fmt::format("Not written: {}, {} (sizes left out are {} off).\n", where(fit.curve),
+      print(fmt::format("Not written: {}, {} (median error on left-out sizes {}).\n", where(fit.curve),
                         name_of(fit.curve), percent(fit.left_out.value_or(fit.errors).median)));
   const std::string text = with_published_links(*target.existing, fits);
   if (!words.dry_run) replace_file(target.path, text);

@@ -19,4 +19,8 @@ void note_interrupts() {
 
 bool interrupted() { return noted != 0; }
 
+std::string interrupted_text(const std::string& path) {
+  return "interrupted: the measurements so far are in " + path + "; the next run continues from there";
+}
+
 }  // namespace paradl::calibrate

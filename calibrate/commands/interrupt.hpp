@@ -1,13 +1,16 @@
 #pragma once
+#include <string>
 
 namespace paradl::calibrate {
 
-/// From now on Ctrl-C (and the end that mpirun asks for) is only noted, once; a second time it ends the
-/// program as ever.
+/// From now on the first Ctrl-C (or SIGTERM from mpirun) only sets a flag; the second ends the program.
 void note_interrupts();
 bool interrupted();
 
-/// What a program that was interrupted gives back, as shells report it.
+/// The exit code that shells use for an interrupted program.
 inline constexpr int exit_interrupted = 130;
+
+/// The message about measurements that were kept.
+std::string interrupted_text(const std::string& path);
 
 }  // namespace paradl::calibrate

@@ -1,31 +1,48 @@
 // paradl-calibrate links: latency and bandwidth of every level of links -> systems/.
+#include "calibrate/commands/links.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "calibrate/commands/commands.hpp"
 #include "calibrate/commands/interrupt.hpp"
-#include "calibrate/commands/layer_job.hpp"
-#include "calibrate/commands/link_job.hpp"
+#include "calibrate/commands/progress.hpp"
+#include "calibrate/commands/values.hpp"
 #include "calibrate/files/logs.hpp"
 #include "calibrate/files/replace_file.hpp"
-#include "calibrate/measure/kept_points.hpp"
 #include "calibrate/rehearse/survey.hpp"
-#include "paradl/console/deliver.hpp"
 #include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
-#include "paradl/report/json.hpp"
 
 namespace paradl::calibrate {
 namespace {
 
+/// The points of rank 0 on all ranks: other nodes may not have its file.
+std::vector<LinkPoint> from_first(Communicator& ranks, std::vector<LinkPoint> points) {
+  const auto first = [&](double mine) { return ranks.gather(mine).front(); };
+  constexpr std::array levels{level_node, level_between, level_all};
+  points.resize(std::size_t(first(double(points.size()))));
+  for (LinkPoint& p : points) {
+    const auto level = std::ranges::find(levels, std::string_view(p.level)) - levels.begin();
+    p.operation = LinkOperation(int(first(double(p.operation))));
+    p.level = levels[std::min(std::size_t(first(double(level))), levels.size() - 1)];
+    p.ranks = int(first(p.ranks));
+    p.bytes = Bytes{first(p.bytes.base())};
+    p.seconds = Seconds{first(p.seconds.base())};
+    p.noise = first(p.noise);
+  }
+  return points;
+}
+
 struct Words {
-  std::string name, backend, most = "256MB", time = "60s", operations, ranks, level;
+  std::string name, most = "256MB", time = "60s", operations, ranks, level;
   std::vector<std::string> logs;
-  bool dry_run = false;
+  BenchWords bench;
   Options options;
 };
 
@@ -39,7 +56,7 @@ std::vector<LinkOperation> read_operations(const std::string& text) {
     out.push_back(*found);
   }
   if (out.empty() && !text.empty())
-    throw UsageError(fmt::format("--operations {}: names none", text),
+    throw UsageError(fmt::format("--operations {}: no operation is named", text),
                      fmt::format("use {}", fmt::join(link_operation_names, ", ")));
   return out;
 }
@@ -56,8 +73,8 @@ std::vector<LinkPoint> read_logs(const Words& words) {
   LogOptions options{.operation = {}, .ranks = 0, .level = words.level};
   if (!words.ranks.empty()) options.ranks = read_count("ranks", words.ranks, 2, 1 << 24);
   if (words.level != "" && words.level != level_node && words.level != level_between)
-    throw UsageError(fmt::format("--level {}: not known", words.level),
-                     "use node (within one) or cluster (between nodes)");
+    throw UsageError(fmt::format("--level {}: unknown", words.level),
+                     "use node (within a node) or cluster (between nodes)");
   if (const auto named = read_operations(words.operations); named.size() == 1) options.operation = named[0];
   std::vector<LinkPoint> out;
   for (const std::string& path : words.logs)
@@ -65,71 +82,27 @@ std::vector<LinkPoint> read_logs(const Words& words) {
   return out;
 }
 
-nlohmann::ordered_json fit_json(const LinkFit& fit) {
-  nlohmann::ordered_json out{{"level", fit.level},
-                             {"operation", link_operation_names[std::size_t(fit.operation)]},
-                             {"ranks", fit.ranks},
-                             {"mean_error", fit.mean_error},
-                             {"ranges", nlohmann::ordered_json::array()}};
-  for (const RangeFit& range : fit.ranges) {
-    const LineFit& line = range.line;
-    nlohmann::ordered_json item{{"from_bytes", range.from}};
-    if (std::isfinite(range.below)) item["below_bytes"] = range.below;
-    item["alpha_s"] = line.alpha.value;
-    item["alpha_interval_s"] = line.alpha.interval();
-    item["beta_s_per_byte"] = line.beta.value;
-    item["beta_interval_s_per_byte"] = line.beta.interval();
-    item["mean_error"] = line.mean_error;
-    item["worst_error"] = line.worst_error;
-    item["r2"] = line.r2;
-    item["points"] = line.points;
-    item["outliers"] = line.outliers;
-    out["ranges"].push_back(std::move(item));
-  }
-  return out;
-}
-
-std::string answer(const std::string& format, Style style, const Session& session, const LinkTarget& target,
-                   const std::vector<LinkPoint>& points, const std::vector<MeasuredLevel>& levels) {
-  const auto fits = fit_links(points);
-  if (format == "json") {
-    nlohmann::ordered_json out = json_header("paradl.links/1", session.arguments, {});
-    out["file"] = target.path;
-    out["results"] = nlohmann::ordered_json::array();
-    for (const LinkFit& fit : fits) out["results"].push_back(fit_json(fit));
-    out["points"] = points_json(points);
-    return out.dump(2) + "\n";
-  }
-  if (format != "text") return render_table(format, links_table(fits));
-  return fmt::format(
-      "Wrote {}\n{}\n{}\nalpha and beta are those of one message of the operation's ring; ± are 95 % "
-      "intervals.\n"
-      "Use it: paradl project MODEL --on {}\n",
-      target.path, links_summary(levels), to_text(links_table(fits), style).text,
-      target.path == fmt::format("systems/{}.yaml", target.name) ? target.name : target.path);
-}
-
-int finish(const Session& session, const Words& words, const LinkTarget& target,
-           const std::vector<LinkPoint>& points, const std::vector<MeasuredLevel>& levels,
-           const std::string& text) {
-  replace_file(target.path, text);
-  print(words.options.read("format", "text", [&](const std::string& format) {
-    return answer(format, session.style(), session, target, points, levels);
-  }));
-  return answered;
+void finish(const Session& session, const Options& options, const LinkReport& report,
+            const std::string& text) {
+  replace_file(report.target.path, text);
+  print(options.read("format", "text",
+                     [&](const std::string& format) { return links_answer(format, session, report); }));
 }
 
 int run_from_logs(const Session& session, const Words& words, const LinkTarget& target) {
   const auto points = read_logs(words);
   const auto levels = measured_levels(points);
   if (levels.empty())
-    throw UsageError("these logs are of groups that span nodes with several GPUs on each",
-                     "log runs within one node, and runs of one GPU a node; or say --level cluster");
+    throw UsageError("all groups in these logs span nodes with several GPUs on each",
+                     "log runs within one node, and runs with one GPU per node; or use --level cluster");
   const std::string text =
       target_text(target, levels, {}, {fmt::format("logs {}", fmt::join(words.logs, ", ")), today()});
   warn_of_links(session, fit_links(points));
-  if (!words.dry_run) return finish(session, words, target, points, levels, text);
-  print(fmt::format("{} points of {} logs. Would write {}\n", points.size(), words.logs.size(), target.path));
+  if (words.bench.dry_run)
+    print(
+        fmt::format("{} points in {} logs. Would write {}\n", points.size(), words.logs.size(), target.path));
+  else
+    finish(session, words.options, {target, points, levels}, text);
   return answered;
 }
 
@@ -150,57 +123,108 @@ int run(const Session& session, Words& words) {
   if (outputs.size() > 1) throw UsageError("a system is written to one file", "leave one -o out");
   const LinkTarget target = find_target(session, words.name, outputs.empty() ? "" : outputs.front());
   if (!words.logs.empty()) return run_from_logs(session, words, target);
-  const Bench bench =
-      open_bench(words.backend, Precision::fp32, words.dry_run ? Absent::allowed : Absent::refused);
+  const Bench bench = open_bench(words.bench, Precision::fp32);
   if (bench.ranks->size() < 2)
-    throw UsageError("links are measured between ranks, and there is one",
-                     "start it with mpirun -np 2 (or srun -n 2); logs of other tools go with --from");
-  if (words.dry_run) {
-    if (bench.speaks()) print(plan_text(options, bench, target));
+    throw UsageError("links are measured between ranks, but there is one",
+                     "start it with mpirun -np 2 (or srun -n 2), or read logs of other tools with --from");
+  if (words.bench.dry_run) {
+    if (bench.prints()) print(plan_text(options, bench, target));
     return answered;
   }
-  if (bench.speaks()) demand_writable(target.path);
+  if (bench.prints()) demand_writable(target.path);
   note_interrupts();
-  const KeptPoints kept(target.path, provenance_of(bench).tool);
+  const Kept kept(target.path + ".points", provenance_of(bench).tool);
   const auto [points, was_interrupted] = run_links(session, bench, options, kept);
   if (was_interrupted) return exit_interrupted;
+  if (!bench.prints()) return answered;
   const auto nodes = bench.ranks->nodes();
   const auto levels = measured_levels(points, nodes);
-  if (!bench.speaks()) return answered;
-  const int on_first = int(std::ranges::count(nodes, 0));
-  const int code = finish(
-      session, words, target, points, levels,
-      target_text(target, levels,
-                  target.existing ? std::optional<DeviceSpec>{} : measure_device(*bench.device, on_first),
-                  provenance_of(bench)));
+  std::optional<DeviceSpec> device;
+  if (!target.existing) device = measure_device(*bench.device, int(std::ranges::count(nodes, 0)));
+  finish(session, words.options, {target, points, levels},
+         target_text(target, levels, device, provenance_of(bench)));
   kept.remove();
-  return code;
+  return answered;
 }
 
 }  // namespace
 
+LinkTarget find_target(const Session& session, const std::string& name, const std::string& path) {
+  std::error_code failed;
+  const bool is_path = name.find('/') != name.npos || name.ends_with(".yaml");
+  if (!is_path) check_name(name);
+  LinkTarget out{.name = is_path ? std::filesystem::path(name).stem().string() : name,
+                 .path = !path.empty() ? path
+                         : is_path     ? name
+                                       : fmt::format("systems/{}.yaml", name)};
+  if (std::filesystem::exists(out.path, failed))
+    out.existing = read_source(out.path);
+  else if (const auto known = session.catalog.names("systems");
+           path.empty() && std::ranges::find(known, name) != known.end())
+    out.existing = session.catalog.find("systems", name);
+  if (out.existing) read_system(*out.existing);  // reports mistakes before the measurement
+  return out;
+}
+
+LinkMeasurement run_links(const Session& session, const Bench& bench, LinkOptions options, const Kept& kept) {
+  Communicator& ranks = bench.between_devices();
+  Progress progress(session, bench.prints());
+  options.progress = [&](double share) { progress.show("links", share); };
+  if (bench.links) options.allocate = [&](std::size_t items) { return bench.device->allocate(items); };
+  options.stop = interrupted;
+  options.known = from_first(ranks, bench.prints() ? kept.points() : std::vector<LinkPoint>{});
+  LoadWatch watch;
+  watch.look();
+  auto out = measure_links(ranks, options);
+  watch.look();
+  progress.clear();
+  if (!bench.prints()) return out;
+  for (const std::string& warning : watch.warnings()) hint(session, "warning: " + warning);
+  if (out.interrupted) {
+    kept.write(out.points);
+    hint(session, interrupted_text(kept.path()));
+  } else {
+    warn_of_links(session, fit_links(out.points));
+  }
+  return out;
+}
+
+std::string target_text(const LinkTarget& target, std::vector<MeasuredLevel> levels,
+                        const std::optional<DeviceSpec>& device, const Provenance& provenance) {
+  if (target.existing) {
+    // With one rank per node the links within nodes were not measured.
+    const SystemSpec spec = read_system(*target.existing);
+    if (levels.size() < spec.levels.size() && !levels.empty() && levels.front().name == level_between)
+      levels.insert(levels.begin(), MeasuredLevel{.name = std::string(level_node), .size = 1, .fits = {}});
+    return updated_system(*target.existing, levels, provenance);
+  }
+  if (!device)
+    throw UsageError(fmt::format("{} does not exist, and logs do not describe the device", target.path),
+                     "write its `device` and `levels` first (`paradl help systems`), then run this again");
+  return system_text({.name = target.name, .summary = "", .device = *device, .levels = levels}, provenance);
+}
+
 void define_links(const Arguments& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
   const Arguments command = root.add_command("links", "latency and bandwidth of every level of links");
-  command.text(
-      "NAME", words->name,
-      {.help = "of the system: systems/NAME.yaml is written; of one that is there, its levels change",
-       .required = true});
+  command.text("NAME", words->name,
+               {.help = "name of the system; writes systems/NAME.yaml, or changes its levels if it exists",
+                .required = true});
   command.text("--max-size", words->most, {.help = "largest buffer; default 256MB", .meta = "SIZE"});
-  command.text("--time", words->time,
-               {.help = "for all of it; sizes that do not fit in are left out; default 60s", .meta = "TIME"});
+  command.text(
+      "--time", words->time,
+      {.help = "total time; sizes that would take longer are left out; default 60s", .meta = "TIME"});
   command.text("--operations", words->operations,
                {.help = "allreduce, allgather, reduce-scatter, all-to-all, point-to-point; default all",
                 .meta = "LIST"});
-  command.texts(
-      "--from", words->logs,
-      {.help = "a log of nccl-tests or of the OSU benchmarks, in the place of measuring; repeatable",
-       .meta = "LOG"});
-  command.text("--ranks", words->ranks, {.help = "with --from: if the log does not tell", .meta = "N"});
+  command.texts("--from", words->logs,
+                {.help = "read a log of nccl-tests or of the OSU benchmarks instead of measuring; repeatable",
+                 .meta = "LOG"});
+  command.text("--ranks", words->ranks,
+               {.help = "with --from: ranks of the run, if the log does not state them", .meta = "N"});
   command.text("--level", words->level,
-               {.help = "with --from: node or cluster, if the log does not tell", .meta = "NAME"});
-  command.text("--backend", words->backend, {.help = "cpu, cuda or plain; default cpu", .meta = "NAME"});
-  command.flag("--dry-run", words->dry_run, {.help = "what would be measured"});
+               {.help = "with --from: node or cluster, if the log does not state it", .meta = "NAME"});
+  words->bench.define(command);
   words->options.define_only(command, {"format"}, "write the system there; default systems/NAME.yaml");
   command.footer(R"(Examples:
   mpirun -np 2 paradl-calibrate links here

@@ -9,8 +9,8 @@
 
 namespace paradl::calibrate {
 
-Progress::Progress(const Session& session, bool speaks)
-    : form_(!speaks || session.verbosity < 0 ? Form::none
+Progress::Progress(const Session& session, bool prints)
+    : form_(!prints || session.verbosity < 0 ? Form::none
             : isatty(STDERR_FILENO)          ? Form::bar
             : launched()                     ? Form::lines
                                              : Form::none) {}
@@ -21,9 +21,9 @@ void Progress::show(const std::string& what, double share) {
   const double passed = duration<double>(steady_clock::now() - start_).count();
   const int left = share > 0.02 ? int(passed / share * (1 - share)) : 0;
   const std::string time = left > 0 ? fmt::format("   {}:{:02} left", left / 60, left % 60) : "";
-  if (form_ == Form::lines && passed - told_ >= between_lines) {
+  if (form_ == Form::lines && passed - last_line_ >= between_lines) {
     fmt::print(stderr, "{:3.0f} % {:.40}{}\n", 100 * share, what, time);
-    told_ = passed;
+    last_line_ = passed;
   }
   if (form_ != Form::bar || passed < 0.5) return;
   constexpr int width = 20;

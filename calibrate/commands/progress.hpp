@@ -6,11 +6,11 @@
 
 namespace paradl::calibrate {
 
-/// One line on stderr that says what is being done and how far it is: after half a second, if stderr is a
-/// terminal, and gone when all is done. A launcher passes on lines only: there it is a new one now and then.
+/// Progress on stderr. On a terminal: one line, which appears after half a second and disappears at the end.
+/// Under a launcher, which forwards whole lines only: a new line every ten seconds.
 class Progress {
  public:
-  Progress(const Session& session, bool speaks);
+  Progress(const Session& session, bool prints);
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -22,7 +22,7 @@ class Progress {
   enum class Form { none, bar, lines };
   Form form_;
   bool visible_ = false;
-  double told_ = 0;  // s: when the last line was written
+  double last_line_ = 0;  // s: when the last line was written
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -1,26 +1,28 @@
-// paradl-calibrate rehearse: runs strategies for real, and puts the oracle's projection beside them.
+// paradl-calibrate rehearse: runs strategies, checks their results, and compares their times with the
+// projection.
+#include "calibrate/commands/rehearse.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "calibrate/commands/commands.hpp"
 #include "calibrate/commands/interrupt.hpp"
-#include "calibrate/commands/layer_job.hpp"
 #include "calibrate/commands/progress.hpp"
-#include "calibrate/commands/rehearsal_table.hpp"
-#include "calibrate/commands/rehearse_job.hpp"
+#include "calibrate/commands/values.hpp"
 #include "calibrate/measure/layer_plan.hpp"
-#include "calibrate/rehearse/rehearsal.hpp"
 #include "paradl/console/deliver.hpp"
 #include "paradl/console/ranges.hpp"
+#include "paradl/cost/sweep.hpp"
 #include "paradl/query/case.hpp"
 
 namespace paradl::calibrate {
 namespace {
 
 struct Words {
-  std::string model, backend, require, require_each, iterations = "3", rounds = "5", spoil;
-  bool all = false, check = false, dry_run = false;
+  std::string model, require, require_each, iterations = "3", rounds = "5", spoil;
+  bool all = false, check = false;
+  BenchWords bench;
   Options options;
 };
 
@@ -28,7 +30,7 @@ Fault read_fault(const std::string& word) {
   if (word.empty()) return Fault::none;
   if (word == "halo") return Fault::halo;
   if (word == "gradient") return Fault::gradient;
-  throw UsageError(fmt::format("--break {}: not known", word), "use halo or gradient");
+  throw UsageError(fmt::format("--break {}: unknown", word), "use halo or gradient");
 }
 
 std::vector<StrategyName> read_strategies(const std::string& text) {
@@ -36,126 +38,225 @@ std::vector<StrategyName> read_strategies(const std::string& text) {
   for (const std::string& name : split_list(text, ',')) {
     out.push_back(read_strategy(name));
     if (out.back().out_of_core)
-      throw UsageError(fmt::format("-s {}: what lies on the host cannot be rehearsed", name),
+      throw UsageError(fmt::format("-s {}: out-of-core training cannot be rehearsed", name),
                        "leave /ooc out");
   }
-  if (out.empty()) throw UsageError(fmt::format("-s {} names none", text), "write -s data, or --all");
+  if (out.empty())
+    throw UsageError(fmt::format("-s {}: no strategy is named", text), "write -s data, or --all");
   return out;
 }
 
-std::vector<Candidate> read_candidates(const Words& words, const Workload& work, int ranks, double samples) {
+CandidateQuery read_candidates(const Words& words) {
   const Options& options = words.options;
   if (!words.all && !options.has("strategy"))
     throw UsageError("which strategy?", "add -s data, or --all for every one that fits");
-  const auto strategies =
-      options.has("strategy") ? options.read("strategy", "", read_strategies) : all_strategies();
-  return options.read("grid", "", [&](const std::string& grid) {
-    return find_candidates(strategies, grid, words.all ? Ones::refused : Ones::allowed, work, ranks, samples);
+  CandidateQuery query = all_candidates();
+  query.every_axis_split = words.all;
+  if (options.has("strategy")) query.strategies = options.read("strategy", "", read_strategies);
+  query.grid = options.get("grid");
+  return query;
+}
+
+/// What --require and --require-each ask for; none: any accuracy will do.
+struct Requirement {
+  std::optional<double> mean, each;
+};
+
+Requirement read_requirement(const Words& words) {
+  if (words.check && !(words.require.empty() && words.require_each.empty()))
+    throw UsageError("--check measures no times that --require could compare", "leave one of them out");
+  Requirement out;
+  if (!words.require.empty()) out.mean = 0.01 * read_number("require", words.require, 0, 100);
+  if (!words.require_each.empty()) out.each = 0.01 * read_number("require-each", words.require_each, 0, 100);
+  return out;
+}
+
+std::optional<Machine> read_machine(const Session& session, const Options& options, int ranks) {
+  if (!options.has("on")) {
+    if (!options.sets().empty())
+      throw UsageError("--set changes a system, but no system is named", "add --on SYSTEM");
+    return {};
+  }
+  const auto find = [&](const std::string& name) { return session.catalog.find("systems", name); };
+  const Machine machine =
+      build_machine(session.catalog.system(options.read("on", "", find), options.query().system_changes));
+  if (machine.gpus() < ranks)
+    throw UsageError(
+        fmt::format("{} has {} GPUs, but there are {} ranks", machine.name, machine.gpus(), ranks),
+        "name a larger system with --on, or start fewer ranks");
+  return machine;
+}
+
+std::shared_ptr<const Profile> read_profile_of(const Session& session, const Options& options,
+                                               const Training& training) {
+  if (!options.has("profile")) return {};
+  return options.read("profile", "", [&](const std::string& name) {
+    ProfileSpec profile = read_profile(session.catalog.find("profiles", name));
+    check_profile(profile, training);
+    return std::make_shared<const Profile>(std::move(profile));
   });
+}
+
+/// Everything that was typed, for these ranks. `how` has what does not depend on them.
+RehearsalJob read_job(const Session& session, const Words& words, const Workload& work, RehearsalOptions how,
+                      const std::vector<int>& nodes) {
+  const Options& options = words.options;
+  RehearsalJob job{.work = work, .candidates = {}, .how = std::move(how), .ranks = int(nodes.size())};
+  job.how.batch = read_samples(options, work, nodes);
+  job.how.rounds = read_count("rounds", words.rounds, 1, 1000);
+  job.how.iterations = read_count("iterations", words.iterations, 1, 10'000);
+  job.how.machine = read_machine(session, options, job.ranks);
+  job.how.profile = read_profile_of(session, options, job.how.training);
+  const CandidateQuery query = read_candidates(words);
+  job.candidates = options.read("grid", "", [&](const std::string&) {
+    return find_candidates(query, work, job.ranks, double(job.how.batch));
+  });
+  return job;
+}
+
+enum class Verdict { passed, failed, interrupted, nothing_broken };
+
+Verdict judge(const Rehearsal& rehearsal, Fault fault, const Requirement& required) {
+  if (rehearsal.interrupted) return Verdict::interrupted;
+  if (!all_right(rehearsal)) return Verdict::failed;
+  if (fault != Fault::none) return Verdict::nothing_broken;
+  const bool close =
+      (!required.mean || (mean_accuracy(rehearsal) >= *required.mean && winner_agrees(rehearsal.results))) &&
+      (!required.each || worst_accuracy(rehearsal) >= *required.each);
+  return close ? Verdict::passed : Verdict::failed;
+}
+
+int exit_code(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::passed:
+      return answered;
+    case Verdict::interrupted:
+      return exit_interrupted;
+    case Verdict::failed:
+    case Verdict::nothing_broken:
+      break;
+  }
+  return answered_no;
+}
+
+void report(const Session& session, const Words& words, const RehearsalJob& job, const Rehearsal& rehearsal,
+            Verdict verdict) {
+  for (const std::string& warning : rehearsal.warnings) hint(session, "warning: " + warning);
+  deliver(session, words.options, [&](const std::string& format, Style style) {
+    return rehearsal_text(format, session, style, job, rehearsal);
+  });
+  if (verdict == Verdict::interrupted) hint(session, "interrupted: these are the results so far");
+  if (verdict == Verdict::nothing_broken)
+    hint(session,
+         fmt::format("all results are right: none of these strategies has a {} to break", words.spoil));
 }
 
 int run(const Session& session, Words& words) {
   words.options.complete();
-  const Options& options = words.options;
-  const auto [spec, work] = load_model(session.catalog, words.model);
-  check_delivery(options);
+  const Workload work = load_model(session.catalog, words.model).second;
+  check_delivery(words.options);
   refuse_unrunnable(work);
-  const Fault fault = read_fault(words.spoil);
-  if (words.check && !(words.require.empty() && words.require_each.empty()))
-    throw UsageError("--check times nothing that --require could be compared with", "leave one of them out");
-  const double require = words.require.empty() ? 0 : read_number("require", words.require, 0, 100);
-  const double require_each =
-      words.require_each.empty() ? 0 : read_number("require-each", words.require_each, 0, 100);
-  const Training training = load_training(options.query(), session.catalog);
-  const Bench bench =
-      open_bench(words.backend, training.precision, words.dry_run ? Absent::allowed : Absent::refused);
-  Communicator& ranks = bench.between_devices();
-  const int nodes = 1 + std::ranges::max(ranks.nodes());
-
   RehearsalOptions how;
-  how.training = training;
-  how.batch = read_samples(options, work, ranks.size(), nodes);
-  how.rounds = read_count("rounds", words.rounds, 1, 1000);
-  how.iterations = read_count("iterations", words.iterations, 1, 10'000);
+  how.fault = read_fault(words.spoil);
   how.timed = !words.check;
-  how.fault = fault;
-  std::optional<Machine> machine;
-  if (options.has("on"))
-    machine = build_machine(session.catalog.system(
-        options.read("on", "",
-                     [&](const std::string& name) { return session.catalog.find("systems", name); }),
-        options.query().system_changes));
-  else if (!options.sets().empty())
-    throw UsageError("--set changes a system, and none is named", "add --on SYSTEM");
-  if (machine && machine->gpus() < ranks.size())
-    throw UsageError(
-        fmt::format("{} has {} GPUs, and there are {} ranks", machine->name, machine->gpus(), ranks.size()),
-        "name a larger system with --on, or start fewer ranks");
-  if (machine) how.machine = &*machine;
-  if (options.has("profile")) {
-    how.profile = options.read("profile", "", [&](const std::string& name) {
-      ProfileSpec profile = read_profile(session.catalog.find("profiles", name));
-      check_profile(profile, training);
-      return std::make_shared<Profile>(std::move(profile));
-    });
-  }
-  const auto candidates = read_candidates(words, work, ranks.size(), double(how.batch));
-  if (words.dry_run) {
-    if (bench.speaks())
-      print(rehearsal_plan(work, candidates, how, bench.facts(), rates_of(bench), ranks.size()));
+  const Requirement required = read_requirement(words);
+  how.training = load_training(words.options.query(), session.catalog);
+  const Bench bench = open_bench(words.bench, how.training.precision);
+  const RehearsalJob job = read_job(session, words, work, std::move(how), bench.between_devices().nodes());
+  if (words.bench.dry_run) {
+    if (bench.prints()) print(rehearsal_plan(job, bench.facts(), rates_of(bench)));
     return answered;
   }
-  Progress progress(session, bench.speaks());
-  how.progress = [&](const std::string& what, double share) { progress.show(what, share); };
   note_interrupts();
-  how.stop = interrupted;
-  const Rehearsal rehearsal = rehearse(work, candidates, how, *bench.device, ranks);
-  progress.clear();
-  if (bench.speaks()) {
-    for (const std::string& warning : rehearsal.warnings) hint(session, "warning: " + warning);
-    deliver(session, options, [&](const std::string& format, Style style) {
-      return rehearsal_text(format, style, session, work, how, rehearsal, ranks.size());
-    });
+  const Rehearsal rehearsal = run_rehearsal(session, bench, job);
+  const Verdict verdict = judge(rehearsal, job.how.fault, required);
+  if (bench.prints()) report(session, words, job, rehearsal, verdict);
+  return exit_code(verdict);
+}
+
+/// The grids of all ranks that a strategy may have, or the one that was typed.
+std::vector<Mesh> grids_of(const StrategyName& strategy, const CandidateQuery& query, const Workload& work,
+                           int ranks) {
+  for (const Strategy* axis : strategy.axes)
+    if (!axis->usual)
+      throw UsageError(fmt::format("`{}` can be projected, but not rehearsed", axis->name), "leave it out");
+  const int extents = std::max(1, work.input.dims);
+  std::vector<Mesh> grids = meshes(strategy, ranks, extents);
+  if (!query.grid.empty()) {
+    if (query.strategies.size() != 1)
+      throw UsageError("--grid needs one strategy", "name it: -s data+filter");
+    grids = meshes(strategy, read_grid(query.grid, strategy), extents);
+    if (grids[0].gpus() != ranks)
+      throw UsageError(
+          fmt::format("the grid {} has {} PEs, but there are {} ranks", query.grid, grids[0].gpus(), ranks),
+          fmt::format("start it with mpirun -np {}", grids[0].gpus()));
   }
-  if (rehearsal.interrupted) {
-    if (bench.speaks()) hint(session, "interrupted: this is what was done until then");
-    return exit_interrupted;
-  }
-  if (fault != Fault::none && all_right(rehearsal)) {
-    if (bench.speaks())
-      hint(session,
-           fmt::format("nothing was wrong: none of these strategies has a {} to break", words.spoil));
-    return answered_no;
-  }
-  const bool close = (words.require.empty() || mean_accuracy(rehearsal) >= 0.01 * require) &&
-                     (words.require_each.empty() || worst_accuracy(rehearsal) >= 0.01 * require_each) &&
-                     (words.require.empty() || winner_agrees(rehearsal.results));
-  return all_right(rehearsal) && close ? answered : answered_no;
+  std::erase_if(grids, [&](const Mesh& mesh) {
+    return mesh.gpus() != ranks || (query.every_axis_split && without_ones(mesh).axes < mesh.axes);
+  });
+  return grids;
 }
 
 }  // namespace
 
+CandidateQuery all_candidates() {
+  CandidateQuery out;
+  for (const char* name : {"data", "spatial", "filter", "channel", "tensor", "layer", "data+filter",
+                           "data+spatial", "data+tensor", "data+layer"})
+    out.strategies.push_back(read_strategy(name));
+  return out;
+}
+
+std::vector<Candidate> find_candidates(const CandidateQuery& query, const Workload& work, int ranks,
+                                       double samples) {
+  std::vector<Candidate> out;
+  std::string reason;
+  for (const StrategyName& strategy : query.strategies)
+    for (const Mesh& mesh : grids_of(strategy, query, work, ranks)) {
+      const std::string limit = broken_limit(work, mesh, samples);
+      if (limit.empty()) {
+        out.push_back({strategy, mesh});
+        break;
+      }
+      reason = limit;
+    }
+  if (out.empty())
+    throw UsageError(fmt::format("no strategy fits {} on {} rank{}{}", work.name, ranks,
+                                 ranks == 1 ? "" : "s", reason.empty() ? "" : ": " + reason),
+                     ranks == 1 ? "start it with mpirun -np 2" : "use a larger -b, or another strategy");
+  return out;
+}
+
+Rehearsal run_rehearsal(const Session& session, const Bench& bench, const RehearsalJob& job) {
+  Progress progress(session, bench.prints());
+  RehearsalOptions how = job.how;
+  how.progress = [&](const std::string& what, double share) { progress.show(what, share); };
+  how.stop = interrupted;
+  return rehearse(job.work, job.candidates, how, *bench.device, bench.between_devices());
+}
+
 void define_rehearse(const Arguments& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
   const Arguments command =
-      root.add_command("rehearse", "run strategies for real, beside the oracle's projection");
+      root.add_command("rehearse", "run strategies, and compare them with the projection");
   command.text("MODEL", words->model,
                {.help = "name in models/, a path, or gpt:layers=2,hidden=...", .required = true});
   command.flag("--all", words->all, {.help = "every strategy that fits the ranks"});
-  command.text("--backend", words->backend, {.help = "cpu, cuda or plain; default cpu", .meta = "NAME"});
   command.text("--iterations", words->iterations,
                {.help = "timed iterations of each strategy in a round; default 3", .meta = "N"});
   command.text("--rounds", words->rounds,
-               {.help = "of measuring and running in turn; default 5", .meta = "N"});
-  command.flag("--check", words->check, {.help = "only whether the result is that of one PE; no timing"});
+               {.help = "rounds of measuring and running in turn; default 5", .meta = "N"});
+  command.flag("--check", words->check,
+               {.help = "only compare the result with that of one PE, without timing"});
   command.text("--break", words->spoil,
-               {.help = "do something wrong on purpose, to see it reported: halo, gradient", .meta = "WHAT"});
-  command.text("--require", words->require,
-               {.help = "exit 1 if the mean accuracy is below N %, or another strategy wins than projected",
-                .meta = "N"});
+               {.help = "make a mistake on purpose, to see it reported: halo or gradient", .meta = "WHAT"});
+  command.text(
+      "--require", words->require,
+      {.help = "exit 1 if the mean accuracy is below N %, or the fastest strategy is not the projected one",
+       .meta = "N"});
   command.text("--require-each", words->require_each,
                {.help = "exit 1 if the accuracy of any strategy is below N %", .meta = "N"});
-  command.flag("--dry-run", words->dry_run, {.help = "what would be run, and about how long it takes"});
+  words->bench.define(command);
   words->options.define_only(command, {"on", "batch", "strategy", "grid", "profile", "optimizer", "precision",
                                        "micro-batches", "schedule", "reduction", "format"});
   command.footer(R"(Examples:

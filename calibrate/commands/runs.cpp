@@ -10,6 +10,7 @@
 
 #include "calibrate/commands/commands.hpp"
 #include "paradl/console/files.hpp"
+#include "paradl/console/options.hpp"
 #include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/core/text.hpp"
@@ -24,6 +25,17 @@ struct Words {
   Options options;
 };
 
+/// What to fit, on which runs.
+struct FitQuery {
+  bool kernels = false;  // parameters of the device and its host, instead of links and framework costs
+  int up_to = 64, judge_to = 256;  // GPUs of runs to fit, and to report the accuracy of
+  std::string by;                  // what is left out together
+
+  bool fits(const MeasuredRun& run) const { return run.gpus <= up_to; }
+  bool judges(const MeasuredRun& run) const { return run.gpus <= judge_to; }
+  std::vector<RunParameter> parameters() const { return kernels ? kernel_parameters() : link_parameters(); }
+};
+
 std::vector<Judged> judge_some(const std::vector<RunAsked>& runs,
                                const std::function<bool(const MeasuredRun&)>& wanted) {
   std::vector<Judged> out;
@@ -36,7 +48,7 @@ std::string value_text(const RunParameter& parameter, double value, double error
   return fmt::format("  {:<22} {:>9.4g} {:<5} {}\n", parameter.name, value / parameter.per_unit,
                      parameter.unit,
                      std::isfinite(error) ? fmt::format("+- {:.0f} %", 100 * error)
-                                          : "not told by these runs (at its bound)");
+                                          : "not determined by these runs (at its bound)");
 }
 
 std::string tallies_text(const std::vector<Judged>& judged) {
@@ -64,22 +76,22 @@ std::string sources_text(const std::vector<RunAsked>& runs) {
   return out;
 }
 
-/// How close parts are that were measured by themselves.
-std::string terms_text(const std::vector<RunAsked>& runs, int up_to) {
+/// The accuracy of parts that were measured separately.
+std::string terms_text(const std::vector<RunAsked>& runs, const FitQuery& query) {
   std::string out;
   for (const RunAsked& run : runs) {
-    if (run.run->iteration || run.run->gpus > up_to) continue;
+    if (run.run->iteration || !query.fits(*run.run)) continue;
     const Judged judged = judge(run);
-    const auto tell = [&](std::string_view name, const std::optional<Judged::Part>& part) {
+    const auto add = [&](std::string_view name, const std::optional<Judged::Part>& part) {
       if (part)
         out += fmt::format("  {:<24} {:4} GPUs  {:<20} {:>9} measured {:>9} projected  {:+.0f} %\n",
                            run.run->panel(), run.run->gpus, name, text(Seconds{part->measured}),
                            text(Seconds{part->projected}), 100 * (part->projected / part->measured - 1));
     };
-    tell("computation", judged.compute);
-    for (std::size_t t = 0; t < terms; ++t) tell(term_names[t].title, judged.by_term[t]);
+    add("computation", judged.compute);
+    for (std::size_t t = 0; t < terms; ++t) add(term_names[t].title, judged.by_term[t]);
   }
-  return out.empty() ? out : "Parts that were measured by themselves:\n" + out;
+  return out.empty() ? out : "Parts that were measured separately:\n" + out;
 }
 
 /// What is left out together: a curve, or all runs with the same cell of a column.
@@ -89,29 +101,29 @@ std::string group_of(const MeasuredRun& run, const std::string& by) {
   if (by == "strategy") return run.strategy;
   if (by == "source") return run.source;
   if (by == "notes") return run.notes;
-  throw UsageError(fmt::format("--leave-out-by {}: not known", by),
+  throw UsageError(fmt::format("--leave-out-by {}: unknown", by),
                    "use panel, model, strategy, source or notes");
 }
 
-/// Every group in turn is left out of the fit and then predicted: what a new network may expect. In the order
-/// of the runs.
-std::vector<Seconds> left_out(std::vector<RunAsked>& runs, const std::vector<RunParameter>& parameters,
-                              const RunFit& whole, int up_to, const std::string& by, bool sources_alike) {
+/// Leaves every group out of the fit in turn, and predicts it: the accuracy to expect for a new network. In
+/// the order of the runs.
+std::vector<Seconds> left_out(std::vector<RunAsked>& runs, const RunFit& whole, const FitQuery& query) {
+  const auto parameters = query.parameters();
   std::vector<Seconds> out(runs.size());
   std::vector<std::string> groups;
   for (const RunAsked& run : runs)
-    if (const std::string name = group_of(*run.run, by);
+    if (const std::string name = group_of(*run.run, query.by);
         run.run->iteration && std::ranges::find(groups, name) == groups.end())
       groups.push_back(name);
   for (const std::string& group : groups) {
-    const auto member = [&](const MeasuredRun& run) { return group_of(run, by) == group; };
+    const auto member = [&](const MeasuredRun& run) { return group_of(run, query.by) == group; };
     const bool fitted = std::ranges::any_of(
-        runs, [&](const RunAsked& run) { return run.run->gpus <= up_to && member(*run.run); });
-    if (fitted)  // else the fit on all has not seen them either
+        runs, [&](const RunAsked& run) { return query.fits(*run.run) && member(*run.run); });
+    if (fitted)
       fit_runs(
-          runs, parameters, [&](const MeasuredRun& run) { return run.gpus <= up_to && !member(run); },
-          sources_alike);
-    else
+          runs, parameters, [&](const MeasuredRun& run) { return query.fits(run) && !member(run); },
+          query.kernels);
+    else  // the fit to all runs does not use them either
       put_values(runs, parameters, whole.values);
     for (std::size_t i = 0; i < runs.size(); ++i)
       if (member(*runs[i].run)) out[i] = judge(runs[i]).projected;
@@ -121,13 +133,13 @@ std::vector<Seconds> left_out(std::vector<RunAsked>& runs, const std::vector<Run
 }
 
 std::string leave_out_text(const std::vector<RunAsked>& runs, const std::vector<Seconds>& unseen,
-                           int judge_to, const std::string& by) {
+                           const FitQuery& query) {
   std::string out = fmt::format("Each {} left out of the fit, then predicted (up to {} GPUs):\n",
-                                by == "panel" ? "curve" : by, judge_to);
+                                query.by == "panel" ? "curve" : query.by, query.judge_to);
   std::vector<std::pair<std::string, std::vector<Judged>>> groups;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (!runs[i].run->iteration || runs[i].run->gpus > judge_to) continue;
-    const std::string name = group_of(*runs[i].run, by);
+    if (!runs[i].run->iteration || !query.judges(*runs[i].run)) continue;
+    const std::string name = group_of(*runs[i].run, query.by);
     auto known = std::ranges::find(groups, name, &decltype(groups)::value_type::first);
     if (known == groups.end()) known = groups.insert(groups.end(), {name, {}});
     Judged judged = judge(runs[i]);
@@ -143,7 +155,7 @@ std::string leave_out_text(const std::vector<RunAsked>& runs, const std::vector<
   return out + fmt::format("  {:<28} {:5.1f} %\n", "mean", 100 * sum / double(groups.size()));
 }
 
-/// The file with one column more (or another one in its place): what was predicted without each run.
+/// The file with one more column: the prediction of each run from a fit without it.
 std::string with_left_out(const MeasuredRuns& file, const std::vector<Seconds>& unseen) {
   std::string out;
   std::size_t run = 0;
@@ -160,8 +172,8 @@ std::string with_left_out(const MeasuredRuns& file, const std::vector<Seconds>& 
   return out;
 }
 
-/// One machine, or of kernels one device, and one framework have one set of numbers.
-void refuse_other(const RunAsked& run, const RunAsked& first, bool of_kernels) {
+/// All runs must share what is fitted: the framework, and the machine (or its device, for kernels).
+void refuse_other(const RunAsked& run, const RunAsked& first, const FitQuery& query) {
   const auto refuse = [&](const char* column, const std::string& here, const std::string& there) {
     if (here == there) return;
     const SourceText& source = run.file->source;
@@ -170,69 +182,88 @@ void refuse_other(const RunAsked& run, const RunAsked& first, bool of_kernels) {
         {{run.run->spot(column), fmt::format("this run is of {}, the first one of {}", here, there),
           "fit runs of one machine and one framework at a time"}});
   };
-  if (of_kernels)
-    refuse("system", run.about().machine.device.name, first.about().machine.device.name);
-  else
-    refuse("system", run.about().machine.name, first.about().machine.name);
+  const auto machine = [&](const RunAsked& r) {
+    return query.kernels ? r.about().machine.device.name : r.about().machine.name;
+  };
+  refuse("system", machine(run), machine(first));
   refuse("framework", run.about().framework_spec.name, first.about().framework_spec.name);
+}
+
+/// The run's files must have the parameters that are fitted.
+void demand_parameters(const RunAsked& run, const FitQuery& query) {
+  const Machine& machine = run.about().machine;
+  if (query.kernels) {
+    if (run.about().times.level != "modelled")
+      throw UsageError(
+          fmt::format("the layer times of {} on {} are not modelled", run.run->model, run.run->system),
+          "add --layer-times modelled, and `multiprocessors` to the device in the system file");
+    return;
+  }
+  const auto unmeasured = [](const Level& level) { return level.measured.empty(); };
+  if (!machine.host || !machine.host->staged || std::ranges::any_of(machine.levels, unmeasured))
+    throw UsageError(fmt::format("{} has no `measured` links and `staged` host to fit", run.run->system),
+                     "write first guesses into the system file");
+}
+
+FitQuery read_query(const Words& words) {
+  FitQuery query{.kernels = words.of == "kernels",
+                 .up_to = read_count("up-to", words.up_to, 1, 1 << 24),
+                 .judge_to = read_count("judge-to", words.judge_to, 1, 1 << 24),
+                 .by = words.by};
+  if (!words.write.empty() && !words.leave_out)
+    throw UsageError("--write writes what --leave-one-out predicts", "add --leave-one-out");
+  if (!query.kernels && words.of != "links")
+    throw UsageError(fmt::format("--of {}: unknown", words.of), "use links or kernels");
+  return query;
+}
+
+std::string fit_text(const std::vector<RunAsked>& runs, const RunFit& fit, const FitQuery& query) {
+  const auto fitted = std::ranges::count_if(runs, [&](const RunAsked& r) { return query.fits(*r.run); });
+  const auto parameters = query.parameters();
+  std::string out =
+      fmt::format("Fitted on {} runs of at most {} GPUs; remaining error {:.1f} % (root mean square).\n",
+                  fitted, query.up_to, 100 * fit.scatter);
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    out += value_text(parameters[i], fit.values[i], fit.errors[i]);
+  out += fmt::format("Accuracy, runs that were fitted (up to {} GPUs):\n", query.up_to) +
+         tallies_text(judge_some(runs, [&](const MeasuredRun& r) { return query.fits(r); }));
+  if (query.judge_to > query.up_to)
+    out += fmt::format("Accuracy, up to {} GPUs:\n", query.judge_to) +
+           tallies_text(judge_some(runs, [&](const MeasuredRun& r) { return query.judges(r); }));
+  return out + sources_text(runs) + terms_text(runs, query);
 }
 
 int run(const Session& session, Words& words) {
   words.options.complete();
-  const int up_to = read_count("up-to", words.up_to, 1, 1 << 24),
-            judge_to = read_count("judge-to", words.judge_to, 1, 1 << 24);
-  if (!words.write.empty() && !words.leave_out)
-    throw UsageError("--write writes what --leave-one-out predicts", "add --leave-one-out");
+  const FitQuery query = read_query(words);
   const MeasuredRuns file = read_measured_runs(read_source(words.file));
+  const bool has_column =
+      std::ranges::any_of(file.runs, [](const MeasuredRun& r) { return r.left_out.has_value(); });
+  if (!words.write.empty() && has_column)
+    throw UsageError(fmt::format("{} has a column left_out_s already", words.file), "remove it first");
   Library library(session.catalog);
-  const Query query = words.options.query();
-  std::vector<RunAsked> runs = ask_runs(library, query, file);
+  std::vector<RunAsked> runs = ask_runs(library, words.options.query(), file);
   std::optional<MeasuredRuns> also;
   if (!words.also.empty()) {
     also = read_measured_runs(read_source(words.also));
-    std::ranges::move(ask_runs(library, query, *also), std::back_inserter(runs));
+    std::ranges::move(ask_runs(library, words.options.query(), *also), std::back_inserter(runs));
   }
-  const bool of_kernels = words.of == "kernels";
-  if (!of_kernels && words.of != "links")
-    throw UsageError(fmt::format("--of {}: not known", words.of), "use links or kernels");
   for (const RunAsked& one : runs) {
-    refuse_other(one, runs.front(), of_kernels);
-    if (of_kernels && one.about().times.level != "modelled")
-      throw UsageError(
-          fmt::format("the layer times of {} on {} are not modelled", one.run->model, one.run->system),
-          "add --layer-times modelled, and `multiprocessors` to the device in the system file");
-    if (!of_kernels && (!one.about().machine.host || !one.about().machine.host->staged ||
-                        std::ranges::any_of(one.about().machine.levels,
-                                            [](const Level& level) { return level.measured.empty(); })))
-      throw UsageError(
-          fmt::format("{} has no `measured` links and `staged` host to be fitted", one.run->system),
-          "write first guesses into the system file");
+    refuse_other(one, runs.front(), query);
+    demand_parameters(one, query);
   }
-  const auto parameters = of_kernels ? kernel_parameters() : link_parameters();
-  const auto small = [&](const MeasuredRun& r) { return r.gpus <= up_to; };
+  const auto parameters = query.parameters();
+  const auto small = [&](const MeasuredRun& r) { return query.fits(r); };
   const auto fitted = std::ranges::count_if(runs, [&](const RunAsked& r) { return small(*r.run); });
   if (fitted <= std::ptrdiff_t(parameters.size()))
     throw UsageError(fmt::format("{} has too few runs of at most {} GPUs for {} parameters", words.file,
-                                 up_to, parameters.size()),
+                                 query.up_to, parameters.size()),
                      "raise --up-to, or measure more");
-  const RunFit fit = fit_runs(runs, parameters, small, of_kernels);
-  std::string out =
-      fmt::format("Fitted on {} runs of at most {} GPUs; what is left: {:.1f} % (root mean square).\n",
-                  fitted, up_to, 100 * fit.scatter);
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    out += value_text(parameters[i], fit.values[i], fit.errors[i]);
-  out += fmt::format("Accuracy, runs that were fitted (up to {} GPUs):\n", up_to) +
-         tallies_text(judge_some(runs, small));
-  if (judge_to > up_to)
-    out += fmt::format("Accuracy, up to {} GPUs:\n", judge_to) +
-           tallies_text(judge_some(runs, [&](const MeasuredRun& r) { return r.gpus <= judge_to; }));
-  out += sources_text(runs) + terms_text(runs, up_to);
+  const RunFit fit = fit_runs(runs, parameters, small, query.kernels);
+  std::string out = fit_text(runs, fit, query);
   if (words.leave_out) {
-    if (!words.write.empty() &&
-        std::ranges::any_of(file.runs, [](const MeasuredRun& r) { return r.left_out.has_value(); }))
-      throw UsageError(fmt::format("{} has a column left_out_s already", words.file), "remove it first");
-    const auto unseen = left_out(runs, parameters, fit, up_to, words.by, of_kernels);
-    out += leave_out_text(runs, unseen, judge_to, words.by);
+    const auto unseen = left_out(runs, fit, query);
+    out += leave_out_text(runs, unseen, query);
     if (!words.write.empty()) write_file(words.write, with_left_out(file, unseen));
   }
   print(out);
@@ -248,18 +279,18 @@ void define_runs(const Arguments& root, Session& session, Action& action) {
                {.help = "measured runs, as `paradl validate` reads them", .required = true});
   command.text(
       "--also", words->also,
-      {.help = "more runs to fit on, such as those of which only parts were measured; a curve that is "
-               "left out is left out here, too",
+      {.help = "more runs to fit, for example with only some parts measured; --leave-one-out applies to "
+               "them, too",
        .meta = "FILE.csv"});
   command.text(
       "--of", words->of,
-      {.help = "links: those of the machine, and what its framework costs (default); kernels: what its "
-               "device reaches, and its host",
+      {.help = "links: links of the machine and costs of the framework (default); kernels: efficiency of the "
+               "device, and its host",
        .meta = "WHAT"});
   command.text("--up-to", words->up_to,
-               {.help = "fit on runs of at most so many GPUs; default 64", .meta = "N"});
+               {.help = "fit runs of at most so many GPUs; default 64", .meta = "N"});
   command.text("--judge-to", words->judge_to,
-               {.help = "judge on runs of at most so many; default 256", .meta = "N"});
+               {.help = "report the accuracy of runs of at most so many GPUs; default 256", .meta = "N"});
   command.flag("--leave-one-out", words->leave_out,
                {.help = "also fit without each curve in turn, and predict it"});
   command.text(
@@ -273,7 +304,7 @@ void define_runs(const Arguments& root, Session& session, Action& action) {
   words->options.define_only(command, {"on", "framework", "profile", "layer-times"});
   command.footer(
       R"(Prints the numbers for `measured` and `staged` of the system file and for `costs` of the framework file, with their
-standard errors; no file is changed. Runs are those of one machine and one framework.
+standard errors; no file is changed. All runs must be of one machine and one framework.
 
 Examples:
   paradl-calibrate runs examples/validate/abci.csv

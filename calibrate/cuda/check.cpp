@@ -14,12 +14,12 @@ namespace {
 const char* help_with(cudaError_t code) {
   switch (code) {
     case cudaErrorMemoryAllocation:
-      return "use fewer samples per GPU (-b), or a GPU with more free memory (`nvidia-smi` shows who uses "
+      return "use fewer samples per GPU (-b), or a GPU with more free memory (`nvidia-smi` shows what uses "
              "it)";
     case cudaErrorInsufficientDriver:
       return "the driver is older than the CUDA runtime: update it, or build with an older CUDA toolkit";
     case cudaErrorNoKernelImageForDevice:
-      return "this CUDA toolkit does not serve this GPU: CUDA 13 needs sm_75, a V100 needs CUDA 12";
+      return "this CUDA toolkit does not support this GPU: CUDA 13 needs sm_75, a V100 needs CUDA 12";
     case cudaErrorDevicesUnavailable:
       return "another process has the GPU for itself: `nvidia-smi` shows which";
     default:
@@ -38,17 +38,17 @@ void check(cudaError_t code, const char* call) {
 void check(cudnnStatus_t code, const char* call) {
   if (code != CUDNN_STATUS_SUCCESS)
     fail(call, int(code), cudnnGetErrorString(code),
-         "CUDNN_LOGLEVEL_DBG=2 CUDNN_LOGDEST_DBG=stderr makes cuDNN say why");
+         "CUDNN_LOGLEVEL_DBG=2 CUDNN_LOGDEST_DBG=stderr makes cuDNN print why");
 }
 
 void check(cublasStatus_t code, const char* call) {
   if (code != CUBLAS_STATUS_SUCCESS)
-    fail(call, int(code), cublasLtGetStatusString(code), "CUBLASLT_LOG_LEVEL=2 makes cuBLASLt say why");
+    fail(call, int(code), cublasLtGetStatusString(code), "CUBLASLT_LOG_LEVEL=2 makes cuBLASLt print why");
 }
 
 void check(ncclResult_t code, const char* call) {
   if (code != ncclSuccess && code != ncclInProgress)
-    fail(call, int(code), ncclGetErrorString(code), "NCCL_DEBUG=INFO makes NCCL say why");
+    fail(call, int(code), ncclGetErrorString(code), "NCCL_DEBUG=INFO makes NCCL print why");
 }
 
 void check(nvrtcResult code, const char* call) {

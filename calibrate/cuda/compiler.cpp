@@ -79,7 +79,7 @@ std::vector<char> compile_kernels(Storage storage, int architecture) {
     int major = 0, minor = 0;
     check(nvrtcVersion(&major, &minor), "nvrtcVersion");
     throw EnvironmentError(
-        fmt::format("CUDA {}.{} no longer serves GPUs of architecture sm_{}", major, minor, architecture),
+        fmt::format("CUDA {}.{} no longer supports GPUs of architecture sm_{}", major, minor, architecture),
         "build with an older CUDA toolkit; a V100 (sm_70) needs CUDA 12");
   }
   const bool own = std::ranges::binary_search(known, architecture);

@@ -6,10 +6,10 @@
 
 namespace paradl::calibrate::cuda {
 
-/// How items lie in memory.
+/// How items are stored in memory.
 enum class Storage { fp32, fp16, bf16 };
 
-/// UsageError for precisions that this back end does not work in.
+/// UsageError for precisions that this back end does not support.
 Storage storage_of(Precision precision);
 constexpr std::size_t item_size(Storage storage) { return storage == Storage::fp32 ? 4 : 2; }
 
@@ -24,7 +24,7 @@ const char* kernel_source();
 std::vector<Kernel> kernels_in(const std::string& source);
 
 /// Code for GPUs of an architecture (80 is sm_80): for that one alone, or, where this NVRTC knows only older
-/// ones, in the newest portable form. EnvironmentError if it cannot be had.
+/// ones, in the newest portable form. EnvironmentError if it cannot be compiled.
 std::vector<char> compile_kernels(Storage storage, int architecture);
 /// The architectures that this NVRTC compiles for, in ascending order.
 std::vector<int> known_architectures();

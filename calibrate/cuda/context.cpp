@@ -10,22 +10,22 @@
 namespace paradl::calibrate::cuda {
 namespace {
 
-/// A GPU of that number, or why there is none.
+/// Checks that the GPU exists.
 void require_device(int ordinal) {
   int driver = 0, devices = 0;
   const cudaError_t asked = cudaDriverGetVersion(&driver);
   if (asked != cudaSuccess || driver == 0)
     throw EnvironmentError("no CUDA driver is loaded",
                            "run this on a machine with an NVIDIA GPU and its driver, or use `--backend cpu`; "
-                           "`nvidia-smi` shows what is there");
+                           "`nvidia-smi` lists the GPUs");
   const cudaError_t counted = cudaGetDeviceCount(&devices);
   if (counted == cudaErrorNoDevice || (counted == cudaSuccess && devices == 0))
     throw EnvironmentError("no GPU is visible",
-                           "`nvidia-smi` shows what is there; is CUDA_VISIBLE_DEVICES empty?");
+                           "`nvidia-smi` lists the GPUs; is CUDA_VISIBLE_DEVICES empty?");
   check(counted, "cudaGetDeviceCount");
   if (ordinal < 0 || ordinal >= devices)
     throw EnvironmentError(
-        fmt::format("there is no GPU {}", ordinal),
+        fmt::format("GPU {} does not exist", ordinal),
         fmt::format("{} visible, counted from 0; start as many ranks on a node as it has GPUs",
                     devices == 1 ? "1 is" : fmt::format("{} are", devices)));
 }
@@ -38,8 +38,8 @@ int attribute(cudaDeviceAttr which, int ordinal) {
 
 }  // namespace
 
-// Where a constructor throws no destructor runs: what has been made so far is left to the end of the program,
-// which is near.
+// If a constructor throws, no destructor runs; what exists by then stays until the program ends, which is
+// soon.
 Context::Context(int ordinal, Precision precision)
     : ordinal_(ordinal), precision_(precision), storage_(storage_of(precision)) {
   require_device(ordinal);
@@ -126,7 +126,7 @@ void Context::submit(const char* kernel, std::int64_t blocks, std::string_view k
   if (found == kernels_.end() || found->second.parameters != kinds)
     throw std::logic_error(fmt::format("kernel {} ({}) does not exist", kernel, kinds));
   if (blocks <= 0) return;
-  // Enough to fill any GPU; the kernels go on from there.
+  // Enough to fill any GPU; the kernels loop over the rest.
   const auto grid = unsigned(std::min<std::int64_t>(blocks, 1 << 20));
   check(cudaLaunchKernel(reinterpret_cast<const void*>(found->second.kernel), dim3(grid), dim3(block_size),
                          arguments, 0, stream_),

@@ -14,8 +14,8 @@
 
 namespace paradl::calibrate::cuda {
 
-/// One GPU: its line of work (a stream), libraries, kernels and memory. Everything is put on the one stream,
-/// in the order of the calls. For one thread.
+/// One GPU: its stream, libraries, kernels and memory. All work is enqueued on the one stream, in the order
+/// of the calls. For one thread.
 class Context {
  public:
   Context(int ordinal, Precision precision);
@@ -33,26 +33,26 @@ class Context {
   cudnnHandle_t dnn();  // made when it is first asked for: it takes memory and a second
   Memory& memory() { return *memory_; }
 
-  /// Makes this GPU the thread's. To be called on the way in.
+  /// Makes this GPU the current one of the thread. Every entry point calls it.
   void enter() const { check(cudaSetDevice(ordinal_), "cudaSetDevice"); }
   void synchronize() const;
 
-  /// Where the items at `p`, as the interface counts them, lie in storage; null stays null.
+  /// The storage of the items at `p`, as the interface counts them; null stays null.
   const void* in(const float* p) { return p ? memory_->storage(p) : nullptr; }
   void* out(float* p) { return p ? memory_->storage(p) : nullptr; }
   /// The same for numbers that are kept in 32 bits.
   float* wide(float* p) { return p ? memory_->wide(p) : nullptr; }
   const float* wide(const float* p) { return p ? memory_->wide(p) : nullptr; }
 
-  /// Room until the pass is over (Pass, below), aligned to 256 bytes.
+  /// Scratch memory until the end of the pass (Pass, below), aligned to 256 bytes.
   void* lend(std::size_t bytes);
 
-  /// Runs a kernel of kernels/*.cu on `work` items, one a thread.
+  /// Runs a kernel of kernels/*.cu on `work` items, one per thread.
   template <class... Arguments>
   void launch(const char* kernel, std::int64_t work, Arguments... arguments) {
     put_in_line(kernel, (work + block_size - 1) / block_size, arguments...);
   }
-  /// ... on `rows`, one a block.
+  /// ... on `rows`, one per block.
   template <class... Arguments>
   void launch_rows(const char* kernel, std::int64_t rows, Arguments... arguments) {
     put_in_line(kernel, rows, arguments...);
@@ -110,8 +110,8 @@ class Context {
   std::size_t lent_before_ = 0;  // bytes, of the others
 };
 
-/// What one pass of a layer borrows is given back at its end. What it put in line still uses it then; so may
-/// the next pass, which comes later on the same stream.
+/// Scratch memory of one pass of a layer, returned at its end. Enqueued work still uses it then, but the next
+/// pass may have it, because it comes later on the same stream.
 class Pass {
  public:
   explicit Pass(Context& context) : context_(context) { context_.enter(); }
@@ -123,7 +123,7 @@ class Pass {
   Context& context_;
 };
 
-/// A mark in the line of work.
+/// A mark in the stream.
 class Event {
  public:
   Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }

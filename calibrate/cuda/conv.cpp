@@ -75,10 +75,10 @@ class ConvWork : public CudaWork {
     auto graph = make_graph(context(), kind, fitted_.layer);
     if (!graph)
       throw EnvironmentError(
-          fmt::format("cuDNN has no way to run a convolution of {} channels to {} with {} taps in {}",
+          fmt::format("cuDNN cannot run a convolution of {} channels to {} with {} taps in {}",
                       layer().x_channels, layer().y_channels, taps_,
                       precision_names[std::size_t(context().precision())]),
-          "try another precision; CUDNN_LOGLEVEL_DBG=2 CUDNN_LOGDEST_DBG=stderr makes cuDNN say why");
+          "try another precision; CUDNN_LOGLEVEL_DBG=2 CUDNN_LOGDEST_DBG=stderr makes cuDNN print why");
     return graph;
   }
   std::size_t bytes(std::int64_t items) { return std::size_t(items) * context().item_bytes(); }

@@ -6,9 +6,9 @@
 
 namespace paradl::calibrate {
 
-/// GPU `ordinal` of this machine, by cuDNN, cuBLASLt and kernels of our own. fp32 is true fp32; 16-bit
+/// GPU `ordinal` of this machine, with cuDNN, cuBLASLt and our own kernels. fp32 is true fp32; 16-bit
 /// precisions store activations, weights and gradients in 16 bits, add up in 32 and update 32-bit copies of
-/// the weights. EnvironmentError if there is no driver or no such GPU, UsageError for fp8.
+/// the weights. EnvironmentError without a driver or without that GPU, UsageError for fp8.
 std::unique_ptr<Device> make_cuda_device(int ordinal, Precision precision);
 
 /// For `--dry-run` and `--version`: "CUDA 13.0, cuDNN 9.19.0, NCCL 2.28.9"; needs no driver.

@@ -19,7 +19,7 @@ bool are_large_numbers(std::span<const float> values) {
          std::ranges::any_of(values, [](float v) { return std::abs(v) > exact_in_bf16; });
 }
 
-/// Strides of a box that lies in memory row by row.
+/// Strides of a box that is stored row by row.
 std::array<std::int64_t, 5> strides(const Box& box) {
   std::array<std::int64_t, 5> out{};
   std::int64_t stride = 1;

@@ -169,8 +169,8 @@ Gemm::Gemm(Context& context, const GemmShape& shape)
   }
   if (!best)
     throw EnvironmentError(
-        fmt::format("cuBLASLt has no way to multiply {} x {} by {} x {}", shape.m, shape.k, shape.k, shape.n),
-        "CUBLASLT_LOG_LEVEL=2 makes it say why");
+        fmt::format("cuBLASLt cannot multiply {} x {} by {} x {}", shape.m, shape.k, shape.k, shape.n),
+        "CUBLASLT_LOG_LEVEL=2 makes it print why");
 }
 
 Gemm::~Gemm() = default;

@@ -7,7 +7,7 @@
 namespace paradl::calibrate::cuda {
 
 /// C = alpha A B, row by row in memory, `batch` times: A is m x k, B is k x n, C is m x n. A transposed
-/// matrix lies in memory as its transpose, row by row.
+/// matrix is stored as its transpose, row by row.
 struct GemmShape {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;

@@ -59,7 +59,7 @@ struct Drawing {
     expected = sizes;
   }
 
-  /// What cuDNN's library has against it, or "".
+  /// Why cuDNN rejects it, or "".
   std::string problem() {
     fe::error_t result = graph.validate();
     if (result.is_bad()) return result.get_message();
@@ -132,7 +132,7 @@ void draw_conv(Drawing& drawing, GraphKind kind, const LocalLayer& l) {
 
 void draw_attention(Drawing& drawing, GraphKind kind, const LocalLayer& l) {
   const std::int64_t length = l.x_positions(), size = l.y_channels / l.heads;
-  // Samples, heads, positions, and the numbers of a head; `in_x` and `in_y` as they lie side by side there.
+  // Samples, heads, positions, and the numbers of a head; `in_x` and `in_y` as they are stored there.
   const Numbers q{l.samples, l.heads, length, size}, kv{l.samples, l.kv_heads, length, size};
   const auto packed = [](const Numbers& sizes) {
     return Numbers{sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
@@ -182,7 +182,7 @@ class PlannedGraph : public Graph {
   PlannedGraph(Context& context, std::unique_ptr<Drawing> drawing)
       : context_(context), drawing_(std::move(drawing)) {}
 
-  /// False if there is no plan.
+  /// False without a plan.
   bool choose();
   void run(std::span<const void* const> tensors) override {
     fe::error_t result = run(tensors, chosen_, context_.lend(workspace_));

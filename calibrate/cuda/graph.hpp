@@ -7,9 +7,9 @@
 
 namespace paradl::calibrate::cuda {
 
-/// What cuDNN runs by its graph API, and the tensors each takes in this order. `w` is filter, taps, channel
-/// of its group. Attention's q, k and v are where they lie in x if each head of queries has its own of keys,
-/// and otherwise packed head by head; `statistics` are 32 bits for each query of each head.
+/// The graphs of cuDNN, and their tensors in this order. `w` is filter, taps, channel of its group. Attention
+/// reads q, k and v directly from x if each head of queries has its own head of keys, and otherwise packed
+/// head by head; `statistics` are 32 bits for each query of each head.
 enum class GraphKind {
   conv_forward,        // x, w, y
   conv_data,           // dy, w, dx
@@ -18,9 +18,9 @@ enum class GraphKind {
   attention_backward,  // q, k, v, y, dy, statistics, dq, dk, dv
 };
 
-/// What the library has against the graph on GPUs of that architecture (80 is sm_80), or "". Says nothing
-/// about whether there is an engine for it, and needs no GPU. A convolution must be padded by the same on
-/// both sides (see conv.hpp).
+/// Why the library rejects the graph on GPUs of that architecture (80 is sm_80), or "". Does not check
+/// whether there is an engine for it, and needs no GPU. A convolution must be padded by the same on both
+/// sides (see conv.hpp).
 std::string problem_with(GraphKind kind, const LocalLayer& layer, Precision precision, int architecture);
 
 /// A graph with the plan that runs it: the fastest in trials of those that the heuristics name.

@@ -16,7 +16,7 @@ Room::Room(std::size_t bytes) : bytes_(bytes) {
   check(cudaMalloc(&data_, std::max<std::size_t>(bytes, 1)), "cudaMalloc");
 }
 
-// Waits for the GPU, so that nothing in line still uses it. Nobody could mend a failure.
+// Waits for the GPU, so that no enqueued work still uses it. A failure here cannot be handled.
 Room::~Room() {
   if (data_) cudaFree(data_);
 }

@@ -46,7 +46,7 @@ class Memory : public std::enable_shared_from_this<Memory> {
   void* storage(const float* p);
   float* wide(const float* p);
   void make_wide(const float* p);  // what is in there is lost
-  /// To be told of changes to weights, as layers keep copies in another order.
+  /// Must be called after changes to weights, because layers keep copies in another order.
   void changed(const float* p);
   /// Different for different contents of weights.
   std::uint64_t version(const float* p) { return find(p).version; }

@@ -65,7 +65,7 @@ class NcclCommunicator : public Communicator {
 
   void exchange(std::span<const Message> sends, std::span<const Message> receives) override {
     context_.enter();
-    // Where everything lies first: that may put conversions in line, which must come before.
+    // Find all storage first: that may enqueue conversions, which must come before.
     std::vector<void*> sent, received;
     for (const Message& m : sends) sent.push_back(m.items > 0 ? context_.out(m.data) : nullptr);
     for (const Message& m : receives) received.push_back(m.items > 0 ? context_.out(m.data) : nullptr);
@@ -189,7 +189,7 @@ class NcclCommunicator : public Communicator {
       }
       std::this_thread::yield();
     }
-    cudaGetLastError();  // that the stream was not ready is no error
+    cudaGetLastError();  // a stream that is not ready is not an error
   }
 
   Context& context_;

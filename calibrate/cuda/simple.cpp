@@ -16,7 +16,7 @@ struct Passes {
 
 std::size_t bytes_of(const Context& c, std::int64_t items) { return std::size_t(items) * c.item_bytes(); }
 
-// Item by item. `keeps` says whether the slope comes from x or from y.
+// Element-wise. `keeps` is the tensor, x or y, that gives the slope.
 
 struct ActivationKernels {
   const char *forward, *backward;
@@ -358,7 +358,7 @@ constexpr std::array<const Passes*, std::size_t(Op::loss) + 1> passes_of{
     &copy,                                                          // dropout
     &softmax, nullptr,                                              // attention
     &add, &concat, &flatten, &tokens, &select,
-    &copy,                                                          // rotary, as far as its time goes
+    &copy,                                                          // rotary, for its time only
     &copy,                                                          // loss
 };
 // clang-format on

@@ -61,7 +61,7 @@ struct Chunks {
 /// The gradient of a bias: the sums of dy over all rows.
 void bias_gradient(Context& context, std::int64_t rows, std::int64_t channels, const float* dy, float* db);
 
-/// Libraries want tensors at multiples of 16 bytes: what lies elsewhere is copied to or from such a place.
+/// Libraries need tensors at multiples of 16 bytes; other tensors are copied to or from an aligned buffer.
 const void* aligned_input(Context& context, const void* data, std::size_t bytes);
 class AlignedOutput {
  public:

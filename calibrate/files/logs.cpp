@@ -47,7 +47,7 @@ constexpr std::array nccl_names{
     Name{"all_reduce_perf", LinkOperation::allreduce}, Name{"all_gather_perf", LinkOperation::allgather},
     Name{"reduce_scatter_perf", LinkOperation::reduce_scatter},
     Name{"alltoall_perf", LinkOperation::all_to_all}, Name{"sendrecv_perf", LinkOperation::point_to_point}};
-// As their titles say it: "# OSU MPI Allreduce Latency Test v7.0", "# OSU MPI-CUDA Latency Test".
+// As in their titles: "# OSU MPI Allreduce Latency Test v7.0", "# OSU MPI-CUDA Latency Test".
 constexpr std::array osu_names{
     Name{"Allreduce", LinkOperation::allreduce}, Name{"Allgather", LinkOperation::allgather},
     Name{"Reduce_scatter", LinkOperation::reduce_scatter}, Name{"All-to-All", LinkOperation::all_to_all},
@@ -73,7 +73,7 @@ std::optional<LinkOperation> named(std::string_view text, const std::array<Name,
 void check_point(const SourceText& log, int line, std::optional<double> value, std::string_view word,
                  std::string_view what) {
   if (!value || !(*value > 0))
-    fail(log, line, fmt::format("`{}` is no {}", word, what), "is the log complete?");
+    fail(log, line, fmt::format("`{}` is not a {}", word, what), "is the log complete?");
 }
 
 struct Row {
@@ -81,26 +81,29 @@ struct Row {
   double bytes = 0, seconds = 0;
 };
 
-/// Numbers that a link can have.
+/// Checks that the numbers are plausible for a link.
 Row checked(const SourceText& log, const Row& row) {
   constexpr double least_time = 1e-10, most_time = 1e6, most_bytes = 1e15;
   if (!(row.seconds >= least_time && row.seconds <= most_time))
-    fail(log, row.line, fmt::format("{:g} s for {:g} bytes: no link does that", row.seconds, row.bytes),
+    fail(log, row.line,
+         fmt::format("{:g} s for {:g} bytes is not plausible for a link", row.seconds, row.bytes),
          "is the log complete?");
   if (!(row.bytes > 0 && row.bytes <= most_bytes))
-    fail(log, row.line, fmt::format("a buffer of {:g} bytes", row.bytes), "is the log complete?");
+    fail(log, row.line, fmt::format("a buffer of {:g} bytes is not plausible", row.bytes),
+         "is the log complete?");
   return row;
 }
 
-/// Sizes in a sweep are tens; a log of thousands of rows is something else, and fits take their square.
+/// A sweep has tens of sizes. More rows are not a sweep, and the time of a fit is quadratic.
 void check_rows(const SourceText& log, const std::vector<Row>& rows) {
   constexpr std::size_t most = 1000;
   if (rows.empty()) fail(log, 1, "the table has no rows", "did the program end early?");
   if (rows.size() > most)
-    fail(log, rows[most].line, fmt::format("more than {} rows", most), "use fewer sizes, or a part of it");
+    fail(log, rows[most].line, fmt::format("more than {} rows", most),
+         "use fewer sizes, or a part of the log");
 }
 
-/// A run that says of itself that it failed.
+/// Refuses a run that reports its own failure.
 void check_success(const SourceText& log) {
   int line = 0;
   for (std::string_view text : split(log.text, '\n')) {
@@ -108,7 +111,7 @@ void check_success(const SourceText& log) {
     for (const std::string_view word : {"FAILED", "NCCL failure", "CUDA failure", "Segmentation fault"})
       if (text.find(word) != text.npos)
         fail(log, line, fmt::format("the run failed: `{}`", word),
-             "measure again; a wrong run has wrong times");
+             "measure again: the times of a failed run are wrong");
   }
 }
 
@@ -126,8 +129,8 @@ void read_device(const Words& words, Devices& devices) {
   if (on != words.end() && on + 1 != words.end()) devices.hosts.emplace(*(on + 1));
 }
 
-/// How many columns of a table follow from the first time on; zero if the line is no head of a table.
-/// Columns in front may be empty, hence times are counted from the end.
+/// The number of columns from the first time on; zero if the line is not the head of a table. Columns before
+/// may be empty, so times are counted from the end.
 std::size_t columns_from_time(const Words& words) {
   const auto size = std::find(words.begin(), words.end(), "size");
   const auto time = std::find(words.begin(), words.end(), "time");
@@ -137,7 +140,7 @@ std::size_t columns_from_time(const Words& words) {
 
 Row read_nccl_row(const SourceText& log, int line, const Words& words, std::size_t columns) {
   if (words.size() < columns + 2)
-    fail(log, line, fmt::format("a row with {} columns, where its head has more", words.size()),
+    fail(log, line, fmt::format("a row with {} columns, but the head of the table has more", words.size()),
          "is the log complete?");
   const std::string_view word = words[words.size() - columns];
   const auto time = number(word);
@@ -152,12 +155,12 @@ bool is_pair(const Words& title) {
   return what != title.begin() && what != title.end() && (what - 1)->starts_with("MPI");
 }
 
-int ranks_of(const SourceText& log, const LogOptions& options, std::size_t told) {
-  const int ranks = options.ranks ? options.ranks : int(told);
+int ranks_of(const SourceText& log, const LogOptions& options, std::size_t counted) {
+  const int ranks = options.ranks ? options.ranks : int(counted);
   if (ranks < 2)
     fail(log, 1,
-         ranks ? "a log of one rank says nothing about links" : "the log does not tell the number of ranks",
-         "give the number of ranks");
+         ranks ? "a log of one rank has no times of links" : "the log does not state the number of ranks",
+         "add --ranks N");
   return ranks;
 }
 
@@ -174,25 +177,26 @@ std::vector<LinkPoint> read_nccl_tests(const SourceText& log, const LogOptions& 
     if (words.empty()) continue;
     read_device(words, devices);
     if (const std::size_t found = columns_from_time(words)) columns = found;
-    // A row is a line that begins with two whole numbers, size and count; other programs say other things.
+    // A row begins with two whole numbers, size and count; other programs may print other lines.
     if (columns == 0 || words.size() < 3 || !is_size(words[0]) || !is_size(words[1])) continue;
-    if (number(words[0]) == 0.0) continue;  // smaller than one item a rank
+    if (number(words[0]) == 0.0) continue;  // smaller than one item per rank
     rows.push_back(read_nccl_row(log, line, words, columns));
   }
   if (columns == 0)
-    fail(log, 1, "no table of nccl-tests", "its head is a line `# size count type redop root time ...`");
+    fail(log, 1, "the log has no table of nccl-tests",
+         "the head of a table is a line `# size count type redop root time ...`");
   check_rows(log, rows);
   if (const auto names = std::ranges::count_if(
           nccl_names, [&](const Name& name) { return log.text.find(name.word) != log.text.npos; });
       names > 1)
-    fail(log, 1, "several operations in one log", "give each a file of its own");
+    fail(log, 1, "the log has several operations", "write each to its own file");
 
   auto operation = options.operation;
   if (!operation) operation = named(log.text, nccl_names);
   if (!operation) operation = named(log.file, nccl_names);
   if (!operation)
-    fail(log, 1, "the log does not tell which operation it is of",
-         "give the operation, or a file name with `all_reduce_perf` or the like in it");
+    fail(log, 1, "the log does not state its operation",
+         "name one with --operations, or use a file name that contains `all_reduce_perf` or similar");
   const int ranks = ranks_of(log, options, devices.ranks.size());
   std::string level(devices.hosts.size() < 2                     ? level_node
                     : devices.hosts.size() == std::size_t(ranks) ? level_between
@@ -216,12 +220,12 @@ std::vector<LinkPoint> read_osu(const SourceText& log, const LogOptions& options
   for (std::string_view text : split(log.text, '\n')) {
     ++line;
     if (text.starts_with("# OSU")) {
-      if (titled) fail(log, line, "several tests in one log", "give each a file of its own");
+      if (titled) fail(log, line, "the log has several tests", "write each to its own file");
       titled = true;
       operation = named(text, osu_names);
       bandwidth = text.find("Bandwidth") != text.npos;
       if (text.find("Bi-Directional") != text.npos)
-        fail(log, line, "a bandwidth of both directions together is not that of one link", "use osu_bw");
+        fail(log, line, "a bidirectional bandwidth is not the bandwidth of one link", "use osu_bw");
       const bool pair = is_pair(words_of(text));
       if (!operation && pair) operation = LinkOperation::point_to_point;
       continue;
@@ -229,15 +233,15 @@ std::vector<LinkPoint> read_osu(const SourceText& log, const LogOptions& options
     const Words words = words_of(text);
     if (!titled || words.size() < 2 || !is_size(words[0])) continue;
     const auto value = number(words[1]);
-    if (number(words[0]) == 0.0) continue;  // a message without bytes is of no range
+    if (number(words[0]) == 0.0) continue;  // a message without bytes does not belong to a range
     check_point(log, line, value, words[1], bandwidth ? "bandwidth" : "time");
     const double bytes = number(words[0]).value_or(0);
     rows.push_back(checked(log, {line, bytes, bandwidth ? bytes / (*value * 1e6) : *value * 1e-6}));
   }
   if (options.operation) operation = options.operation;
-  if (!titled) fail(log, 1, "no output of the OSU micro-benchmarks", "it begins with `# OSU MPI ...`");
-  if (!operation)
-    fail(log, 1, "no operation that links are measured by", "use osu_latency, osu_allreduce, ...");
+  if (!titled)
+    fail(log, 1, "the log is not from the OSU micro-benchmarks", "their output begins with `# OSU MPI ...`");
+  if (!operation) fail(log, 1, "this operation is not supported", "use osu_latency, osu_allreduce, ...");
   check_rows(log, rows);
 
   const bool pair = *operation == LinkOperation::point_to_point;
@@ -257,7 +261,7 @@ std::vector<LinkPoint> read_log(const SourceText& log, const LogOptions& options
   check_success(log);
   const bool osu = log.text.find("# OSU") != log.text.npos;
   if (osu && log.text.find("nccl-tests") != log.text.npos)
-    fail(log, 1, "tables of two programs in one log", "give each a file of its own");
+    fail(log, 1, "the log has tables of two programs", "write each to its own file");
   return osu ? read_osu(log, options) : read_nccl_tests(log, options);
 }
 

@@ -43,7 +43,7 @@ std::string plain_word(std::string_view text) {
 
 std::string default_profile_name(const std::string& device, const std::string& model, Precision precision,
                                  Optimizer optimizer) {
-  const std::string_view speed = "@";  // "Xeon CPU @ 2.20GHz": the clock is no part of a name
+  const std::string_view speed = "@";  // "Xeon CPU @ 2.20GHz": the clock rate does not belong to the name
   std::string out = plain_word(device.substr(0, device.find(speed)));
   out += (out.empty() ? "" : "-") + plain_word(model);
   if (precision != Precision::fp32) out += fmt::format("-{}", precision_names[std::size_t(precision)]);

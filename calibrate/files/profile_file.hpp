@@ -8,25 +8,25 @@
 
 namespace paradl::calibrate {
 
-/// `AMD EPYC 7R13` and `resnet50` -> "amd-epyc-7r13-resnet50"; with what is not usual behind it ("-fp16").
+/// `AMD EPYC 7R13` and `resnet50` -> "amd-epyc-7r13-resnet50", followed by what is not the default ("-fp16").
 std::string default_profile_name(const std::string& device, const std::string& model, Precision precision,
                                  Optimizer optimizer);
 
-/// Letters in lower case, digits, and single dashes for all else; "(R)" and the like are left out.
+/// Lower-case letters, digits, and single dashes for everything else; "(R)" and "(TM)" are left out.
 std::string plain_word(std::string_view text);
 
-/// What of a profile need not be measured again.
+/// The parts of a profile that need not be measured again.
 struct Resumed {
-  std::vector<ProfileSpec::Entry> kept;  // all that the file has, unless it was measured otherwise
-  std::vector<LocalLayer> open;          // shapes that it lacks, or has with too much noise
-  std::string why_not;                   // what was otherwise: "on another device (V100)"; "" if nothing
+  std::vector<ProfileSpec::Entry> kept;  // all entries of the file, unless its conditions differ
+  std::vector<LocalLayer> open;          // shapes that are missing or too noisy
+  std::string why_not;                   // the different condition: "on another device (V100)"; empty if none
 };
 
-/// Compares the file that there is (if any) with what is to be measured now.
+/// Compares the existing file, if any, with what is to be measured now.
 Resumed resume(const std::optional<ProfileSpec>& old, const ProfileSpec& now,
                const std::vector<LocalLayer>& shapes, double noise);
 
-/// Both together, in the order of shapes; of a shape that both have the steadier times.
+/// Both together, in the order of shapes; if both have a shape, the less noisy times.
 std::vector<ProfileSpec::Entry> merged(const std::vector<ProfileSpec::Entry>& kept,
                                        const std::vector<ProfileSpec::Entry>& measured);
 

@@ -26,7 +26,7 @@ std::optional<LinkOperation> operation_of(std::string_view word) {
   return {};
 }
 
-/// The cells of a row by their column; what is wrong with one is told with its line.
+/// The cells of a row by column; problems are reported with the line.
 class Row {
  public:
   Row(const std::vector<std::string>& header, std::vector<std::string> fields, int line, Problems& problems)
@@ -42,15 +42,15 @@ class Row {
     const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (failed == std::errc{} && end == word.data() + word.size() && std::isfinite(value) && value > 0)
       return value;
-    problems_.add({.line = line_, .column = 1}, fmt::format("`{}` is no number for `{}`", word, column),
-                  "write digits, more than zero");
+    problems_.add({.line = line_, .column = 1}, fmt::format("`{}` is not a number for `{}`", word, column),
+                  "write a number above zero");
     return 1;
   }
   int count(std::string_view column, int least) const {
     const double value = positive(column);
     if (value == std::floor(value) && value >= least && value <= 1 << 24) return int(value);
     problems_.add({.line = line_, .column = 1},
-                  fmt::format("`{}` must be a whole number from {} on", column, least),
+                  fmt::format("`{}` must be a whole number of at least {}", column, least),
                   fmt::format("write {} or more, up to {}", least, 1 << 24));
     return least;
   }
@@ -85,9 +85,9 @@ std::vector<Observation> every_second_size(const std::vector<Observation>& point
 }
 
 KernelErrors errors_on(const std::vector<Observation>& points, const auto& fitted) {
-  std::vector<double> said, was;
-  for (const Observation& o : points) said.push_back(fitted(o)), was.push_back(o.seconds);
-  return errors_of(said, was);
+  std::vector<double> predicted, measured;
+  for (const Observation& o : points) predicted.push_back(fitted(o)), measured.push_back(o.seconds);
+  return errors_of(predicted, measured);
 }
 
 /// A whole percentage, or one digit below ten.
@@ -97,16 +97,38 @@ void check_group(const PublishedCurve& curve, const SystemSpec& spec) {
   const MeasuredGroup& group = curve.group;
   const std::string name = fmt::format("{}: {}", curve.system, name_of(curve));
   if (group.nodes == 0)
-    throw UsageError(fmt::format("{}: the table does not tell on how many nodes", name),
+    throw UsageError(fmt::format("{}: the table does not state the number of nodes", name),
                      "fill in `nodes`, or leave the curve out with --only");
   if (group.gpus % group.nodes != 0)
-    throw UsageError(fmt::format("{}: not as many on each node", name), "leave the curve out with --only");
+    throw UsageError(fmt::format("{}: the GPUs cannot be divided equally among the nodes", name),
+                     "leave the curve out with --only");
   if (group.per_node() > spec.levels.front().size)
-    throw UsageError(fmt::format("{}: a node of {} has {}", name, spec.name, spec.levels.front().size),
-                     "choose curves of such nodes with --only");
+    throw UsageError(fmt::format("{}: a node of {} has {} GPUs", name, spec.name, spec.levels.front().size),
+                     "choose curves of nodes of that size with --only");
   if (group.nodes > 1 && spec.levels.size() < 2)
     throw UsageError(fmt::format("{}: {} has one level only", name, spec.name),
                      "add the level between nodes to the file, or choose curves with --only");
+}
+
+/// The curve of one row, with its point, and a key that is equal for all rows of the curve.
+std::pair<std::string, PublishedCurve> curve_of(const Row& row, LinkOperation operation) {
+  PublishedCurve curve{.source = row.text("source"),
+                       .system = row.text("system"),
+                       .interconnect = row.text("interconnect"),
+                       .operation = operation,
+                       .group = {.gpus = row.count("gpus", 2), .nodes = 0},
+                       .points = {}};
+  if (!row.text("nodes").empty()) curve.group.nodes = row.count("nodes", 1);
+  const double share = row.positive("bytes");
+  const double whole = operation == LinkOperation::allgather ? share * curve.group.gpus : share;
+  curve.points.push_back(observation({.operation = operation,
+                                      .level = "",
+                                      .ranks = curve.group.gpus,
+                                      .bytes = Bytes{whole},
+                                      .seconds = Seconds{1e-6 * row.positive("time_us")}}));
+  return {fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", curve.source, curve.system, curve.interconnect,
+                      row.text("algo_note"), row.text("collective"), curve.group.gpus, curve.group.nodes),
+          std::move(curve)};
 }
 
 }  // namespace
@@ -147,32 +169,17 @@ PublishedLinks read_published_links(const SourceText& table) {
     const Row row(header, std::move(fields), line, problems);
     const auto operation = operation_of(row.text("collective"));
     if (!operation || row.text("bytes").empty() || row.text("time_us").empty()) {
-      ++out.passed_over;
+      ++out.skipped;
       continue;
     }
-    PublishedCurve curve{.source = row.text("source"),
-                         .system = row.text("system"),
-                         .interconnect = row.text("interconnect"),
-                         .operation = *operation,
-                         .group = {.gpus = row.count("gpus", 2), .nodes = 0},
-                         .points = {}};
-    if (!row.text("nodes").empty()) curve.group.nodes = row.count("nodes", 1);
-    const double share = row.positive("bytes");
-    const double whole = *operation == LinkOperation::allgather ? share * curve.group.gpus : share;
-    const Observation point = observation({.operation = *operation,
-                                           .level = "",
-                                           .ranks = curve.group.gpus,
-                                           .bytes = Bytes{whole},
-                                           .seconds = Seconds{1e-6 * row.positive("time_us")}});
-    const std::string key =
-        fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", curve.source, curve.system, curve.interconnect,
-                    row.text("algo_note"), row.text("collective"), curve.group.gpus, curve.group.nodes);
+    auto [key, curve] = curve_of(row, *operation);
     const auto known = std::size_t(std::ranges::find(keys, key) - keys.begin());
-    if (known == keys.size()) {
+    if (known < keys.size()) {
+      out.curves[known].points.push_back(curve.points.front());
+    } else {
       keys.push_back(key);
       out.curves.push_back(std::move(curve));
     }
-    out.curves[known].points.push_back(point);
     if (problems.full()) break;
   }
   if (out.curves.empty() && !problems.any())
@@ -190,11 +197,11 @@ std::optional<CurveFit> fit_curve(const PublishedCurve& curve, const RangeOption
   if (sizes >= 2 * options.least_sizes) {
     const std::array halves{every_second_size(curve.points, 0), every_second_size(curve.points, 1)};
     const std::array fits{fit_ranges(halves[0], options), fit_ranges(halves[1], options)};
-    std::vector<double> said, was;
+    std::vector<double> predicted, measured;
     for (const std::size_t half : {0u, 1u})
       for (const Observation& o : halves[half])
-        said.push_back(fitted_seconds(fits[1 - half], o)), was.push_back(o.seconds);
-    out.left_out = errors_of(said, was);
+        predicted.push_back(fitted_seconds(fits[1 - half], o)), measured.push_back(o.seconds);
+    out.left_out = errors_of(predicted, measured);
   }
   return out;
 }
@@ -222,8 +229,8 @@ std::string with_published_links(const SourceText& system, const std::vector<Cur
     auto& own = levels[curve.group.nodes > 1 ? 1 : 0].fits;
     for (const LinkFit& other : own)
       if (other.operation == curve.operation && other.group == curve.group)
-        throw UsageError(fmt::format("two curves are of {}: {}, {}", name_of(curve), other.origin,
-                                     fmt::format("{}, {}", curve.source, curve.system)),
+        throw UsageError(fmt::format("two curves have the same group, {}: {}; {}", name_of(curve),
+                                     other.origin, fmt::format("{}, {}", curve.source, curve.system)),
                          "choose one with --only");
     own.push_back({.operation = curve.operation,
                    .level = levels[curve.group.nodes > 1 ? 1 : 0].name,

@@ -25,8 +25,8 @@ void make_folder_of(const std::string& path) {
 
 void replace_file(const std::string& path, const std::string& text) {
   make_folder_of(path);
-  // If the path is a link, the file that it points to is replaced. The new file is beside the old one, because
-  // a rename is atomic only within one file system.
+  // If the path is a link, the file that it points to is replaced. The new file is beside the old one,
+  // because a rename is atomic only within one file system.
   std::error_code failed;
   std::filesystem::path target = std::filesystem::weakly_canonical(path, failed);
   if (failed) target = path;

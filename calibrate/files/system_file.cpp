@@ -37,8 +37,7 @@ std::string words(Bytes size) {
 /// "+- 0.1 us, +- 2 %; 1.3 % off on average, 4 % at most, r2 0.998": 95 % confidence intervals.
 std::string quality(const LineFit& line) {
   std::string out = fmt::format("+- {:.2g} us", 1e6 * line.alpha.interval());
-  if (line.beta.value > 0)
-    out += fmt::format(", +- {:.2g} %", 100 * line.beta.interval() / line.beta.value);
+  if (line.beta.value > 0) out += fmt::format(", +- {:.2g} %", 100 * line.beta.interval() / line.beta.value);
   return out + fmt::format("; {:.2g} % off on average, {:.2g} % at most, r2 {:.3f}", 100 * line.mean_error,
                            100 * line.worst_error, line.r2);
 }
@@ -50,7 +49,7 @@ std::string words(const MeasuredGroup& group) {
                      group.nodes > 1 ? fmt::format("nodes: {}, ", group.nodes) : "");
 }
 
-/// What is said of all ranges of one operation.
+/// The comment above all ranges of one operation.
 std::string heading(const LinkFit& fit) {
   if (!fit.origin.empty()) return fmt::format("{}: {}", fit.origin, fit.quality);
   std::size_t points = 0;
@@ -113,8 +112,8 @@ struct Extent {
 
 [[noreturn]] void refuse(const SourceText& source, const std::string& level) {
   throw UsageError(
-      fmt::format("cannot change level `{}` of {} without losing what else it says", level, source.file),
-      "write each level on one line, `- {name: ..., ...}`, or one key a line");
+      fmt::format("cannot change level `{}` of {} without losing other parts of it", level, source.file),
+      "write each level on one line, `- {name: ..., ...}`, or one key per line");
 }
 
 Extent extent_of(const Lines& lines, const YAML::Node& level, const std::string& name,
@@ -132,7 +131,7 @@ Extent extent_of(const Lines& lines, const YAML::Node& level, const std::string&
   return out;
 }
 
-/// A level on one line becomes one key a line; a comment behind it goes in front.
+/// Writes a level of one line as one key per line, with its comment above.
 Lines unfolded(const Lines& lines, const Extent& at, const YAML::Node& level, const std::string& name,
                const SourceText& source) {
   const std::string& head = lines[at.first];
@@ -153,14 +152,14 @@ Lines unfolded(const Lines& lines, const Extent& at, const YAML::Node& level, co
   return out;
 }
 
-/// The level's own lines without the key and what is indented below it; where it was.
+/// Removes a key and the lines indented below it from the lines of a level. Returns its position.
 std::size_t remove_key(Lines& lines, std::size_t keys, const std::string& key) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool first = indent_of(lines[i]) < keys;  // "- name: node"
     if (says_nothing(lines[i]) || first || indent_of(lines[i]) != keys) continue;
     if (!lines[i].substr(keys).starts_with(key + ":")) continue;
     std::size_t end = i + 1;
-    // A list may stand as deep as its key.
+    // A list may have the indentation of its key.
     while (end < lines.size() && (says_nothing(lines[end]) || indent_of(lines[end]) > keys ||
                                   lines[end].substr(keys).starts_with("- ")))
       ++end;
@@ -188,7 +187,7 @@ Lines changed_level(Lines lines, std::size_t keys, const MeasuredLevel& measured
   return lines;
 }
 
-/// The level of that name; of files with other names, the innermost one and the one around it.
+/// The level of that name. In files with other names: the innermost level, or the one around it.
 std::size_t place_of(const MeasuredLevel& level, const SystemSpec& spec) {
   const auto named = [&](std::string_view name) {
     return std::size_t(std::ranges::find(spec.levels, name, &LevelSpec::name) - spec.levels.begin());
@@ -197,13 +196,12 @@ std::size_t place_of(const MeasuredLevel& level, const SystemSpec& spec) {
   const bool inner = level.name == level_node;
   const std::size_t at = inner ? 0 : named(level_node) < spec.levels.size() ? named(level_node) + 1 : 1;
   if (at >= spec.levels.size() || spec.levels[at].name == (inner ? level_between : level_node))
-    throw UsageError(
-        fmt::format("{} has no level `{}`, of which there are measurements", spec.source.file, level.name),
-        "add that level to the file, or write a new file");
+    throw UsageError(fmt::format("{} has no level `{}`, but it was measured", spec.source.file, level.name),
+                     "add that level to the file, or write a new file");
   return at;
 }
 
-/// Everything but what was to be changed is as it was.
+/// Whether everything but the links is unchanged.
 bool same_but_links(const SystemSpec& a, const SystemSpec& b) {
   const auto keep = [](const LevelSpec& l) {
     return std::tuple(l.name, l.size, l.ports, l.oversubscription);

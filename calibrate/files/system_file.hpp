@@ -18,9 +18,9 @@ std::string today();
 /// The system file of a measured machine, with the quality of each fit in comments.
 std::string system_text(const MeasuredSystem& system, const Provenance& provenance);
 
-/// An existing system file with new latency, bandwidth and `measured` (or `measured` alone) of the levels that
-/// have fits. Everything else stays as it is, comments too. UsageError if a level is missing, or if it is
-/// written in a way that cannot be changed line by line.
+/// An existing system file with new latency, bandwidth and `measured` (or `measured` alone) of the levels
+/// that have fits. Everything else stays as it is, comments too. UsageError if a level is missing, or if it
+/// is written in a way that cannot be changed line by line.
 std::string updated_system(const SourceText& existing, const std::vector<MeasuredLevel>& levels,
                            const Provenance& provenance);
 

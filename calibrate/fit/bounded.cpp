@@ -57,7 +57,7 @@ BoundedFit fit_bounded(const Residuals& residuals, const VectorXd& weights, doub
   double damping = 1e-2;
   for (int step = 0; step < most_steps && damping < 1e6; ++step) {
     const MatrixXd J = jacobian(residuals, best.parameters, there, bounds);
-    VectorXd w(there.size());  // of the least squares that soft L1 is near `there`
+    VectorXd w(there.size());  // of the least-squares problem that approximates soft L1 near `there`
     for (Index i = 0; i < w.size(); ++i) w[i] = weights[i] / std::sqrt(1 + std::pow(there[i] / scale, 2));
     const MatrixXd normal = J.transpose() * w.asDiagonal() * J;
     const VectorXd slope = J.transpose() * w.cwiseProduct(there);

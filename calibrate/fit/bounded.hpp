@@ -13,13 +13,13 @@ struct BoundedFit {
   double loss = 0;
 };
 
-/// The loss of soft L1: like a square for residuals well below `scale`, like their size far above it.
-/// `weights` multiply what each residual adds.
+/// The soft L1 loss: quadratic for residuals well below `scale`, linear far above it. `weights` multiply the
+/// terms of the residuals.
 double soft_l1(const Eigen::VectorXd& residuals, const Eigen::VectorXd& weights, double scale);
 
-/// Parameters between bounds that make the soft-L1 loss least: Levenberg-Marquardt steps on differences, then
-/// a search along each parameter, which takes the kinks of a model that picks the fastest of several kernels.
-/// The same input gives the same numbers.
+/// Minimizes the soft L1 loss between bounds: Levenberg-Marquardt steps with finite differences, then a
+/// search along each parameter, which handles the kinks of a model that picks the fastest of several kernels.
+/// Deterministic.
 BoundedFit fit_bounded(const Residuals& residuals, const Eigen::VectorXd& weights, double scale,
                        const Eigen::VectorXd& start, const Eigen::VectorXd& least,
                        const Eigen::VectorXd& most);

@@ -11,7 +11,7 @@ namespace {
 
 using Index = Eigen::Index;
 
-/// Explained share of the variance of the logarithms: every size counts alike.
+/// Explained share of the variance of the logarithms, so that every size has the same weight.
 double explained(const std::vector<Observation>& observations, const LineFit& line) {
   double mean = 0;
   for (const Observation& o : observations) mean += std::log(o.seconds) / double(observations.size());
@@ -30,7 +30,7 @@ std::vector<Observation> sorted(std::vector<Observation> all) {
   return all;
 }
 
-/// The median of those that repeat each other: enough to see where to cut.
+/// The median of repeated observations, which is enough to find the cuts.
 std::vector<Observation> typical(const std::vector<Observation>& all) {
   std::vector<Observation> out;
   for (std::size_t i = 0, j = 0; i < all.size(); i = j) {
@@ -45,7 +45,7 @@ std::vector<Observation> typical(const std::vector<Observation>& all) {
   return out;
 }
 
-/// Observations by size, in bins between which may be cut.
+/// Observations by size, in bins; cuts are between bins.
 struct Bins {
   std::vector<Observation> all;
   std::vector<std::size_t> begin;  // of each bin, and the end of the last
@@ -57,7 +57,7 @@ struct Bins {
   }
 };
 
-/// One bin a size; where there are very many sizes, a few of them together.
+/// One bin per size; if there are very many sizes, a few sizes per bin.
 Bins binned(std::vector<Observation> all, std::size_t least_sizes) {
   constexpr std::size_t most = 40;
   Bins out{.all = std::move(all), .begin = {}, .least = least_sizes};
@@ -90,7 +90,7 @@ struct Step {
   std::size_t before = 0;
 };
 
-/// All ways to cut, priced by how far off the lines of the parts are.
+/// Finds the best cuts; a cut costs the errors of the lines of its parts.
 class Cuts {
  public:
   Cuts(const Bins& data, const RangeOptions& options) : data_(data), options_(options) {
@@ -105,8 +105,8 @@ class Cuts {
     return lines_[first * (data_.count() + 1) + last];
   }
 
-  /// Best cuts into 1, 2, ... ranges: the sizes at which each begins, and the end. `error` prices one
-  /// observation of relative error e.
+  /// Best cuts into 1, 2, ... ranges: the sizes at which each begins, and the end. `error` is the cost of one
+  /// observation with relative error e.
   template <class Error>
   std::vector<std::pair<double, std::vector<std::size_t>>> best(Error error) const {
     const std::size_t n = data_.count();
@@ -143,8 +143,8 @@ class Cuts {
     return out;
   }
 
-  /// What scatter is left when cutting costs nothing is the noise of the measurement; the numbers of so fine
-  /// a cut have eaten some of it.
+  /// The noise of the measurement: the scatter that remains if cuts cost nothing, corrected for the
+  /// parameters of so many ranges.
   double noise() const {
     const auto at = best([](double e) { return std::min(std::abs(e), 0.2); }).back().second;
     std::vector<double> errors;
@@ -159,12 +159,12 @@ class Cuts {
   bool allowed(std::size_t first, std::size_t last) const {
     return last - first >= data_.least || (first == 0 && last == data_.count());
   }
-  /// Small buffers may all take the same time. Further on, and where there is no end, a line that does not
-  /// rise would promise any bandwidth: a burst of other load makes one.
+  /// Small buffers may all take the same time. In later ranges a line that does not rise, for example after a
+  /// burst of other load, would mean an unlimited bandwidth.
   bool can_go_on(std::size_t first, std::size_t last) const {
     return first == 0 || line(first, last).beta.value > 0;
   }
-  /// Where a library changes its protocol a larger buffer may take less time.
+  /// A larger buffer may take less time where a library changes its protocol.
   bool may_follow(std::size_t before, std::size_t first, std::size_t end) const {
     const Observation& border = data_.all[data_.begin[first]];
     return line(first, end)(border) >= (1 - options_.most_fall) * line(before, first)(border);
@@ -187,7 +187,7 @@ class Cuts {
 
 LineFit fit_line(const std::vector<Observation>& observations) {
   const auto n = Index(observations.size());
-  if (n == 0) throw UsageError("there is nothing to fit", "give at least one timing");
+  if (n == 0) throw UsageError("there are no timings to fit", "give at least one timing");
   Eigen::MatrixXd rows(n, 2);
   Eigen::VectorXd y(n);
   for (Index i = 0; i < n; ++i) {
@@ -208,7 +208,7 @@ LineFit fit_line(const std::vector<Observation>& observations) {
 }
 
 std::vector<RangeFit> fit_ranges(std::vector<Observation> observations, const RangeOptions& options) {
-  if (observations.empty()) throw UsageError("there is nothing to fit", "give at least one timing");
+  if (observations.empty()) throw UsageError("there are no timings to fit", "give at least one timing");
   const std::vector<Observation> all = sorted(std::move(observations));
   const Bins data = binned(typical(all), options.least_sizes);
   const Cuts cuts(data, options);

@@ -11,10 +11,10 @@ namespace paradl::calibrate {
 ///     seconds = messages * alpha + bytes * beta
 struct Observation {
   double messages = 1, bytes = 0, seconds = 0;
-  double size = 0;  // bytes of the operation's buffer, by which ranges are told apart
+  double size = 0;  // bytes of the operation's buffer, which decides the range
 };
 
-/// Alpha and beta of one line, and how well it holds.
+/// Alpha and beta of one line, and its quality.
 struct LineFit {
   Estimate alpha, beta;                    // s, s/B
   double r2 = 0;                           // share of the variance of log(seconds) that it explains
@@ -24,7 +24,7 @@ struct LineFit {
   double operator()(const Observation& at) const { return at.messages * alpha.value + at.bytes * beta.value; }
 };
 
-/// At least two observations of different sizes; one size alone is all beta if it has bytes.
+/// Needs observations of two different sizes; with one size, all of the time counts as beta if it has bytes.
 LineFit fit_line(const std::vector<Observation>& observations);
 
 /// The line of buffers from `from` bytes up to, but not including, `below`.
@@ -36,19 +36,19 @@ struct RangeFit {
 struct RangeOptions {
   std::size_t most = 5;         // ranges
   std::size_t least_sizes = 3;  // different sizes in a range
-  /// Errors below this are no reason to split a line.
+  /// Errors below this do not justify another range.
   double negligible = 0.02;
-  /// By how much of itself a time may fall where one range ends and the next begins.
+  /// The relative drop in time that is allowed from one range to the next.
   double most_fall = 1;
 };
 
-/// Lines by ranges of size. Libraries change their protocol with the size of a message, so that one line is
-/// off by tens of percent in the middle; where they change is found from the data, by dynamic programming
-/// over all ways to cut, and each further range must pay for its three numbers (Bayesian information
-/// criterion). The first range begins at the smallest size, the last has no end.
+/// Lines by ranges of size. Libraries change their protocol with the size of a message, so one line for all
+/// sizes has errors of tens of percent. Dynamic programming over all cuts finds the ranges; the Bayesian
+/// information criterion charges each further range for its three parameters. The first range begins at the
+/// smallest size, the last has no end.
 std::vector<RangeFit> fit_ranges(std::vector<Observation> observations, const RangeOptions& options = {});
 
-/// The line of the range that a size is in; the first also serves what is smaller than all of them.
+/// The time from the range of a size. The first range also covers smaller sizes.
 double fitted_seconds(const std::vector<RangeFit>& ranges, const Observation& at);
 
 /// |fitted - measured| / measured, on average.

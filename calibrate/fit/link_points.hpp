@@ -8,21 +8,20 @@
 
 namespace paradl::calibrate {
 
-/// Names of the levels that calibration knows; a group that spans nodes with several ranks on each is `all`.
+/// Names of levels. A group that spans nodes with several ranks on each has the level `all`.
 inline constexpr std::string_view level_node = "node", level_between = "cluster", level_all = "all";
 
-/// What one operation took on `ranks` ranks.
+/// The time of one operation on `ranks` ranks.
 struct LinkPoint {
   LinkOperation operation = LinkOperation::point_to_point;
   std::string level;  // within a node, between nodes, or across both
   int ranks = 2;
-  Bytes bytes;  // of the whole buffer; all-to-all: of what one rank sends and keeps; point-to-point: of the
-                // message
+  Bytes bytes;  // of the whole buffer; all-to-all: the buffer of one rank; point-to-point: the message
   Seconds seconds;
   double noise = 0;  // relative half-width of the 95 % confidence interval; zero: not known
 };
 
-/// The same in the terms of the operation's ring: T = messages alpha + bytes beta.
+/// The same as messages and bytes of the operation's ring: T = messages alpha + bytes beta.
 ///
 ///     allreduce                  2(p-1)(alpha + m/p beta)
 ///     allgather, reduce-scatter   (p-1)(alpha + m/p beta)
@@ -34,15 +33,15 @@ Observation observation(const LinkPoint& point);
 struct LinkFit {
   LinkOperation operation = LinkOperation::point_to_point;
   std::string level;
-  std::vector<int> ranks;  // of the groups that it was fitted to
+  std::vector<int> ranks;  // of the fitted groups
   std::vector<RangeFit> ranges;
   double mean_error = 0;     // |fitted - measured| / measured
-  MeasuredGroup group = {};  // that alone it serves, if one is named
-  std::string origin = {};   // who published what it was fitted to
-  std::string quality = {};  // how far off it is, in words, where it was published
+  MeasuredGroup group = {};  // if stated, the fit is for this group only
+  std::string origin = {};   // of published timings
+  std::string quality = {};  // the errors in words, for published timings
 };
 
-/// Whether larger buffers take longer: if not, no bandwidth can be told.
+/// Whether larger buffers take longer; if not, the bandwidth is unknown.
 bool rises(const LinkFit& fit);
 
 /// One fit for each operation and level, in the order in which they first appear.

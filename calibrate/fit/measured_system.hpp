@@ -19,8 +19,8 @@ struct MeasuredLevel {
 /// every node has one rank, unless there is only one node.
 std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points,
                                            const std::vector<int>& nodes);
-/// The same from logs, which state only the number of ranks of each point. Groups that span nodes with several
-/// ranks on each belong to neither level.
+/// The same from logs, which state only the number of ranks of each point. Groups that span nodes with
+/// several ranks on each belong to neither level.
 std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points);
 
 /// Latency and bandwidth of a level: the line of the largest point-to-point messages, or else of the first
@@ -34,8 +34,8 @@ struct MeasuredSystem {
   std::vector<MeasuredLevel> levels;  // innermost first
 };
 
-/// Fits as values of a system file, within the limits that a file allows. System files and rehearsals both get
-/// their numbers here.
+/// Fits as values of a system file, within the limits that a file allows. System files and rehearsals both
+/// get their numbers here.
 MeasuredLinkSpec link_spec(const LinkFit& fit, const RangeFit& range);
 /// A level without measurements (one rank has no links) gets placeholders.
 LevelSpec level_spec(const MeasuredLevel& level);

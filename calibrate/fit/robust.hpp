@@ -11,10 +11,10 @@ struct Estimate {
   double interval() const { return 1.96 * error; }  // half-width of the 95 % confidence interval
 };
 
-/// The middle one, or the mean of the two in the middle; of at least one value.
+/// The median of at least one value.
 double median(std::vector<double> values);
 
-/// What weighted least squares found. Parameters are never negative: one that would be is held at zero.
+/// The result of weighted least squares. Parameters that would be negative are held at zero.
 struct Solution {
   Eigen::VectorXd parameters;
   Eigen::MatrixXd covariance;
@@ -24,13 +24,13 @@ struct Solution {
   Estimate estimate(Eigen::Index i) const;
 };
 
-/// Solves rows * x = y for x >= 0, all y above zero. Errors count relative to the fitted value, as those of
-/// timings do; Tukey's biweight takes what is far off, such as a run beside another job, out of the fit.
-/// `start` must be near enough for most rows to lie close: see initial_line.
+/// Solves rows * x = y for x >= 0 and y > 0. Errors are relative to the fitted value, as for timings. Tukey's
+/// biweight removes outliers, such as a run beside another job. `start` must be close to most rows: see
+/// initial_line.
 Solution robust_least_squares(const Eigen::MatrixXd& rows, const Eigen::VectorXd& y, Eigen::VectorXd start);
 
-/// For two columns: the line through two of the points that leaves the least median error. Bad points do not
-/// move it as long as they are fewer than half.
+/// For two columns: the line through two of the points that has the least median error. Outliers do not move
+/// it as long as they are fewer than half.
 Eigen::Vector2d initial_line(const Eigen::MatrixXd& rows, const Eigen::VectorXd& y);
 
 }  // namespace paradl::calibrate

@@ -10,16 +10,16 @@
 namespace paradl::calibrate {
 namespace {
 
-// `soft` and `trust` were chosen among six pairs by leaving curves of the ABCI runs out, so that what leaving
-// out tells of these runs (84.3 to 86.5 % over the pairs, 85.9 % with this one) is a little too good.
-// Likewise `part_weight`, of two: with a half 86.3 %, with a quarter 86.7.
-constexpr double soft = 0.1;          // residuals beyond this count by their size, not by its square
+// `soft` and `trust` were chosen among six pairs by leaving curves of the ABCI runs out, so the accuracy on
+// left-out ABCI runs (84.3 to 86.5 % over the pairs, 85.9 % with this one) is slightly optimistic. Likewise
+// `part_weight`, from two values: a half gives 86.3 %, a quarter 86.7 %.
+constexpr double soft = 0.1;          // residuals above this count linearly, not quadratically
 constexpr double step = 0.02;         // of a logarithm, for derivatives
-constexpr double trust = 0.1;         // what a first guess weighs, which may be off by ...
+constexpr double trust = 0.1;         // weight of a first guess, with an uncertainty of ...
 constexpr double off = 0.55;          // ... a factor of 1.7
-constexpr double part_weight = 0.25;  // of a run's computation beside its whole iteration
+constexpr double part_weight = 0.25;  // of a run's computation; its whole iteration has weight 1
 constexpr double term_weight = 0.5;   // of one of its terms
-/// Parts that take so many times what one GPU needs for everything are not computation alone.
+/// Parts that take more than this many times the total time of one GPU are not computation alone.
 constexpr double not_computation = 3;
 constexpr int most_rounds = 25;
 
@@ -27,14 +27,14 @@ void set_measured(Level& level, const std::function<void(Link&)>& change) {
   for (MeasuredLink& measured : level.measured) change(measured.link);
 }
 
-/// One number that was measured of one run.
+/// One measured time of one run.
 struct Measurement {
   std::size_t run;  // which of the runs
   double weight = 1;
   std::function<Judged::Part(const Judged&)> part;
 };
 
-/// What may be fitted of a run: its iteration, and with less weight its parts.
+/// The measured times of a run: its iteration and, with less weight, its parts.
 std::vector<Measurement> measurements(const RunAsked& asked, std::size_t index, double weight) {
   std::vector<Measurement> out;
   const Judged run = judge(asked);
@@ -51,7 +51,7 @@ std::vector<Measurement> measurements(const RunAsked& asked, std::size_t index, 
   return out;
 }
 
-/// Logarithms of projected / measured, then what first guesses hold against the parameters.
+/// Logarithms of projected / measured, then those of parameter / first guess.
 Eigen::VectorXd residuals(std::vector<RunAsked>& runs, const std::vector<Measurement>& measured,
                           const std::vector<RunParameter>& parameters, const Eigen::VectorXd& logs) {
   std::vector<double> values;
@@ -73,6 +73,95 @@ Eigen::VectorXd residuals(std::vector<RunAsked>& runs, const std::vector<Measure
 
 double soft_cost(const Eigen::VectorXd& r) {
   return ((r / soft).array().square() + 1).sqrt().sum() - double(r.size());
+}
+
+/// The measured times of the runs to fit. With `sources_alike`, every source has the same total weight.
+std::vector<Measurement> measurements_of(const std::vector<RunAsked>& runs,
+                                         const std::function<bool(const MeasuredRun&)>& use,
+                                         bool sources_alike) {
+  std::map<std::string, double> of_source;
+  double used = 0;
+  for (const RunAsked& run : runs)
+    if (use(*run.run)) ++of_source[run.run->source], ++used;
+  const double even = used / double(of_source.size());
+  std::vector<Measurement> out;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!use(*runs[i].run)) continue;
+    const double weight = sources_alike ? std::sqrt(even / of_source[runs[i].run->source]) : 1;
+    for (Measurement& one : measurements(runs[i], i, weight)) out.push_back(std::move(one));
+  }
+  return out;
+}
+
+/// Soft L1 as weights: the derivative of sqrt(1 + (r/c)^2), divided by that of r^2.
+Eigen::VectorXd soft_weights(const Eigen::VectorXd& r) { return ((r / soft).array().square() + 1).rsqrt(); }
+
+/// A point of the search: logarithms of the parameters, residuals there, and their derivatives.
+struct Point {
+  Eigen::VectorXd x, r;
+  Eigen::MatrixXd J;
+};
+
+/// Levenberg-Marquardt.
+Point least_residuals(std::vector<RunAsked>& runs, const std::vector<Measurement>& measured,
+                      const std::vector<RunParameter>& parameters) {
+  const auto n = Eigen::Index(parameters.size());
+  Point at{.x = Eigen::VectorXd(n), .r = {}, .J = {}};
+  for (Eigen::Index i = 0; i < n; ++i) at.x[i] = std::log(parameters[std::size_t(i)].start);
+  at.r = residuals(runs, measured, parameters, at.x);
+  at.J.resize(at.r.size(), n);
+  double damping = 1e-2;
+  for (int round = 0; round < most_rounds; ++round) {
+    for (Eigen::Index i = 0; i < n; ++i) {
+      Eigen::VectorXd moved = at.x;
+      moved[i] += step;
+      at.J.col(i) = (residuals(runs, measured, parameters, moved) - at.r) / step;
+    }
+    const Eigen::VectorXd w = soft_weights(at.r);
+    const Eigen::MatrixXd H = at.J.transpose() * w.asDiagonal() * at.J;
+    const Eigen::VectorXd g = at.J.transpose() * w.asDiagonal() * at.r;
+    bool better = false;
+    double moved_by = 0;
+    for (int attempt = 0; attempt < 6 && !better; ++attempt, damping *= 4) {
+      Eigen::MatrixXd damped = H;
+      damped.diagonal().array() += damping * (H.diagonal().array() + 1e-3);
+      Eigen::VectorXd next = at.x - damped.ldlt().solve(g);
+      for (Eigen::Index i = 0; i < n; ++i)
+        next[i] = std::min(next[i], std::log(parameters[std::size_t(i)].most));
+      const Eigen::VectorXd there = residuals(runs, measured, parameters, next);
+      if (soft_cost(there) >= soft_cost(at.r)) continue;
+      better = true;
+      moved_by = (next - at.x).cwiseAbs().maxCoeff();
+      at.x = next;
+      at.r = there;
+      damping /= 12;
+    }
+    if (!better || moved_by < 1e-4) break;
+  }
+  return at;
+}
+
+/// Values and standard errors at the end of the search.
+RunFit fit_at(const Point& at, const std::vector<Measurement>& measured,
+              const std::vector<RunParameter>& parameters) {
+  const auto n = Eigen::Index(parameters.size()), all = Eigen::Index(measured.size());
+  const Eigen::VectorXd w = soft_weights(at.r);
+  double weights = 0;
+  for (const Measurement& one : measured) weights += one.weight * one.weight;
+  const double freedom = std::max(1.0, weights - double(n));
+  const double variance = (w.array() * at.r.array().square()).head(all).sum() / freedom;
+  const Eigen::MatrixXd H = at.J.transpose() * w.asDiagonal() * at.J;
+  const Eigen::MatrixXd covariance =
+      variance * (H + 1e-9 * Eigen::MatrixXd::Identity(n, n)).ldlt().solve(Eigen::MatrixXd::Identity(n, n));
+  RunFit fit;
+  for (Eigen::Index i = 0; i < n; ++i) {
+    fit.values.push_back(std::exp(at.x[i]));
+    const double error = std::sqrt(std::max(0.0, covariance(i, i)));
+    const bool bound = at.x[i] > std::log(parameters[std::size_t(i)].most) - 1e-6;
+    fit.errors.push_back(bound || error > 1 ? std::numeric_limits<double>::infinity() : error);
+  }
+  fit.scatter = std::sqrt(at.r.head(all).squaredNorm() / weights);
+  return fit;
 }
 
 }  // namespace
@@ -115,7 +204,7 @@ std::vector<RunParameter> kernel_parameters() {
       about.times.kernels = std::move(device);
     };
   };
-  // Bounds: what large products and copies were ever seen to reach.
+  // Bounds: the highest efficiencies of large products and copies on record.
   return {{"compute", "", 0.85, 1, 1, fitted(&KernelParameters::compute)},
           {"ends", "", 100, 400, 1, fitted(&KernelParameters::ends)},
           {"tile", "", 15, 60, 1, fitted(&KernelParameters::tile)},
@@ -138,69 +227,8 @@ void put_values(std::vector<RunAsked>& runs, const std::vector<RunParameter>& pa
 
 RunFit fit_runs(std::vector<RunAsked>& runs, const std::vector<RunParameter>& parameters,
                 const std::function<bool(const MeasuredRun&)>& use, bool sources_alike) {
-  std::map<std::string, double> of_source;
-  double used = 0;
-  for (const RunAsked& run : runs)
-    if (use(*run.run)) ++of_source[run.run->source], ++used;
-  const double even = used / double(of_source.size());
-  std::vector<Measurement> measured;
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    if (use(*runs[i].run)) {
-      const double weight = sources_alike ? std::sqrt(even / of_source[runs[i].run->source]) : 1;
-      for (Measurement& one : measurements(runs[i], i, weight)) measured.push_back(std::move(one));
-    }
-  const auto n = Eigen::Index(parameters.size());
-  Eigen::VectorXd start(n);
-  for (Eigen::Index i = 0; i < n; ++i) start[i] = std::log(parameters[std::size_t(i)].start);
-
-  Eigen::VectorXd x = start, r = residuals(runs, measured, parameters, x);
-  Eigen::MatrixXd J(r.size(), n);
-  double damping = 1e-2;
-  for (int round = 0; round < most_rounds; ++round) {
-    for (Eigen::Index i = 0; i < n; ++i) {
-      Eigen::VectorXd moved = x;
-      moved[i] += step;
-      J.col(i) = (residuals(runs, measured, parameters, moved) - r) / step;
-    }
-    // Soft L1 as weights: the derivative of sqrt(1 + (r/c)^2) over that of r^2.
-    const Eigen::VectorXd w = ((r / soft).array().square() + 1).rsqrt();
-    const Eigen::MatrixXd H = J.transpose() * w.asDiagonal() * J;
-    const Eigen::VectorXd g = J.transpose() * w.asDiagonal() * r;
-    bool better = false;
-    double moved_by = 0;
-    for (int attempt = 0; attempt < 6 && !better; ++attempt, damping *= 4) {
-      Eigen::MatrixXd damped = H;
-      damped.diagonal().array() += damping * (H.diagonal().array() + 1e-3);
-      Eigen::VectorXd next = x - damped.ldlt().solve(g);
-      for (Eigen::Index i = 0; i < n; ++i)
-        next[i] = std::min(next[i], std::log(parameters[std::size_t(i)].most));
-      const Eigen::VectorXd there = residuals(runs, measured, parameters, next);
-      if (soft_cost(there) >= soft_cost(r)) continue;
-      better = true;
-      moved_by = (next - x).cwiseAbs().maxCoeff();
-      x = next;
-      r = there;
-      damping /= 12;
-    }
-    if (!better || moved_by < 1e-4) break;
-  }
-  RunFit fit;
-  const Eigen::VectorXd w = ((r / soft).array().square() + 1).rsqrt();
-  const auto all = Eigen::Index(measured.size());
-  double weights = 0;
-  for (const Measurement& one : measured) weights += one.weight * one.weight;
-  const double freedom = std::max(1.0, weights - double(n));
-  const double variance = (w.array() * r.array().square()).head(all).sum() / freedom;
-  const Eigen::MatrixXd H = J.transpose() * w.asDiagonal() * J;
-  const Eigen::MatrixXd covariance =
-      variance * (H + 1e-9 * Eigen::MatrixXd::Identity(n, n)).ldlt().solve(Eigen::MatrixXd::Identity(n, n));
-  for (Eigen::Index i = 0; i < n; ++i) {
-    fit.values.push_back(std::exp(x[i]));
-    const double error = std::sqrt(std::max(0.0, covariance(i, i)));
-    const bool bound = x[i] > std::log(parameters[std::size_t(i)].most) - 1e-6;
-    fit.errors.push_back(bound || error > 1 ? std::numeric_limits<double>::infinity() : error);
-  }
-  fit.scatter = std::sqrt(r.head(all).squaredNorm() / weights);
+  const auto measured = measurements_of(runs, use, sources_alike);
+  RunFit fit = fit_at(least_residuals(runs, measured, parameters), measured, parameters);
   put_values(runs, parameters, fit.values);
   return fit;
 }

@@ -19,7 +19,7 @@ LineFit line_of(const std::vector<SharedObservation>& observations, int flows) {
   return fit_line(own);
 }
 
-/// phi = gamma_k / gamma_1, both fitted at once.
+/// phi = gamma_k / gamma_1, both fitted together.
 Estimate ratio(const Solution& fit, Index k) {
   const double one = fit.parameters[1], many = fit.parameters[k];
   if (!(one > 0) || !(many > 0)) return {one > 0 ? many / one : 1, 0};

@@ -5,13 +5,13 @@
 
 namespace paradl::calibrate {
 
-/// One timing while `flows` (1, 2, ...) of the kind ran at the same time, each with `bytes`.
+/// One timing while `flows` (1, 2, ...) flows ran at the same time, each with `bytes`.
 struct SharedObservation {
   int flows = 1;
   double bytes = 0, seconds = 0;
 };
 
-/// How much longer the bytes take when `flows` share their way: seconds = alpha + phi(flows) bytes beta.
+/// The slowdown phi if `flows` share their route: seconds = alpha + phi(flows) bytes beta.
 struct Sharing {
   int flows = 1;
   Estimate phi;
@@ -25,7 +25,7 @@ struct SharingFit {
   double operator()(int flows) const { return 1 + slope.value * (flows - 1); }
 };
 
-/// All counts of flows at once, as they have one alpha in common. Needs timings of one flow alone.
+/// Fits all numbers of flows together, because they have the same alpha. Needs timings of one flow alone.
 SharingFit fit_sharing(const std::vector<SharedObservation>& observations);
 
 }  // namespace paradl::calibrate

@@ -17,8 +17,8 @@ constexpr double item = 4;                  // bytes: these networks ran in fp32
 constexpr double copy = 7.6e-6 / MiB;       // s/B: gathering parts, as the unsplit operators show
 constexpr double stem_weights = 3 * 7 * 7;  // of one filter
 
-/// `block-1-0-conv2` of a network whose first stage has `base` channels: 1x1, 3x3 and 1x1, of which each has
-/// twice the filters of the one before. From the second stage on the first 3x3 has stride 2.
+/// `block-1-0-conv2` of a network whose first stage has `base` channels: 1x1, 3x3 and 1x1, each with twice
+/// the filters of the previous one. From the second stage on, the first 3x3 has stride 2.
 std::optional<Convolution> shape_of(const std::string& name, double base, double samples) {
   int stage = 0, block = 0, which = 0, end = 0;
   if (std::sscanf(name.c_str(), "block-%d-%d-conv%d%n", &stage, &block, &which, &end) != 3 ||
@@ -54,7 +54,7 @@ std::vector<OperatorTiming> read_aceso(const std::string& folder) {
     if (row.text("family") != "resnet") continue;
     const std::string& name = row.text("op_name");
     const int ways = int(row.number("tp"));
-    // The stem comes first, and is split by its filters alone.
+    // The stem comes first, and is only split by its filters.
     if (name == "conv1" && ways == 1)
       base = std::round(row.number("weights_MB") * MiB / item / stem_weights / 8) * 8;
     const auto shape = shape_of(name, base, row.number("micro_batch"));
@@ -79,7 +79,7 @@ NodeCollectives::NodeCollectives(const std::string& folder) {
   for (const CsvRow& row : read_csv(folder + "/alpha_beta_fits.csv")) {
     if (!row.text("system").starts_with("Aceso") || row.text("nodes") != "1") continue;
     const std::string& range = row.text("size_range");
-    // By bytes: of fp16, since the fp32 ones scatter by 20 % and sums were not measured.
+    // By bytes, from fp16: the fp32 times scatter by 20 %, and their sums were not measured.
     if (row.text("dtype") != "fp16" || range == "all") continue;
     const bool large = range.starts_with(">=");
     lines_.push_back({row.text("collective"), int(row.number("gpus")), large ? 128 * MiB : 0,
@@ -110,8 +110,8 @@ OperatorTime modelled_operator(const KernelDevice& device, const NodeCollectives
   out.backward = (convolution_time(device, local, ConvolutionPass::backward_data) +
                   convolution_time(device, local, ConvolutionPass::backward_weights))
                      .base();
-  // Filters: y is gathered forward, dx is summed backward. Channels: the other way round. The timed
-  // all-gather has the copy in it; alone, as without a split, it is still made.
+  // Filters: y is gathered forward, dx is summed backward. Channels: the other way round. The timed allgather
+  // includes the copy; without a split, the copy is made alone.
   const double gathered = filters ? y : x;
   (filters ? out.forward : out.backward) +=
       t.ways == 1 ? copy * gathered : node.all_gather(t.ways, gathered / t.ways);

@@ -6,12 +6,11 @@
 
 namespace paradl::calibrate {
 
-/// Which channels of a convolution are dealt out.
+/// Which channels of a convolution are split.
 enum class ChannelSplit { filters, channels };
 
-/// One convolution of a Wide-ResNet as Aceso's profiler timed it (V100, PyTorch): the whole operator, with
-/// the collective that a split needs and the copy that gathers its parts, which is made even where nothing is
-/// split.
+/// One convolution of a Wide-ResNet, timed by Aceso's profiler (V100, PyTorch): the whole operator, with the
+/// collective of a split and the copy that gathers its parts. The copy is made even without a split.
 struct OperatorTiming {
   std::string name;
   Convolution whole;

@@ -8,16 +8,16 @@
 
 namespace paradl::calibrate {
 
-/// A device and library generation of which DeepBench has timings.
+/// A device and its libraries that DeepBench has timings for.
 struct BenchedDevice {
   std::string name;    // of the file: v100-cuda10
-  std::string system;  // whose file has its data sheet
+  std::string system;  // its file has the data sheet
   std::string libraries;
   std::vector<std::pair<Precision, BenchSet>> sets;
 };
 const std::vector<BenchedDevice>& benched_devices();
 
-/// What the fit of one device and precision gave.
+/// The fit of one device and precision.
 struct FittedSet {
   Precision precision;
   KernelDevice device;  // with the fitted parameters

@@ -46,8 +46,8 @@ std::vector<std::string> csv_fields(std::string_view line) {
 const CsvRow::Field& CsvRow::field(const std::string& column) const {
   const auto found = fields_.find(column);
   if (found == fields_.end())
-    refuse(*source_, {1, 1, 1}, fmt::format("there is no column `{}`", column),
-           "the first line names columns");
+    refuse(*source_, {1, 1, 1}, fmt::format("column `{}` is missing", column),
+           "the first line names the columns");
   return found->second;
 }
 
@@ -58,7 +58,7 @@ double CsvRow::number(const std::string& column) const {
   double value = 0;
   const auto [stop, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (failed != std::errc{} || stop != word.data() + word.size() || !std::isfinite(value))
-    refuse(*source_, {line_, at, width}, fmt::format("`{}` is no number", word),
+    refuse(*source_, {line_, at, width}, fmt::format("`{}` is not a number", word),
            "write digits, such as 0.225");
   return value;
 }
@@ -88,7 +88,8 @@ std::vector<CsvRow> read_csv(const std::string& path) {
     for (std::size_t f = 0; f < columns.size(); ++f) row[columns[f].text] = fields[f];
     rows.emplace_back(source, number, std::move(row));
   }
-  if (rows.empty()) refuse(*source, {1, 1, 1}, "there are no timings", "write one a line, below the first");
+  if (rows.empty())
+    refuse(*source, {1, 1, 1}, "the table has no timings", "write one per line, below the first line");
   return rows;
 }
 

@@ -60,7 +60,7 @@ std::vector<KernelTiming> read_deepbench(const std::string& folder, const BenchS
     if (std::ranges::none_of(all, [&](const KernelTiming& t) { return t.kind == KernelClass(kind); }))
       throw UsageError(fmt::format("{} has no timings of {} on {}, {}, {}", folder, kernel_class_names[kind],
                                    set.device, set.precision, set.software),
-                       "every kind of kernel needs some to be fitted on");
+                       "every kind of kernel needs timings");
   return all;
 }
 

@@ -7,7 +7,7 @@
 
 namespace paradl::calibrate {
 
-/// The kinds of kernels that parameters are fitted on.
+/// The kinds of kernels that parameters are fitted to.
 enum class KernelClass { product, forward, backward_data, backward_weights };
 inline constexpr std::array<std::string_view, 4> kernel_class_names{"matrix product", "forward",
                                                                     "backward-data", "backward-weights"};
@@ -19,14 +19,14 @@ struct KernelTiming {
   double m = 0, n = 0, k = 0;  // of a product
   Convolution convolution;
   double seconds = 0;
-  std::string shape;  // equal for what must not be fitted on while it is predicted
+  std::string shape;  // timings with the same shape are left out of the fit together
 };
 
-/// What the model says of it.
+/// Its time by the model.
 double modelled_seconds(const KernelDevice& device, const KernelTiming& timing);
 
 /// Timings of DeepBench (Baidu Research) on one device: deepbench_gemm.csv and deepbench_conv.csv in a
-/// folder. Shapes are told apart without batch and transposition.
+/// folder. Timings that differ only in batch or transposition have the same shape.
 struct BenchSet {
   std::string device, precision, software;  // as the files spell them
 };

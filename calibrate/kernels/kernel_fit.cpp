@@ -15,7 +15,7 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-constexpr double loss_scale = 0.1;  // errors far above ten per cent count by their size, not its square
+constexpr double loss_scale = 0.1;  // errors far above ten percent count linearly, not quadratically
 
 template <double KernelParameters::*Member>
 constexpr FittedParameter share(std::string_view name, double least, double most) {
@@ -42,7 +42,7 @@ std::vector<double> ranks(const std::vector<double>& values) {
   for (std::size_t i = 0; i < order.size();) {
     std::size_t end = i;
     while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (std::size_t j = i; j < end; ++j) out[order[j]] = double(i + end - 1) / 2;  // ties share their place
+    for (std::size_t j = i; j < end; ++j) out[order[j]] = double(i + end - 1) / 2;  // ties share their rank
     i = end;
   }
   return out;
@@ -64,13 +64,13 @@ double correlation(const std::vector<double>& a, const std::vector<double>& b) {
 ErrorsByClass by_class(const std::vector<KernelTiming>& timings, const std::vector<double>& modelled) {
   ErrorsByClass out;
   for (std::size_t kind = 0; kind < out.size(); ++kind) {
-    std::vector<double> said, was;
+    std::vector<double> predicted, measured;
     for (std::size_t i = 0; i < timings.size(); ++i)
       if (std::size_t(timings[i].kind) == kind) {
-        said.push_back(modelled[i]);
-        was.push_back(timings[i].seconds);
+        predicted.push_back(modelled[i]);
+        measured.push_back(timings[i].seconds);
       }
-    if (!said.empty()) out[kind] = errors_of(said, was);
+    if (!predicted.empty()) out[kind] = errors_of(predicted, measured);
   }
   return out;
 }
@@ -110,7 +110,7 @@ KernelParameters fit_kernels(const KernelDevice& device, const std::vector<Kerne
       out[Index(i)] = std::log(modelled_seconds(here, timings[i]) / timings[i].seconds);
     return out;
   };
-  // Valleys are shallow and have kinks: from several starts the deepest is taken.
+  // The loss is flat and has kinks: the best of several starts is taken.
   BoundedFit best{.parameters = {}, .loss = std::numeric_limits<double>::infinity()};
   for (const double tile : {2.0, 10.0, 30.0})
     for (const double memory : {0.5, 0.9}) {

@@ -7,7 +7,7 @@
 
 namespace paradl::calibrate {
 
-/// One fitted parameter of the model, and between which values it may lie.
+/// One fitted parameter of the model, and its bounds.
 struct FittedParameter {
   std::string_view name;
   double least, most;
@@ -16,11 +16,11 @@ struct FittedParameter {
 };
 std::vector<FittedParameter> fitted_parameters(const KernelDevice& device);
 
-/// Parameters that bring the model nearest to timings: log error, soft L1, each kind of kernel weighing
-/// alike.
+/// Fits the parameters of the model to timings: log error, soft L1, every kind of kernel with the same
+/// weight.
 KernelParameters fit_kernels(const KernelDevice& device, const std::vector<KernelTiming>& timings);
 
-/// How the model does on one kind of kernel.
+/// The accuracy of the model on one kind of kernel.
 struct KernelErrors {
   std::size_t kernels = 0;
   double median = 0, ninetieth = 0;  // of |modelled / measured - 1|
@@ -32,8 +32,8 @@ using ErrorsByClass = std::array<KernelErrors, kernel_class_names.size()>;
 KernelErrors errors_of(const std::vector<double>& modelled, const std::vector<double>& measured);
 ErrorsByClass kernel_errors(const KernelDevice& device, const std::vector<KernelTiming>& timings);
 
-/// The same with every shape predicted by parameters that were fitted without it: shapes are dealt out to
-/// `folds` parts, each of which is left out once.
+/// Cross-validation: shapes are divided into `folds` parts, and each part is predicted by parameters fitted
+/// to the others.
 ErrorsByClass cross_validate(const KernelDevice& device, const std::vector<KernelTiming>& timings,
                              int folds = 5, unsigned seed = 1);
 

@@ -15,11 +15,11 @@ namespace paradl::calibrate {
 namespace {
 
 constexpr double item = 4;
-/// What a forward pass takes that has nothing to do: the profiler waits for each layer. A ReLU of 2 MB took
-/// 0.28 ms, of which its kernel is 15 us.
+/// The time of an empty forward pass, because the profiler waits for each layer. A ReLU of 2 MB took 0.28 ms,
+/// but its kernel only 15 us.
 constexpr double timing_overhead = 0.27e-3;
 
-/// The number after `key` in PyTorch's words: "kernel_size=(3, 3)", "stride=2".
+/// The number after `key` in PyTorch's description of a layer: "kernel_size=(3, 3)", "stride=2".
 std::int64_t number_after(const std::string& text, const std::string& key, std::int64_t fallback) {
   const std::size_t at = text.find(key + "=");
   if (at == text.npos) return fallback;
@@ -27,13 +27,13 @@ std::int64_t number_after(const std::string& text, const std::string& key, std::
   return std::stoll(text.substr(digit));
 }
 
-/// Extents are square; where several inputs give the same output, the one that whole strides fill.
+/// Extents are square. If several inputs give the same output, the one that is a whole number of strides.
 std::int64_t input_extent(std::int64_t y, std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
   if ((y * stride + 2 * padding - kernel) / stride + 1 == y) return y * stride;
   return (y - 1) * stride + kernel - 2 * padding;
 }
 
-/// A layer by what PyTorch prints of it and the bytes of its output.
+/// A layer from PyTorch's description and the bytes of its output.
 LocalLayer layer_of(const std::string& type, const std::string& words, std::int64_t samples, double bytes) {
   static const std::map<std::string, Op> ops{{"Conv2d", Op::conv},
                                              {"Linear", Op::fc},
@@ -49,7 +49,7 @@ LocalLayer layer_of(const std::string& type, const std::string& words, std::int6
   if (op == ops.end()) throw EnvironmentError(fmt::format("profiles_pipedream.csv: unknown layer {}", type));
   LocalLayer l{.op = op->second, .dims = 2, .samples = samples};
   const auto items = std::int64_t(bytes / item) / samples;
-  l.x_extent[0] = l.y_extent[0] = items;  // element-wise: how they lie is no matter
+  l.x_extent[0] = l.y_extent[0] = items;  // element-wise: the shape does not matter
   if (l.op == Op::add) l.inputs = 2;
   if (l.op == Op::conv || l.op == Op::fc) {
     long long in = 0, out = 0;
@@ -66,7 +66,7 @@ LocalLayer layer_of(const std::string& type, const std::string& words, std::int6
                      stride = number_after(words, "stride", 1), padding = number_after(words, "padding", 0);
   const auto y = std::int64_t(std::round(std::sqrt(double(items / l.y_channels))));
   l.groups = number_after(words, "groups", 1);
-  if (l.op != Op::conv) {  // channels are not told: one extent holds them all
+  if (l.op != Op::conv) {  // channels are not stated: one extent has all items
     const std::int64_t window = l.op == Op::avg_pool ? kernel * kernel : stride * stride;
     l.x_extent[0] = items * window;
     return l;

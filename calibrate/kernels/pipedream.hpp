@@ -15,15 +15,14 @@ struct ProfiledLayer {
 
 struct ProfiledNetwork {
   std::string name;
-  std::vector<ProfiledLayer>
-      layers;               // without the first convolution, whose times hold something else as well
-  double measured() const;  // forward and backward of a mini-batch, s
+  std::vector<ProfiledLayer> layers;  // without the first convolution, whose times include other work
+  double measured() const;            // forward and backward of a mini-batch, s
 };
 
 /// profiles_pipedream.csv in a folder.
 std::vector<ProfiledNetwork> read_pipedream(const std::string& folder);
 
-/// Forward and backward by the kernel-time model, and what timing each layer by itself adds forward.
+/// Forward and backward by the kernel-time model, with the overhead of timing each layer separately.
 double modelled_network(const KernelDevice& device, const ProfiledNetwork& network);
 
 }  // namespace paradl::calibrate

@@ -3,7 +3,7 @@
 
 namespace paradl::calibrate {
 
-/// What a clock of the kernel shows: wall time, or the time that this process or thread had a core.
+/// The time of a kernel clock: wall time, or the core time of this process or thread.
 inline double clock_seconds(clockid_t clock) {
   timespec t{};
   clock_gettime(clock, &t);

@@ -11,7 +11,7 @@
 namespace paradl::calibrate {
 namespace {
 
-/// Seconds of `work` on the slowest of the ranks that do it, all of which start together.
+/// The time of `work` on the slowest of the ranks that do it. All start together.
 Seconds together(Communicator& ranks, bool takes_part, const std::function<void()>& work) {
   ranks.barrier();
   double mine = 0;
@@ -22,6 +22,15 @@ Seconds together(Communicator& ranks, bool takes_part, const std::function<void(
   }
   const auto all = ranks.gather(mine);
   return Seconds{*std::max_element(all.begin(), all.end())};
+}
+
+/// Continues from the samples of rank 0: other nodes may not have its file. All ranks call it.
+Stopping resume(const StoppingRule& rule, Communicator& ranks, const std::vector<double>& samples) {
+  Stopping out(rule);
+  const auto first = [&](double mine) { return ranks.gather(mine).front(); };
+  const auto count = std::size_t(first(double(samples.size())));
+  for (std::size_t i = 0; i < count; ++i) out.restore(Seconds{first(i < samples.size() ? samples[i] : 0)});
+  return out;
 }
 
 struct Cell {
@@ -92,7 +101,7 @@ Contention measure_contention(Communicator& ranks, const std::vector<Pair>& pair
 
   Contention out;
   const Seconds start = ranks.now();
-  // In turns, so that a machine that slows down does so for one flow and for many.
+  // In turns, so that a temporary slowdown of the machine affects all numbers of flows.
   bool any = true, in_time = true;
   for (bool first = true; any && in_time && !out.interrupted; first = false) {
     any = false;
@@ -122,7 +131,7 @@ Contention measure_contention(Communicator& ranks, const std::vector<Pair>& pair
 std::vector<Slowdown> measure_shared_memory(Communicator& ranks, const SharedTask& task, Samples& kept) {
   const std::vector<int> nodes = ranks.nodes();
   const auto most = int(std::count(nodes.begin(), nodes.end(), 0));
-  // Which of the ranks of its node this one is; ranks of other nodes only wait.
+  // The index of this rank on the first node; ranks of other nodes only wait.
   const int own = nodes[std::size_t(ranks.rank())] != 0
                       ? most
                       : int(std::count(nodes.begin(), nodes.begin() + ranks.rank(), 0));

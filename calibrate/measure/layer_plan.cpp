@@ -39,11 +39,11 @@ std::vector<Mesh> read_split(std::string_view text, const Workload& work, const 
   const std::size_t equals = text.find('=');
   if (equals == text.npos || equals == 0 || equals + 1 == text.size()) refuse(text, "no sizes are given");
   const StrategyName strategy = read_strategy(text.substr(0, equals));
-  if (strategy.axes.empty()) refuse(text, "`serial` cuts nothing");
+  if (strategy.axes.empty()) refuse(text, "`serial` splits nothing");
   std::vector<Mesh> out;
   std::string reason;
   for (const std::string& size : split_list(text.substr(equals + 1), ',')) {
-    // One axis takes all that is written, as in `spatial=2x2`.
+    // One axis uses the whole text, as in `spatial=2x2`.
     const std::string grid = strategy.axes.size() == 1 ? fmt::format("{}={}", strategy.text, size) : size;
     const std::size_t before = out.size();
     for (const Mesh& mesh : meshes(strategy, read_grid(grid, strategy), extents_of(work))) {
@@ -52,7 +52,7 @@ std::vector<Mesh> read_split(std::string_view text, const Workload& work, const 
       if (!broken.empty()) reason = broken;
     }
     if (out.size() == before)
-      throw UsageError(fmt::format("--split {}: {} cannot be cut so: {}", text, work.name, reason),
+      throw UsageError(fmt::format("--split {}: {} cannot be split this way: {}", text, work.name, reason),
                        "use smaller sizes, or a larger -b");
   }
   return out;
@@ -84,10 +84,10 @@ void refuse_unrunnable(const Workload& work) {
   for (const Layer& l : work.layers)
     if (l.op > Op::loss || l.experts > 0 || (l.op == Op::attention && l.inputs.size() > 1))
       throw UsageError(
-          fmt::format("layer `{}` of {} cannot be run here: no back end knows experts, cross attention "
+          fmt::format("layer `{}` of {} cannot be run here: no back end supports experts, cross attention "
                       "or parts of sequences",
                       l.name, work.name),
-          "the oracle prices it all the same: `paradl project`");
+          "`paradl project` can still project it");
 }
 
 double batch_on(const BatchRule& batch, const Mesh& mesh) {
@@ -116,12 +116,12 @@ std::vector<PlannedShape> plan_shapes(const Workload& work, const std::vector<Me
 std::string split_text(const Mesh& mesh) { return mesh.axes == 0 ? "whole" : grid_text(mesh, false); }
 
 Rates nominal_rates(std::string_view backend) {
-  if (backend == "cuda") return {.flop = 10e12, .bytes = 500e9, .source = "those of a common GPU"};
-  return {.flop = 50e9, .bytes = 10e9, .source = "those of a common core"};
+  if (backend == "cuda") return {.flop = 10e12, .bytes = 500e9, .source = "those of a typical GPU"};
+  return {.flop = 50e9, .bytes = 10e9, .source = "those of a typical core"};
 }
 
 Seconds guessed_turn(const LocalLayer& layer, const Rates& rates) {
-  constexpr double of_peak = 0.6;     // that a library reaches on layers of all kinds
+  constexpr double of_peak = 0.6;     // share of the peak that a library reaches on typical layers
   constexpr double start = 3 * 5e-6;  // of three passes
   const double flop = 3 * 2 * products(layer);
   const double bytes = 4 * (3 * double(layer.x_items() + layer.y_items()) + 5 * double(layer.weights));
@@ -130,7 +130,7 @@ Seconds guessed_turn(const LocalLayer& layer, const Rates& rates) {
 
 Seconds guessed_time(const std::vector<LocalLayer>& shapes, const Rates& rates, int turns) {
   constexpr double rounds = 2, warm_up = 1;
-  constexpr double per_item = 5e-9, per_shape = 5e-3;  // to fill its memory, and to choose algorithms
+  constexpr double per_item = 5e-9, per_shape = 5e-3;  // to fill the memory, and to choose algorithms
   Seconds out;
   for (const LocalLayer& l : shapes) {
     const double items = 2 * double(l.x_items() + l.y_items()) + 3 * double(l.weights);

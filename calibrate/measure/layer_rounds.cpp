@@ -9,16 +9,16 @@
 namespace paradl::calibrate {
 namespace {
 
-constexpr std::size_t least_turns = 6;   // of fewer no interval of 95 % is known
-constexpr int least_rounds = 2;          // a machine has more than one speed
+constexpr std::size_t least_turns = 6;   // fewer have no 95 % confidence interval
+constexpr int least_rounds = 2;          // the speed of a machine changes between rounds
 constexpr std::size_t most_turns = 300;  // in one round
-constexpr Seconds short_turns{10e-3};    // quick layers take more turns, up to this together
+constexpr Seconds short_turns{10e-3};    // fast layers run more turns, up to this total
 constexpr Seconds between_keeps{10};
-constexpr double unknown = 1;  // noise: more than that says nothing
+constexpr double unknown = 1;  // noise: higher values carry no information
 
 Seconds all_of(const PassTimes& t) { return t.forward + t.backward() + t.update; }
 
-/// One shape and what is known of it.
+/// One shape and its measurements so far.
 struct State {
   std::vector<PassTimes> turns;
   PassTimes time;

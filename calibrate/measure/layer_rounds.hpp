@@ -8,11 +8,11 @@
 
 namespace paradl::calibrate {
 
-/// When the times of layers are good enough.
+/// When the times of layers are accurate enough.
 struct LayerRule {
-  double noise = 0.02;  // relative half-width of the median's 95 % interval, of the least steady pass
-  Seconds least{0.01};  // of each shape, whatever its noise
-  Seconds time{600};    // of all: no round begins later
+  double noise = 0.02;  // relative half-width of the median's 95 % confidence interval, of the noisiest pass
+  Seconds least{0.01};  // of each shape, even if its noise is low
+  Seconds time{600};    // in total: no round begins later
   int rounds = 10;      // at most
   int turns = 3;        // of each shape in a round, at least
 };
@@ -20,11 +20,11 @@ struct LayerRule {
 struct LayerRoundsOptions {
   LayerRule rule;
   Optimizer optimizer = Optimizer::momentum;
-  /// Asked before each shape, on every rank: if one of them says yes, all stop there.
+  /// Asked before each shape on every rank; all ranks stop if one returns true.
   std::function<bool()> stop;
-  /// Called on rank 0: before each shape with its index and the share that is done ...
+  /// Called on rank 0 before each shape, with its index and the completed share ...
   std::function<void(std::size_t shape, double share)> progress;
-  /// ... and after each round, and at times within one, with what there is so far.
+  /// ... and after each round, and sometimes within one, with the entries so far.
   std::function<void(const std::vector<ProfileSpec::Entry>&)> keep;
 };
 
@@ -36,10 +36,10 @@ struct LayerRounds {
   std::vector<std::string> warnings;  // of other load on the machine
 };
 
-/// Times shapes in rounds, a few turns of each in turn, so that a machine that slows down for a while does so
-/// for all of them alike; those whose noise is within its limit are left out of later rounds. Turns of all
-/// rounds count together. All ranks measure at the same time, as they work at the same time; the mean over
-/// ranks counts. All ranks call it, and all get the same. The noise of fewer than six turns is 1: not known.
+/// Times shapes in rounds with a few turns of each, so that a temporary slowdown of the machine affects all
+/// shapes. Shapes with low enough noise are left out of later rounds. The turns of all rounds are pooled. All
+/// ranks measure at the same time, as they do in training; the result is the mean over ranks. All ranks call
+/// it and get the same result. The noise of fewer than six turns is unknown, and counts as 1.
 LayerRounds measure_layer_rounds(Device& device, Communicator& ranks, const std::vector<LocalLayer>& shapes,
                                  const LayerRoundsOptions& options);
 

@@ -50,7 +50,7 @@ LayerTimer::LayerTimer(Device& device, const LocalLayer& layer, Optimizer optimi
   const bool joins = layer.op == Op::concat;
   const double ids = layer.op == Op::embedding ? double(layer.rows) : 0;
   for (int k = 0; k < layer.inputs; ++k) {
-    // Inputs of a concat are taken to be of one size, but for the last.
+    // All inputs of a concat but the last are assumed to have the same size.
     const std::int64_t each = layer.x_channels / layer.inputs;
     const std::int64_t channels = !joins                 ? layer.x_channels
                                   : k + 1 < layer.inputs ? each
@@ -107,7 +107,7 @@ void LayerTimer::backward(PassTimes& out) {
 void time_layers(Device& device, std::span<const LocalLayer> layers, Optimizer optimizer, int turns,
                  const std::function<void(const LocalLayer&, const std::vector<PassTimes>&)>& measured,
                  const std::function<bool()>& stop) {
-  constexpr Bytes most{1e9};  // so many at once: a large network does not fit whole, in all its cuts
+  constexpr Bytes most{1e9};  // at once: all splits of a large network do not fit into memory
   struct Entry {
     LocalLayer layer;
     std::unique_ptr<LayerTimer> timer;
@@ -134,7 +134,7 @@ void time_layers(Device& device, std::span<const LocalLayer> layers, Optimizer o
 }
 
 PassTimes median_of(const std::vector<PassTimes>& turns) {
-  constexpr double matters = 0.05;  // of the whole: the noise of a pass below it does not
+  constexpr double matters = 0.05;  // share of the total time below which the noise of a pass is ignored
   PassTimes out;
   Seconds all;
   for (const auto pass : passes) {

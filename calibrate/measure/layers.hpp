@@ -16,10 +16,10 @@ namespace paradl::calibrate {
 std::set<LocalLayer> shapes_on(const Workload& work, std::span<const Mesh> meshes, const Training& training,
                                double batch);
 
-/// A layer that is ready to be timed: one turn runs all its passes once, as an iteration does.
+/// A layer that is ready to be timed. One turn runs all its passes once, as an iteration does.
 class LayerTimer {
  public:
-  /// nullptr where the back end cannot run the layer.
+  /// nullptr if the back end cannot run the layer.
   static std::unique_ptr<LayerTimer> make(Device& device, const LocalLayer& layer, Optimizer optimizer);
 
   void forward(PassTimes& out);
@@ -39,18 +39,18 @@ class LayerTimer {
   float *weights_ = nullptr, *gradients_ = nullptr, *state_ = nullptr;
 };
 
-/// Times layers in turns, as in an iteration: all forward, then all backward in reverse, so that each finds
-/// the caches as others have left them and not as it did itself. `measured` gets the turns of each layer that
-/// the back end can run. `stop` is asked between turns; if it says yes, nothing is measured.
+/// Times layers in turns, as in an iteration: all forward, then all backward in reverse order, so that each
+/// layer finds the caches as other layers left them. `measured` gets the turns of each layer that the back
+/// end can run. `stop` is asked between turns; if it returns true, nothing is measured.
 void time_layers(Device& device, std::span<const LocalLayer> layers, Optimizer optimizer, int turns,
                  const std::function<void(const LocalLayer&, const std::vector<PassTimes>&)>& measured,
                  const std::function<bool()>& stop = {});
 
-/// The medians of some turns, pass by pass, and the noise of the least steady pass that matters.
+/// The median of the turns for each pass, and the highest noise of a pass that takes a relevant share.
 PassTimes median_of(const std::vector<PassTimes>& turns);
 
-/// The mean over ranks of what each has measured, as they take turns in waiting for each other; the largest
-/// noise. All ranks call it, and all get the same.
+/// The mean over ranks, because they wait for each other in turn, and the largest noise. All ranks call it
+/// and get the same result.
 PassTimes mean_over(Communicator& ranks, PassTimes mine);
 
 }  // namespace paradl::calibrate

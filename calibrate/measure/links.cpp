@@ -9,10 +9,10 @@
 namespace paradl::calibrate {
 namespace {
 
-/// The ranks that measure a level; the others wait.
+/// The ranks that measure a level; other ranks wait.
 struct Group {
   std::string level;
-  std::unique_ptr<Communicator> members;  // of a rank that only waits: the others that do
+  std::unique_ptr<Communicator> members;  // for a rank that only waits: all waiting ranks
   bool takes_part = false;
   int size = 0;
 };
@@ -36,13 +36,13 @@ std::vector<Group> make_groups(Communicator& ranks) {
   return groups;
 }
 
-/// Memory that grows with what is measured.
+/// A buffer that grows with the size of messages.
 class Room {
  public:
   explicit Room(const std::function<Buffer(std::size_t)>& allocate) : allocate_(allocate) {}
   float* items(std::size_t count) {
     if (buffer_.items < count || !buffer_.get()) {
-      buffer_ = {};  // the old one first: two of the largest might not fit
+      buffer_ = {};  // freed first: two of the largest might not fit
       buffer_ = allocate_(std::max<std::size_t>(1, count));
     }
     return buffer_.get();
@@ -59,7 +59,7 @@ std::vector<std::size_t> even_parts(std::size_t items, std::size_t p) {
   return parts;
 }
 
-/// Everybody sends a part to everybody else, all at once; the nearest first, so that no receiver is flooded.
+/// Every rank sends a part to every other rank, the nearest first, so that no receiver is overloaded.
 void all_to_all(Communicator& group, float* data, std::size_t items) {
   const auto p = std::size_t(group.size()), me = std::size_t(group.rank());
   const std::size_t part = items / p;
@@ -72,7 +72,7 @@ void all_to_all(Communicator& group, float* data, std::size_t items) {
   group.exchange(sends, receives);
 }
 
-/// There and back between ranks 0 and 1: one message is half of it.
+/// A round trip between ranks 0 and 1; one message takes half of it.
 void ping_pong(Communicator& group, float* data, std::size_t items) {
   if (group.rank() > 1) return;
   const Message message{1 - group.rank(), data, items};
@@ -96,7 +96,7 @@ void run(LinkOperation operation, Communicator& group, float* data, std::size_t 
   }
 }
 
-/// One operation on one group with one size, and what is known of it so far.
+/// One operation on one group with one size, and its samples so far.
 struct Cell {
   LinkOperation operation = LinkOperation::point_to_point;
   Group* group = nullptr;
@@ -151,7 +151,7 @@ class Session {
   Session(Communicator& ranks, const LinkOptions& options)
       : ranks_(ranks), options_(options), room_(options.allocate) {}
 
-  /// Takes one sample, which all ranks learn.
+  /// Takes one sample, which all ranks get.
   void sample(Cell& cell) {
     constexpr double most = 100;
     const bool first = cell.repetitions == 0;
@@ -159,7 +159,7 @@ class Session {
       const double once = timed(cell, 1);
       cell.repetitions =
           int(std::clamp(std::ceil(options_.sample.base() / std::max(once, 1e-12)), 1.0, most));
-      if (cell.repetitions > 1) return;  // it was one run more of warm-up
+      if (cell.repetitions > 1) return;  // that was another warm-up
       cell.stopping.add(Seconds{once});
     } else {
       cell.stopping.add(Seconds{timed(cell, cell.repetitions)});
@@ -187,7 +187,7 @@ class Session {
   Room room_;
 };
 
-/// Leaves out what is larger than `cell` by so much that it would not be done within its part of the time.
+/// Leaves out sizes so much larger than `cell` that they would exceed their part of the time.
 void leave_out_larger(std::vector<Cell>& cells, const Cell& cell, const LinkOptions& options,
                       std::size_t series) {
   const double part = options.time.base() / double(series) / 2;
@@ -215,7 +215,9 @@ LinkMeasurement measure_links(Communicator& ranks, const LinkOptions& options) {
   const std::size_t series = groups.size() * options.operations.size();
   Session session(ranks, options);
   const Seconds start = ranks.now();
-  const auto spent = [&] { return ranks.gather((ranks.now() - start).base()).front(); };  // of rank 0, on all
+  const auto spent = [&] {
+    return ranks.gather((ranks.now() - start).base()).front();
+  };  // of rank 0, the same on all ranks
 
   LinkMeasurement out;
   bool first_round = true, in_time = true;

@@ -10,7 +10,7 @@
 
 namespace paradl::calibrate {
 
-/// Numbers in the host's memory, zero at first.
+/// Zeros in host memory.
 Buffer host_memory(std::size_t items);
 
 struct LinkOptions {
@@ -19,29 +19,29 @@ struct LinkOptions {
                                         LinkOperation::all_to_all};
   Bytes least{8}, most{256e6};
   double factor = 2;  // from one size to the next
-  Seconds time{60};   // for all of it; sizes for which it does not suffice are left out
+  Seconds time{60};   // in total; sizes that would take longer are left out
   StoppingRule rule{.warm_up = 1, .least = 6, .most = 100, .noise = 0.02, .time = Seconds{5}};
-  /// What is over sooner is repeated within a sample: starting together is only so exact.
+  /// Shorter operations are repeated within a sample, because ranks do not start exactly together.
   Seconds sample{200e-6};
-  /// Memory that messages are sent from: a device's, for a communicator of devices.
+  /// Memory for messages: device memory for a communicator between devices.
   std::function<Buffer(std::size_t items)> allocate = host_memory;
-  /// Called on rank 0 after each round with the share that is done.
+  /// Called on rank 0 after each round with the completed share.
   std::function<void(double share)> progress;
-  /// Asked between samples; where one rank says yes, all stop.
+  /// Asked between samples; all ranks stop if one returns true.
   std::function<bool()> stop;
-  /// Measured before: those are not measured again.
+  /// Measured before; they are not measured again.
   std::vector<LinkPoint> known;
 };
 
 struct LinkMeasurement {
-  std::vector<LinkPoint> points;  // the known ones among them
+  std::vector<LinkPoint> points;  // including the known ones
   bool interrupted = false;
 };
 
 /// Measures the links of each level: within the first node, between the first ranks of all nodes, and across
-/// all ranks where nodes have several. All ranks call it and all get the same points. Sizes and operations
-/// take turns in rounds, so that a machine that slows down for a while slows all of them down alike; ranks
-/// start together, and the slowest counts.
+/// all ranks if nodes have several. All ranks call it and get the same points. Sizes and operations take
+/// turns in rounds, so that a temporary slowdown of the machine affects all of them. Ranks start together,
+/// and the time is that of the slowest.
 LinkMeasurement measure_links(Communicator& ranks, const LinkOptions& options = {});
 
 }  // namespace paradl::calibrate

@@ -12,7 +12,7 @@
 namespace paradl::calibrate {
 namespace {
 
-/// Of all cores, since the machine was started; what its host took away counts as well.
+/// Busy time of all cores since the machine started, including time that its host took.
 double busy_seconds() {
   std::ifstream file("/proc/stat");
   std::string name;
@@ -21,7 +21,7 @@ double busy_seconds() {
   return (user + nice + system + irq + soft_irq + stolen) / double(sysconf(_SC_CLK_TCK));
 }
 
-/// A number for the machine: hosts of their own (containers, network namespaces) share its cores.
+/// A number for the machine: containers and network namespaces with their own host name share its cores.
 double machine_number() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;

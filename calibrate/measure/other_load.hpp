@@ -5,15 +5,15 @@
 
 namespace paradl::calibrate {
 
-/// What else uses the machines of the ranks: the time that their cores are busy, by the kernel's own count,
-/// less what the ranks use of it. Where the kernel does not say, nothing does.
+/// The load of other processes on the machines of the ranks: the busy time of all cores, as the kernel counts
+/// it, minus the core time of the ranks. Zero if the kernel does not report it.
 class OtherLoad {
  public:
-  /// From now on. All ranks call it.
+  /// Starts the measurement. All ranks call it.
   explicit OtherLoad(Communicator& ranks);
 
-  /// Cores that others had on average until now, on the machine where they had most. All ranks call it, and
-  /// all get the same.
+  /// The cores that other processes used on average, on the machine with the most. All ranks call it and get
+  /// the same result.
   double cores() const;
 
  private:
@@ -26,8 +26,8 @@ class OtherLoad {
   Reading start_;
 };
 
-/// Of ranks on machines that were busy for so long, and that had that much of it themselves: the largest rest
-/// of a machine. Ranks with the same number in `machine` are on the same one.
+/// The largest difference, over machines, between its busy time and the time of its ranks. Ranks with the
+/// same number in `machine` share a machine.
 double most_left(const std::vector<double>& machine, const std::vector<double>& busy,
                  const std::vector<double>& own);
 

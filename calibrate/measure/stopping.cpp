@@ -13,10 +13,11 @@
 namespace paradl::calibrate {
 namespace {
 
-/// The largest r (from 0) for which the samples numbered r and n-1-r hold the median with 95 %; -1 if none
-/// does. They miss it when at most r of n fair coins fall on one side: twice the binomial's lower tail.
+/// The largest r (from 0) for which the median is between samples r and n-1-r with a probability of 95 %; -1
+/// if there is none. It is outside if at most r of n fair coins fall on one side: twice the lower binomial
+/// tail.
 int interval_rank(int n) {
-  double term = std::pow(0.5, n), tail = 0;  // of n above 1000 the normal approximation is as good
+  double term = std::pow(0.5, n), tail = 0;  // above n = 1000 the normal approximation is as good
   if (n > 1000) return int(n / 2.0 - 0.98 * std::sqrt(double(n))) - 1;
   int r = -1;
   for (int k = 0; k < n; ++k) {
@@ -76,9 +77,9 @@ Measured measure(const StoppingRule& rule, const std::function<Seconds()>& sampl
 }
 
 LoadWatch::Reading LoadWatch::run_reference() {
-  // Sums in registers: what it takes depends on the core alone.
+  // Sums in registers: its time depends on the core alone.
   const double wall = clock_seconds(CLOCK_MONOTONIC), cpu = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
-  const volatile double one = 1;  // what is read here cannot be worked with before the clocks were read
+  const volatile double one = 1;  // keeps the compiler from moving work before the clock is read
   std::array<double, 4> sums{one, one, one, one};
   for (int i = 0; i < 2'500'000; ++i)
     for (double& s : sums) s = s * 0.999999 + 1e-6;
@@ -106,12 +107,13 @@ double LoadWatch::share() const {
 
 std::vector<std::string> LoadWatch::warnings() const {
   std::vector<std::string> out;
-  // A core that is ours loses a percent or so to the kernel.
+  // A core of our own loses about a percent to the kernel.
   if (share() < 0.9)
-    out.push_back(fmt::format("something else used this machine: we had a core for {:.0f} % of the time",
-                              100 * share()));
+    out.push_back(fmt::format(
+        "other processes used this machine: this one had a core for {:.0f} % of the time", 100 * share()));
   if (drift() > 1.1)
-    out.push_back(fmt::format("the machine's own speed changed by {:.0f} % meanwhile", 100 * (drift() - 1)));
+    out.push_back(fmt::format("the speed of the machine changed by {:.0f} % during the measurement",
+                              100 * (drift() - 1)));
   return out;
 }
 

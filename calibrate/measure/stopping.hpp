@@ -7,30 +7,30 @@
 
 namespace paradl::calibrate {
 
-/// When a measurement is good enough.
+/// When a measurement is accurate enough.
 struct StoppingRule {
-  int warm_up = 1;  // samples that do not count: first touches, connections, algorithms that are chosen
-  int least = 5;    // samples before anything is decided
+  int warm_up = 1;  // samples that do not count: first touch of memory, connections, choice of algorithms
+  int least = 5;    // samples before the rule can be met
   int most = 1000;
   double noise = 0.01;  // relative half-width of the median's 95 % confidence interval
-  Seconds time{1.0};    // all samples together, warm-up included; one is taken in any case
+  Seconds time{1.0};    // of all samples, with the warm-up; at least one sample is taken
 };
 
-/// What a list of samples says.
+/// The result of a list of samples.
 struct Measured {
   Seconds median;
-  Seconds lower_quartile;  // what other load adds to some samples is not in it
-  double noise = 0;        // infinite below six samples: no interval of 95 % is known of fewer
+  Seconds lower_quartile;  // not affected by other load during some samples
+  double noise = 0;        // infinite below six samples, which have no 95 % interval
   int samples = 0;         // without warm-up
   bool settled = false;    // the noise is within its limit
 };
 
-/// Collects samples until the rule is content. The same samples give the same answer, on every rank.
+/// Collects samples until the rule is met. The same samples give the same answer on every rank.
 class Stopping {
  public:
   explicit Stopping(const StoppingRule& rule) : rule_(rule) {}
   void add(Seconds sample);
-  /// A sample of an earlier run, which warmed up then; this one still does.
+  /// Adds a sample of an earlier run. This run still needs its own warm-up.
   void restore(Seconds sample);
   bool done() const;
   Measured result() const;
@@ -46,16 +46,16 @@ class Stopping {
   Measured state_;
 };
 
-/// Takes samples until the rule is content.
+/// Takes samples until the rule is met.
 Measured measure(const StoppingRule& rule, const std::function<Seconds()>& sample);
 
-/// The relative half-width of the 95 % confidence interval of the median, from order statistics alone: no
-/// assumption on how samples are distributed. Infinite for fewer than six.
+/// The relative half-width of the 95 % confidence interval of the median, from order statistics: without an
+/// assumption about the distribution. Infinite for fewer than six.
 double median_noise(std::vector<double> samples);
 
-/// Tells whether something else used the machine meanwhile. Compares wall time with the time that the process
-/// had a core, and the speed of a small kernel now and then: the speed of a shared host changes between
-/// minutes while each minute alone looks calm.
+/// Detects other load on the machine. Compares wall time with the core time of the process, and the speed of
+/// a small reference kernel over time: the speed of a shared host changes from minute to minute, although it
+/// is steady within each minute.
 class LoadWatch {
  public:
   struct Reading {
@@ -64,7 +64,7 @@ class LoadWatch {
   /// Runs the reference kernel (about 10 ms) and remembers how long it took.
   void look() { add(run_reference()); }
   void add(const Reading& reading) { readings_.push_back(reading); }
-  /// What to warn of; empty if nothing is wrong.
+  /// Empty if nothing is wrong.
   std::vector<std::string> warnings() const;
 
   /// Slowest over fastest run of the reference kernel by its core time: 1 on a steady machine.

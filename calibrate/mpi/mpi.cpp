@@ -18,7 +18,7 @@
 namespace paradl::calibrate {
 namespace {
 
-/// Equal numbers of all ranks that see the same text.
+/// The same number on all ranks with the same text.
 double mark(const std::string& text) { return double(std::hash<std::string>{}(text) >> 11); }
 
 std::string host_name() {
@@ -28,7 +28,7 @@ std::string host_name() {
   return {name.data(), std::size_t(length)};
 }
 
-/// What all that runs on one kernel has in common. Several hosts by name may share its cores, as network
+/// The identity of the kernel. Several host names may share its cores, as network
 /// namespaces do.
 std::string kernel() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -100,7 +100,7 @@ class MpiCommunicator : public Communicator {
     } while (at < message.items);
   }
 
-  /// A rank that spins would keep the others from the core that they share.
+  /// A rank that spins would block the core for ranks that share it.
   void wait(std::span<MPI_Request> requests) const {
     int done = 0;
     while (true) {
@@ -128,7 +128,7 @@ class MpiCommunicator : public Communicator {
 class MpiWorld final : public MpiCommunicator {
  public:
   MpiWorld() : MpiCommunicator(MPI_COMM_WORLD, true) { set_shares_cores(shares_cores()); }
-  /// After an error the other ranks may wait for this one, and MPI with them: end_all_ranks is the way out.
+  /// After an error the other ranks and MPI may wait for this rank; then use end_all_ranks.
   ~MpiWorld() override {
     if (std::uncaught_exceptions() == 0) MPI_Finalize();
   }
@@ -145,7 +145,7 @@ std::unique_ptr<Communicator> make_mpi_communicator(int& argc, char**& argv) {
 void end_all_ranks(int exit_code) {
   int over = 0;
   MPI_Finalized(&over);
-  if (over) std::_Exit(exit_code);  // nobody waits any more
+  if (over) std::_Exit(exit_code);  // no rank waits any more
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::abort();  // MPI_Abort does not return
 }
@@ -155,7 +155,7 @@ std::string mpi_version() {
   int length = 0;
   MPI_Get_library_version(text.data(), &length);
   std::string version(text.data(), std::size_t(length));
-  // Open MPI tells its build host after the first comma; MPICH has lines of such things.
+  // Open MPI adds its build host after the first comma; MPICH adds several lines.
   version = version.substr(0, version.find_first_of(",\n"));
   if (version.starts_with("Open MPI v")) version.erase(9, 1);
   return version;

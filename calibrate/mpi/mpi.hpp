@@ -6,10 +6,11 @@
 
 namespace paradl::calibrate {
 
-/// Starts MPI and gives all its ranks. MPI ends with this object, which must outlive what split() made of it.
+/// Starts MPI with all its ranks. MPI ends with this object, which must outlive the communicators from
+/// split().
 std::unique_ptr<Communicator> make_mpi_communicator(int& argc, char**& argv);
 
-/// Ends all ranks at once: the way out for a rank that has failed, as the others may wait for it.
+/// Ends all ranks. For a rank that has failed, because the others may wait for it.
 [[noreturn]] void end_all_ranks(int exit_code);
 
 /// "Open MPI 4.1.4".

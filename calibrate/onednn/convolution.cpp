@@ -39,9 +39,9 @@ struct Sizes {
 
 memory::desc tensor(const memory::dims& sizes, tag order) { return {sizes, memory::data_type::f32, order}; }
 
-/// In which order a pass has its activations. oneDNN is fastest with orders of its own, blocks of channels,
-/// but going there and back takes time. Measured through this interface with AVX2, channels last against its
-/// own order, in GFLOP/s:
+/// The memory format of a pass's activations. oneDNN is fastest with its own format, blocks of channels, but
+/// reordering takes time. Measured through this interface with AVX2, channels last and its own format, in
+/// GFLOP/s:
 ///
 ///     3x3 over 64 channels, 56x56       forward 64, 81    backward 67, 82    weights 42, 59
 ///     3x3 at stride 2, 128 channels     forward 39, 69    backward 64, 73    weights 35, 56
@@ -88,7 +88,7 @@ class Convolution : public LayerWork {
     if (bias_) backward_weights_.writes(DNNL_ARG_DIFF_BIAS, bias);
   }
 
-  // A PE that has a part of the channels may have no bias to add: it adds zeros.
+  // A PE with a part of the channels may have no bias; then it adds zeros.
   void forward(const LayerData& data) override {
     if (bias_)
       forward_.run({data.x[0], data.w[0], data.y, data.w[1] ? data.w[1] : no_bias_.data()});

@@ -25,7 +25,7 @@ class CpuDevice : public PlainDevice {
     try {
       if (auto work = with_onednn(layer)) return work;
     } catch (const dnnl::error&) {
-      // A shape that this version of the library does not know; the plain loops know all of them.
+      // This version of the library does not support the shape; the plain loops support all.
     }
     return PlainDevice::prepare(layer);
   }

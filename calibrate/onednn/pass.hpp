@@ -9,8 +9,8 @@
 
 namespace paradl::calibrate {
 
-/// What all layers of a device share. They run one after the other, so one scratch serves them all: it holds
-/// tensors in the order that a primitive likes better than ours.
+/// Shared by all layers of a device. They run one after the other, so they share one scratch buffer for
+/// tensors in the memory format that a primitive prefers.
 struct Engine {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
@@ -26,13 +26,13 @@ struct Engine {
   }
 };
 
-/// A oneDNN primitive and its tensors, each reordered on the way in or out where it has to be.
+/// A oneDNN primitive and its tensors, which are reordered on input or output if necessary.
 class Pass {
  public:
   explicit Pass(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
-  /// In the order of the pointers that run() takes. `given` is how we have the tensor, `wanted` how the
-  /// primitive reads or writes it.
+  /// In the order of the pointers that run() takes. `given` is our memory format of the tensor, `wanted` that
+  /// of the primitive.
   void reads(int argument, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
   void writes(int argument, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
   void reads(int argument, const dnnl::memory::desc& given) { reads(argument, given, given); }
@@ -44,7 +44,7 @@ class Pass {
  private:
   struct Tensor {
     dnnl::memory given, wanted;
-    std::size_t place = 0;    // of `wanted` in the scratch
+    std::size_t place = 0;    // of `wanted` in the scratch buffer
     dnnl::primitive reorder;  // empty if both are the same
     bool read = true;
   };
@@ -57,15 +57,15 @@ class Pass {
   std::unordered_map<int, dnnl::memory> arguments_;
 };
 
-// One function for each kind of layer; they throw dnnl::error where oneDNN has no way to run it.
+// One function for each kind of layer; they throw dnnl::error if oneDNN cannot run it.
 
-/// A convolution that looks at single positions, or a fully connected layer: one matrix product a pass.
+/// A convolution that looks at single positions, or a fully connected layer: one matrix product per pass.
 bool is_matrix_product(const LocalLayer& layer);
 std::unique_ptr<LayerWork> prepare_matrix_product(const LocalLayer& layer);
 
 std::unique_ptr<LayerWork> prepare_convolution(const LocalLayer& layer, std::shared_ptr<Engine> engine);
 std::unique_ptr<LayerWork> prepare_attention(const LocalLayer& layer, std::shared_ptr<Engine> engine);
-/// gelu, silu, tanh, sigmoid: those that take more than reading and writing.
+/// gelu, silu, tanh, sigmoid: the activations that take longer than reading and writing.
 std::unique_ptr<LayerWork> prepare_activation(const LocalLayer& layer, std::shared_ptr<Engine> engine);
 std::unique_ptr<LayerWork> prepare_softmax(const LocalLayer& layer, std::shared_ptr<Engine> engine);
 

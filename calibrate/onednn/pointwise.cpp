@@ -1,7 +1,7 @@
 #include "calibrate/onednn/pass.hpp"
 #include "calibrate/plain/loops.hpp"
 
-// Operations item by item that are dear enough to want oneDNN's exponentials.
+// Element-wise operations that benefit from oneDNN's exponentials.
 
 namespace paradl::calibrate {
 namespace {
@@ -13,7 +13,7 @@ memory::desc rows_of(std::int64_t rows, std::int64_t columns) {
   return {{rows, columns}, memory::data_type::f32, memory::format_tag::ab};
 }
 
-/// tanh and sigmoid work from y backward, as OpTraits::keeps says.
+/// The backward pass of tanh and sigmoid reads y (OpTraits::keeps).
 algorithm algorithm_of(Op op) {
   switch (op) {
     case Op::gelu:

@@ -24,7 +24,7 @@ struct Heads {
   std::int64_t length, count, sharing, size;
   float scale;
 
-  /// Where the queries, keys and values of head h lie among the channels of a position.
+  /// The first channel of the queries, keys and values of head h.
   std::int64_t group(std::int64_t h) const { return h / sharing * (sharing + 2) * size; }
   std::int64_t query(std::int64_t h) const { return group(h) + h % sharing * size; }
   std::int64_t key(std::int64_t h) const { return group(h) + sharing * size; }

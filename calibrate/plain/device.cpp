@@ -23,7 +23,7 @@ constexpr std::array<const Passes*, std::size_t(Op::loss) + 1> passes_of{
     &copy_passes,                                                // dropout
     &softmax_passes, &attention_passes,
     &add_passes, &concat_passes, &flatten_passes, &tokens_passes, &select_passes,
-    &copy_passes,                                                // rotary, as far as its time goes
+    &copy_passes,                                                // rotary, for its time only
     &copy_passes,                                                // loss
 };
 // clang-format on
@@ -48,7 +48,7 @@ class PlainWork : public LayerWork {
   const Passes& passes_;
 };
 
-/// Where the item at `at` lies in a piece.
+/// The index of the item `at` in a piece.
 std::int64_t offset(const Piece& piece, const std::array<std::int64_t, 5>& at) {
   std::int64_t out = 0;
   for (std::size_t d = 0; d < 5; ++d) out = out * piece.box.length(d) + at[d] - piece.box.begin[d];

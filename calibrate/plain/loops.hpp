@@ -6,8 +6,8 @@
 
 #include "paradl/spec/local_layer.hpp"
 
-// What the loops of the operations share. Channels lie closest in memory, so the innermost loops run over
-// them, without branches, and compilers make vector code of them.
+// Shared by the loops of the operations. Channels are contiguous in memory, so the innermost loops run over
+// them, without branches, and compilers vectorize them.
 
 namespace paradl::calibrate {
 
@@ -16,8 +16,7 @@ inline void add_scaled(float* to, float factor, const float* from, std::int64_t 
   for (std::int64_t i = 0; i < items; ++i) to[i] += factor * from[i];
 }
 
-/// The sum of term(i) for i < items, in lanes, as compilers may not reorder a sum of floating-point numbers
-/// on their own.
+/// The sum of term(i) for i < items, in lanes, because compilers may not reorder floating-point sums.
 template <class Term>
 float sum(std::int64_t items, Term term) {
   constexpr std::int64_t lanes = 16;
@@ -47,7 +46,7 @@ class ChannelSums {
  public:
   explicit ChannelSums(std::int64_t channels) : few_(std::size_t(channels)), all_(std::size_t(channels)) {}
 
-  /// Where to add the next row.
+  /// The sums to which the next row is added.
   float* row() {
     if (++rows_ % 64 == 0) flush();
     return few_.data();
@@ -68,7 +67,7 @@ class ChannelSums {
   std::int64_t rows_ = 0;
 };
 
-/// The taps of a window that lie inside x along one extent, and where the first tap of all lies.
+/// The taps of a window inside x along one extent, and the position of the first tap.
 struct Taps {
   std::int64_t begin, end, origin;
 };
@@ -80,7 +79,7 @@ inline Taps taps_inside(const LocalLayer& layer, std::size_t d, std::int64_t y) 
   return {begin, std::min(end, layer.kernel[d]), origin};
 }
 
-/// Calls visit(row of y, tap, row of x) for every tap of every window that lies inside x, window by window. A
+/// Calls visit(row of y, tap, row of x) for every tap of every window inside x, window by window. A
 /// row is the channels of one position; rows are counted over all samples.
 template <class Visit>
 void for_each_tap(const LocalLayer& l, Visit visit) {

@@ -9,7 +9,7 @@
 //   batch norm    a channel, over all samples and positions (of all PEs, if the statistics are summed)
 //   group norm    a group of channels of one sample, over all positions
 //   layer norm    the channels of one position
-//   rms norm      the same, with zero in place of the mean
+//   rms norm      the same, with zero instead of the mean
 //
 //   dx = r (g - mean of g - z * mean of g z)    g = factor * dy, r = 1 / sqrt(variance + epsilon)
 

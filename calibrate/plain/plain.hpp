@@ -6,8 +6,8 @@
 
 namespace paradl::calibrate {
 
-/// Every operation in plain loops over host memory, on one thread: the definition that other back ends are
-/// tested against, and what they use where a library has nothing faster.
+/// Every operation in plain loops over host memory, on one thread: the reference for tests of other back
+/// ends, and their fallback.
 class PlainDevice : public Device {
  public:
   DeviceFacts facts() const override;

@@ -5,7 +5,7 @@
 #include "calibrate/plain/loops.hpp"
 #include "calibrate/plain/passes.hpp"
 
-// Activations, item by item. Their backward passes read x or y, as OpTraits::keeps says.
+// Activations, item by item. Their backward passes read x or y (OpTraits::keeps).
 
 namespace paradl::calibrate {
 namespace {

@@ -1,5 +1,5 @@
-// What a PE needs for its part of an iteration: boxes, buffers, kernels. Everything is made before the first
-// iteration, so that an iteration only works.
+// What a PE needs for its part of an iteration: boxes, buffers, kernels. All of it is prepared before the
+// first iteration.
 #include <algorithm>
 #include <limits>
 
@@ -26,14 +26,14 @@ Worker::Worker(const Script& script, Device& device, const Communicator& world)
       layout_(place(script_.work, script_.mesh, script_.training.placing())),
       tensors_(script_.work.layers.size() + 1) {
   if (script_.batch % script_.training.micro_batches != 0)
-    throw UsageError(fmt::format("a mini-batch of {} cannot be {} equal micro-batches", script_.batch,
-                                 script_.training.micro_batches),
-                     "use a multiple");
+    throw UsageError(fmt::format("a mini-batch of {} cannot be split into {} equal micro-batches",
+                                 script_.batch, script_.training.micro_batches),
+                     "use a mini-batch that is a multiple of it");
   if (script_.training.chunks > 1)
-    throw UsageError("a rehearsal runs the schedules gpipe and 1f1b, not an interleaved one",
+    throw UsageError("a rehearsal supports the schedules gpipe and 1f1b, not an interleaved one",
                      "use --schedule 1f1b");
   samples_ = script_.batch / script_.training.micro_batches;
-  // Groups are made by all PEs together, in one order, whatever their stages need.
+  // All PEs create all groups together, in one order, even if their own stage does not need them.
   for (int a = 0; a < script_.mesh.axes; ++a) {
     seat_.group_on(std::size_t(a));
     if (layout_.role[std::size_t(a)].front() == Role::stage) stage_axis_ = a;
@@ -80,7 +80,7 @@ Lie Worker::wanted(std::size_t i) const {
   Lie lie{};
   for (std::size_t a = 0; a < placed_.axes(); ++a) {
     lie[a] = placed_.on(a).x_wanted[i];
-    // An embedding that is dealt out by its rows looks at all ids.
+    // An embedding that is split by rows reads all ids.
     if (layer(i).op == Op::embedding && lie[a] == Placement::split_channel) lie[a] = Placement::replicated;
   }
   return lie;
@@ -127,7 +127,7 @@ void Worker::build_part(std::size_t i) {
   }
 }
 
-/// Layers that take slices of channels and leave slices need parts that fit together.
+/// Layers that read and write slices of channels need slices that fit together.
 void Worker::check_slices(std::size_t i) {
   const Layer& l = layer(i);
   const Part& p = part(i);
@@ -137,20 +137,20 @@ void Worker::check_slices(std::size_t i) {
     slices |= placed_.on(a).role[i] == Role::keep && lie[a] == Placement::split_channel;
   if (!slices) return;
   if (l.op == Op::concat)
-    throw UsageError(fmt::format("`{}` joins slices of channels: that cannot be rehearsed", l.name),
+    throw UsageError(fmt::format("`{}` joins slices of channels, which cannot be rehearsed", l.name),
                      "rehearse this network with data, spatial or layer");
   const Box& x = p.inputs.front().box;
   const auto C = std::int64_t(l.x.channels), F = std::int64_t(l.y.channels);
-  // Heads and groups of channels stay whole.
+  // Heads and groups of channels are not split.
   const auto units = std::int64_t(l.heads > 0 ? l.heads : l.groups > 1 ? l.groups : l.x.channels);
   const bool fits = x.begin[4] * F == p.y.begin[4] * C && x.end[4] * F == p.y.end[4] * C &&
                     x.begin[4] * units % C == 0 && x.end[4] * units % C == 0;
   if (!fits)
-    throw UsageError(fmt::format("the channels of `{}` cannot be dealt out in equal parts", l.name),
+    throw UsageError(fmt::format("the channels of `{}` cannot be split into equal parts", l.name),
                      "rehearse with a number of PEs that divides them");
 }
 
-/// Which rows the windows for `y` reach, where space is cut; elsewhere a PE has all that there are.
+/// The rows that the windows of `y` read, if space is split; otherwise a PE has all rows.
 Box Worker::window(std::size_t i, Box own, const Box& y) const {
   const Layer& l = layer(i);
   if (!traits(l.op).window) return own;
@@ -174,7 +174,7 @@ Worker::Input Worker::build_input(std::size_t i, int from, const Box& y) {
   in.box = window(i, in.own, y);
   in.in_place = in.box == t.held;
   if (!in.in_place) {
-    // What lies beyond the edges is never written: a maximum must not find zeros there.
+    // The padding is never written: zeros there would be wrong for a maximum.
     const float padding = layer(i).op == Op::max_pool ? std::numeric_limits<float>::lowest() : 0.0f;
     for (std::size_t m = 0; m < micro_batches(); ++m) {
       in.x.push_back(seat_.device().allocate(in.box.items()));
@@ -197,7 +197,7 @@ Worker::Input Worker::build_input(std::size_t i, int from, const Box& y) {
   return in;
 }
 
-/// The layer as this PE runs it, by the boxes that it has: parts may differ by a row.
+/// The layer as this PE runs it, from its boxes: parts may differ by a row.
 LocalLayer Worker::local(std::size_t i) {
   const Part& p = part(i);
   const Box& x = p.inputs.front().box;
@@ -224,7 +224,7 @@ LayerWork& Worker::prepare(std::size_t i) {
   return *work;
 }
 
-/// Inputs of the network, and gradients of what nobody reads; a micro-batch has its own.
+/// Inputs of the network, and gradients of tensors without readers, for each micro-batch.
 void Worker::fill_data() {
   Device& device = seat_.device();
   for (std::size_t m = 0; m < micro_batches(); ++m) {

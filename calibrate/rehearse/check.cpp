@@ -33,8 +33,8 @@ double size_of(const Outcome& outcome) {
 }  // namespace
 
 Difference compare(const std::vector<Outcome>& parallel, const std::vector<Outcome>& serial) {
-  // A tensor that ought to be zero is all rounding (the bias before a batch norm has no gradient): it is
-  // measured by the others.
+  // A tensor that should be zero has only rounding errors (the gradient of a bias before a batch norm), so it
+  // is compared with the size of the other tensors.
   constexpr double least_share = 1e-3;
   double largest = 0;
   for (const Outcome& whole : serial) largest = std::max(largest, size_of(whole));
@@ -42,7 +42,7 @@ Difference compare(const std::vector<Outcome>& parallel, const std::vector<Outco
   for (const Outcome& part : parallel) {
     const auto whole = std::ranges::find(serial, part.what, &Outcome::what);
     if (whole == serial.end() || common(part.own, whole->own) != part.own)
-      throw std::logic_error("the serial run has no " + part.what);
+      throw std::logic_error("the serial run does not have the " + part.what);
     const double size = std::max(size_of(*whole), least_share * largest);
     double most = 0;
     for_each_number(part.own, whole->own, [&](std::size_t mine, std::size_t theirs) {

@@ -6,18 +6,18 @@
 
 namespace paradl::calibrate {
 
-/// How far a run is from another one that should give the same.
+/// The difference between two runs that should give the same result.
 struct Difference {
-  double largest = 0;  // of any number, over the largest of its tensor
-  std::string where;   // the tensor that it is in
+  double largest = 0;  // relative to the largest number of the tensor
+  std::string where;   // the tensor with that difference
 };
 
-/// Compares the parts of tensors that a PE has with a serial run's, which has all of them whole. Throws if
-/// that one lacks a tensor.
+/// Compares a PE's parts of tensors with the whole tensors of a serial run. Throws if the serial run does not
+/// have a tensor.
 Difference compare(const std::vector<Outcome>& parallel, const std::vector<Outcome>& serial);
 
-/// Sums in another order differ by rounding: some times 2^-24 of the addends. A wrong halo or a wrong scale
-/// is far above it.
+/// Sums in another order differ by rounding, a few times 2^-24 of the summands. A wrong halo or a wrong scale
+/// gives far larger differences.
 inline constexpr double rounding = 1e-3;
 
 }  // namespace paradl::calibrate

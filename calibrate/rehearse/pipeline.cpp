@@ -1,11 +1,11 @@
-// The stages of a pipeline: who works on which micro-batch when, and what they pass to each other.
+// The stages of a pipeline: their order of micro-batches, and the tensors between them.
 #include "calibrate/rehearse/worker.hpp"
 
 namespace paradl::calibrate {
 
-/// Tensors of a micro-batch to the next stage, gradients of one to the stage before, and what comes from
-/// there in return: all at once, so that two stages that send to each other do not wait for each other. A
-/// number below zero means that nothing goes that way.
+/// Sends tensors of a micro-batch to the next stage and gradients of one to the previous stage, and receives
+/// theirs, all at once, so that two stages that send to each other do not deadlock. A negative number means
+/// that nothing is sent in that direction.
 void Worker::pass_on(int sent, int received, Stopwatch& watch) {
   if (is_last_stage()) return;
   std::vector<Message> sends, receives;
@@ -39,7 +39,8 @@ void Worker::pass_back(int sent, int received, Stopwatch& watch) {
 void Worker::run_stages(Stopwatch& watch) {
   const int S = script_.training.micro_batches, stages = int(script_.first_layer.size());
   const bool alternate = script_.training.schedule == PipelineSchedule::one_forward_one_backward;
-  // So many go forward before the first comes back: all of them, or as many as there are stages to come.
+  // The micro-batches that go forward before the first backward pass: all, or as many as there are later
+  // stages.
   const int ahead = alternate ? std::min(S, stages - 1 - stage_) : S;
   for (int m = 0; m < ahead; ++m) {
     pass_back(-1, m, watch);

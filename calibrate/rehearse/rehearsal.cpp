@@ -23,21 +23,21 @@ bool cuts_space(const Mesh& mesh) {
   return false;
 }
 
-/// Links are measured by ranks that start together. In an iteration they come from their passes one after the
-/// other, and each collective waits for the last of them.
+/// Links are measured with ranks that start together. In an iteration ranks finish their passes at different
+/// times, and each collective waits for the last rank.
 void add_skew(Machine& machine, Seconds skew) {
   for (Level& level : machine.levels)
     for (MeasuredLink& link : level.measured) {
       const double p = level.gpus / level.inside;
       const double messages = link.operation == LinkOperation::allreduce ? 2 * (p - 1) : p - 1;
-      if (link.operation != LinkOperation::point_to_point &&
-          messages > 0)  // one way: a stage's bubble has it
+      // Not for point-to-point messages: the bubble of a pipeline includes that wait.
+      if (link.operation != LinkOperation::point_to_point && messages > 0)
         link.link.alpha += 1.0 / messages * skew;
     }
 }
 
-/// Halos go both ways at once, which an all-to-all of two ranks does as well: each sends half of its buffer.
-/// Point to point is one way.
+/// Halos are sent in both directions at once, as in an all-to-all of two ranks, where each sends half of its
+/// buffer. Point-to-point times are for one direction.
 void use_two_way_messages(Machine& machine) {
   for (Level& level : machine.levels) {
     std::vector<MeasuredLink> messages;
@@ -55,10 +55,10 @@ void use_two_way_messages(Machine& machine) {
   }
 }
 
-class Stage {  // where rehearsals take place
+class Rehearser {
  public:
-  Stage(const Workload& work, const std::vector<Candidate>& candidates, const RehearsalOptions& options,
-        Device& device, Communicator& ranks)
+  Rehearser(const Workload& work, const std::vector<Candidate>& candidates, const RehearsalOptions& options,
+            Device& device, Communicator& ranks)
       : work_(work),
         options_(options),
         training_(rehearsal_training(options.training)),
@@ -86,7 +86,7 @@ class Stage {  // where rehearsals take place
       watch.look();
       out_.warnings = watch.warnings();
       if (repeated > 0)
-        out_.warnings.push_back(fmt::format("{} round{} repeated: other processes used the cores meanwhile",
+        out_.warnings.push_back(fmt::format("{} round{} repeated, because other processes used the cores",
                                             repeated, repeated == 1 ? " was" : "s were"));
       project();
     }
@@ -94,13 +94,13 @@ class Stage {  // where rehearsals take place
   }
 
  private:
-  void tell(const std::string& what) {
+  void show_progress(const std::string& what) {
     if (options_.progress && ranks_.rank() == 0) options_.progress(what, std::min(1.0, done_ / pieces_));
     ++done_;
   }
 
-  /// Measures and times everything once. False if something else used the cores meanwhile and it may be
-  /// repeated: then it is as if the round had not been.
+  /// Measures and times everything once. False if other processes used the cores and the round may be
+  /// repeated; then the round is discarded.
   bool run_round(bool may_be_repeated) {
     constexpr double much = 0.15;  // cores
     const Survey survey = *survey_;
@@ -127,8 +127,8 @@ class Stage {  // where rehearsals take place
     return shapes_on(work_, meshes, training_, double(options_.batch));
   }
 
-  /// Stages are balanced once, by the times of whole layers: what is run and what is projected have the same
-  /// borders.
+  /// Stages are balanced once, by the times of whole layers, so that the run and the projection have the same
+  /// stages.
   void find_balance() {
     balance_.layer.resize(work_.layers.size(), {Seconds{1}, Seconds{1}, Seconds{1}});
     if (!options_.timed) return;
@@ -136,7 +136,7 @@ class Stage {  // where rehearsals take place
       balance_ = profiled_times(std::move(balance_), work_, options_.profile, double(options_.batch));
       return;
     }
-    tell("whole layers");
+    show_progress("whole layers");
     Survey first(device_, ranks_, training_.optimizer, options_.stop);
     first.measure_layers(shapes_on(work_, std::vector<Mesh>{{}}, training_, double(options_.batch)), 2);
     balance_ = profiled_times(std::move(balance_), work_, std::make_shared<Profile>(first.profile()),
@@ -165,13 +165,13 @@ class Stage {  // where rehearsals take place
     return serial_;
   }
 
-  /// Every rank compares its part with a run of its own; the worst of them counts.
+  /// Every rank compares its part with its own serial run; the largest difference counts.
   void check(Rehearsed& r) {
     if (stopped()) {
       r.refused = "interrupted before it was run";
       return;
     }
-    tell(r.candidate.strategy.text);
+    show_progress(r.candidate.strategy.text);
     std::optional<Worker> worker;
     try {
       Script run = script(without_ones(r.candidate.mesh));
@@ -180,7 +180,7 @@ class Stage {  // where rehearsals take place
     } catch (const UsageError& error) {
       r.refused = error.what();
     }
-    // All ranks run it, or none: the others would wait.
+    // If one rank cannot run it, no rank does: the others would wait.
     if (on_any(ranks_, !worker)) {
       if (r.refused.empty()) r.refused = "another rank cannot run its part";
       return;
@@ -193,14 +193,14 @@ class Stage {  // where rehearsals take place
   }
 
   void measure() {
-    tell("layers");
+    show_progress("layers");
     if (!options_.profile) survey_->measure_layers(shapes(), options_.turns);
-    tell("links");
+    show_progress("links");
     if (!options_.machine) survey_->measure_links(largest_buffer(work_, options_.batch), options_.link_time);
   }
 
   void time(Rehearsed& r) {
-    tell(r.candidate.strategy.text);
+    show_progress(r.candidate.strategy.text);
     Worker worker(script(without_ones(r.candidate.mesh)), device_, ranks_);
     Stopwatch warm_up(device_);
     worker.iterate(warm_up);
@@ -242,8 +242,9 @@ class Stage {  // where rehearsals take place
       Machine machine = *out_.machine;
       if (!options_.machine && cuts_space(r.candidate.mesh)) use_two_way_messages(machine);
       const Setting setting{work_, machine, times, training_};
-      r.projection = Evaluator(setting).project(r.candidate.strategy, r.candidate.mesh, double(options_.batch));
-      r.projection->strategy = nullptr;  // it is r.candidate's
+      r.projection =
+          Evaluator(setting).project(r.candidate.strategy, r.candidate.mesh, double(options_.batch));
+      r.projection->strategy = nullptr;  // r.candidate has the strategy
     }
     out_.times = std::move(times);
   }
@@ -253,7 +254,7 @@ class Stage {  // where rehearsals take place
   Training training_;
   Device& device_;
   Communicator& ranks_;
-  std::optional<Survey> survey_;  // always there; a round that was disturbed is taken back
+  std::optional<Survey> survey_;  // always has a value; optional, so that a disturbed round can be undone
   LayerTimes balance_;
   std::unique_ptr<Communicator> alone_;
   std::vector<Outcome> serial_;
@@ -279,13 +280,13 @@ Training rehearsal_training(Training training) {
   training.synchronised_batch_norm = true;
   training.halos_of_dx = true;
   training.wide_sums = false;
-  training.stage_cut = StageCut::balanced_layers;  // links are not known yet when stages are cut
+  training.stage_cut = StageCut::balanced_layers;  // the links are not measured yet
   return training;
 }
 
 Rehearsal rehearse(const Workload& work, const std::vector<Candidate>& candidates,
                    const RehearsalOptions& options, Device& device, Communicator& ranks) {
-  return Stage(work, candidates, options, device, ranks).run();
+  return Rehearser(work, candidates, options, device, ranks).run();
 }
 
 bool ranking_agrees(const std::vector<Rehearsed>& results, double tie) {

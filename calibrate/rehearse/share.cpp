@@ -11,7 +11,7 @@ void cut(Box& box, std::size_t dimension, int index, int parts) {
   box.end[dimension] = part.end;
 }
 
-/// Parts of space count the last extent fastest.
+/// Parts of space are numbered with the last extent fastest.
 void cut_space(Box& box, int index, const Parts& parts) {
   for (std::size_t d = 3; d-- > 0;) {
     cut(box, first_extent + d, index % parts.cut[d], parts.cut[d]);

@@ -7,17 +7,17 @@
 
 namespace paradl::calibrate {
 
-/// Where a rank stands on each axis of a mesh.
+/// The coordinates of a rank on the axes of a mesh.
 using Coordinates = std::array<int, most_axes>;
 Coordinates coordinates_of(const Mesh& mesh, int rank);
-/// The rank that stands at `to` on one axis and where `at` says on the others.
+/// The rank at coordinate `to` on one axis, and at `at` on the others.
 int rank_at(const Mesh& mesh, const Coordinates& at, std::size_t axis, int to);
 
 /// A whole tensor of `samples` samples.
 Box whole_box(const Shape& shape, std::int64_t samples);
 
-/// The part of a tensor that a PE has: ranges are cut axis by axis, as evenly as whole numbers allow. The
-/// innermost axis cuts first, so that parts can be gathered from the outside in.
+/// The part of a tensor that a PE has. Ranges are split axis by axis, as evenly as possible; the innermost
+/// axis first, so that parts can be gathered from the outside in.
 Box share_of(Box whole, const Lie& lie, const Mesh& mesh, const Coordinates& at);
 
 /// Part `index` of `parts` of a range.

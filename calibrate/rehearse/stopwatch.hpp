@@ -7,13 +7,13 @@
 
 namespace paradl::calibrate {
 
-/// Where the time of an iteration goes, on one PE.
+/// The time of an iteration by terms, on one PE.
 class Stopwatch {
  public:
   explicit Stopwatch(Device& device) : device_(device), last_(now()) {}
 
   void start() { last_ = now(); }
-  /// What has passed since the last lap was spent on this.
+  /// Adds the time since the last lap to this term.
   void lap(Term term) {
     const auto t = now();
     spent_[std::size_t(term)] += Seconds{std::chrono::duration<double>(t - last_).count()};

@@ -32,7 +32,7 @@ void Survey::measure_layers(const std::set<LocalLayer>& layers, int turns) {
       [&](const LocalLayer& layer, const auto& times) { round.emplace_back(layer, times); },
       [&] { return on_any(ranks_, stop_ && stop_()); });
   for (const auto& [layer, times] : round) {
-    // An iteration is a sum over layers, so the mean counts: medians would leave out what jitter adds to it.
+    // An iteration is a sum over layers, so the mean is used: medians would leave out the jitter.
     layers_[layer].push_back(mean_over(ranks_, mean_of(times)));
     for (const PassTimes& turn : times) note_skew(turn);
   }
@@ -83,7 +83,7 @@ ProfileSpec Survey::profile() const {
 std::vector<MeasuredLevel> Survey::levels() const { return measured_levels(points_, ranks_.nodes()); }
 
 DeviceSpec measure_device(Device& device, int ranks_per_node) {
-  constexpr int tries = 15;  // the best counts: a roofline promises, and other load only slows down
+  constexpr int tries = 15;  // the best counts: a roofline is an upper bound, and other load only slows down
   const DeviceFacts facts = device.facts();
   DeviceSpec spec{.name = facts.name, .memory = 1.0 / ranks_per_node * facts.memory};
   Box box;

@@ -11,21 +11,21 @@
 
 namespace paradl::calibrate {
 
-/// Times of layers and links, measured in several rounds and averaged over them: each round has its say,
-/// whatever speed the machine had in it. All ranks measure at the same time, as they work at the same time.
+/// Times of layers and links, averaged over several rounds, because the speed of the machine changes between
+/// rounds. All ranks measure at the same time, as they do in training.
 class Survey {
  public:
-  /// `stop` is asked between layers and between links; where one rank says yes, all leave the rest out.
+  /// `stop` is asked between layers and between links; if it returns true on one rank, all ranks stop.
   Survey(Device& device, Communicator& ranks, Optimizer optimizer, std::function<bool()> stop = {})
       : device_(device), ranks_(ranks), optimizer_(optimizer), stop_(std::move(stop)) {}
 
-  /// One round over these layers: some turns of each.
+  /// One round over these layers, with so many turns of each.
   void measure_layers(const std::set<LocalLayer>& layers, int turns);
   /// One round over the links, up to so many bytes.
   void measure_links(Bytes most, Seconds time);
 
   ProfileSpec profile() const;
-  /// What the slowest rank of a pass takes more than the mean: who exchanges something waits for it.
+  /// The time of the slowest rank in a pass minus the mean over ranks; an exchange waits for that rank.
   Seconds skew() const { return passes_ > 0 ? 1.0 / passes_ * skews_ : Seconds{}; }
   /// Alpha and beta of each level, innermost first, with its size.
   std::vector<MeasuredLevel> levels() const;
@@ -44,7 +44,7 @@ class Survey {
   double passes_ = 0;
 };
 
-/// Rates of a device, from one copy and one product: what a roofline starts from where nothing was measured.
+/// Rates of a device from one copy and one matrix product, for the roofline of layers without measurement.
 DeviceSpec measure_device(Device& device, int ranks_per_node);
 
 }  // namespace paradl::calibrate

@@ -13,7 +13,7 @@ Seat::Seat(Device& device, const Communicator& world, const Mesh& mesh)
 Communicator& Seat::group(AxisSet axes) {
   const auto known = std::ranges::find(groups_, axes, [](const auto& entry) { return entry.first; });
   if (known != groups_.end()) return *known->second;
-  int colour = 0, key = 0;  // where it stands on the other axes, and on these
+  int colour = 0, key = 0;  // the coordinates on the other axes, and on these
   for (int a = 0; a < mesh_.axes; ++a) {
     int& number = axes & axis_bit(a) ? key : colour;
     number = number * mesh_.axis[std::size_t(a)].parts.total + at_[std::size_t(a)];
@@ -30,7 +30,7 @@ Box Seat::share(const Box& whole, const Lie& lie, std::size_t axis, int index) c
 
 namespace {
 
-/// Parts that lie one after the other, as pieces.
+/// Consecutive parts as pieces.
 template <class Visit>
 void for_each_part(const std::vector<Box>& parts, float* data, Visit visit) {
   for (const Box& part : parts) {
@@ -59,8 +59,8 @@ void Passage::add_stop(const Box& whole, const Change& change, const Lie& before
   const Box had = seat_.share(whole, before);
   const bool gathers = operation == Collective::allgather;
   if (gathers ? common(had, stop.box) != had : !operation && common(had, stop.box) != stop.box)
-    throw UsageError("two axes cut the same channels, and their slices do not fit together",
-                     "rehearse a hybrid whose axes cut different things");
+    throw UsageError("two axes split the same channels, and their slices do not fit together",
+                     "rehearse a hybrid whose axes split different dimensions");
   if (operation) {
     const int n = seat_.mesh().axis[change.axis].parts.total;
     for (int k = 0; k < n; ++k) {

@@ -22,7 +22,7 @@ class Seat {
   /// order.
   Communicator& group(AxisSet axes);
   Communicator& group_on(std::size_t axis) { return group(axis_bit(int(axis))); }
-  /// The share of PE `index` on an axis, this one's coordinates otherwise.
+  /// The share of the PE at `index` on an axis, with the other coordinates of this PE.
   Box share(const Box& whole, const Lie& lie, std::size_t axis, int index) const;
   Box share(const Box& whole, const Lie& lie) const { return share_of(whole, lie, mesh_, at_); }
 
@@ -35,14 +35,14 @@ class Seat {
   std::vector<std::pair<AxisSet, std::unique_ptr<Communicator>>> groups_;
 };
 
-/// A tensor's part on its way from one placement to another: the buffers are there from the start, so that an
-/// iteration allocates nothing.
+/// Moves a tensor from one placement to another. All buffers are allocated at the start, none in an
+/// iteration.
 class Passage {
  public:
-  /// `given` is how it lies at first; `changes` may be empty.
+  /// `given` is the first placement; `changes` may be empty.
   Passage(Seat& seat, const Box& whole, const Way& way);
 
-  /// Where the tensor arrives: `start` itself where nothing changes.
+  /// The data in the last placement: `start` itself if nothing changes.
   float* run(float* start);
   const Box& box_at_start() const { return start_; }
   const Box& box_at_end() const { return stops_.empty() ? start_ : stops_.back().box; }
@@ -52,10 +52,10 @@ class Passage {
   struct Stop {
     Change change;
     Box box;                         // after the change
-    Buffer data;                     // after the change; a sum that all PEs get is made in place
-    std::vector<Box> parts;          // gathering: what each PE has; else what this one has for each
+    Buffer data;                     // after the change; an allreduce works in place
+    std::vector<Box> parts;          // gather: the part of each PE; otherwise this PE's part for each
     std::vector<std::size_t> items;  // of each part
-    std::vector<Box> arriving;       // all-to-all: what each PE has for this one
+    std::vector<Box> arriving;       // all-to-all: the part of each PE for this one
     Buffer packed, received;         // parts one after the other
   };
   void add_stop(const Box& whole, const Change& change, const Lie& before, const Lie& after);
@@ -68,11 +68,11 @@ class Passage {
   std::vector<Stop> stops_;
 };
 
-/// The rows that windows reach beyond a PE's own: fetched before a pass forward; after a pass backward their
-/// gradients are sent to their owners, who add them up.
+/// The halo: rows of other PEs that the windows of this PE read. They are fetched before a forward pass;
+/// after a backward pass their gradients are sent back to the owners and added there.
 class HaloTrade {
  public:
-  /// `lie` is how the tensor is split, `wanted(k)` the box that PE k of the axis reads.
+  /// `lie` is the placement of the tensor, `wanted(k)` the box that PE k of the axis reads.
   template <class Wanted>
   HaloTrade(Seat& seat, const Box& whole, const Lie& lie, std::size_t axis, Wanted wanted);
 
@@ -82,7 +82,7 @@ class HaloTrade {
  private:
   struct Neighbour {
     int peer;          // in the group of the axis
-    Box theirs, mine;  // what they need of mine; what I need of theirs
+    Box theirs, mine;  // the part that the peer needs, and the part that this PE needs
     Buffer out, in;
   };
   enum class Direction { forward, backward };

@@ -11,10 +11,10 @@
 namespace paradl::calibrate {
 namespace {
 
-/// What the dimensions of an array of weights stand for.
+/// The meaning of a dimension of an array of weights.
 enum class Of { nothing, filters, channels, rows };
 
-/// How a layer's role on an axis cuts a dimension.
+/// How a layer's role on an axis splits a dimension.
 bool cuts(Of dimension, Role role, bool keeps_slices, Op op) {
   const bool table = op == Op::embedding;
   switch (dimension) {
@@ -37,7 +37,7 @@ Box box_of(double first, double second, std::array<double, 3> taps) {
   return box;
 }
 
-/// An array and what its first two dimensions are.
+/// An array and the meaning of its first two dimensions.
 struct Array {
   Box whole{.begin = {}, .end = {}};
   std::array<Of, 2> of{Of::nothing, Of::nothing};
@@ -63,7 +63,7 @@ std::array<Array, 2> arrays_of(const Layer& l) {
   }
 }
 
-/// Made-up weights that neither swell nor fade what passes through them.
+/// Synthetic weights that keep the size of activations about the same.
 Synthetic values_of(const Layer& layer, std::size_t index, std::size_t array) {
   Synthetic values{.seed = 100 + 2 * index + array};
   const double taps = layer.kernel[0] * layer.kernel[1] * layer.kernel[2];
@@ -87,7 +87,7 @@ std::array<WeightShare, 2> weight_shares(const Layer& layer, std::size_t index, 
   const auto arrays = arrays_of(layer);
   for (std::size_t k = 0; k < 2; ++k) {
     out[k] = {arrays[k].whole, arrays[k].whole};
-    for (std::size_t a = placed.axes(); a-- > 0;) {  // as share_of() cuts
+    for (std::size_t a = placed.axes(); a-- > 0;) {  // in the order of share_of()
       const AxisPlacement& on = placed.on(a);
       const bool slices = on.role[index] == Role::keep && on.x_wanted[index] == Placement::split_channel;
       for (std::size_t d = 0; d < 2; ++d) {
@@ -130,9 +130,9 @@ void Weights::add_layer(const Workload& work, const Layout& layout, const Placem
           fmt::format("`{}` shares the weights of `{}`, which is on another stage", layer.name, other),
           "rehearse a network without tied weights (tied=0)");
     if (layers_[part.owner - first_].share[0].own != part.share[0].own)
-      throw UsageError(
-          fmt::format("`{}` shares the weights of `{}`, but they are cut in another way", layer.name, other),
-          "rehearse a network without tied weights (tied=0)");
+      throw UsageError(fmt::format("`{}` shares the weights of `{}`, but they are split in another way",
+                                   layer.name, other),
+                       "rehearse a network without tied weights (tied=0)");
     Part& owner = layers_[part.owner - first_];
     if (!owner.addend.items) owner.addend = seat_.device().allocate(owner.items);
   }

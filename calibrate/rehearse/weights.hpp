@@ -8,8 +8,8 @@
 
 namespace paradl::calibrate {
 
-/// One array of weights of a layer (LayerData::w): its whole, and the part that a PE has. Empty boxes where a
-/// layer has no such array.
+/// One array of weights of a layer (LayerData::w): the whole, and the part that a PE has. Empty boxes if the
+/// layer does not have the array.
 struct WeightShare {
   Box whole{.begin = {}, .end = {}}, own{.begin = {}, .end = {}};
 };
@@ -18,19 +18,19 @@ struct WeightShare {
 std::array<WeightShare, 2> weight_shares(const Layer& layer, std::size_t index, const Placements& placed,
                                          const Mesh& mesh, const Coordinates& at);
 
-/// The weights that one PE has, their gradients and the optimizer's state. Gradients that are summed over the
-/// same PEs lie one after the other, so that one allreduce sums them all.
+/// The weights of one PE, their gradients and the optimizer's state. Gradients that are summed over the same
+/// PEs are contiguous, so that one allreduce sums them all.
 class Weights {
  public:
   /// Of the layers from `first` up to `last`. `sets` are the axes over which each kind of Layout::gradients
-  /// is summed. UsageError where tied weights are cut in two ways.
+  /// is summed. UsageError if tied weights are split in two ways.
   Weights(const Workload& work, const Layout& layout, const Placements& placed, Seat& seat, std::size_t first,
           std::size_t last, const Training& training, std::vector<AxisSet> sets);
 
   /// Puts the pointers of a layer into `data`.
   void lend(std::size_t layer, LayerData& data) const;
   void clear_gradients();
-  /// Adds what a pass has just left in LayerData::dw, where more than one pass adds to a gradient.
+  /// Adds LayerData::dw of the last pass, if several passes add to a gradient.
   void collect(std::size_t layer);
   void sum_gradients();
   void update();
@@ -38,26 +38,26 @@ class Weights {
   std::size_t items(std::size_t layer, std::size_t k) const { return layers_[layer - first_].array[k].items; }
   std::array<WeightShare, 2> shares(std::size_t layer) const { return layers_[layer - first_].share; }
   const float* gradient(std::size_t layer, std::size_t k) const;
-  /// All gradients of one kind, for those who want to spoil them.
+  /// All gradients of one kind, so that a test can spoil them.
   Buffer& gradients_of_kind(std::size_t kind) { return kinds_[kind].gradients; }
 
  private:
   struct Array {
-    std::size_t items = 0, at = 0;  // its place among the layer's
+    std::size_t items = 0, at = 0;  // its position among the arrays of the layer
   };
   struct Part {
     std::array<WeightShare, 2> share;
     std::array<Array, 2> array;
-    std::size_t kind = 0, at = 0;  // its place among the gradients of its kind
+    std::size_t kind = 0, at = 0;  // its position among the gradients of its kind
     std::size_t items = 0;
     Buffer values, state;
-    Buffer addend;          // where passes add up: what one gives, and then its share of the owner's
+    Buffer addend;          // if several passes add: the summand of one, then its share of the owner's
     std::size_t owner = 0;  // the layer whose w[0] it uses
-    bool has_bias = true;   // where channels are dealt out, the first PE adds it
+    bool has_bias = true;   // if channels are split, only the first PE adds it
   };
   struct Kind {
-    AxisSet set = 0;     // nothing: not summed at all
-    bool counts = true;  // where PEs have the same gradient, the first brings it in
+    AxisSet set = 0;     // empty: not summed
+    bool counts = true;  // if several PEs have the same gradient, only the first contributes
     std::size_t items = 0;
     Buffer gradients;
   };

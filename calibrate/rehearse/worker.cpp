@@ -116,7 +116,7 @@ void Worker::iterate(Stopwatch& watch) {
   watch.lap(Term::update);
 }
 
-/// As if a framework had averaged twice.
+/// As if a framework had averaged the gradient twice.
 void Worker::spoil_gradients() {
   for (std::size_t kind = 0; kind <= layout_.gradients.size(); ++kind) {
     const Buffer& gradients = weights_->gradients_of_kind(kind);

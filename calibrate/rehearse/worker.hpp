@@ -11,28 +11,28 @@
 
 namespace paradl::calibrate {
 
-/// Something that is done wrong on purpose, to see that the check finds it.
+/// A deliberate mistake, to test that the check finds it.
 enum class Fault { none, halo, gradient };
 
-/// A strategy to be run for real.
+/// A strategy to run.
 struct Script {
   const Workload& work;
   Mesh mesh;  // axes of more than one PE
   Training training;
   std::int64_t batch = 1;              // samples of the whole mini-batch
   std::vector<int> first_layer{0};     // of each stage
-  std::vector<AxisSet> gradient_sets;  // over which each kind of Layout::gradients is summed
+  std::vector<AxisSet> gradient_sets;  // the axes over which each kind of Layout::gradients is summed
   Fault fault = Fault::none;
 };
 
 /// A part of a result, to be compared with the same part of another run.
 struct Outcome {
   std::string what;  // "output", "gradient of the input", "gradient of conv1"
-  Box own;           // the part of the whole that it is
+  Box own;           // its position in the whole tensor
   std::vector<float> values;
 };
 
-/// One PE that trains its part of a network on made-up data. UsageError if the strategy cannot be run.
+/// One PE that trains its part of a network on synthetic data. UsageError if the strategy cannot be run.
 class Worker {
  public:
   Worker(const Script& script, Device& device, const Communicator& world);
@@ -40,34 +40,34 @@ class Worker {
   /// One iteration: all micro-batches forward and backward, gradients summed, weights updated.
   void iterate(Stopwatch& watch);
 
-  /// What the last iteration gave: the output and all gradients, as far as this PE has them.
+  /// The results of the last iteration: this PE's parts of the output and of all gradients.
   std::vector<Outcome> outcomes();
 
  private:
   /// The output of a layer, or the network's input, on this PE.
   struct Tensor {
     Box whole;
-    Lie lie{};                     // as its readers find it
-    Box held;                      // this PE's part of it then
-    std::vector<Buffer> given;     // by micro-batch: as it is made or received
-    std::vector<Passage> passage;  // by micro-batch: from there to its readers; empty if not made here
-    std::vector<float*> data;      // by micro-batch: as its readers find it
-    Lie gradient_lie{};            // as its readers give its gradient
-    Piece gradient;                // added up here
+    Lie lie{};                     // placement for its readers
+    Box held;                      // this PE's part in that placement
+    std::vector<Buffer> given;     // by micro-batch: as computed or received
+    std::vector<Passage> passage;  // by micro-batch: from there to its readers; empty if not computed here
+    std::vector<float*> data;      // by micro-batch: in the placement for its readers
+    Lie gradient_lie{};            // placement of the gradient from its readers
+    Piece gradient;                // the sum over readers
     Buffer gradient_memory;
-    bool touched = false;         // has something in it
-    std::optional<Passage> back;  // from there to the layer that made it
+    bool touched = false;         // whether it has a summand yet
+    std::optional<Passage> back;  // from there to the layer that computes the tensor
   };
-  /// What a layer reads.
+  /// An input of a layer.
   struct Input {
     int tensor = -1;
-    Box own, box;           // its part; with what windows reach beyond it
-    bool in_place = false;  // reads the tensor where it lies
-    std::vector<Buffer> x;  // by micro-batch: otherwise
-    bool fetches = false;   // halos have to be sent
+    Box own, box;           // this PE's part; with its halo
+    bool in_place = false;  // reads the tensor without a copy
+    std::vector<Buffer> x;  // by micro-batch: the copy, otherwise
+    bool fetches = false;   // needs a halo exchange
     std::optional<HaloTrade> halo;
-    bool counts = true;            // its gradient is added up on this PE
-    bool writes_in_place = false;  // and nobody else adds to it
+    bool counts = true;            // this PE adds its gradient
+    bool writes_in_place = false;  // no other layer adds to it
     Buffer dx;                     // otherwise
   };
   struct Part {
@@ -75,10 +75,10 @@ class Worker {
     LayerWork* work = nullptr;
     std::vector<Input> inputs;
     std::vector<Buffer> kept;  // by micro-batch
-    std::vector<Buffer> dy;    // by micro-batch, made up: of layers that nobody reads
+    std::vector<Buffer> dy;    // by micro-batch, synthetic: for layers without readers
     float* dy_now = nullptr;
-    Buffer statistics;   // batch norm: of a pass forward, then of one backward
-    AxisSet summed = 0;  // axes over which they are summed
+    Buffer statistics;   // batch norm: of the forward pass, then of the backward pass
+    AxisSet summed = 0;  // the axes over which they are summed
     double counted = 1;
   };
 
@@ -122,10 +122,10 @@ class Worker {
   Placements placed_;
   Layout layout_;
   int stage_ = 0, stage_axis_ = -1;
-  std::size_t first_ = 0, last_ = 0;      // layers of this stage
-  std::int64_t samples_ = 1;              // of a micro-batch, of all PEs together
-  std::vector<int> incoming_, outgoing_;  // tensors that come from the stage before, that go to the next
-  std::vector<std::optional<Tensor>> tensors_;  // the network's input, then one a layer
+  std::size_t first_ = 0, last_ = 0;            // layers of this stage
+  std::int64_t samples_ = 1;                    // of a micro-batch, over all PEs
+  std::vector<int> incoming_, outgoing_;        // tensors from the previous stage, and to the next
+  std::vector<std::optional<Tensor>> tensors_;  // the network's input, then one per layer
   std::vector<Part> parts_;
   std::optional<Weights> weights_;
   std::map<LocalLayer, std::unique_ptr<LayerWork>> works_;

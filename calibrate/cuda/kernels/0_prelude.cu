@@ -39,14 +39,14 @@ __device__ inline float get(const T* from, i64 i) { return widened(from[i]); }
 __device__ inline void put(T* to, i64 i, float value) { to[i] = narrowed(value); }
 #endif
 
-/// f(i) for every i below n, dealt out to all threads of all blocks.
+/// f(i) for every i below n, distributed over all threads of all blocks.
 template <class F>
 __device__ inline void each(i64 n, F f) {
   const i64 threads = (i64)gridDim.x * blockDim.x;
   for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) f(i);
 }
 
-/// f(row) for every row below n, dealt out to blocks: all threads of one work on the same row.
+/// f(row) for every row below n, distributed over blocks: all threads of a block work on the same row.
 template <class F>
 __device__ inline void each_by_block(i64 n, F f) {
   for (i64 row = blockIdx.x; row < n; row += gridDim.x) f(row);
@@ -59,12 +59,12 @@ struct Sum {
   __device__ float operator()(float a, float b) const { return a + b; }
 };
 
-/// What all threads of the block bring together, the same for each of them.
+/// The values of all threads of the block, combined; every thread gets the result.
 template <class Operation>
 __device__ inline float block_total(float mine, Operation combine) {
   __shared__ float part[block_size];
   const int t = (int)threadIdx.x;
-  __syncthreads();  // nobody reads the last total any more
+  __syncthreads();  // all threads have read the last total
   part[t] = mine;
   __syncthreads();
   for (int half = (int)blockDim.x / 2; half > 0; half /= 2) {
@@ -101,7 +101,7 @@ __device__ inline void column_sums(i64 rows, i64 channels, i64 chunks, float* a,
         sum_a += for_a;
         sum_b += for_b;
       }
-    __syncthreads();  // nobody reads the last job's parts any more
+    __syncthreads();  // all threads have read the parts of the last job
     part_a[level][lane] = sum_a;
     part_b[level][lane] = sum_b;
     __syncthreads();

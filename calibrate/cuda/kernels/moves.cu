@@ -51,7 +51,7 @@ extern "C" __global__ void transpose(i64 n, i64 rows, i64 columns, const T* from
 }
 
 /// Which of the heads side by side in x is number `a` of those that are packed: there are groups of `group`
-/// heads, of which `per` from `first` on are meant.
+/// heads, and `per` of them from `first` on are packed.
 __device__ inline i64 head_of(i64 a, i64 group, i64 first, i64 per) {
   return a / per * group + first + a % per;
 }

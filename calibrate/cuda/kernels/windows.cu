@@ -4,7 +4,7 @@ struct Window {
   i64 channels, x[3], y[3], kernel[3], stride[3], dilation[3], padding[3];
 };
 
-/// visit(number of the tap, item of x) for all taps of the window of item i of y that lie in x.
+/// visit(number of the tap, item of x) for all taps inside x of the window of item i of y.
 template <class F>
 __device__ inline void each_tap(const Window& w, i64 i, F visit) {
   const i64 c = i % w.channels;
@@ -24,7 +24,7 @@ __device__ inline void each_tap(const Window& w, i64 i, F visit) {
       }
 }
 
-/// Where along one extent the window lies whose tap `k` is row `x`; -1 if there is none.
+/// The window along one extent whose tap `k` is row `x`; -1 if there is none.
 __device__ inline i64 window_of(const Window& w, int d, i64 x, i64 k) {
   const i64 from = x + w.padding[d] - k * w.dilation[d];
   if (from < 0 || from % w.stride[d] != 0 || from / w.stride[d] >= w.y[d]) return -1;

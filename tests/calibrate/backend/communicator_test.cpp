@@ -130,14 +130,14 @@ TEST_CASE("threads: a rank that fails, or waits for nothing, ends all of them wi
                                   const Message from_other{1 - c.rank(), &x, 1};
                                   c.exchange({}, {&from_other, 1});
                                 }),
-                    "all ranks wait for messages that nobody sends");
+                    "deadlock: all ranks wait for messages that no rank sends");
   CHECK_THROWS_WITH(run_threads(2,
                                 [](Communicator& c) {
                                   std::vector<float> x(4);
                                   const Message send{1 - c.rank(), &x[0], 1}, receive{1 - c.rank(), &x[1], 2};
                                   c.exchange({&send, 1}, {&receive, 1});
                                 }),
-                    "a message is sent with another length than it is received with");
+                    "the sender and the receiver of a message disagree about its length");
 }
 
 // 10 us and 1 ns a byte within a node of two, 100 us and 4 ns a byte between nodes.

@@ -81,18 +81,18 @@ TEST_CASE("logs: what is wrong with one of nccl-tests is told with its line") {
     return complaint([&] { read_log(source_of(text)); });
   };
   CHECK(says(complaint_about(with(nccl, "    31.25", "      N/A")),
-             "error: `N/A` is no time\n  --> test.yaml:17:1\n"));
+             "error: `N/A` is not a time\n  --> test.yaml:17:1\n"));
   CHECK(says(complaint_about(
                  with(nccl, "    31.25   33.55   25.17      0    30.11   34.82   26.12    N/A", "   31.2")),
-             "error: a row with 6 columns, where its head has more\n  --> test.yaml:17:1\n"));
+             "error: a row with 6 columns, but the head of the table has more\n  --> test.yaml:17:1\n"));
   CHECK(says(complaint_about(with(nccl, "all_gather_perf -b", "-b")),
-             "error: the log does not tell which operation it is of\n"));
+             "error: the log does not state its operation\n"));
   CHECK(says(complaint_about(nccl.substr(0, nccl.find("           0 "))), "error: the table has no rows\n"));
-  CHECK(says(complaint_about("hello\n"), "error: no table of nccl-tests\n"));
-  CHECK(says(complaint_about(""), "error: no table of nccl-tests\n"));
+  CHECK(says(complaint_about("hello\n"), "error: the log has no table of nccl-tests\n"));
+  CHECK(says(complaint_about(""), "error: the log has no table of nccl-tests\n"));
   std::string alone = nccl;
   for (const char* rank : {"Rank  1", "Rank  2", "Rank  3"}) alone = with(alone, rank, "Rank  0");
-  CHECK(says(complaint_about(alone), "error: a log of one rank says nothing about links\n"));
+  CHECK(says(complaint_about(alone), "error: a log of one rank has no times of links\n"));
 }
 
 TEST_CASE("logs: OSU, in its own ideas of size") {
@@ -134,16 +134,17 @@ TEST_CASE("logs: what is wrong with one of OSU is told with its line") {
   const auto complaint_about = [](const std::string& text, int ranks) {
     return complaint([&] { read_log(source_of(text), {.ranks = ranks}); });
   };
-  CHECK(says(complaint_about(table, 0), "error: the log does not tell the number of ranks\n"));
+  CHECK(says(complaint_about(table, 0), "error: the log does not state the number of ranks\n"));
   CHECK(says(complaint_about(with(table, "1.23", "fast"), 4),
-             "error: `fast` is no time\n --> test.yaml:3:1\n"));
+             "error: `fast` is not a time\n --> test.yaml:3:1\n"));
   CHECK(says(complaint_about(with(table, "4  ", "#  "), 4), "error: the table has no rows\n"));
   CHECK(says(complaint_about(with(table, "Allgather Latency", "Broadcast Latency"), 4),
-             "error: no operation that links"));
+             "error: this operation is not supported"));
   CHECK(says(complaint_about(with(table, "Allgather Latency", "Bi-Directional Bandwidth"), 4),
-             "error: a bandwidth of both directions together is not that of one link\n"));
-  CHECK(says(complaint_about(with(table, "1.23", "1e-320"), 4), "no link does that\n --> test.yaml:3:1\n"));
-  CHECK(says(complaint_about(table + table, 4), "error: several tests in one log\n --> test.yaml:4:1\n"));
+             "error: a bidirectional bandwidth is not the bandwidth of one link\n"));
+  CHECK(says(complaint_about(with(table, "1.23", "1e-320"), 4),
+             "is not plausible for a link\n --> test.yaml:3:1\n"));
+  CHECK(says(complaint_about(table + table, 4), "error: the log has several tests\n --> test.yaml:4:1\n"));
   CHECK(says(complaint_about(table + "Segmentation fault\n", 4),
              "error: the run failed: `Segmentation fault`"));
   std::string long_table = table;
@@ -151,13 +152,13 @@ TEST_CASE("logs: what is wrong with one of OSU is told with its line") {
   CHECK(says(complaint_about(long_table, 4), "error: more than 1000 rows\n"));
 }
 
-TEST_CASE("logs: several operations of nccl-tests, and runs that failed, are told apart from good ones") {
+TEST_CASE("logs: several operations of nccl-tests, and failed runs, are errors") {
   const auto complaint_about = [](const std::string& text) {
     return complaint([&] { read_log(source_of(text), {}); });
   };
   CHECK(complaint_about(nccl).empty());
   CHECK(says(complaint_about(nccl + "# Collective test starting: all_reduce_perf\n"),
-             "error: several operations in one log\n"));
+             "error: the log has several operations\n"));
   CHECK(says(complaint_about(nccl + "# Out of bounds values : 7777 FAILED\n"),
              "error: the run failed: `FAILED`"));
 }

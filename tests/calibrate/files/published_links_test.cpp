@@ -38,7 +38,7 @@ TEST_CASE(
       "a,s,w,alpha_beta,4,,,\n"
       "b,\"s, too\",w,all_reduce,4,,1000,8\n");
   REQUIRE(links.curves.size() == 3);
-  CHECK(links.passed_over == 1);
+  CHECK(links.skipped == 1);
   CHECK(links.curves[0].points.size() == 2);
   CHECK(links.curves[0].points[1].size == 8000);  // of the whole buffer
   CHECK(links.curves[1].points[0].seconds == test::approx(7e-6));

@@ -189,7 +189,7 @@ TEST_CASE("system file: what cannot be changed without loss is refused") {
       "device: {name: d, memory: 16 GiB, memory-bandwidth: 900 GB/s, peak: {fp32: 15.7 Tflop/s}}\n"
       "levels: [{name: node, size: 4, latency: 9 us, bandwidth: 50 GB/s}]\n";
   CHECK(says(complaint([&] { updated_system(source_of(flow), {level("node", 1)}, provenance); }),
-             "usage: cannot change level `node` of test.yaml without losing what else it says\n"));
+             "usage: cannot change level `node` of test.yaml without losing other parts of it\n"));
   // Levels are found by their names
   const std::string one =
       "name: lab\n"
@@ -197,7 +197,7 @@ TEST_CASE("system file: what cannot be changed without loss is refused") {
       "levels:\n"
       "  - {name: node, size: 4, latency: 9 us, bandwidth: 50 GB/s}\n";
   CHECK(says(complaint([&] { updated_system(source_of(one), {level("cluster", 1)}, provenance); }),
-             "usage: test.yaml has no level `cluster`, of which there are measurements\n"));
+             "usage: test.yaml has no level `cluster`, but it was measured\n"));
   const std::string three = one +
                             "  - {name: cluster, size: 8, latency: 9 us, bandwidth: 5 GB/s}\n"
                             "  - {name: world, size: 2, latency: 9 us, bandwidth: 1 GB/s}\n";

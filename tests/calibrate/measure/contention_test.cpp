@@ -125,14 +125,14 @@ TEST_CASE("contention: an interrupted run keeps its samples, and the next one ta
   CHECK(count(kept) < all);
 
   test::TemporaryFolder folder;
-  const KeptSamples file(folder.path() + "/here.samples", "tool");
+  const Kept file(folder.path() + "/here.samples", "tool");
   file.write(kept);
-  CHECK(file.read() == kept);
-  CHECK(KeptSamples(file.path(), "another").read().empty());
+  CHECK(file.samples() == kept);
+  CHECK(Kept(file.path(), "another").samples().empty());
 
   options.stop = {};
   run_threads(network, 4, [&](Communicator& c) {
-    Samples samples = c.rank() == 0 ? file.read() : Samples{};
+    Samples samples = c.rank() == 0 ? file.samples() : Samples{};
     const Contention own = measure_contention(c, crossing_pairs(c.nodes()), options, samples);
     CHECK(!own.interrupted);
     CHECK(own.fit.phi.size() == 2);

@@ -40,7 +40,7 @@ TEST_CASE("a split that cannot be is refused by name") {
   CHECK(says(refusal("filter"), "--split filter: no sizes are given"));
   CHECK(says(refusal("filter="), "no sizes are given"));
   CHECK(says(refusal("flter=2"), "did you mean `filter`?"));
-  CHECK(says(refusal("serial=2"), "`serial` cuts nothing"));
+  CHECK(says(refusal("serial=2"), "`serial` splits nothing"));
   CHECK(says(refusal("filter=16"), "filter = 16 breaks p <= min F"));
   CHECK(says(refusal("data=16"), "data = 16 breaks p <= B"));
   CHECK(refusal("filter=two") != "");

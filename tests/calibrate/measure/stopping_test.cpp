@@ -101,13 +101,14 @@ TEST_CASE("load: another program's share and a change of speed are told") {
   shared.add(ms(20, 10));
   shared.add(ms(20, 10));
   REQUIRE(shared.warnings().size() == 1);
-  CHECK(shared.warnings()[0] == "something else used this machine: we had a core for 50 % of the time");
+  CHECK(shared.warnings()[0] ==
+        "other processes used this machine: this one had a core for 50 % of the time");
 
   LoadWatch drifting;  // the two speeds of a shared host
   drifting.add(ms(10, 9.9));
   drifting.add(ms(13, 12.87));
   REQUIRE(drifting.warnings().size() == 1);
-  CHECK(drifting.warnings()[0] == "the machine's own speed changed by 30 % meanwhile");
+  CHECK(drifting.warnings()[0] == "the speed of the machine changed by 30 % during the measurement");
 
   LoadWatch real;
   real.look();

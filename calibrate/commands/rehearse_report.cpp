@@ -1,11 +1,9 @@
-#include "calibrate/commands/rehearsal_table.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "calibrate/commands/bench.hpp"
+#include "calibrate/commands/rehearse.hpp"
 #include "calibrate/measure/layer_plan.hpp"
 #include "calibrate/measure/layers.hpp"
 #include "paradl/console/deliver.hpp"
@@ -17,8 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A term as it was spent and as it was projected. What a stage waits for and what it is sent cannot be told
-/// apart by a clock: both are one figure on either side.
+/// The measured and the projected time of a term. A clock cannot separate the time that a stage waits from
+/// the time of the transfer, so the bubble includes both.
 struct TermPair {
   Term term;
   Seconds measured, projected;
@@ -34,7 +32,7 @@ std::vector<TermPair> terms_of(const Rehearsed& r) {
       pair.measured += r.spent[std::size_t(Term::stage_transfer)];
       pair.projected += (*r.projection->cost)[Term::stage_transfer];
     }
-    // What takes no time in the projection and hardly any in reality is not worth a line.
+    // Terms without projected time and with hardly any measured time are left out.
     if (pair.projected > Seconds{} || pair.measured > 1e-3 * r.measured) out.push_back(pair);
   }
   return out;
@@ -134,26 +132,25 @@ std::string first_line(const Rehearsal& rehearsal) {
   return out + ".\n";
 }
 
-std::string last_lines(const Rehearsal& rehearsal) {
+std::string last_lines(const RehearsalJob& job, const Rehearsal& rehearsal) {
   const Summary s = summary_of(rehearsal);
   if (!s.worst_of) return "";
+  const std::string links = job.how.machine ? job.how.machine->name : "measured beside the runs";
   return fmt::format(
       "\nAccuracy (1 - |projected - measured| / measured): mean {}, worst {} ({}). The ranking {}.\n"
       "Layer times: {}. Links: {}.\n",
       percent(mean_accuracy(rehearsal)), percent(s.worst_of->accuracy()), s.worst_of->candidate.strategy.text,
-      ranking_agrees(rehearsal.results) ? "agrees" : "does NOT agree", rehearsal.times.source,
-      rehearsal.machine && rehearsal.machine->name != "here" ? rehearsal.machine->name
-                                                             : "measured beside the runs");
+      ranking_agrees(rehearsal.results) ? "agrees" : "does NOT agree", rehearsal.times.source, links);
 }
 
-Json result_json(const Rehearsed& r, const Workload& work, const RehearsalOptions& how, int ranks) {
-  Json out{{"model", work.name}, {"strategy", r.candidate.strategy.text}, {"grid", Json::object()}};
+Json result_json(const Rehearsed& r, const RehearsalJob& job) {
+  Json out{{"model", job.work.name}, {"strategy", r.candidate.strategy.text}, {"grid", Json::object()}};
   const Mesh& mesh = r.candidate.mesh;
   for (int a = 0; a < mesh.axes; ++a)
     out["grid"][std::string(mesh.axis[std::size_t(a)].strategy->name)] =
         mesh.axis[std::size_t(a)].parts.total;
-  out["ranks"] = ranks;
-  out["batch"] = how.batch;
+  out["ranks"] = job.ranks;
+  out["batch"] = job.how.batch;
   if (!r.refused.empty()) {
     out["refused"] = r.refused;
     return out;
@@ -173,63 +170,69 @@ Json result_json(const Rehearsed& r, const Workload& work, const RehearsalOption
   return out;
 }
 
-}  // namespace
-
-std::string rehearsal_text(const std::string& format, Style style, const Session& session,
-                           const Workload& work, const RehearsalOptions& how, const Rehearsal& rehearsal,
-                           int ranks) {
-  const Table results = without_empty_columns(results_table(rehearsal));
-  if (format == "json" || format == "jsonl") {
-    Json out = json_header("paradl.rehearsal/1", session.arguments, {});
-    out["results"] = Json::array();
-    for (const Rehearsed& r : rehearsal.results) out["results"].push_back(result_json(r, work, how, ranks));
-    const Summary s = summary_of(rehearsal);
-    out["summary"] = Json::object();
-    if (s.worst_of)
-      out["summary"] = {{"mean", mean_accuracy(rehearsal)},
-                        {"worst", worst_accuracy(rehearsal)},
-                        {"ranking_agrees", ranking_agrees(rehearsal.results)}};
-    if (format == "json") return out.dump(2) + "\n";
-    std::string lines;
-    for (const Json& result : out["results"]) lines += result.dump() + "\n";
-    return lines;
-  }
-  if (format != "text") return render_table(format, results);
-  std::string out = first_line(rehearsal);
-  out += fmt::format("\n{}, {} rank{}, mini-batch {}\n\n{}", work.name, ranks, ranks == 1 ? "" : "s",
-                     how.batch, to_text(results, style).text);
-  if (summary_of(rehearsal).worst_of) out += "\n" + to_text(terms_table(rehearsal), style).text;
-  return out + last_lines(rehearsal);
+Json rehearsal_json(const Session& session, const RehearsalJob& job, const Rehearsal& rehearsal) {
+  Json out = json_header("paradl.rehearsal/1", session.arguments, {});
+  out["results"] = Json::array();
+  for (const Rehearsed& r : rehearsal.results) out["results"].push_back(result_json(r, job));
+  out["summary"] = Json::object();
+  if (summary_of(rehearsal).worst_of)
+    out["summary"] = {{"mean", mean_accuracy(rehearsal)},
+                      {"worst", worst_accuracy(rehearsal)},
+                      {"ranking_agrees", ranking_agrees(rehearsal.results)}};
+  return out;
 }
 
-std::string rehearsal_plan(const Workload& work, const std::vector<Candidate>& candidates,
-                           const RehearsalOptions& how, const DeviceFacts& facts, const Rates& rates,
-                           int ranks) {
+std::string ranks_and_batch(const RehearsalJob& job) {
+  return fmt::format("{} rank{}, mini-batch {}", job.ranks, job.ranks == 1 ? "" : "s", job.how.batch);
+}
+
+}  // namespace
+
+std::string rehearsal_text(const std::string& format, const Session& session, Style style,
+                           const RehearsalJob& job, const Rehearsal& rehearsal) {
+  if (format == "json") return rehearsal_json(session, job, rehearsal).dump(2) + "\n";
+  if (format == "jsonl") {
+    std::string lines;
+    for (const Rehearsed& r : rehearsal.results) lines += result_json(r, job).dump() + "\n";
+    return lines;
+  }
+  const Table results = without_empty_columns(results_table(rehearsal));
+  if (format != "text") return render_table(format, results);
+  std::string out = fmt::format("{}\n{}, {}\n\n{}", first_line(rehearsal), job.work.name,
+                                ranks_and_batch(job), to_text(results, style).text);
+  if (summary_of(rehearsal).worst_of) out += "\n" + to_text(terms_table(rehearsal), style).text;
+  return out + last_lines(job, rehearsal);
+}
+
+std::string rehearsal_plan(const RehearsalJob& job, const DeviceFacts& facts, const Rates& rates) {
+  const RehearsalOptions& how = job.how;
   const auto turn_of = [&](const std::set<LocalLayer>& shapes) {
     Seconds sum;
     for (const LocalLayer& layer : shapes) sum += guessed_turn(layer, rates);
     return sum;
   };
   std::vector<Mesh> meshes{{}};
-  const Seconds alone = turn_of(shapes_on(work, meshes, how.training, double(how.batch)));
-  for (const Candidate& c : candidates) meshes.push_back(without_ones(c.mesh));
-  const auto shapes = shapes_on(work, meshes, how.training, double(how.batch));
-  const double n = double(candidates.size());
+  const Seconds alone = turn_of(shapes_on(job.work, meshes, how.training, double(how.batch)));
+  for (const Candidate& c : job.candidates) meshes.push_back(without_ones(c.mesh));
+  const auto shapes = shapes_on(job.work, meshes, how.training, double(how.batch));
+  const double n = double(job.candidates.size());
   Seconds time = (n + 1) * alone;  // the check
   if (how.timed)
     time += how.rounds * ((how.turns + 1) * turn_of(shapes) + n * (how.iterations + 1) * alone +
-                          (ranks > 1 && !how.machine ? how.link_time : Seconds{}));
+                          (job.ranks > 1 && !how.machine ? how.link_time : Seconds{}));
   double flop = 0;
-  for (const Layer& layer : work.layers) flop += 6 * layer.macs * double(how.batch);
-  std::string out = fmt::format("Would rehearse {} on {}, {} rank{}, mini-batch {}, {}:\n", work.name,
-                                device_text(facts), ranks, ranks == 1 ? "" : "s", how.batch, about(time));
-  for (const Candidate& c : candidates)
+  for (const Layer& layer : job.work.layers) flop += 6 * layer.macs * double(how.batch);
+  std::string out = fmt::format("Would rehearse {} on {}, {}, {}:\n", job.work.name, device_text(facts),
+                                ranks_and_batch(job), about(time));
+  for (const Candidate& c : job.candidates)
     out += fmt::format("  {:14} {}\n", c.strategy.text, grid_text(c.mesh, false));
-  if (!how.timed) return out + fmt::format("once ({} flop), and compared with one PE.\n", count(flop));
-  return out + fmt::format(
-                   "in {} round{} of {} iterations each ({} flop an iteration), beside {} layer shapes and "
-                   "the links.\n",
-                   how.rounds, how.rounds == 1 ? "" : "s", how.iterations, count(flop), shapes.size());
+  if (!how.timed)
+    return out + fmt::format("once ({} flop), and compare the result with one PE.\n", count(flop));
+  return out +
+         fmt::format(
+             "in {} round{} of {} iterations each ({} flop an iteration), and measure {} layer shapes and "
+             "the links in every round.\n",
+             how.rounds, how.rounds == 1 ? "" : "s", how.iterations, count(flop), shapes.size());
 }
 
 }  // namespace paradl::calibrate

@@ -10,7 +10,15 @@
 
 namespace paradl::calibrate {
 
-/// What ranks of a node cost each other at one kind of work.
+struct ContentionJob {
+  int flows = 4;  // at most, at the same time
+  ContentionOptions options;
+  std::optional<Workload> work;  // its heaviest layer is also timed beside other ranks
+  BatchRule batch;
+  std::string kept_path;  // of samples, if the run is interrupted
+};
+
+/// How much ranks of one node slow each other down.
 struct SharedWork {
   std::string name;  // "copy of 32 MB", "conv2 of tiny-cnn"
   std::vector<Slowdown> slowdowns;
@@ -23,15 +31,10 @@ struct ContentionOutcome {
   bool interrupted = false;
 };
 
-/// Flows between up to `most` pairs of ranks, and work of ranks beside each other; of `work` its heaviest
-/// layer, if there is one. All ranks call it, and all get the same. Goes on from what an interrupted run
-/// kept, and keeps what it has if it is interrupted itself. UsageError on one rank.
-ContentionOutcome run_contention(const Session& session, const Bench& bench, int most,
-                                 const ContentionOptions& options, const Workload* work,
-                                 const BatchRule& batch, const KeptSamples& kept);
+/// Measures flows between pairs of ranks, and work of ranks beside each other. All ranks call it and get the
+/// same result. It continues from the samples of an interrupted run, and keeps its own if it is interrupted.
+ContentionOutcome run_contention(const Session& session, const Bench& bench, const ContentionJob& job);
 
 std::string contention_text(const ContentionOutcome& outcome, Style style);
-/// All of it in one table.
-Table contention_table(const ContentionOutcome& outcome);
 
 }  // namespace paradl::calibrate

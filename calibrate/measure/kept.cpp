@@ -1,4 +1,4 @@
-#include "calibrate/measure/kept_points.hpp"
+#include "calibrate/measure/kept.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double well_known = 0.1;  // noise; what scatters more is measured again
-
 LinkPoint read_point(const Json& item) {
   const auto name = item.at("operation").get<std::string>();
   const auto operation = std::ranges::find(link_operation_names, name);
@@ -28,32 +26,58 @@ LinkPoint read_point(const Json& item) {
           .noise = item.at("noise")};
 }
 
-}  // namespace
-
-std::vector<LinkPoint> KeptPoints::read() const {
-  std::ifstream file(path_);
-  if (!file) return {};
-  std::vector<LinkPoint> points;
+/// A damaged file costs nothing but time: everything is measured again.
+template <class Read>
+auto or_nothing(Read read) -> decltype(read()) {
   try {
-    const Json kept = Json::parse(file);
-    if (kept.at("tool") != tool_) return {};
-    for (const Json& item : kept.at("points"))
-      if (const LinkPoint point = read_point(item); point.seconds > Seconds{} && point.bytes > Bytes{})
-        points.push_back(point);
-  } catch (const std::exception&) {  // not what write() writes: measured anew, nothing is lost
+    return read();
+  } catch (const std::exception&) {
     return {};
   }
-  return points;
 }
 
-void KeptPoints::write(const std::vector<LinkPoint>& points) const {
+}  // namespace
+
+Json Kept::read(const char* key) const {
+  std::ifstream file(path_);
+  const Json kept = Json::parse(file);
+  return kept.at("tool") == tool_ ? kept.at(key) : Json{};
+}
+
+std::vector<LinkPoint> Kept::points() const {
+  return or_nothing([&] {
+    std::vector<LinkPoint> out;
+    for (const Json& item : read("points"))
+      if (const LinkPoint point = read_point(item); point.seconds > Seconds{} && point.bytes > Bytes{})
+        out.push_back(point);
+    return out;
+  });
+}
+
+Samples Kept::samples() const {
+  return or_nothing([&] {
+    Samples out;
+    const Json samples = read("samples");
+    for (const auto& [name, times] : samples.items())
+      for (const double seconds : times.get<std::vector<double>>())
+        if (seconds > 0 && std::isfinite(seconds)) out[name].push_back(seconds);
+    return out;
+  });
+}
+
+void Kept::write(const std::vector<LinkPoint>& points) const {
+  constexpr double most_noise = 0.1;
   std::vector<LinkPoint> known;
   std::ranges::copy_if(points, std::back_inserter(known),
-                       [](const LinkPoint& p) { return p.noise <= well_known; });
+                       [](const LinkPoint& p) { return p.noise <= most_noise; });
   replace_file(path_, Json{{"tool", tool_}, {"points", points_json(known)}}.dump(1) + "\n");
 }
 
-void KeptPoints::remove() const {
+void Kept::write(const Samples& samples) const {
+  replace_file(path_, Json{{"tool", tool_}, {"samples", samples}}.dump(1) + "\n");
+}
+
+void Kept::remove() const {
   std::error_code ignored;
   std::filesystem::remove(path_, ignored);
 }

@@ -1,0 +1,36 @@
+#pragma once
+#include <string>
+
+#include "calibrate/measure/layer_rounds.hpp"
+#include "paradl/console/arguments.hpp"
+#include "paradl/console/options.hpp"
+#include "paradl/cost/projection.hpp"
+
+namespace paradl::calibrate {
+
+// Values of options that several commands have. UsageError for what cannot be read.
+
+/// `60s`.
+Seconds read_seconds(const std::string& name, const std::string& text);
+/// `256MB`.
+Bytes read_bytes(const std::string& name, const std::string& text);
+
+/// `32` samples, `32/gpu`; by default the model file's batch per PE.
+BatchRule read_layer_batch(const Options& options, const Workload& work);
+/// Samples of all ranks together: `16`, `8/gpu`, `16/node`; by default the model file's batch on each rank.
+std::int64_t read_samples(const Options& options, const Workload& work, const std::vector<int>& nodes);
+
+/// When layers are measured well enough, as typed.
+struct LayerRuleWords {
+  std::string noise, least, time, rounds;
+  void define(const Arguments& command);
+  LayerRule read() const;
+};
+
+/// UsageError unless it can be the name of a file without quotes: letters, digits, - _ . +
+void check_name(const std::string& name);
+
+/// -f of commands that print one table, checked before anything is measured.
+void check_format(const Options& options);
+
+}  // namespace paradl::calibrate
