@@ -77,7 +77,7 @@ std::vector<std::string> rules_of(const Strategy& strategy) {
   return rules;
 }
 
-/// What is told of a strategy without `+`.
+/// What is shown of a strategy without `+`.
 struct Simple {
   std::string name, summary, limit;
   std::vector<std::string> rules;
