@@ -32,7 +32,7 @@ struct Checked {
   std::vector<Warning> warnings;
 };
 
-/// Whether one of the keys stands at the top of the file. Block style is told from the text, since parsing
+/// Whether one of the keys stands at the top of the file. Block style is found in the text, since parsing
 /// takes long and the loader does it anyway.
 bool has_any(const SourceText& source, const std::vector<std::string>& keys) {
   const auto at_line_start = [&](const std::string& key) {
@@ -46,7 +46,7 @@ bool has_any(const SourceText& source, const std::vector<std::string>& keys) {
          std::ranges::any_of(keys, [&](const std::string& key) { return root[key].IsDefined(); });
 }
 
-/// The folder and the name tell what a file is meant to be.
+/// The folder and the name say what a file is meant to be.
 std::string kind_by_path(const std::string& file) {
   const std::filesystem::path path(file);
   const std::string folder = std::filesystem::absolute(path).parent_path().filename().string();
@@ -61,7 +61,7 @@ std::string kind_by_path(const std::string& file) {
   return "unknown";
 }
 
-/// Content decides; the path only where a file has nothing that tells.
+/// Content decides; the path only if the content does not.
 std::string kind_of(const SourceText& source) {
   if (has_any(source, {"records", "networks"})) return "accuracy";
   if (has_any(source, {"layers", "total"}) && has_any(source, {"device"})) return "profile";
@@ -289,7 +289,7 @@ std::vector<SourceText> sources_of(const Catalog& catalog, const std::string& wo
 }
 
 int run(const Session& session, const std::vector<std::string>& words, bool json) {
-  std::vector<SourceText> sources;  // all are read first: a name that is no file is a mistake in the command
+  std::vector<SourceText> sources;  // all are read first: a name that is not a file is a mistake in the command
   for (const std::string& word : words)
     std::ranges::move(sources_of(session.catalog, word), std::back_inserter(sources));
   std::vector<Checked> files;

@@ -149,7 +149,7 @@ std::optional<LinkOperation> measured_as(std::string_view operation) {
   return find_name<LinkOperation>(link_operation_names, operation == "halo" ? "point-to-point" : operation);
 }
 
-/// What was measured in the place of an operation on the levels that so many ranks span: "allreduce".
+/// What was measured instead of an operation on the levels that so many ranks span: "allreduce".
 std::string stand_in(std::string_view operation, const Machine& machine, int ranks) {
   const auto asked = measured_as(operation);
   std::vector<std::string_view> out;
@@ -342,7 +342,7 @@ int run(const Session& session, Words& words) {
     results.push_back(run_schedule(schedule, fabric, network.slowed(fabric), fidelity));
     drawn = fabric.topology;
   } else {
-    // The best is told by what the wires really carry: a closed form does not know routes.
+    // The best is chosen by what the wires really carry: a closed form does not know routes.
     const NetworkFidelity fidelity = read_fidelity(!words.fidelity.empty() ? words.fidelity
                                                    : words.best            ? "link-load"
                                                                            : "closed-form");

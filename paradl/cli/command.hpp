@@ -31,16 +31,16 @@ void define_strategies(const Arguments& root, Session& session, Action& action);
 void define_calibrate(const Arguments& root, Session& session, Action& action);
 void define_help(const Arguments& root, Session& session, Action& action);
 
-/// The files that a case rests on.
+/// The files that a case uses.
 std::vector<InputFile> inputs_of(const Case& about);
 /// An answer with everything but its results filled in.
 Answer start_answer(const Session& session, const Case& about);
 /// The file profiles/accuracy/recorded.yaml, its strategies looked up. SpecError.
 RecordedErrors read_record(const SourceText& source);
-/// What that file has; nothing where there is none.
+/// The errors in that file; none if there is no such file.
 std::vector<RecordedError> recorded_errors(const Catalog& catalog);
 
-/// Looks at every result for limits and bottlenecks.
+/// Finds the limits and bottlenecks of every result.
 void examine(Answer& answer, Examiner& examiner);
 
 /// Prints an answer in the format asked for, and writes it to every -o. `people` is what a person reads: text

@@ -43,7 +43,7 @@ std::string summary_of(const StrategyName& strategy) {
 
 constexpr std::size_t few_ways = 4;
 
-/// Every limit and bottleneck, also those that are not there, and what would help.
+/// Every limit and bottleneck, also those that do not apply, and what would help.
 std::string bottlenecks_page(const Session& session, const Style& style, const Oracle& oracle,
                              const Answer& answer, const std::vector<Finding>& findings) {
   const std::vector<Bottleneck>& found = answer.bottlenecks.front();
@@ -87,14 +87,14 @@ std::string page(const Style& style, const Oracle& oracle, const Answer& answer,
   if (const auto energy = network_joules(p, oracle.about().machine))
     out += fmt::format(" network energy  {} per epoch\n", joules(p.iterations * *energy));
   if (p.timed())
-    out +=
-        fmt::format(" cost  {}\n",
-                    expense_text(expense_of(p, oracle.about().machine, oracle.about().epochs > 0 ? oracle.about().epochs : 1), oracle.about().machine));
+    out += fmt::format(" cost  {}\n", expense_text(expense_of(answer, p), oracle.about().machine));
   if (p.timed() && e) {
-    if (e->out_of_core && e->out_of_core->plan().time.possible)
-      out += fmt::format("\n {}\n{}{}", out_of_core_text(p, oracle.about().machine),
-                         p.out_of_core->plans() ? plan_text(*e->out_of_core) : "",
-                         stages_stay(p) ? "" : "\n" + to_text(plan_table(oracle.about().work, *e->out_of_core), style).text);
+    if (e->out_of_core && e->out_of_core->plan().time.possible) {
+      out += fmt::format("\n {}\n", out_of_core_text(p, oracle.about().machine));
+      if (p.out_of_core->plans()) out += plan_text(*e->out_of_core);
+      if (!stages_stay(p))
+        out += "\n" + to_text(plan_table(oracle.about().work, *e->out_of_core), style).text;
+    }
     out += "\n" + to_text(exchange_table(p, *e), style).text;
     if (e->stages->stages > 1)
       out += "\n exchanges are those of all stages together; a stage waits for its own\n";
@@ -104,8 +104,7 @@ std::string page(const Style& style, const Oracle& oracle, const Answer& answer,
     if (!whole.empty()) out += fmt::format("\n run whole on every GPU of an axis: {}\n", whole);
     if (!found.empty()) out += "\n";
     for (const Bottleneck& b : found) out += bottleneck_text(b, 3);
-    if (layers)
-      out += "\n" + to_text(layer_table(p, *e), style).text;
+    if (layers) out += "\n" + to_text(layer_table(p, *e), style).text;
   }
   out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", oracle.about().times.source,
                      links_text(oracle.about()),
@@ -131,11 +130,13 @@ void write_timeline(const std::string& file, const Oracle& oracle, const Project
   if (p.out_of_core && !stages_stay(p)) {
     const Evaluation e = oracle.evaluator().evaluate(p);
     if (!e.out_of_core->plan().time.possible)
-      throw UsageError(fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, oracle.about().work)),
-                       "leave --timeline out: the text tells what is known of it");
+      throw UsageError(
+          fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, oracle.about().work)),
+          "leave --timeline out: the text tells what is known of it");
     const auto events = e.out_of_core->events();
-    const std::string plan = fmt::format("{} on {}: {}, mini-batch {}{}", oracle.about().work.name, oracle.about().machine.name,
-                                         p.strategy->text, p.batch, planned_stage(p));
+    const std::string plan =
+        fmt::format("{} on {}: {}, mini-batch {}{}", oracle.about().work.name, oracle.about().machine.name,
+                    p.strategy->text, p.batch, planned_stage(p));
     return write_file(file,
                       file.ends_with(".svg") ? timeline_svg(events, plan) : timeline_json(events, plan));
   }

@@ -9,7 +9,7 @@
 #include "paradl/cli/command.hpp"
 #include "paradl/report/table.hpp"
 
-// What the commands share that list what there is and show one of it: models, systems, profiles, strategies.
+// Shared by the commands that list specs and show one of them: models, systems, profiles, strategies.
 
 namespace paradl {
 
@@ -37,7 +37,7 @@ struct ListingCommand {
   std::string summary, name_help, examples;
   Listing (*list)(const Session&);
   Listing (*show)(const Session&, const std::string& name);
-  std::vector<std::string> (*names)(const Session&);  // for whoever leaves out `show`
+  std::vector<std::string> (*names)(const Session&);  // for the error if `show` was left out
 };
 
 void define_listing(const Arguments& root, Session& session, Action& action, const ListingCommand& command);

@@ -41,7 +41,7 @@ Json parameters_json(const Parameters& parameters) {
   return out;
 }
 
-/// What `list` tells, as tables and as JSON at once. A family is a model whose numbers are the user's.
+/// What `list` prints, as tables and as JSON at once. A family is a model whose numbers are the user's.
 struct Shelf {
   Table models{.columns = {{"name", "name", Holds::text, 9},
                            {"layers", "layers", Holds::count, 4},

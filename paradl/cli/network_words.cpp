@@ -150,7 +150,7 @@ bool is_topology(const std::string& word) {
   }
 }
 
-/// Units as in files, `KB` besides, or plain bytes.
+/// Units as in files, `KB` in addition, or plain bytes.
 Bytes read_bytes(const std::string& text) {
   double plain = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), plain);

@@ -10,7 +10,7 @@
 
 namespace paradl {
 
-/// What commands about networks are told of one. Empty: nothing was said.
+/// What was typed about a network. Empty: nothing.
 struct NetworkWords {
   std::string topology, latency, bandwidth, inside_latency, inside_bandwidth, duplex, routing, watts,
       per_node, placement = "consecutive";

@@ -79,7 +79,7 @@ std::vector<LimitRule> rules_of(const Strategy& strategy) {
   return rules;
 }
 
-/// What is told of a strategy without `+`.
+/// What is shown of a strategy without `+`.
 struct Simple {
   std::string name, summary, limit;
   std::vector<std::string_view> rules;

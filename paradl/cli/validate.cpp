@@ -24,7 +24,7 @@ struct Words {
   Options options;
 };
 
-/// On what projections rest, each thing once, in the order in which they are told.
+/// What projections are based on, each item once, in the order in which it is reported.
 class Bases {
  public:
   void add(const RunAsked& one) {

@@ -28,7 +28,7 @@ class Options {
   /// user's own.
   void complete();
 
-  /// What a configuration file sets. SpecError for keys that are no options.
+  /// What a configuration file sets. SpecError for keys that are not options.
   void read_configuration(const SourceText& source);
   static std::vector<std::string> configuration_keys();
 

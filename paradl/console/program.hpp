@@ -14,7 +14,7 @@ struct Program {
   std::string name, about;
   std::string tree;                    // what it prints when it is called without a word
   std::function<std::string()> parts;  // what `--version -v` says of them; to look takes its time
-  /// Before an error is told. Ranks have the same to tell, and the first one that does ends the others.
+  /// Called before an error is printed. All MPI ranks fail alike, and the first to exit ends the others.
   Seconds patience;
   std::vector<std::function<void(const Arguments& root, Session& session, Action& action)>> commands;
 };

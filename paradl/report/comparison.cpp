@@ -265,7 +265,8 @@ Table comparison_rows(const std::vector<Contestant>& sides) {
   for (const Contestant& side : sides) table.rows.emplace_back().values.emplace_back(side.name);
   for (const WordLine& line : word_lines) {
     table.columns.push_back({line.id, line.id, Holds::text, 5});
-    for (std::size_t i = 0; i < sides.size(); ++i) table.rows[i].values.emplace_back(line.get(sides[i].result));
+    for (std::size_t i = 0; i < sides.size(); ++i)
+      table.rows[i].values.emplace_back(line.get(sides[i].result));
   }
   for (const Line& line : lines_of(sides)) {
     table.columns.push_back({line.field->column.id, line.title, line.field->column.holds, 5});

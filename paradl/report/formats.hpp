@@ -26,8 +26,8 @@ enum class Format { text, markdown, csv, json, jsonl, latex, svg };
 /// What a format prints of an answer.
 enum class Prints { text, table, json, picture };
 
-/// One output format. A new one is an enumerator, a printer in its own file, and a row in formats.cpp: -f, -o,
-/// help and error texts read the rows.
+/// One output format. A new one is an enumerator, a printer in its own file, and a row in formats.cpp; -f,
+/// -o, help and error texts read the rows.
 struct FormatRow {
   Format format;
   std::string_view name;    // for -f: "markdown"
