@@ -172,7 +172,7 @@ void check_configuration(const Session& session, const SourceText& source) {
   if (query.profile) blaming({query.profile.origin()}, [&] { library.profile(*query.profile); });
 }
 
-[[noreturn]] void refuse(const SourceText& source) {
+[[noreturn]] void refuse_file(const SourceText& source) {
   throw SpecError(
       source.file, source.text,
       {{{1, 1, 1},
@@ -202,7 +202,7 @@ Checked check(const Session& session, const SourceText& source) {
     else if (out.kind == "configuration")
       check_configuration(session, source);
     else
-      refuse(source);
+      refuse_file(source);
   } catch (const SpecError& error) {
     out.error = error;
   } catch (const UsageError& error) {

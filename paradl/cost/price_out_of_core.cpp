@@ -6,8 +6,6 @@
 namespace paradl {
 namespace {
 
-constexpr Bytes endless{std::numeric_limits<double>::infinity()};
-
 /// Items of one micro-batch on one GPU.
 double local(const Kept& tensor, const Tables& t) { return t.mesh.items_of(tensor) * t.passes.samples; }
 
@@ -113,7 +111,8 @@ void PricedOutOfCore::set_limits(const Cost& in_core, const Plan& plan, Seconds 
 }
 
 void PricedOutOfCore::keep_all() {
-  chains_.front().room.fill(endless);  // there is enough by the pricer's own account
+  constexpr Bytes unlimited{std::numeric_limits<double>::infinity()};
+  chains_.front().room.fill(unlimited);  // there is enough by the pricer's own account
   plan_.chain = 0;
   plan_.home = WeightHome::device;
   plan_.fate.assign(chains_.front().blocks.size(), Fate::kept);

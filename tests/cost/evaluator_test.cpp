@@ -6,7 +6,7 @@
 
 #include "paradl/cost/modelled_times.hpp"
 #include "tests/support/random_plans.hpp"
-#include "tests/support/spec_text.hpp"
+#include "tests/support/shipped_case.hpp"
 
 using namespace paradl;
 using namespace paradl::test;
@@ -14,16 +14,10 @@ using namespace paradl::test;
 namespace {
 
 ShippedCase modelled(const char* model, const char* system) {
-  ShippedCase c{.work = load_model(shipped(), model).second,
-                .machine = build_machine(shipped().system(system)),
-                .topology = {},
-                .training = {},
-                .times = {}};
-  c.topology = topology_of(c.machine);
-  if (c.work.tokens) c.training.precision = Precision::fp16, c.training.optimizer = Optimizer::adam;
-  c.times = modelled_times(
-      layer_times(c.work, c.machine, c.training.precision, c.training.optimizer), c.work,
-      kernel_device(c.machine.device, c.training.precision, c.training.optimizer), "", c.work.batch);
+  ShippedCase c = shipped_case(model, system, "ideal");
+  c.times = modelled_times(c.times, c.work,
+                           kernel_device(c.machine.device, c.training.precision, c.training.optimizer), "",
+                           c.work.batch);
   return c;
 }
 

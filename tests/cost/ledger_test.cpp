@@ -8,26 +8,12 @@
 #include "tests/support/approx.hpp"
 #include "tests/support/pencil.hpp"
 #include "tests/support/random_plans.hpp"
-#include "tests/support/spec_text.hpp"
+#include "tests/support/shipped_case.hpp"
 
 using namespace paradl;
 using namespace paradl::test;
 
 namespace {
-
-ShippedCase shipped_case(const char* model, const char* system, const char* framework) {
-  ShippedCase c{.work = load_model(shipped(), model).second,
-                .machine = build_machine(shipped().system(system)),
-                .topology = {},
-                .training = {},
-                .times = {}};
-  c.topology = topology_of(c.machine);
-  c.training.framework = read_framework(shipped().find("frameworks", framework)).terms;
-  c.training.precision = c.work.tokens ? Precision::fp16 : Precision::fp32;
-  c.training.optimizer = c.work.tokens ? Optimizer::adam : Optimizer::momentum;
-  c.times = layer_times(c.work, c.machine, c.training.precision, c.training.optimizer);
-  return c;
-}
 
 struct Checked {
   int plans = 0;

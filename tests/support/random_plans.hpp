@@ -12,7 +12,7 @@ class RandomPlans {
  public:
   explicit RandomPlans(const Workload& work, unsigned seed = 1) : work_(work), random_(seed) {}
 
-  /// It may break bounds: Evaluator::limits() tells.
+  /// It may break bounds: see Evaluator::limits().
   Plan next() {
     static const std::vector<const char*> names{
         "serial",       "data",          "spatial",        "layer",       "filter",
@@ -46,16 +46,6 @@ class RandomPlans {
  private:
   const Workload& work_;
   std::mt19937 random_;
-};
-
-/// A shipped network on a shipped system under a shipped framework, with modelled layer times.
-struct ShippedCase {
-  Workload work;
-  Machine machine;
-  std::unique_ptr<Topology> topology;
-  Training training;
-  LayerTimes times;
-  Setting setting() const { return {work, machine, times, training, topology.get()}; }
 };
 
 }  // namespace paradl::test
