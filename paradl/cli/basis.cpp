@@ -30,7 +30,7 @@ std::string links_text(const Machine& machine) {
 
 std::string links_text(const Case& about) {
   return fmt::format("{} {}{}",
-                     about.level().links == "ideal" ? "specifications in" : links_text(about.machine),
+                     about.level().links == LinkLevel::ideal ? "specifications in" : links_text(about.machine),
                      std::filesystem::path(about.system_spec.source.file).filename().string(),
                      about.system_changes.empty() ? "" : " with --set");
 }

@@ -34,7 +34,7 @@ Answer start_answer(const Session& session, const Case& about) {
   answer.costs = about.costs;
   answer.level = about.level();
   answer.recorded = recorded_errors(session.catalog);
-  answer.fidelity = answer.level.fidelity;
+  answer.fidelity = fidelity_names[std::size_t(about.fidelity)];
   const double layer_error = about.layer_error().value_or(data_sheet_errors.most);
   answer.nearest = nearest_recorded(answer.recorded, answer.level, layer_error);
   ParameterLevel beyond = answer.level;

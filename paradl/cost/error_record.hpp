@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "paradl/cost/accuracy.hpp"
-#include "paradl/spec/recorded_errors.hpp"
+#include "paradl/cost/nearest_record.hpp"
 
 namespace paradl {
 

@@ -8,23 +8,14 @@
 #include "paradl/query/algorithm_words.hpp"
 #include "paradl/query/given.hpp"
 #include "paradl/spec/override.hpp"
+#include "paradl/spec/recorded_errors.hpp"
 
 namespace paradl {
-
-/// By which formulas: the engine's, or the closed forms of the paper.
-enum class Fidelity { detailed, paper };
-inline constexpr std::array<std::string_view, 2> fidelity_names{"detailed", "paper"};
-static_assert(names_every(Fidelity::paper, fidelity_names), "name every Fidelity");
 
 /// Where layer times come from.
 enum class LayerLevel { best, ideal, modelled, profile };
 inline constexpr std::array<std::string_view, 4> layer_level_names{"best", "ideal", "modelled", "profile"};
 static_assert(names_every(LayerLevel::profile, layer_level_names), "name every LayerLevel");
-
-/// Where link times come from.
-enum class LinkLevel { ideal, measured };
-inline constexpr std::array<std::string_view, 2> link_level_names{"ideal", "measured"};
-static_assert(names_every(LinkLevel::measured, link_level_names), "name every LinkLevel");
 
 /// A number of GPUs; `per_node`: they were counted in nodes of so many.
 struct GpuCount {

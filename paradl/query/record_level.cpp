@@ -31,16 +31,17 @@ std::string convolutions_text(const ConvolutionPolicy& policy) {
 ParameterLevel Case::level() const {
   // Closed forms take specified links, and of a framework nothing but the layer times measured under it.
   const bool closed = fidelity == Fidelity::paper;
-  return {.layers = times.level.substr(0, times.level.find(':')),  // any profile
-          .links = !closed && has_measured_links(machine) ? "measured" : "ideal",
+  const std::string_view source = std::string_view(times.level).substr(0, times.level.find(':'));
+  return {.layers = find_name<LayerSource>(layer_source_names, source).value(),
+          .links = !closed && has_measured_links(machine) ? LinkLevel::measured : LinkLevel::ideal,
           .framework = closed ? "ideal" : framework_spec.name,
           .device = machine.device.name,
-          .precision = std::string(precision_names[std::size_t(training.precision)]),
-          .networks = is_transformer(work) ? "transformer"
-                      : work.convolutional ? "convolutional"
-                                           : "other",
+          .precision = training.precision,
+          .networks = is_transformer(work) ? NetworkKind::transformer
+                      : work.convolutional ? NetworkKind::convolutional
+                                           : NetworkKind::other,
           .changed = changed,
-          .fidelity = std::string(fidelity_names[std::size_t(fidelity)])};
+          .fidelity = fidelity};
 }
 
 std::optional<double> Case::layer_error() const {

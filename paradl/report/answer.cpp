@@ -40,8 +40,9 @@ namespace {
 
 std::string level_text(const ParameterLevel& level) {
   return fmt::format(
-      "{} layer times, {} links, {}", level.layers, level.links,
-      level.fidelity == "paper" ? "closed forms of the paper" : "framework " + level.framework);
+      "{} layer times, {} links, {}", layer_source_names[std::size_t(level.layers)],
+      link_level_names[std::size_t(level.links)],
+      level.fidelity == Fidelity::paper ? "closed forms of the paper" : "framework " + level.framework);
 }
 
 std::string runs_text(const RecordedError& error) {
@@ -70,7 +71,8 @@ std::string nothing_text(const std::vector<RecordedError>& recorded, const Param
       }))
     return "no measured run with " + level_text(level);
   if (!keep([&](const ParameterLevel& l) { return l.networks == level.networks; }))
-    return fmt::format("no measured run of {} networks with framework {}", level.networks, level.framework);
+    return fmt::format("no measured run of {} networks with framework {}",
+                       network_kind_names[std::size_t(level.networks)], level.framework);
   return fmt::format("no measured run like this on {:.0f} GPU{} with framework {}", gpus,
                      gpus == 1 ? "" : "s", level.framework);
 }
@@ -117,15 +119,20 @@ std::string borrowed_text(const Answer& answer, const ParameterLevel& there, boo
   if (asked.framework != there.framework) differ("with " + asked.framework, "without framework terms");
   const bool only_framework = none.size() == 1;
   if (asked.networks != there.networks)
-    differ(fmt::format("of {} networks", asked.networks), fmt::format("of {} ones", there.networks));
+    differ(fmt::format("of {} networks", network_kind_names[std::size_t(asked.networks)]),
+           fmt::format("of {} ones", network_kind_names[std::size_t(there.networks)]));
   if (out_of_core) differ("out of core", "in core");
   if (!asked.changed.empty()) differ("with " + asked.changed, "without");
   if (asked.layers != there.layers)
-    differ(fmt::format("with {} layer times", asked.layers), fmt::format("with {} ones", there.layers));
+    differ(fmt::format("with {} layer times", layer_source_names[std::size_t(asked.layers)]),
+           fmt::format("with {} ones", layer_source_names[std::size_t(there.layers)]));
   if (asked.links != there.links)
-    differ(fmt::format("with {} links", asked.links), fmt::format("with {} ones", there.links));
+    differ(fmt::format("with {} links", link_level_names[std::size_t(asked.links)]),
+           fmt::format("with {} ones", link_level_names[std::size_t(there.links)]));
   if (asked.device != there.device) differ("on " + asked.device, "on " + there.device);
-  if (asked.precision != there.precision) differ("in " + asked.precision, "in " + there.precision);
+  if (asked.precision != there.precision)
+    differ(fmt::format("in {}", precision_names[std::size_t(asked.precision)]),
+           fmt::format("in {}", precision_names[std::size_t(there.precision)]));
   if (none.empty()) return "";
   if (only_framework && none.size() == 1)
     return fmt::format("; no measured run {}; using the errors of runs {}", none.front(), of.front());

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "paradl/cost/expense.hpp"
+#include "paradl/cost/nearest_record.hpp"
 #include "paradl/cost/projection.hpp"
 #include "paradl/judge/bottleneck.hpp"
 #include "paradl/judge/fitting.hpp"
 #include "paradl/spec/document.hpp"
-#include "paradl/spec/recorded_errors.hpp"
 
 namespace paradl {
 

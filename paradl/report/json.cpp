@@ -58,9 +58,12 @@ void add_interval(Json& out, const Answer& answer, const Projection& p, const Re
               {"iteration_high", error.high * p.iteration().base()},
               {"runs", error.runs}});
   if (borrowed(answer, p, error))
-    out["runs_of"] = {{"framework", error.level.framework}, {"device", error.level.device},
-                      {"precision", error.level.precision}, {"networks", error.level.networks},
-                      {"layers", error.level.layers},       {"links", error.level.links},
+    out["runs_of"] = {{"framework", error.level.framework},
+                      {"device", error.level.device},
+                      {"precision", precision_names[std::size_t(error.level.precision)]},
+                      {"networks", network_kind_names[std::size_t(error.level.networks)]},
+                      {"layers", layer_source_names[std::size_t(error.level.layers)]},
+                      {"links", link_level_names[std::size_t(error.level.links)]},
                       {"strategy", error.strategy}};
 }
 
@@ -97,7 +100,7 @@ Json parameters(const Answer& answer, const Projection& p) {
   const Setting& setting = *answer.setting;
   const Training& training = setting.training;
   Json out{{"layers", setting.times.level},
-           {"links", answer.level.links == "measured" ? "measured" : "specified"},
+           {"links", answer.level.links == LinkLevel::measured ? "measured" : "specified"},
            {"framework", answer.framework},
            {"fidelity", answer.fidelity},
            {"precision", precision_names[std::size_t(training.precision)]},

@@ -2,45 +2,42 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "paradl/core/text.hpp"
 #include "paradl/spec/foreign/text.hpp"
-#include "paradl/spec/kernel_errors.hpp"
 #include "paradl/spec/precision.hpp"
 #include "paradl/spec/reader.hpp"
 
 namespace paradl {
 namespace {
 
-/// Reads one of a few words.
-std::string one_of(Reader& map, const std::string& key, const std::vector<std::string>& words) {
+/// Reads the name of an enumerator; the first one after an error.
+template <class Enum, std::size_t N>
+Enum one_of(Reader& map, const std::string& key, const std::array<std::string_view, N>& names) {
   const std::string word = map.text(key);
-  if (!word.empty() && std::ranges::find(words, word) == words.end())
-    map.wrong(key, fmt::format("`{}` is not one of {}", word, fmt::join(words, ", ")),
-              did_you_mean(word, words));
-  return word;
+  const auto found = find_name<Enum>(names, word);
+  if (!word.empty() && !found)
+    map.wrong(key, fmt::format("`{}` is not one of {}", word, fmt::join(names, ", ")),
+              did_you_mean(word, {names.begin(), names.end()}));
+  return found.value_or(Enum{});
 }
 
 bool same_runs(const RecordedError& a, const RecordedError& b) {
   return a.strategy == b.strategy && a.from < b.below && b.from < a.below && a.level == b.level;
 }
 
-const std::vector<std::string> network_kinds{"convolutional", "transformer", "other"};
-/// Kinds of layer times with similar errors, neighbours being most similar. Errors of peak rates differ.
-const std::vector<std::string> timed_layers{"model file", "profile", "modelled"};
-
 ParameterLevel read_level(Reader& map) {
-  return {.layers = one_of(map, "layers", {"ideal", "modelled", "profile"}),
-          .links = one_of(map, "links", {"ideal", "measured"}),
+  return {.layers = one_of<LayerSource>(map, "layers", layer_source_names),
+          .links = one_of<LinkLevel>(map, "links", link_level_names),
           .framework = map.text("framework"),
           .device = map.text("device"),
-          .precision = one_of(map, "precision", {precision_names.begin(), precision_names.end()}),
-          .networks = one_of(map, "networks", network_kinds),
-          .fidelity = map.has("fidelity") ? one_of(map, "fidelity", {"detailed", "paper"}) : "detailed"};
+          .precision = one_of<Precision>(map, "precision", precision_names),
+          .networks = one_of<NetworkKind>(map, "networks", network_kind_names),
+          .fidelity = map.has("fidelity") ? one_of<Fidelity>(map, "fidelity", fidelity_names)
+                                          : Fidelity::detailed};
 }
 
 RecordedError read_error(Reader& map, const ParameterLevel& level) {
@@ -110,9 +107,13 @@ std::string recorded_text(const RecordedErrors& recorded) {
           "  - layers: {}\n    links: {}\n    framework: {}\n    device: {}\n    precision: {}\n    "
           "networks: {}\n{}"
           "    errors:\n",
-          e.level.layers, e.level.links, e.level.framework, foreign::scalar(e.level.device),
-          e.level.precision, e.level.networks,
-          e.level.fidelity == "detailed" ? "" : fmt::format("    fidelity: {}\n", e.level.fidelity));
+          layer_source_names[std::size_t(e.level.layers)], link_level_names[std::size_t(e.level.links)],
+          e.level.framework, foreign::scalar(e.level.device),
+          precision_names[std::size_t(e.level.precision)],
+          network_kind_names[std::size_t(e.level.networks)],
+          e.level.fidelity == Fidelity::detailed
+              ? ""
+              : fmt::format("    fidelity: {}\n", fidelity_names[std::size_t(e.level.fidelity)]));
     level = &e.level;
     out += fmt::format(
         "      - {{strategy: {}, from: {:.0f}{}, runs: {}, mean-accuracy: {:.3f}{}, least: {:.3f}, most: "
@@ -137,84 +138,6 @@ RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fres
   if (old.source.find(origin) == old.source.npos)
     old.source += (old.source.empty() || old.source.ends_with('\n') ? "" : "\n") + origin;
   return old;
-}
-
-const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
-                                   const std::string& strategy, double gpus) {
-  if (strategy.find('/') != strategy.npos) return nullptr;
-  const std::string own = strategy == "serial" ? "data" : strategy;  // `serial` is data=1
-  for (const std::string& name : {own, std::string(any_strategy)}) {
-    const auto found = std::ranges::find_if(errors, [&](const RecordedError& e) {
-      return e.level == level && e.strategy == name && e.from <= gpus && gpus < e.below;
-    });
-    if (found != errors.end()) return &*found;
-  }
-  return nullptr;
-}
-
-RecordedError widened(RecordedError error, const Uncertainty& by) {
-  error.low = std::exp(-std::hypot(std::log(error.low), std::log(by.low)));
-  error.high = std::exp(std::hypot(std::log(error.high), std::log(by.high)));
-  return error;
-}
-
-Uncertainty kernel_uncertainty(const ParameterLevel& level, double layer_error) {
-  if (level.layers == "ideal") return {.low = 1, .high = 1 + data_sheet_errors.most};
-  return {.low = 1 - layer_error, .high = 1 + layer_error};
-}
-
-namespace {
-
-/// How a recorded level differs from the requested one, most important difference first, so that distances
-/// are compared lexicographically.
-struct Distance {
-  bool networks, links;
-  std::ptrdiff_t layers;
-  bool framework, device, precision;
-  friend auto operator<=>(const Distance&, const Distance&) = default;
-  /// A framework does not count, because its layer times are those of `ideal`.
-  bool elsewhere() const { return networks || links || layers > 0 || device || precision; }
-};
-
-/// Nothing if runs of that level say nothing about the requested one.
-std::optional<Distance> distance(const ParameterLevel& asked, const ParameterLevel& there) {
-  const auto known = [](const std::string& word, const std::vector<std::string>& words) {
-    return std::ranges::find(words, word) != words.end();
-  };
-  const auto both_known = [&](std::string ParameterLevel::*part, const std::vector<std::string>& words) {
-    return asked.*part == there.*part || (known(asked.*part, words) && known(there.*part, words));
-  };
-  const Distance out{.networks = asked.networks != there.networks,
-                     .links = asked.links != there.links,
-                     .layers = std::abs(std::ranges::find(timed_layers, asked.layers) -
-                                        std::ranges::find(timed_layers, there.layers)),
-                     .framework = asked.framework != there.framework,
-                     .device = asked.device != there.device,
-                     .precision = asked.precision != there.precision};
-  if (asked.fidelity != there.fidelity || !both_known(&ParameterLevel::networks, network_kinds) ||
-      !both_known(&ParameterLevel::layers, timed_layers) ||
-      (out.links && !(asked.links == "measured" && there.links == "ideal")) ||
-      (out.framework && there.framework != "ideal"))
-    return {};
-  return out;
-}
-
-}  // namespace
-
-std::vector<RecordedError> nearest_recorded(const std::vector<RecordedError>& errors,
-                                            const ParameterLevel& level, double layer_error) {
-  const ParameterLevel* nearest = nullptr;
-  Distance least{};
-  for (const RecordedError& e : errors)
-    if (const auto found = distance(level, e.level); found && (!nearest || *found < least))
-      nearest = &e.level, least = *found;
-  std::vector<RecordedError> out;
-  if (!nearest) return out;
-  std::ranges::copy_if(errors, std::back_inserter(out),
-                       [&](const RecordedError& e) { return e.level == *nearest; });
-  if (least.elsewhere() || !level.changed.empty())
-    for (RecordedError& e : out) e = widened(std::move(e), kernel_uncertainty(level, layer_error));
-  return out;
 }
 
 }  // namespace paradl

@@ -1,20 +1,48 @@
 #pragma once
+#include <array>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "paradl/core/names.hpp"
 #include "paradl/spec/document.hpp"
+#include "paradl/spec/precision.hpp"
 
 namespace paradl {
 
+/// By which formulas: the engine's, or the closed forms of the paper.
+enum class Fidelity { detailed, paper };
+inline constexpr std::array<std::string_view, 2> fidelity_names{"detailed", "paper"};
+static_assert(names_every(Fidelity::paper, fidelity_names), "name every Fidelity");
+
+/// Where link times come from.
+enum class LinkLevel { ideal, measured };
+inline constexpr std::array<std::string_view, 2> link_level_names{"ideal", "measured"};
+static_assert(names_every(LinkLevel::measured, link_level_names), "name every LinkLevel");
+
+/// Where layer times come from. Neighbours have similar errors, except that peak rates (`ideal`) differ from
+/// all others.
+enum class LayerSource { model_file, profile, modelled, ideal };
+inline constexpr std::array<std::string_view, 4> layer_source_names{"model file", "profile", "modelled",
+                                                                    "ideal"};
+static_assert(names_every(LayerSource::ideal, layer_source_names), "name every LayerSource");
+
+enum class NetworkKind { convolutional, transformer, other };
+inline constexpr std::array<std::string_view, 3> network_kind_names{"convolutional", "transformer", "other"};
+static_assert(names_every(NetworkKind::other, network_kind_names), "name every NetworkKind");
+
 /// The inputs of a projection on which its error depends.
 struct ParameterLevel {
-  std::string layers, links, framework;     // "profile", "measured", "chainermn"
-  std::string device = {}, precision = {};  // "V100 SXM2 16GB", "fp32"
-  std::string networks = {};                // "convolutional", "transformer", "other"
-  std::string changed = {};           // options that no measured run had: "--set", "--input"; not recorded
-  std::string fidelity = "detailed";  // or "paper": closed forms
+  LayerSource layers = LayerSource::ideal;
+  LinkLevel links = LinkLevel::ideal;
+  std::string framework = {};  // "chainermn"
+  std::string device = {};     // "V100 SXM2 16GB"
+  Precision precision = Precision::fp32;
+  NetworkKind networks = NetworkKind::other;
+  std::string changed = {};  // options that no measured run had: "--set", "--input"; not recorded
+  Fidelity fidelity = Fidelity::detailed;
   friend bool operator==(const ParameterLevel&, const ParameterLevel&) = default;
 };
 
@@ -38,16 +66,6 @@ struct RecordedError {
   Spot spot = {};  // of its strategy in the file
 };
 
-/// Bounds of actual time / projected time.
-struct Uncertainty {
-  double low = 1, high = 1;
-};
-/// Adds an independent uncertainty: the squares of the logarithms add up.
-RecordedError widened(RecordedError error, const Uncertainty& by);
-/// The uncertainty of kernels that no recorded run had, whose times have a relative error of `layer_error`.
-/// Times at peak rates are lower bounds; by how much kernels exceed them varies with the device.
-Uncertainty kernel_uncertainty(const ParameterLevel& level, double layer_error);
-
 /// The file profiles/accuracy/recorded.yaml, as `paradl validate --record` writes it.
 struct RecordedErrors {
   std::string source;
@@ -58,19 +76,5 @@ std::string recorded_text(const RecordedErrors& recorded);
 
 /// Replaces the records of the levels in `fresh`; the others keep their values and places.
 RecordedErrors merged(RecordedErrors old, const std::vector<RecordedError>& fresh, const std::string& origin);
-
-/// The record that gives a projection's interval: that of its strategy (`serial` uses that of `data`), or
-/// that of all strategies together; nullptr if there is none. Out-of-core plans have none: see `Answer`.
-const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
-                                   const std::string& strategy, double gpus);
-
-/// The records of a level or, if there are none, of the nearest level. In order of increasing distance, it
-/// may differ in precision; device; framework (only `ideal` may replace another); source of the layer times
-/// (profile, modelled or model file); links (only specified links may replace measured ones); kind of
-/// network. Options that no run had are ignored. Peak rates, specified links and closed forms have errors of
-/// their own, so that nothing is near them. If anything but the framework differs, the errors of the layer
-/// times differ as well, which widens the intervals by `kernel_uncertainty`.
-std::vector<RecordedError> nearest_recorded(const std::vector<RecordedError>& errors,
-                                            const ParameterLevel& level, double layer_error);
 
 }  // namespace paradl

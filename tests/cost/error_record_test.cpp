@@ -14,12 +14,12 @@
 namespace paradl::test {
 namespace {
 
-const ParameterLevel level{.layers = "profile",
-                           .links = "measured",
+const ParameterLevel level{.layers = LayerSource::profile,
+                           .links = LinkLevel::measured,
                            .framework = "chainermn",
                            .device = "V100, 16 GB",
-                           .precision = "fp32",
-                           .networks = "convolutional"};
+                           .precision = Precision::fp32,
+                           .networks = NetworkKind::convolutional};
 
 }  // namespace
 
@@ -49,14 +49,20 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   CHECK(find_recorded(errors, level, "data", 1024) == &errors[2]);
   CHECK(find_recorded(errors, level, "filter", 64) == &errors[3]);  // all strategies together
   // What is on record is of its level, device, precision and kind of network alone, and in core.
-  for (std::string ParameterLevel::*const part :
-       {&ParameterLevel::layers, &ParameterLevel::links, &ParameterLevel::framework, &ParameterLevel::device,
-        &ParameterLevel::precision, &ParameterLevel::networks, &ParameterLevel::changed,
-        &ParameterLevel::fidelity}) {
+  const auto found_if = [&](auto change) {
     ParameterLevel other = level;
-    other.*part = "another";
-    CHECK(find_recorded(errors, other, "data", 64) == nullptr);
-  }
+    change(other);
+    return find_recorded(errors, other, "data", 64) != nullptr;
+  };
+  CHECK(found_if([](ParameterLevel&) {}));
+  CHECK_FALSE(found_if([](ParameterLevel& l) { l.layers = LayerSource::modelled; }));
+  CHECK_FALSE(found_if([](ParameterLevel& l) { l.links = LinkLevel::ideal; }));
+  CHECK_FALSE(found_if([](ParameterLevel& l) { l.framework = "another"; }));
+  CHECK_FALSE(found_if([](ParameterLevel& l) { l.device = "another"; }));
+  CHECK_FALSE(found_if([](ParameterLevel& l) { l.precision = Precision::fp16; }));
+  CHECK_FALSE(found_if([](ParameterLevel& l) { l.networks = NetworkKind::transformer; }));
+  CHECK_FALSE(found_if([](ParameterLevel& l) { l.changed = "another"; }));
+  CHECK_FALSE(found_if([](ParameterLevel& l) { l.fidelity = Fidelity::paper; }));
   CHECK(find_recorded(errors, level, "data/ooc", 64) == nullptr);
   // A file says the same.
   const auto again = read_recorded_errors({"r.yaml", recorded_text({"here", errors})});
@@ -111,7 +117,8 @@ TEST_CASE("intervals of an ideal framework lie around a strategy's own bias, and
 TEST_CASE("what has no record takes the nearest, wider: another precision, another device, then both") {
   const auto error = [](const char* framework, const char* device, const char* precision) {
     RecordedError out{.level = level, .strategy = "data", .runs = 3, .low = 0.8, .high = 1.5};
-    out.level.framework = framework, out.level.device = device, out.level.precision = precision;
+    out.level.framework = framework, out.level.device = device;
+    out.level.precision = find_name<Precision>(precision_names, precision).value();
     return out;
   };
   const std::vector<RecordedError> errors{error("ideal", "V100", "fp32"), error("ideal", "A100", "fp16"),
@@ -142,21 +149,17 @@ TEST_CASE("what has no record takes the nearest, wider: another precision, anoth
   const auto without = nearest_recorded(errors, sharded, 0.25);
   REQUIRE(without.size() == 1);
   CHECK(without.front().high == wide.high);
-  // Nothing is near to layer times, links and kinds of network that nobody knows.
-  for (std::string ParameterLevel::*const part :
-       {&ParameterLevel::layers, &ParameterLevel::links, &ParameterLevel::networks}) {
-    ParameterLevel other = errors[0].level;
-    other.*part = "another";
-    CHECK(nearest_recorded(errors, other, 0.25).empty());
-  }
 }
 
 TEST_CASE("every level has a nearest one: as little as possible is other, and nothing that errs less") {
   const auto error = [](const char* layers, const char* links, const char* framework, const char* networks,
                         const char* fidelity = "detailed") {
     RecordedError out{.level = level, .strategy = "data", .runs = 3, .low = 0.8, .high = 1.5};
-    out.level.layers = layers, out.level.links = links, out.level.framework = framework;
-    out.level.networks = networks, out.level.fidelity = fidelity;
+    out.level.framework = framework;
+    out.level.layers = find_name<LayerSource>(layer_source_names, layers).value();
+    out.level.links = find_name<LinkLevel>(link_level_names, links).value();
+    out.level.networks = find_name<NetworkKind>(network_kind_names, networks).value();
+    out.level.fidelity = find_name<Fidelity>(fidelity_names, fidelity).value();
     return out;
   };
   const std::vector<RecordedError> errors{error("profile", "measured", "chainermn", "convolutional"),
@@ -200,7 +203,7 @@ TEST_CASE("every level has a nearest one: as little as possible is other, and no
 TEST_CASE("closed forms are recorded around a strategy's own bias, at a level that the file names") {
   ParameterLevel closed = level, ideal = level;
   closed.framework = ideal.framework = "ideal";
-  closed.fidelity = "paper";
+  closed.fidelity = Fidelity::paper;
   const std::vector<Judged> runs{run("data", 64, 1.4, 1.0), run("data", 64, 1.5, 1.0),
                                  run("filter", 64, 3.0, 1.0), run("filter", 64, 0.8, 1.0)};
   const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), closed));
@@ -221,7 +224,7 @@ TEST_CASE("closed forms are recorded around a strategy's own bias, at a level th
   // Both stand in one file.
   const RecordedErrors both = merged({"here", same}, errors, "there");
   CHECK(both.errors.size() == errors.size() + same.size());
-  CHECK(find_recorded(both.errors, closed, "data", 8)->level.fidelity == "paper");
+  CHECK(find_recorded(both.errors, closed, "data", 8)->level.fidelity == Fidelity::paper);
 }
 
 TEST_CASE("a record with words that mean nothing is refused, and so are runs that stand there twice") {
@@ -237,7 +240,7 @@ TEST_CASE("a record with words that mean nothing is refused, and so are runs tha
     return out.replace(out.find(from), from.size(), to);
   };
   CHECK(read(entry).empty());
-  CHECK(read(changed("layers: profile", "layers: magic")).find("`magic` is not one of ideal, modelled") !=
+  CHECK(read(changed("layers: profile", "layers: magic")).find("`magic` is not one of model file, profile") !=
         std::string::npos);
   CHECK(read(changed("convolutional", "convolutionla")).find("did you mean") != std::string::npos);
   CHECK(read(entry + entry).find("the same runs are already recorded above") != std::string::npos);
@@ -249,7 +252,8 @@ TEST_CASE("a record with words that mean nothing is refused, and so are runs tha
 }
 
 TEST_CASE("of nine curves or more an interval reaches to the error of rank 0.9 (K + 1)") {
-  const ParameterLevel level{"profile", "measured", "chainermn"};
+  const ParameterLevel level{
+      .layers = LayerSource::profile, .links = LinkLevel::measured, .framework = "chainermn"};
   std::vector<Judged> runs;
   for (int i = 1; i <= 19; ++i) {
     runs.push_back(run("data", 64, 1.0 + 0.01 * (i % 2 ? i : -i), 1.0));

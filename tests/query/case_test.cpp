@@ -9,8 +9,8 @@
 namespace paradl::test {
 namespace {
 
-std::string layers_of(const Typed& typed) {
-  return load(query_of("resnet50", "abci", typed), shipped()).level().layers;
+std::string_view layers_of(const Typed& typed) {
+  return layer_source_names[std::size_t(load(query_of("resnet50", "abci", typed), shipped()).level().layers)];
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ TEST_CASE("closed forms have intervals of their own, whatever the framework, and
   const auto error = closed.error();
   REQUIRE(error);
   CHECK(error->level == closed.answer.level);
-  CHECK(error->level.fidelity == "paper");
-  CHECK(error->level.links == "ideal");  // closed forms have none that were measured
+  CHECK(error->level.fidelity == Fidelity::paper);
+  CHECK(error->level.links == LinkLevel::ideal);  // closed forms have none that were measured
   // Too fast, as they leave out what frameworks cost; and the projection itself is in its interval.
   CHECK(error->low <= 1);
   CHECK(error->high > 1 / error->low);
