@@ -191,7 +191,7 @@ TEST_CASE("intervals of closed forms hold nine runs in ten, also of curves that 
       runs.push_back(judge(run));
       levels.push_back(run.about().level());
     }
-    CHECK(levels.front().fidelity == "paper");
+    CHECK(levels.front().fidelity == Fidelity::paper);
     CHECK(coverage(runs, levels, recorded).n == 62);
     CHECK(coverage(runs, levels, recorded).share() >= 0.9);
     CHECK(left_out_coverage(runs, levels).share() >= 0.9);

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "paradl/cost/nearest_record.hpp"
 #include "tests/support/asked.hpp"
 #include "tests/support/spec_text.hpp"
 
