@@ -14,8 +14,8 @@ namespace {
 using Pair = TimePair;
 
 /// Round t of the pipeline is round t - s of stage s. Everything that a stage needs was then made in the
-/// round before. Stage s does forward passes in rounds [s, s + passes) and backward passes in rounds [lead -
-/// s, lead - s + passes), where lead is that of stage 0. In a round the forward pass comes first.
+/// round before. Stage s does forward passes in rounds [s, s + passes) and backward passes in rounds
+/// [lead - s, lead - s + passes), where lead is that of stage 0. In a round the forward pass comes first.
 class Rounds {
  public:
   Rounds(const Pipeline& pipeline, std::span<const StageRun> run, PipelineScratch& scratch)
