@@ -12,7 +12,8 @@ namespace paradl {
 /// that in core.
 class PricedOutOfCore {
  public:
-  /// A single stage; `in_core` is its cost with unlimited memory. UsageError if the machine has no `host`.
+  /// A single stage; `in_core` is its cost with unlimited memory. UsageError if the bandwidth or the memory
+  /// of the machine's host is unknown.
   PricedOutOfCore(const Cost& in_core, const Tables& tables, const Plan& plan,
                   std::span<const BlockChain> chains);
   /// A pipeline: each stage is planned separately, for its micro-batches in flight. `plan()` and the

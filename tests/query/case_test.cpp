@@ -133,10 +133,10 @@ TEST_CASE("options that would turn nothing, or contradict each other, are refuse
   };
   CHECK(refused("data", {}).empty());
   CHECK(refused("data", {{"recompute", "none:3"}}) ==
-        "usage: --recompute none:3: none has no blocks to count\nhelp: write none, or full:3\n");
+        "usage: --recompute none:3: none takes no number of blocks\nhelp: write none, or full:3\n");
   CHECK(refused("data+layer", {{"schedule", "interleaved:2"}, {"micro-batches", "4"}}).empty());
   CHECK(says(refused("tensor", {{"sequence-parallel", "on"}, {"reduction", "allreduce"}}),
-             "--reduction allreduce makes them whole"));
+             "which contradicts --reduction allreduce"));
   CHECK(refused("tensor", {{"sequence-parallel", "on"}}).empty());
   CHECK(says(refused("data", {{"reserve", "1e33 TB"}}), "leaves nothing of the device's 80.0 GiB"));
   CHECK(refused("data", {{"reserve", "2GiB"}}).empty());

@@ -88,7 +88,7 @@ TEST_CASE("a grid is read as that of the strategy, or names it") {
   CHECK(named.strategies->front().text == "data+filter");
   CHECK(named.grid->at(1).total == 4);
   CHECK(query_of("resnet50", "abci", "-s data+filter --grid 16x4") == named);
-  CHECK(says(complaint([] { query_of("resnet50", "abci", "--grid 16x4"); }), "of which strategy?"));
+  CHECK(says(complaint([] { query_of("resnet50", "abci", "--grid 16x4"); }), "the strategy is missing"));
   CHECK(says(complaint([] { query_of("resnet50", "abci", "-s data,filter --grid 4"); }),
              "is for one strategy, and -s names 2"));
   // The same as values.
@@ -117,7 +117,7 @@ TEST_CASE("numbers of GPUs: lists, ranges, nodes") {
   CHECK(complaint([&] {
           gpus_of({{64, 8}}, machine);
         }) ==
-        "usage: abci has 4 GPUs a node, not 8\n"
+        "usage: abci has 4 GPUs per node, not 8\n"
         "help: write 8x4, or change the node: --set levels.node.size=8\n");
   CHECK(says(complaint([&] { gpus_of({1'000'000}, machine); }), "use -p 4352 or fewer"));
 }
