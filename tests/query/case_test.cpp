@@ -16,7 +16,7 @@ std::string layers_of(const Typed& typed) {
 }  // namespace
 
 TEST_CASE("what layer times rest on: the best there is, or what was asked for") {
-  CHECK(layers_of({}) == "modelled");  // what was measured under another framework is not taken unasked
+  CHECK(layers_of({}) == "modelled");  // profiles of another framework must be requested
   CHECK(layers_of({{"framework", "chainermn"}}) == "profile");
   CHECK(layers_of({{"framework", "chainermn"}, {"layer-times", "modelled"}}) == "modelled");
   CHECK(layers_of({{"framework", "chainermn"}, {"precision", "fp16"}}) == "modelled");
@@ -85,7 +85,7 @@ TEST_CASE(
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --set framework.overlap=on"));
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --overlap on"));
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --set levels.rack.bandwidth=x10"));
-  CHECK(on_record("resnet50", "abci", chainer + " --set device.memory=32GiB"));  // room is no time
+  CHECK(on_record("resnet50", "abci", chainer + " --set device.memory=32GiB"));  // memory size is not time
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --input node"));
   CHECK(on_record("gpt2", "selene", "-p 8 -s data -b 8 --framework megatron"));
   // Without a framework's name.
