@@ -11,8 +11,7 @@ void check_conflicts(const Query& query, const Case& about);
 /// `profile_spec`.
 void find_layer_times(const Query& query, Library& library, Case& about);
 
-/// The change because of which no measured run matches a query, since runs were measured with unchanged
-/// files. Empty: none.
+/// The first change that makes a query differ from all measured runs, which had unchanged files. Empty: none.
 std::string changed_by(const Query& query, const Case& about);
 
 }  // namespace paradl
