@@ -15,8 +15,8 @@ struct BytesHash {
   }
 };
 
-/// Results of a slow pure function, found once for each key. Threads may share it: since the function is pure,
-/// nobody can tell from a result who asked before. References stay valid as long as the memo.
+/// Caches the results of a slow pure function by key. Threads may share it: since the function is pure,
+/// results do not depend on the order of calls. References stay valid as long as the memo.
 template <class Key, class Value, class Hash = BytesHash>
 class Memo {
  public:

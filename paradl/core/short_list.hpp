@@ -8,8 +8,8 @@
 
 namespace paradl {
 
-/// A list of at most `most` values that needs no allocation. Only values that are there are written and copied:
-/// lists are mostly empty, and there are many of them.
+/// A list of at most `most` values without allocation. Only used entries are written and copied, because most
+/// of many lists are empty.
 template <class T, std::size_t most>
 class ShortList {
  public:

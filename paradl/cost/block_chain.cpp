@@ -19,10 +19,10 @@ class Cutter {
         if (in_piece(from)) readers_[std::size_t(from)].push_back(int(i));
   }
 
-  /// The layers of a piece that may begin a block, and behind them its end.
+  /// The layers of a piece that can begin a block, and the end of the piece.
   std::vector<int> borders(const Piece& piece) const {
     std::vector<int> out{piece.first};
-    std::vector<int> on_its_way;  // tensors of earlier layers that later ones read
+    std::vector<int> on_its_way;  // tensors of earlier layers that later layers read
     for (int l = piece.first; l + 1 < piece.end; ++l) {
       std::erase_if(on_its_way, [&](int i) { return last_reader(i) <= l; });
       if (may_end(l, on_its_way)) out.push_back(l + 1);
@@ -32,7 +32,7 @@ class Cutter {
     return out;
   }
 
-  /// Blocks by their borders in each piece. What lies between pieces is a block of nobody.
+  /// Blocks by their borders in each piece. Layers outside of all pieces have no block.
   BlockChain chain(std::span<const std::vector<int>> pieces) const {
     BlockChain out;
     std::vector<int> block_of(work_.layers.size(), nobody);
@@ -59,8 +59,9 @@ class Cutter {
     return readers.empty() ? i : readers.back();
   }
 
-  /// After a layer whose output its own backward pass does not need (else two blocks would need it), where
-  /// nothing else is on its way to a layer of the same repetition: no cut through a residual block.
+  /// Whether a block can end after layer l. Its own backward pass must not need its output (else two blocks
+  /// would need it), and no other tensor may cross the border to a layer of the same repeated block: no cut
+  /// goes through a residual block.
   bool may_end(int l, const std::vector<int>& on_its_way) const {
     const int made = maker(l);
     if (made < 0 || traits(layer(made).op).keeps == Keeps::y || last_reader(l) == l) return false;
@@ -72,7 +73,7 @@ class Cutter {
     return true;
   }
 
-  /// A tensor as its maker leaves it.
+  /// A tensor with the axes that split it when its maker has finished.
   Kept tensor(int i) const {
     if (i < 0) return {work_.input.items(), layout_.cells[std::size_t(layout_.order.front())].x.divided};
     return {layer(i).y.items(), layout_.left[std::size_t(i)]};
@@ -95,7 +96,7 @@ class Cutter {
     return out;
   }
 
-  /// Layers whose kept input another block needs, too.
+  /// By layer: whether another block also needs its kept input.
   std::vector<bool> shared(const std::vector<int>& block_of) const {
     struct Need {
       int first_keeper, block;
@@ -121,15 +122,15 @@ class Cutter {
 
   const Workload& work_;
   const Layout& layout_;
-  std::vector<std::vector<int>> readers_;  // of the layers of all pieces, ascending
+  std::vector<std::vector<int>> readers_;  // of each layer of the pieces, ascending
 };
 
 }  // namespace
 
 std::vector<BlockChain> find_chains(const Workload& work, const Layout& layout, std::span<const Piece> pieces,
                                     int micro_batches) {
-  constexpr std::size_t fewest = 4;  // blocks: with less there is nothing to choose
-  constexpr std::size_t most = 256;  // for which plans are sought, if there is a choice
+  constexpr std::size_t fewest = 4;  // blocks: fewer leave nothing to choose
+  constexpr std::size_t most = 256;  // blocks: avoid longer chains, which take long to plan
   const auto copies = std::size_t(micro_batches);
   const Cutter cutter(work, layout, pieces);
   std::vector<std::vector<int>> borders;
@@ -145,7 +146,7 @@ std::vector<BlockChain> find_chains(const Workload& work, const Layout& layout, 
       out.push_back(std::move(chain));
     }
     if (last) return out;
-    for (std::vector<int>& border : borders) {  // every second one goes
+    for (std::vector<int>& border : borders) {  // drop every second border
       std::vector<int> coarser;
       for (std::size_t b = 0; b + 1 < border.size(); b += 2) coarser.push_back(border[b]);
       coarser.push_back(border.back());

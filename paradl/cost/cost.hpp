@@ -6,7 +6,7 @@
 
 namespace paradl {
 
-/// What the time of one iteration is spent on. This order is the order of every table and chart.
+/// The terms of the time of one iteration, in the order of every table and chart.
 enum class Term {
   forward,
   backward,
@@ -47,11 +47,11 @@ static_assert(term_names.size() == terms, "name every Term");
 constexpr bool is_communication(Term t) { return t >= Term::gradient_exchange && t <= Term::stage_transfer; }
 constexpr bool is_compute(Term t) { return t <= Term::bubble; }
 
-/// Bytes that one PE needs, by what they are for. Totals are derived, never stored.
+/// Bytes that one GPU needs, by purpose. Totals are derived, never stored.
 struct Memory {
   Bytes weights, gradients, optimizer, activations, workspace;
   Bytes buffers;  // of exchanges
-  Bytes reserve;  // of the framework, and what lies idle between pieces
+  Bytes reserve;  // of the framework, and fragmentation
   Bytes total() const;
 };
 
@@ -74,13 +74,13 @@ inline Bytes Memory::total() const {
   return sum;
 }
 
-/// Time of one iteration by term, and memory by part: fixed size, no strings, since a search prices a million
-/// of them.
+/// Time of one iteration by term, and memory by part. Fixed size, no strings: a search prices a million of
+/// these.
 struct Cost {
-  std::array<Seconds, terms> exposed{};  // what is not hidden behind something else: sums to the iteration
+  std::array<Seconds, terms> exposed{};  // not hidden behind other work: sums to the iteration
   Seconds hidden;                        // communication that runs behind computation
   Memory memory;
-  int worst_stage = 0;  // whose memory it is
+  int worst_stage = 0;  // the stage that needs most memory: `memory` is its
   /// Total buffer size of all collectives and messages in one iteration, over all stages; an allreduce counts
   /// its buffer once.
   Bytes traffic;

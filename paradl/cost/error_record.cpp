@@ -11,7 +11,7 @@
 namespace paradl {
 namespace {
 
-/// Student's t for a new value, nine in ten of them within: by degrees of freedom.
+/// Student's t, two-sided 90 %, by degrees of freedom.
 double t_of(std::size_t freedom) {
   constexpr double table[] = {6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81};
   if (freedom == 0) return table[0];
@@ -20,8 +20,8 @@ double t_of(std::size_t freedom) {
 
 double log_error(const Judged& run) { return std::log(run.measured / run.unseen()); }
 
-/// How far a run is off, and its curve. Runs of one curve resemble each other: it is curves that are drawn
-/// anew, each with an equal part in what is expected of the next one.
+/// The error of a run, and its curve. Runs of one curve resemble each other, so curves, not runs, are the
+/// independent samples: each curve has the same weight.
 struct Off {
   std::string curve;
   double by = 0;
@@ -34,16 +34,17 @@ std::size_t curves_of(const std::vector<Judged>& runs) {
 }
 
 constexpr double held = 0.9;
-/// Whether conformal prediction can tell from so many curves where a new one lies: one part in K + 1 is its.
+/// Whether there are enough curves for conformal prediction: the new curve is one of K + 1.
 bool enough(std::size_t curves) { return held * double(curves + 1) <= double(curves); }
 
-/// How far nine new errors in ten are off at most, if their curve is like these: the smallest reach that
-/// holds 0.9 (K+1) / K of K curves (hierarchical conformal prediction: no assumption on how errors are
-/// distributed); where those that `tell` of others are too few, by their root mean square and Student's t.
+/// The half width of an interval for nine in ten new errors, if their curve is like these. It is the smallest
+/// one that holds 0.9 (K+1) / K of K curves (hierarchical conformal prediction, which assumes no distribution
+/// of errors). If fewer than nine curves (`tell`) predict others, it is their root mean square times
+/// Student's t.
 double reach_of(const std::vector<Off>& errors, std::size_t tell, std::size_t freedom) {
   std::map<std::string, double> runs;
   for (const Off& one : errors) ++runs[one.curve];
-  std::vector<std::pair<double, double>> off;  // and its part
+  std::vector<std::pair<double, double>> off;  // error and weight of a run
   double square = 0;
   for (const Off& one : errors) {
     off.emplace_back(std::abs(one.by), 1 / runs.at(one.curve));
@@ -57,13 +58,14 @@ double reach_of(const std::vector<Off>& errors, std::size_t tell, std::size_t fr
   return off.back().first;
 }
 
-/// Of ln(measured / projected).
+/// An interval of ln(measured / projected).
 struct Interval {
   double low = 0, high = 0;
 };
 
-/// A few curves of one strategy that happen to lie close say little: in their place those of all strategies
-/// are taken. Around their mean where that stands out, as at large scale; else around the projection.
+/// A few curves of one strategy may agree by chance: if there are too few, curves of all strategies are used
+/// instead. The interval is centred on their mean if that stands out, as at large scale, else on the
+/// projection.
 Interval around_projection(const std::vector<Judged>& runs, const std::vector<Judged>& all) {
   const std::vector<Judged>& like = enough(curves_of(runs)) ? runs : all;
   const auto reach_about = [&](double centre) {
@@ -86,7 +88,7 @@ double mean_of(const std::map<std::string, std::vector<double>>& groups) {
   return out;
 }
 
-/// The mean of ln(measured / projected), each curve with an equal part.
+/// The mean of ln(measured / projected), each curve with the same weight.
 double bias_of(const std::vector<Judged>& runs) {
   std::map<std::string, std::vector<double>> curves;
   for (const Judged& run : runs) curves[run.panel()].push_back(log_error(run));
@@ -101,7 +103,8 @@ ByStrategy parted(const std::vector<Judged>& runs) {
   return out;
 }
 
-/// How far runs of a strategy are from what its other curves foretell; of an only curve, its other runs.
+/// Adds the differences between runs of a strategy and what its other curves predict; if it has only one
+/// curve, what its other runs predict.
 void add_unforeseen(const std::vector<Judged>& runs, std::vector<Off>& out) {
   const bool one_curve = curves_of(runs) == 1;
   for (const Judged& run : runs) {
@@ -113,8 +116,9 @@ void add_unforeseen(const std::vector<Judged>& runs, std::vector<Off>& out) {
   }
 }
 
-/// Around a strategy's own bias, as wide as its runs lie from what its other curves foretell; or, of too few
-/// curves, as those of all strategies do. Each strategy's bias takes a degree of freedom.
+/// An interval around a strategy's own bias. Its width comes from the differences between its runs and what
+/// its other curves predict or, if it has too few curves, from those of all strategies. Each strategy's bias
+/// takes a degree of freedom.
 Interval around_bias(const std::vector<Judged>& runs, const std::vector<Judged>& all) {
   std::vector<Off> off;
   std::size_t tell = 0, freedom = 0;
@@ -124,13 +128,13 @@ Interval around_bias(const std::vector<Judged>& runs, const std::vector<Judged>&
     freedom += curves - 1;
     add_unforeseen(members, off);
   }
-  if (off.empty()) return around_projection(runs, all);  // a run of each strategy: nothing foretells another
+  if (off.empty()) return around_projection(runs, all);  // one run of each strategy: none predicts another
   const double bias = bias_of(runs), reach = reach_of(off, tell, freedom);
   return {bias - reach, bias + reach};
 }
 
-/// For a strategy that no run had: around the mean of strategies, as wide as they lie from what the others
-/// foretell.
+/// For a strategy without runs: an interval around the mean of strategies, whose width comes from the
+/// differences between each strategy and what the others predict.
 Interval around_strategies(const std::vector<Judged>& all) {
   const ByStrategy strategies = parted(all);
   if (strategies.size() == 1) return around_bias(all, all);
@@ -146,8 +150,9 @@ Interval around_strategies(const std::vector<Judged>& all) {
   return {mean - reach, mean + reach};
 }
 
-/// How low a run can lie that was projected under an ideal framework: as far as layer times may be too long,
-/// or as the lowest run, as where closed forms take too long for exchanges.
+/// The lowest ratio of measured to projected time under an ideal framework. A run can be faster than
+/// projected because layer times are too long; or as much as the fastest run was, for example because closed
+/// forms overestimate exchanges.
 double lowest(const std::vector<Judged>& all) {
   double out = 1;
   for (const Judged& run : all)
@@ -177,8 +182,9 @@ RecordedError recorded(const std::vector<Judged>& runs, const std::vector<Judged
   return about;
 }
 
-/// Beyond a smaller scale of the same strategy: runs that happen to lie close are no reason to expect others
-/// closer, and what comes with scale adds to the time. So an interval begins where it did, and ends no earlier.
+/// Adjusts an interval to that of a smaller scale of the same strategy. A few large runs may agree by chance,
+/// and effects of scale only add time: so the interval begins where the smaller one does, and does not end
+/// earlier.
 void widen_from(const RecordedError& smaller, RecordedError& error) {
   if (smaller.level != error.level || smaller.strategy != error.strategy) return;
   error.low = smaller.low;

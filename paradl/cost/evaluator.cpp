@@ -18,7 +18,7 @@ class Arena {
   std::pmr::monotonic_buffer_resource resource_{bytes_.data(), bytes_.size()};
 };
 
-/// Of this thread: keeping it saves allocations, and no result depends on what is in it.
+/// One per thread. Keeping it saves allocations; no result depends on its contents.
 struct WorkingMemory {
   PipelineScratch pipeline;
   Scratch scratch;
@@ -54,7 +54,7 @@ void mix(std::size_t& hash, double value) {
   hash ^= hash >> 29;
 }
 
-/// Equal numbers mean that the passes of all cells cost the same, and have the same samples.
+/// Equal numbers mean that the passes of all cells cost the same and have the same number of samples.
 std::size_t fingerprint(const MeshTable& mesh, const PassTable& passes) {
   std::size_t hash = std::bit_cast<std::size_t>(passes.samples / mesh.parts[mesh.sharing]);
   for (const CellCost& cell : passes.cells) {
@@ -64,7 +64,7 @@ std::size_t fingerprint(const MeshTable& mesh, const PassTable& passes) {
   return hash;
 }
 
-/// The same with the sums of gradients.
+/// The same, including the costs of gradient sums.
 std::size_t fingerprint(const MeshTable& mesh, const PassTable& passes, const GradientTable& gradients) {
   std::size_t hash = fingerprint(mesh, passes);
   for (const GradientGroup& group : gradients.groups)
@@ -124,7 +124,7 @@ const StagePlan& Evaluator::stages(const Layout& layout, const MeshTable& mesh, 
   });
 }
 
-/// The ways to cut a network into stages that may be best: one, unless stages are balanced.
+/// The cuts into stages that could be the best: only one, unless stages are balanced.
 std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTable& mesh, const PassTable& passes,
                                             const Plan& plan, int stages, SecondsPerByte per_byte) const {
   const Training& training = setting_.training;
@@ -153,8 +153,8 @@ std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTabl
   return stage_candidates(layout, setting_.work, borders);
 }
 
-/// Of several ways to cut a network into stages, the fastest of those that fit the device; or of all. The ways
-/// do not depend on the sums of gradients: plans that differ in these alone share them.
+/// The fastest cut into stages that fits the device or, if none does, the fastest of all. The candidates do
+/// not depend on gradient sums: plans that differ only in these share them.
 StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
                          const PassTable& passes, const Plan& plan, int stages,
                          SecondsPerByte per_byte) const {
@@ -167,7 +167,7 @@ StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const Grad
   std::size_t best = 0;
   std::optional<Cost> least;
   const auto fits = [&](const Cost& cost) { return cost.memory.total() <= setting_.machine.device.memory; };
-  // Times that differ in rounding alone are equal: then the cut that needs less memory is better.
+  // Times that differ only by rounding are equal: then the cut that needs less memory is better.
   const auto better = [&](const Cost& a, const Cost& b) {
     if (fits(a) != fits(b)) return fits(a);
     const double more = a.iteration() / b.iteration() - 1;
@@ -232,7 +232,7 @@ Seconds Evaluator::serial(const Plan& plan, double replicas) const {
     const Cost cost = this->cost(one);
     return Alone{cost[Term::forward] + cost[Term::backward], cost[Term::update]};
   });
-  // Where iterations are rounded up, the last one has fewer samples.
+  // If the number of iterations is rounded up, the last one has fewer samples.
   const double full = setting_.work.D / plan.batch / iterations_per_epoch(setting_, plan.batch);
   return full * replicas * alone.passes + alone.update;
 }

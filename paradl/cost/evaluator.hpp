@@ -14,8 +14,7 @@ namespace paradl {
 
 class Evaluator;
 
-/// A plan with everything that its cost was added up from, for those who explain it. The evaluator must
-/// outlive it.
+/// A plan with its cost and all tables behind it, for explanations. The evaluator must outlive it.
 struct Evaluation {
   Evaluation(const Evaluator& evaluator, const Plan& plan,
              std::pmr::memory_resource* memory = std::pmr::get_default_resource());
@@ -30,7 +29,7 @@ struct Evaluation {
   StageTable sums;
   ScheduleTable schedule;
   Cost cost;
-  std::shared_ptr<const PricedOutOfCore> out_of_core = {};  // where the plan leaves the core
+  std::shared_ptr<const PricedOutOfCore> out_of_core = {};  // if the plan is out of core
 
   Tables tables() const { return {*links, *layout, *stages, mesh, gradients, passes, sums, schedule}; }
 };
@@ -45,28 +44,29 @@ struct Timeline {
 Plan plan_of(const Training& training, const Mesh& mesh, double batch, bool out_of_core = false);
 
 /// Prices plans of one case. Pure: the same plan gives the same cost whatever was asked before, and threads may
-/// share one evaluator. What it keeps are results of pure functions that many plans have in common: layouts,
+/// share one evaluator. It only caches results of pure functions that many plans have in common: layouts,
 /// routes, kernel times, cuts into stages.
 class Evaluator {
  public:
   explicit Evaluator(const Setting& setting) : Evaluator(setting, std::make_shared<Layouts>(setting.work)) {}
-  /// `layouts`: of the same network, perhaps of another evaluator.
+  /// `layouts` must be those of the same network; another evaluator may share them.
   Evaluator(const Setting& setting, std::shared_ptr<const Layouts> layouts);
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
-  /// One iteration. The plan must keep to its bounds: limits(plan).hold().
+  /// The cost of one iteration. The plan must keep its limits: limits(plan).hold().
   Cost cost(const Plan& plan) const;
-  /// The same with all that was added up.
+  /// The cost with all tables behind it.
   Evaluation evaluate(const Plan& plan) const { return Evaluation(*this, plan); }
   Evaluation evaluate(const Projection& p) const { return evaluate(plan_of(*p.strategy, p.mesh, p.batch)); }
-  /// The same charge by charge.
+  /// The cost charge by charge.
   Ledger ledger(const Plan& plan) const { return ledger_of(evaluate(plan)); }
-  /// The bounds that are known before a plan is priced; `refused` says why its allreduce cannot sum gradients.
+  /// The limits that are known before a plan is priced; `refused` gets the reason if its allreduce cannot sum
+  /// the gradients.
   Limits limits(const Plan& plan, std::string* refused = nullptr) const;
-  /// Cost, bounds and what else an answer needs.
+  /// Cost, limits and everything else that an answer shows.
   Projection project(const StrategyName& strategy, const Plan& plan) const;
-  /// The same for the plan that the case's training describes.
+  /// The same for the plan that the training of the case describes.
   Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
     return project(strategy, plan_of(strategy, mesh, batch));
   }
@@ -75,14 +75,14 @@ class Evaluator {
   }
   Timeline timeline(const Plan& plan) const;
 
-  /// Of a mesh without axes of one GPU (see without_ones).
+  /// The layout of a plan whose mesh has no axes of one GPU (see without_ones).
   const Layout& layout(const Plan& plan) const;
   /// How a plan's layers are cut into stages.
   const StagePlan& stages(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
                           const PassTable& passes, const Plan& plan) const;
   /// What the plan costs out of core, given its tables and its cost in core.
   std::shared_ptr<const PricedOutOfCore> beyond_core(const Evaluation& evaluation) const;
-  /// What a stage with this one layer would hold.
+  /// The memory of a stage that has only one layer of this cell.
   Bytes memory_of_layer(const Evaluation& evaluation, int cell) const;
   const Setting& setting() const { return setting_; }
   const Links& links() const { return links_; }
@@ -90,8 +90,8 @@ class Evaluator {
   std::shared_ptr<const Layouts> layouts() const { return layouts_; }
 
  private:
-  /// Computation of a mini-batch on one GPU that has all the memory it needs, as many samples at a time as
-  /// one replica of the network has.
+  /// The computation of a mini-batch on one GPU with unlimited memory. It takes as many samples at a time as
+  /// one replica of the network does.
   Seconds serial(const Plan& plan, double replicas) const;
   std::vector<StagePlan> find_cuts(const Layout& layout, const MeshTable& mesh, const PassTable& passes,
                                    const Plan& plan, int stages, SecondsPerByte per_byte) const;
@@ -110,12 +110,12 @@ class Evaluator {
     friend bool operator==(const AloneKey&, const AloneKey&) = default;
   };
   Memo<AloneKey, Alone> alone_;
-  /// What stages depend on: what layers cost on them, and a byte from stage to stage.
+  /// What a cut into stages depends on: the costs of layers, and of a byte from stage to stage.
   struct StageKey {
     const Layout* layout;
     std::size_t costs;
     double per_byte;
-    std::array<int, 6> plan;  // stages, chunks, and where they are balanced micro-batches, schedule, ZeRO
+    std::array<int, 6> plan;  // stages, chunks; if stages are balanced also micro-batches, schedule, ZeRO
     friend bool operator==(const StageKey&, const StageKey&) = default;
   };
   Memo<StageKey, std::unique_ptr<StagePlan>> stages_;

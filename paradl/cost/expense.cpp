@@ -7,7 +7,7 @@ namespace {
 
 constexpr double seconds_per_hour = 3600;
 
-/// Of one device over so many seconds, busy for the share u of them.
+/// The energy of one device that is busy for the share u of the time.
 double joules_of(const Draw& draw, double seconds, double u) {
   const double idle = draw.idle.value_or(draw.peak);
   return (idle + (draw.peak - idle) * u) * seconds;

@@ -1,4 +1,4 @@
-// Which GPUs sum which gradients, and what a framework makes of it.
+// Which GPUs sum which gradients, and what that costs under a framework.
 #include <algorithm>
 #include <cassert>
 
@@ -8,15 +8,15 @@
 namespace paradl {
 namespace {
 
-/// A large message's link: gradients travel in one buffer.
+/// Links are measured at this size: gradients travel in one large buffer.
 constexpr Bytes large{1e8};
 
-/// GPUs along one axis in a node whose inner axes have `stride` GPUs.
+/// GPUs of a node along one axis, whose neighbours are `stride` GPUs apart.
 double parts_in_node(const Machine& machine, const Axis& axis, double stride) {
   return std::clamp(machine.gpus_per_node() / stride, 1.0, double(axis.parts.total));
 }
 
-/// Parts that a node's GPUs have between them of the axes that are, or are not, in `set`.
+/// The number of parts on the GPUs of a node, over all axes in `set` (`inside`), or over all others.
 double parts_in_node(const MeshTable& t, AxisSet set, bool inside) {
   double out = 1, stride = 1;
   for (int a = t.mesh.axes - 1; a >= 0; --a) {
@@ -27,14 +27,14 @@ double parts_in_node(const MeshTable& t, AxisSet set, bool inside) {
   return out;
 }
 
-/// Parts of such a gradient that a node's GPUs have between them: 4 where filters are split among four.
+/// The number of different parts of such a gradient in a node: 4 if four GPUs of the node split filters.
 double different_in_node(const MeshTable& t, const Layout::Gradients& kind) {
   return parts_in_node(t, kind.summed | kind.alike, false);
 }
 
-/// Everything that a node has is reduced to its leader, summed around a ring of leaders and broadcast:
+/// The gradients of a node are reduced to its leader, summed around a ring of leaders, and broadcast:
 /// 2 W/B_node + 2(n-1)(alpha + W/n beta), where W counts every different gradient in the node. One leader
-/// drives one port. Each GPU packs its own gradients for the sum in the node, and the leader all different
+/// uses one port. Each GPU packs its own gradients for the sum in the node; the leader packs all different
 /// ones for the sum between leaders.
 MessageCost leader_cost(const MeshTable& t, const Layout::Gradients& kind, const Path& path) {
   const Training& training = t.setting.training;
@@ -62,8 +62,8 @@ MessageCost allreduce_cost(const Links& links, const Setting& setting, const Pat
   return out;
 }
 
-/// One ring through all GPUs of a group that leaves each node through one of its ports. What goes around it
-/// crosses the links between nodes once for each node, and those inside all the other times.
+/// One ring through all GPUs of a group that leaves each node through one of its ports. Of the hops of a
+/// message, one per node crosses a link between nodes; all others stay inside a node.
 Path one_port(const Mesh& mesh, AxisSet set, const Machine& machine) {
   const double inside = group_path(mesh, set, machine).hop[0].size;
   Path path = flat_path(mesh, set, machine);
@@ -91,7 +91,7 @@ GradientTable::GradientTable(const Links& links, const Layout& layout, const Mes
   groups.reserve(layout.gradients.size());
   assert(layout.gradients.size() <= most_gradient_groups);
 
-  // Sums that are scattered have no leader: each GPU keeps its own part. Gradients are packed in any case.
+  // A reduce-scatter has no leader: each GPU keeps its own part. Gradients are packed in any case.
   const auto scattered = [&](AxisSet set, const Path& path) {
     GradientGroup out{.set = set, .path = path, .asked = links.asked_sum(allreduce, mesh.mesh, set, path)};
     out.sum = links.cost_of(Collective::reduce_scatter, path);

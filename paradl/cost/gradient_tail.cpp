@@ -11,16 +11,16 @@ namespace {
 /// A stream that sends gradients while the backward pass goes on. Times count from the start of the backward
 /// pass.
 struct GradientStream {
-  Seconds now;   // how far the backward pass has come
-  Seconds free;  // when the stream has sent all it was given
-  Seconds sent;  // how long it was busy
+  Seconds now;   // the progress of the backward pass
+  Seconds free;  // when the stream has sent everything so far
+  Seconds sent;  // how long the stream was busy
   void send(Seconds duration) {
     free = std::max(free, now) + duration;
     sent += duration;
   }
 };
 
-/// Whether every kind of gradient in a block fills a bucket by itself.
+/// Whether the gradients of each group in a block fill at least one bucket.
 bool fills_buckets(const Tables& t, const Run& run, Bytes bucket) {
   std::array<Bytes, most_gradient_groups> sent{};
   for (int i = 0; i < run.period; ++i) {
@@ -61,9 +61,9 @@ Seconds gradient_tail(const Tables& t, Bytes bucket) {
       for (int repeat = run.repeats - 1; repeat >= 0; --repeat) block(run, repeat);
       continue;
     }
-    // Blocks that fill a bucket each: let none straddle two blocks. A block then takes (now, free) to
-    // (now + t, max(free + a, now + b)), and n of them to (now + n t, max(free + n a, now + b + (n-1) max(a,
-    // t))).
+    // Each block fills a bucket: assume that no bucket spans two blocks. One block then changes (now, free)
+    // to (now + t, max(free + a, now + b)), and n blocks to
+    // (now + n t, max(free + n a, now + b + (n-1) max(a, t))).
     for (std::size_t g = 0; g < groups; ++g) flush(g);
     const GradientStream before = stream;
     stream = {};

@@ -1,4 +1,4 @@
-// How samples come to the PEs: read, staged, shuffled.
+// How samples come to the GPUs: read, staged, shuffled.
 //
 //   N, M   samples of the data set, workers          B  samples of a mini-batch
 //   s      stored bytes of a sample                  m  bytes of what a leader stages: B/M |x_0| delta
@@ -13,11 +13,11 @@
 namespace paradl {
 namespace {
 
-/// Axes by what the PEs along them need of the network's input.
+/// Axes, grouped by the part of the network's input that GPUs along them need.
 struct InputAxes {
-  AxisSet samples = 0;  // other samples
-  AxisSet space = 0;    // other parts of the same samples
-  AxisSet copies = 0;   // the same; of a pipeline only the first stage needs any
+  AxisSet samples = 0;  // different samples
+  AxisSet space = 0;    // different parts of the same samples
+  AxisSet copies = 0;   // the same samples; not a pipeline, where only the first stage needs input
 };
 
 InputAxes input_axes(const Mesh& mesh, const Workload& work) {
@@ -35,7 +35,7 @@ InputAxes input_axes(const Mesh& mesh, const Workload& work) {
   return out;
 }
 
-/// Different coordinates along a set of axes among `unit` neighbouring GPUs.
+/// The number of different coordinates along a set of axes among `unit` neighbouring GPUs.
 double among(double unit, const Mesh& mesh, AxisSet set) {
   double out = 1;
   for (int a = 0; a < mesh.axes; ++a)
@@ -45,12 +45,12 @@ double among(double unit, const Mesh& mesh, AxisSet set) {
   return out;
 }
 
-/// What passes through the hosts inside a node: a message to each PE, as halos are, or one copy in memory
-/// that all of them read.
+/// How samples pass through the host inside a node: as a message to each GPU, like halos, or as one copy in
+/// memory that all GPUs read.
 enum class InNode { messages, copies };
 
-/// How what the PEs along `senders` have travels in the groups of `set`: over the links, whose ports the
-/// senders of a unit share; or through the hosts, at the rates measured there.
+/// The path from the GPUs along `senders` to the groups of `set`: over the links, whose ports the senders of
+/// a unit share; or through the hosts, at the rates measured there.
 Path staging_path(const Setting& setting, const Mesh& mesh, AxisSet set, AxisSet senders, InNode in_node) {
   const Machine& machine = setting.machine;
   Path path = group_path(mesh, set, machine);
@@ -69,8 +69,8 @@ Path staging_path(const Setting& setting, const Mesh& mesh, AxisSet set, AxisSet
   return path;
 }
 
-/// To every one its part, from the outermost level in: (n-1)(alpha + m/n phi beta) on each, m the part so
-/// far.
+/// Each member gets its part, from the outermost level in: (n-1)(alpha + m/n phi beta) on each level, where m
+/// is the part so far.
 Seconds scatter(Bytes m, const Path& path) {
   Seconds time;
   for (int k = path.hops - 1; k >= 0; --k) {
@@ -81,7 +81,7 @@ Seconds scatter(Bytes m, const Path& path) {
   return time;
 }
 
-/// Whole to every one, along a tree: ceil(log2 n)(alpha + m phi beta) on each level.
+/// Each member gets the whole buffer, along a tree: ceil(log2 n)(alpha + m phi beta) on each level.
 Seconds broadcast(Bytes m, const Path& path) {
   Seconds time;
   for (int k = path.hops - 1; k >= 0; --k) {
@@ -91,13 +91,13 @@ Seconds broadcast(Bytes m, const Path& path) {
   return time;
 }
 
-/// One sample as the network takes it. Token ids are numbers of four bytes.
+/// One sample as the network reads it. Token ids have four bytes.
 Bytes tensor_of(const Setting& setting) {
   return setting.work.input.items() * (setting.work.tokens ? Bytes{4} : setting.training.bytes().activation);
 }
 
-/// Readers work side by side, each at its own pace; together they get no more than storage gives, and no more
-/// than the ports of a node let through.
+/// Readers work in parallel, each at its own rate. Together they are limited by the rate of the storage and
+/// by the ports of a node.
 void price_reading(const Setting& setting, InputCost& out) {
   const Machine& machine = setting.machine;
   const InputFrom from = setting.training.input.from;
@@ -117,8 +117,8 @@ void price_reading(const Setting& setting, InputCost& out) {
     bound(out.at_once * out.read / machine.levels[1].ports * machine.levels[1].link.beta, ReadBound::ports);
 }
 
-/// What node storage keeps, and what workers send to each other in an epoch: globally shuffled, a node has
-/// all N samples; else a worker has (1+Q)N/M, of which Q N/M are exchanged.
+/// What node storage holds, and what workers send to each other in an epoch. With global shuffling a node has
+/// all N samples; otherwise a worker has (1+Q)N/M and exchanges Q N/M of them.
 void price_shuffle(const Setting& setting, const Mesh& mesh, const InputAxes& axes, double unit,
                    double iterations, InputCost& out) {
   const InputPlan& plan = setting.training.input;
@@ -130,7 +130,7 @@ void price_shuffle(const Setting& setting, const Mesh& mesh, const InputAxes& ax
   }
   const double Q = plan.shuffle.Q;
   out.kept_by_worker = (1 + Q) * all / out.workers;
-  // A node needs only those parts of its workers' samples that are read there.
+  // A node needs only the parts of its workers' samples that its own GPUs read.
   const double parts = plan.readers == Readers::each ? among(unit, mesh, axes.space) / out.space : 1;
   out.kept_by_node = among(unit, mesh, axes.samples) * parts * out.kept_by_worker;
   out.exchanged = Q * all / out.workers;

@@ -18,8 +18,8 @@ const Limit& Layouts::limit(const Axis& axis) const {
   return limits_.get(key_of(axis), [&] { return axis.strategy->limit(work_, axis.parts, 0); });
 }
 
-/// All that a layout depends on of one axis: the role of each layer, and whether its sequence is long enough to be
-/// split.
+/// Everything about one axis that a layout depends on: the role of each layer, and whether its sequence is
+/// long enough to be split.
 int Layouts::signature_of(const AxisRoles& axis) const {
   const Workload& work = shortened();
   std::vector<std::uint8_t> bytes{std::uint8_t(axis.input), axis.pairs};
@@ -41,7 +41,7 @@ const Layouts::AxisTable& Layouts::table(const Axis& axis, const PlacingRules& r
 }
 
 Layout Layouts::placed(const Mesh& mesh, const PlacingRules& rules) const {
-  // Where some blocks are recomputed and others are not, equal blocks are not placed the same way.
+  // If only some blocks are recomputed, equal blocks are not placed the same way: do not fold.
   if (fold_ && rules.recomputed_blocks >= 0) return place(work_, mesh, rules);
   RoleTable roles;
   for (int a = 0; a < mesh.axes; ++a) roles.push_back(table(mesh.axis[std::size_t(a)], rules).roles);

@@ -10,24 +10,24 @@
 
 namespace paradl {
 
-/// How the layers of one network are placed, found once for each table of roles and rules. Evaluators of the same
+/// The layouts of one network, computed once for each table of roles and rules. Evaluators of the same
 /// network may share it, and so may threads.
 class Layouts {
  public:
   explicit Layouts(const Workload& work);
 
-  /// Of a mesh without axes of one GPU (see without_ones).
+  /// The layout on a mesh without axes of one GPU (see without_ones).
   const Layout& of(const Mesh& mesh, const PlacingRules& rules) const;
-  /// The bound that the network sets to the parts of an axis; those that samples set are not known here.
+  /// The limit that the network sets to the parts of an axis. Limits by samples are not known here.
   const Limit& limit(const Axis& axis) const;
-  /// Where the blocks begin that the network repeats, and where the last one ends.
+  /// The first layer of each repeated block of the network, and the end of the last one.
   const std::vector<int>& blocks() const { return blocks_; }
 
  private:
-  /// What an axis makes of the network, folded if it can be.
+  /// The roles that an axis gives to the (folded) network.
   struct AxisTable {
     AxisRoles roles;
-    int signature;  // equal numbers mean that a layout cannot tell the axes apart
+    int signature;  // axes with equal signatures give equal layouts
   };
   const AxisTable& table(const Axis& axis, const PlacingRules& rules) const;
   int signature_of(const AxisRoles& roles) const;
@@ -41,7 +41,7 @@ class Layouts {
   struct AxisKey {
     const Strategy* strategy;
     std::array<int, 4> parts;
-    std::array<int, 4> rules;  // those that roles depend on
+    std::array<int, 4> rules;  // the rules that roles depend on
     friend bool operator==(const AxisKey&, const AxisKey&) = default;
   };
   static AxisKey key_of(const Axis& axis);

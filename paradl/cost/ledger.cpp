@@ -8,8 +8,8 @@
 namespace paradl {
 namespace {
 
-/// Writes charges one after the other. `Charge::exposed` first holds what a charge takes on the stage that sets
-/// the pace, as if nothing hid it; settle() then scales each term to what the cost has of it.
+/// Writes the charges. `Charge::exposed` first holds the time of a charge on the slowest stage as if nothing
+/// were hidden; settle() then scales the charges of each term so that they sum to that term of the cost.
 class Book {
  public:
   explicit Book(const Evaluation& e)
@@ -37,7 +37,7 @@ class Book {
  private:
   void add(Charge charge) { ledger_.push_back(charge); }
 
-  /// The stages whose passes the cost shows: those that take longest.
+  /// The slowest stages: the cost shows their passes.
   const StageKind& pace_setter() const {
     const auto longest = std::ranges::max_element(e_.sums.kinds, {}, &LayerSums::passes);
     return e_.stages->kinds[std::size_t(longest - e_.sums.kinds.begin())];
@@ -78,7 +78,7 @@ class Book {
     }
   }
 
-  /// What passes take beyond their layers: the host is late with starting kernels.
+  /// Passes take longer than their layers if the host launches kernels too late.
   void add_waits() {
     Seconds forward, backward;
     for (std::size_t i = 0; i < on_pace_.size(); ++i) {
@@ -122,7 +122,7 @@ class Book {
       if (of > Bytes{}) charge(kind, Collective::allgather, count, weights, group.gather(weights));
     };
     gather(ChargeKind::weight_gather, zero >= 3 ? 2 * S_ : 1, gradients);
-    // Gathered tensor by tensor, weights come once more for a forward pass that runs again.
+    // If weights are gathered tensor by tensor, they are gathered again for a recomputed forward pass.
     if (gathers_by_tensor(e_.mesh.setting.training, zero) && e_.stages->stages == 1)
       gather(ChargeKind::weight_gather_again, S_, e_.sums.recomputed[g]);
   }
@@ -171,7 +171,7 @@ class Book {
       }
   }
 
-  /// Of each term, charges get their share of what the cost has.
+  /// Scales the charges of each term so that they sum to that term of the cost.
   void settle() {
     std::array<Seconds, terms> sum{};
     for (const Charge& charge : ledger_) sum[std::size_t(charge.term)] += charge.exposed;
@@ -179,7 +179,7 @@ class Book {
       const Seconds all = sum[std::size_t(charge.term)];
       if (all > Seconds{}) charge.exposed = e_.cost[charge.term] * (charge.exposed / all);
     }
-    // What no charge stands for, such as packing where no message takes time.
+    // A term without charges gets one, such as packing if no message takes time.
     constexpr std::array rest{
         ChargeKind::forward, ChargeKind::backward, ChargeKind::update,       ChargeKind::recompute,
         ChargeKind::bubble,  ChargeKind::gradient_sum, ChargeKind::output, ChargeKind::halo,
@@ -191,11 +191,11 @@ class Book {
 
   const Evaluation& e_;
   double S_;
-  std::vector<double> on_pace_, all_;  // layers by cell: on the stage that sets the pace, and in all
+  std::vector<double> on_pace_, all_;  // number of layers by cell: on the slowest stage, and on all stages
   Ledger ledger_;
 };
 
-/// The exchanges of one layer, whose `exposed` is what all of them take.
+/// The exchanges of one layer; `exposed` is the time of all `count` of them.
 class LayerBook {
  public:
   LayerBook(const Evaluation& e, std::size_t cell, double passes)
@@ -273,7 +273,7 @@ class LayerBook {
           (forward_ + S_) * each);
   }
 
-  /// Each GPU passes on what it has p-1 times; backward the gradients travel along.
+  /// Each GPU passes on its block p-1 times; backward, the gradients travel with it.
   void add_ring() {
     const double rounds = e_.mesh.parts[axis_bit(cell_.ring_axis)] - 1;
     const Bytes block = e_.mesh.ring_block(cell_, e_.plan.samples());

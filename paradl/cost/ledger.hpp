@@ -15,13 +15,13 @@ namespace paradl {
 
 struct Evaluation;
 
-/// What a charge is for.
+/// The kinds of charges.
 enum class ChargeKind : std::uint8_t {
   forward,              // arithmetic of a layer
   backward,
   recompute,            // a forward pass that runs again
   update,               // of weights
-  wait_for_host,        // that starts the kernels
+  wait_for_host,        // the host launches kernels too late
   bubble,               // a stage waits for others
   swap,                 // waits for copies to and from the host
   output,               // a layer's y changes its placement
@@ -33,8 +33,8 @@ enum class ChargeKind : std::uint8_t {
   statistics,           // of a batch-norm, over all samples
   gradient_sum,         // of weights
   weight_gather,        // of weights that ZeRO has sharded
-  weight_gather_again,  // for a forward pass that runs again
-  copied_gradient_sum,  // of weights that make the same keys and values on several GPUs
+  weight_gather_again,  // the same for a recomputed forward pass
+  copied_gradient_sum,  // of weights for keys and values that several GPUs hold a copy of
   tied_gradient_sum,    // of weights that two stages use
   transfer,             // from stage to stage
 };
@@ -47,18 +47,18 @@ static_assert(names_every(ChargeKind::transfer, charge_names), "name every Charg
 
 /// One addend of a cost.
 struct Charge {
-  Term term;  // to which it adds
+  Term term;  // the term that it adds to
   ChargeKind kind;
-  int cell = -1;   // of Layout::cells; -1: of several kinds of layers
-  int layer = -1;  // the first of them, or the one behind which a stage ends
-  int group = -1;  // of GradientTable::groups, for sums and gathers
-  int extent = -1;  // along which a halo is exchanged
+  int cell = -1;   // index into Layout::cells; -1: layers of several cells
+  int layer = -1;  // the first layer of the cell, or the last layer of a stage
+  int group = -1;  // index into GradientTable::groups, for sums and gathers
+  int extent = -1;  // the extent along which a halo is exchanged
   std::optional<Collective> operation = {};  // none: computation, or waiting
-  AxisSet axes = 0;                          // over which it runs
+  AxisSet axes = 0;                          // the axes over which it runs
   double count = 1;                          // in one iteration, over all layers and stages
   Bytes bytes = {};                          // the whole buffer of each
   Seconds each = {};
-  Seconds exposed = {};  // what the iteration takes longer for all of them
+  Seconds exposed = {};  // what all of them add to the iteration
 };
 
 /// The addends of a cost: their exposed times sum to the iteration, their bytes (count times each) to the
@@ -68,17 +68,18 @@ using Ledger = std::vector<Charge>;
 /// "gradient sum: 1 x 350 MB, 12.3 ms each, 4.1 ms exposed".
 std::string text(const Charge& charge);
 
-/// From the tables that the cost was added up from.
+/// The ledger of an evaluation, from the same tables as its cost.
 Ledger ledger_of(const Evaluation& evaluation);
 
-/// The exchanges of one layer of a cell whose forward pass runs so many times; `count` is of that layer alone.
+/// The exchanges of one layer of a cell whose forward pass runs `forward_passes` times for each micro-batch;
+/// `count` is that of one layer.
 Ledger layer_charges(const Evaluation& evaluation, std::size_t cell, double forward_passes);
 
-/// How often the forward pass of a cell's layer runs for a micro-batch: once more where it is recomputed, and,
-/// out of core, on average over the cell's layers.
+/// How often the forward pass of a cell's layer runs for a micro-batch: twice if it is recomputed; out of
+/// core, the average over the cell's layers.
 double forward_passes(const Evaluation& evaluation, std::size_t cell);
 
-/// How the groups of GPUs that a charge's exchange runs over are spread over the machine.
+/// The path of a charge's exchange: how its groups of GPUs are spread over the machine.
 Path path_of(const Charge& charge, const Evaluation& evaluation);
 
 }  // namespace paradl

@@ -1,4 +1,4 @@
-// The bounds that a plan must keep to.
+// The limits that a plan must keep.
 #include <algorithm>
 
 #include "paradl/cost/evaluator.hpp"
@@ -9,7 +9,7 @@ namespace {
 /// Whether an axis splits the samples of a mini-batch.
 bool shares_samples(const Axis& axis) { return axis.strategy->input == Placement::split_sample; }
 
-/// Stages of the pipeline that a mesh has, if it has one.
+/// The number of pipeline stages of a mesh; 1 if it has no pipeline.
 int stages_of(const Mesh& mesh, const Workload& work) {
   for (int a = 0; a < mesh.axes; ++a) {
     const Axis& axis = mesh.axis[std::size_t(a)];
@@ -19,7 +19,7 @@ int stages_of(const Mesh& mesh, const Workload& work) {
   return 1;
 }
 
-/// Of the bounds on axes that split the same dimension together, the one that is nearest to being broken.
+/// The tightest limit on axes that split the same dimension together.
 std::optional<Limit> tightest_crowd(const Layout& layout, const Mesh& mesh) {
   std::optional<Limit> tightest;
   for (const Layout::SharedSplit& crowd : layout.shared_splits) {
@@ -32,7 +32,7 @@ std::optional<Limit> tightest_crowd(const Layout& layout, const Mesh& mesh) {
   return tightest;
 }
 
-/// Sequence parallelism wants even parts of every sequence, or of what `context` leaves of it.
+/// Sequence parallelism needs even parts of every sequence, or of the part of it that `context` leaves.
 Limit sequence_limit(const Workload& work, int parts, int context) {
   Limit limit{.rule = context > 1 ? LimitRule::tensor_context : LimitRule::tensor_sequence,
               .value = double(parts),
@@ -43,8 +43,8 @@ Limit sequence_limit(const Workload& work, int parts, int context) {
   return limit;
 }
 
-/// The group whose gradients the allreduce that was asked for cannot sum, and the largest it could; `why` in
-/// the allreduce's own words.
+/// The limit of the requested allreduce, if it cannot sum the gradients of a group: the size of that group,
+/// and the largest one it could sum. `why` gets the algorithm's own reason.
 std::optional<Limit> allreduce_limit(const Layout& layout, const Plan& plan, const Setting& setting,
                                      std::string* why) {
   if (!plan.allreduce.algorithm) return {};
@@ -66,7 +66,7 @@ std::optional<Limit> allreduce_limit(const Layout& layout, const Plan& plan, con
 
 Limits Evaluator::limits(const Plan& plan, std::string* refused) const {
   Limits out;
-  double samples = plan.batch;  // left for one GPU of the axes so far
+  double samples = plan.batch;  // samples of one GPU after the axes so far
   for (int a = 0; a < plan.mesh.axes; ++a) {
     const Axis& axis = plan.mesh.axis[std::size_t(a)];
     out.add(shares_samples(axis) ? axis.strategy->limit(setting_.work, axis.parts, samples)

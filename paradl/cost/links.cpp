@@ -10,7 +10,7 @@
 namespace paradl {
 namespace {
 
-constexpr double most_followed = 1 << 17;  // GPUs of a machine whose levels are followed as a tree
+constexpr double most_followed = 1 << 17;  // GPUs: larger machines are not routed as a tree of levels
 
 /// A mesh, a set of its axes and an extent as numbers.
 std::array<int, 4 * most_axes + 3> key_of(const Mesh& mesh, AxisSet set, int dim) {
@@ -45,8 +45,8 @@ std::array<int, most_axes + 2> spread_of(const Mesh& mesh, AxisSet set) {
 /// Bytes that one GPU copies to and from its host for each byte of a collective's buffer.
 double copied(Collective operation, double p) {
   switch (operation) {
-    case Collective::allgather:       // its share out, the whole in
-    case Collective::reduce_scatter:  // the whole out, its share in
+    case Collective::allgather:       // sends its share, receives the whole
+    case Collective::reduce_scatter:  // sends the whole, receives its share
       return 1 + 1 / p;
     case Collective::allreduce:
     case Collective::all_to_all:
@@ -67,7 +67,8 @@ bool takes_trees(const Training& training) { return !training.framework.flat_rin
 Job job_of(const Path& path, const Setting& setting, const Allreduce& allreduce) {
   const bool nodes = network_hop(setting) == 1;
   const int ranks = int(path.size());
-  // Algorithms on two levels want as many ranks in each node: where the last node is less full, fewer in all.
+  // Algorithms on two levels need the same number of ranks in each node. If the last node is less full, use a
+  // smaller number that divides all ranks.
   Job job{.operation = Operation::allreduce,
           .ranks = ranks,
           .per_node = nodes ? std::gcd(ranks, int(path.hop[0].size)) : 1};
@@ -161,8 +162,8 @@ const AskedSum* Links::asked_sum(const Allreduce& allreduce, const Mesh& mesh, A
   return &asked_.get(key, [&] { return find_sum(allreduce, mesh, set, path); });
 }
 
-/// Message by message if they can be followed. Else by its closed form: nodes inside, and all beyond them as
-/// one level.
+/// Routes all messages if there are not too many. Otherwise uses the closed form with two levels: inside
+/// nodes, and everything between nodes.
 AskedSum Links::find_sum(const Allreduce& allreduce, const Mesh& mesh, AxisSet set, const Path& path) const {
   const Algorithm& algorithm = *allreduce.algorithm;
   const Job job = job_of(path, setting_, allreduce);

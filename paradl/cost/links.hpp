@@ -10,36 +10,35 @@
 
 namespace paradl {
 
-/// The hop of a path that the machine's topology stands for: 0 where GPUs are its hosts, 1 where nodes are.
+/// The first hop of a path that the machine's topology describes: 0 if GPUs are its hosts, 1 if nodes are.
 int network_hop(const Setting& setting);
 
-/// Whether an allreduce takes trees where they are faster than rings, as libraries do that choose.
+/// Whether an allreduce uses trees if they are faster than rings, as libraries that choose do.
 bool takes_trees(const Training& training);
 
-/// The sum of gradients over a group, as an algorithm is asked for it.
+/// The sum of gradients over a group, as a job for an algorithm.
 Job job_of(const Path& path, const Setting& setting, const Allreduce& allreduce);
-/// Whether the algorithm that was asked for can do it.
+/// Whether the requested algorithm can do that job.
 bool can_sum(const Path& path, const Setting& setting, const Allreduce& allreduce);
 
-/// How groups of GPUs are spread over the links of a case, and what messages cost there. What takes long to
-/// find out (routes on a topology, measured curves, algorithms followed message by message) is kept. Threads
-/// may share it.
+/// How groups of GPUs are spread over the links of a case, and what messages cost there. Slow results (routes
+/// on a topology, measured curves, algorithms routed message by message) are cached. Threads may share it.
 class Links {
  public:
   explicit Links(const Setting& setting);
 
   Path group(const Mesh& mesh, AxisSet set) const;
-  /// Between neighbours along an axis, or along one extent of its cut; -1: the axis as a whole.
+  /// Between neighbours along an axis, or along one extent `dim` that it cuts; -1: the axis as a whole.
   Path neighbours(const Mesh& mesh, int axis, int dim) const;
   MessageCost cost_of(Collective operation, const Path& path) const;
-  /// The same on one axis, as the framework sends it: perhaps by way of the hosts. `by_space`: the axis splits
+  /// The same on one axis, as the framework sends it: perhaps through the hosts. `by_space`: the axis splits
   /// extents.
   MessageCost axis_cost(Collective operation, bool by_space, const Path& path) const;
-  /// What a byte of a long message to the next stage takes, on the pipeline that is axis `axis` of a mesh.
+  /// The time per byte of a long message to the next stage, if `axis` of the mesh is a pipeline.
   SecondsPerByte stage_pace(const Mesh& mesh, int axis) const;
-  /// What the algorithm that was asked for costs; nullptr: none was, or there is nothing to sum.
+  /// The cost of the requested algorithm; nullptr: none was requested, or there is nothing to sum.
   const AskedSum* asked_sum(const Allreduce& allreduce, const Mesh& mesh, AxisSet set, const Path& path) const;
-  /// The wires on which such an algorithm is followed; nullptr: they are too many.
+  /// The topology on which such an algorithm is routed; nullptr: it has too many wires.
   const Topology* wires() const;
 
  private:
@@ -56,9 +55,9 @@ class Links {
   };
   Memo<std::array<int, 4 * most_axes + 3>, Path> routed_;
   Memo<SumKey, AskedSum> asked_;
-  Memo<std::array<double, 19>, Curve> curves_;  // by operation, and how the group is spread
+  Memo<std::array<double, 19>, Curve> curves_;  // by operation and spread of the group
   mutable std::once_flag levels_made_;
-  mutable std::shared_ptr<const Topology> levels_;  // as a tree, where no network is named
+  mutable std::shared_ptr<const Topology> levels_;  // as a tree, if no topology is named
 };
 
 }  // namespace paradl

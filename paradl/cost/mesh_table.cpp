@@ -65,7 +65,7 @@ Bytes MeshTable::copied_gradient(const Cell& cell) const {
   return layer.kv_share * layer.weights / layer.kv_heads * setting.training.bytes().sent_gradient;
 }
 
-/// Neighbours on the axis of `tensor` have the copies: of its levels, the innermost that hold them.
+/// Neighbours on the `tensor` axis have the copies, so the path has the innermost levels that hold them all.
 Path MeshTable::copies_path(const Cell& cell) const {
   Path out = axis_path[std::size_t(std::countr_zero(unsigned(cell.weights & tensor_axis)))];
   double left = copies(cell);

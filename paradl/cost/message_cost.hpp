@@ -9,24 +9,24 @@
 
 namespace paradl {
 
-/// Time by bytes: linear, or as it was measured; with copies to the host and back, where there are some.
+/// The time of a message by its bytes: linear or measured, plus copies to the host and back, if any.
 struct MessageCost {
   Linear specified;
   const Curve* measured = nullptr;
   SecondsPerByte copies = {};
-  std::optional<Linear> trees = {};  // what a library would take for short messages
+  std::optional<Linear> trees = {};  // the time with trees, which a library uses for short messages
   Seconds operator()(Bytes m) const {
     if (measured) return (*measured)(m) + m * copies;
     return (trees ? std::min(specified(m), (*trees)(m)) : specified(m)) + m * copies;
   }
 };
 
-/// What the algorithm that was asked for takes to sum gradients, and how that was found.
+/// The time in which the requested algorithm sums gradients, and how it was computed.
 struct AskedSum {
   RoutedExchange exchange;
-  NetworkFidelity fidelity = NetworkFidelity::link_load;  // closed form: too many messages to follow
-  std::string chosen(Bytes m) const;                      // what `auto` takes: "ring, Simple"
-  std::optional<std::pair<Job, Ways>> tabulated = {};     // what it was asked for, if it is `auto`
+  NetworkFidelity fidelity = NetworkFidelity::link_load;  // closed form: too many messages to route
+  std::string chosen(Bytes m) const;                      // what `auto` chooses: "ring, Simple"
+  std::optional<std::pair<Job, Ways>> tabulated = {};     // the job that `auto` chooses for
 };
 
 }  // namespace paradl

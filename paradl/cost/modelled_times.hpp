@@ -6,21 +6,21 @@
 
 namespace paradl {
 
-/// Times by the kernel-time model in the place of others: of whole layers at `samples` samples; a PassTable asks
-/// the model again for what strategies leave of a layer. `name` says what was fitted; empty: the data sheet
-/// alone.
+/// Replaces layer times by those of the kernel-time model: of whole layers at `samples` samples. A PassTable
+/// asks the model again for the parts of a layer that a strategy leaves to a GPU. `name` is that of the
+/// fitted kernels; empty: the data sheet only.
 LayerTimes modelled_times(LayerTimes times, const Workload& work, std::shared_ptr<const KernelDevice> kernels,
                           const std::string& name, double samples);
 
-/// What the model says of a layer. Nobody wants the gradient of a network's input.
+/// The modelled times of a layer. The gradient of the network's input is not computed.
 PassTimes modelled_passes(const KernelDevice& kernels, const Layer& layer, const LocalLayer& local);
 
-/// The same times with another update of weights. None where updates were measured: what another would take
-/// is not known.
+/// The same times with another update of weights. None if updates were measured: the time of another update
+/// is then unknown.
 std::optional<LayerTimes> with_update(const LayerTimes& times, const Workload& work, const UpdateWork& now,
                                       const UpdateWork& then);
 
-/// The passes over a layer in proportion; its update stays.
+/// Multiplies the passes of a layer by a correction; its update stays.
 PassTimes corrected(PassTimes time, double correction);
 
 }  // namespace paradl

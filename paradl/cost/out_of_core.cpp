@@ -11,10 +11,10 @@ using Event = OutOfCoreEvent;
 constexpr Seconds never{std::numeric_limits<double>::infinity()};
 constexpr Bytes endless{std::numeric_limits<double>::infinity()};
 
-/// A stream does one thing after the other.
+/// A stream executes one operation after the other.
 struct Stream {
   Seconds free, waited;
-  /// Something that can start at `from`; returns when it starts.
+  /// Appends an operation that can start at `from`; returns when it starts.
   Seconds take(Seconds from, Seconds duration) {
     const Seconds begin = std::max(free, from);
     waited += begin - free;
@@ -54,13 +54,13 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
     const OutOfCoreBlock& b = blocks[i];
     const Bytes need = fate[i] == Fate::recomputed ? b.input : b.activations;
     Seconds can = compute.free;
-    while (held + need > room) {  // a copy to the host that is over gives room
+    while (held + need > room) {  // a finished copy to the host frees memory
       if (next_out == outs_.size()) return time;
       can = std::max(can, outs_[next_out].when);
       held -= outs_[next_out++].bytes;
     }
     hold(need);
-    if (streamed) {  // into the place of the weights of the block before the last
+    if (streamed) {  // overwrites the weights of block k - 2
       const Seconds begin = in.take(k >= 2 ? ended_[i - 2] : Seconds{}, b.weights / limits.in);
       note(Event::Kind::load_weights, k, begin, in.free);
       can = std::max(can, in.free);
@@ -76,7 +76,7 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
     outs_.push_back({out.free, b.activations});
   }
 
-  // Backward, blocks get their room in the order in which they need it, as soon as there is enough.
+  // In the backward pass, blocks get memory in the order in which they need it, as soon as enough is free.
   in.free = std::max(in.free, compute.free);
   Seconds granted = compute.free;
   int next = n - 1;
@@ -85,7 +85,7 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
     const auto find_room = [&](Bytes need) {
       while (held + need > room) {
         const bool freed = next_free < frees_.size();
-        // Copies that end after all that is known so far may yet be overtaken by a backward pass.
+        // A backward pass may still free memory before a copy that ends later than all passes so far.
         const bool copied = next_out < outs_.size() && (outs_[next_out].when <= compute.free || next == k);
         if (!freed && !copied) return false;
         const bool from_copy = copied && (!freed || outs_[next_out].when < frees_[next_free].when);
@@ -98,7 +98,7 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
     for (; next >= 0; --next) {
       const auto j = std::size_t(next);
       const OutOfCoreBlock& b = blocks[j];
-      if (streamed && next + 2 < n && next + 2 <= k) break;  // its weights have no place yet
+      if (streamed && next + 2 < n && next + 2 <= k) break;  // there is no memory for its weights yet
       if (fate[j] != Fate::kept) {
         if (!find_room(b.activations)) break;
         hold(b.activations);
@@ -119,7 +119,7 @@ OutOfCoreClock::Time OutOfCoreClock::run(const OutOfCoreChain& chain, std::span<
 
     const OutOfCoreBlock& b = blocks[i];
     Seconds can = ready_[i];
-    if (streamed && k + 2 < n) can = std::max(can, stored_[i + 2]);  // room for its gradients
+    if (streamed && k + 2 < n) can = std::max(can, stored_[i + 2]);  // memory for its gradients
     if (fate[i] == Fate::recomputed) {
       const Seconds begin = compute.take(can, b.again);
       note(Event::Kind::recompute, k, begin, compute.free);
@@ -159,23 +159,24 @@ int OutOfCorePlan::count(Fate f) const { return int(std::ranges::count(fate, f))
 
 namespace {
 
-/// Numbers such that the first c of them are spread evenly, for any c: their bits in reverse.
+/// Reverses the bits of k. If blocks are sorted by it, the first c of them are spread evenly for any c.
 unsigned spread(unsigned k) {
   unsigned out = 0;
   for (int bit = 0; bit < 16; ++bit, k >>= 1) out = out << 1 | (k & 1);
   return out;
 }
 
-/// What a host holds of one device: whole bytes, so that the GPUs of a node share them without rounding.
+/// Host memory for one device, in whole bytes so that the sum over a node's GPUs has no rounding error.
 Bytes on_host(Bytes swapped, std::size_t home, const OutOfCoreLimits& limits) {
   return Bytes{std::ceil((swapped + limits.host_weights[home]).base())};
 }
 
 }  // namespace
 
-/// The candidates: the first c of an order are recomputed; of the others the last r are kept, and the rest is
-/// swapped. Or: the last r are kept, and of the others the first c of the order are recomputed. Both c and r
-/// grow in steps of a few blocks, so that long chains have not many more candidates than short ones.
+/// The candidates. Either the first c blocks of an order are recomputed, the last r of the others are kept,
+/// and the rest is swapped. Or the last r blocks are kept, the first c of the others in the order are
+/// recomputed, and the rest is swapped. Both c and r grow in steps of a few blocks, so that long chains have
+/// few more candidates than short ones.
 struct OutOfCorePlanner::Search {
   static constexpr int steps = 16;
 
@@ -185,15 +186,15 @@ struct OutOfCorePlanner::Search {
   std::span<const OutOfCoreChain> chains;
   std::size_t chain_number;
   WeightHome home;
-  // No plan takes less, whatever becomes of its blocks:
-  Seconds forward{};    // of the forward passes
-  Seconds work{};       // of all passes, and of what follows the last of them
-  Seconds least{};      // of the streams beside them
-  Seconds reloading{};  // of weights for the backward passes
+  // Lower bounds for all plans, whatever the fates of their blocks:
+  Seconds forward{};    // all forward passes
+  Seconds work{};       // all passes, and what follows the last one
+  Seconds least{};      // the end of the other streams
+  Seconds reloading{};  // loading weights for the backward passes
 
-  /// Before the first candidate: what weights that live elsewhere cost at least.
+  /// Computes these bounds before the first candidate: the least cost of weights that are not on the device.
   void measure() {
-    Seconds passes, load, backward, exchange, store, update, weights;  // of the blocks up to one
+    Seconds passes, load, backward, exchange, store, update, weights;  // sums over the blocks so far
     for (const OutOfCoreBlock& b : chain().blocks) {
       if (home == WeightHome::streamed) load += b.weights / limits.in;
       forward = std::max(forward, load) + b.forward;  // it waits for its weights
@@ -204,13 +205,13 @@ struct OutOfCorePlanner::Search {
     }
     work = passes + limits.after;
     if (home == WeightHome::device) return;
-    // From the last block to the first, gradients are summed, stored and used, and weights come back; or all
-    // weights but those of the last two blocks come once more.
+    // From the last block to the first, gradients are summed, stored and used, and weights come back. If
+    // weights are streamed, all but those of the last two blocks are loaded again.
     const auto stored = [&](const OutOfCoreBlock& b) { return b.gradients / limits.out; };
     const OutOfCoreBlock& first = block(0);
     const Seconds back = home == WeightHome::updated_on_host ? first.weights / limits.in : Seconds{};
     work = passes + first.exchange + stored(first) + first.update + back;
-    Seconds done = forward;  // the block's backward pass
+    Seconds done = forward;  // when the block's backward pass is over
     for (int k = blocks() - 1; k >= 0; --k) {
       const OutOfCoreBlock& b = block(k);
       if (home == WeightHome::streamed && k + 2 < blocks()) reloading += b.weights / limits.in;
@@ -231,27 +232,27 @@ struct OutOfCorePlanner::Search {
   const OutOfCoreBlock& block(int k) const { return chain().blocks[std::size_t(k)]; }
   Fate& fate(int k) const { return planner.fate_[std::size_t(k)]; }
   bool found() const { return planner.best_.time.possible; }
-  /// What a plan must fall below to be better: by more than rounding. A plan that takes less of the host is
-  /// better however long it takes.
+  /// A better plan must take less time than this: less by more than rounding. If the goal is the least host
+  /// memory, time does not matter.
   Seconds best() const {
     return goal == Goal::fastest && found() ? (1 - 1e-12) * planner.best_.time.end : never;
   }
   bool host_has(Bytes bytes) const {
     return bytes <= limits.host && (goal == Goal::fastest || !found() || bytes < planner.best_.host);
   }
-  /// Whether k of n blocks are a step.
+  /// Whether the candidate with k of n blocks is tried.
   static bool is_step(int k, int n) { return k == n || n <= steps || k * steps / n > (k - 1) * steps / n; }
 
   /// What is known of a candidate before it is executed.
   struct Outline {
-    Seconds again{};  // of blocks that are recomputed
-    Bytes swapped{};  // which leave and come back
-    Bytes held{};     // which do not: what is kept, and inputs
-    int through = 0;  // the first block that is swapped, and those ahead of it:
-    Seconds head{};   // their forward passes
-    Seconds tail{};   // their backward passes
+    Seconds again{};  // time to recompute blocks
+    Bytes swapped{};  // bytes that are swapped out and in
+    Bytes held{};     // bytes that stay: activations of kept blocks, inputs of recomputed ones
+    int through = 0;  // end of the blocks up to the first swapped one
+    Seconds head{};   // forward passes of these blocks
+    Seconds tail{};   // backward passes of these blocks
   };
-  /// Block k is the first that is swapped.
+  /// Sets k as the first swapped block.
   void swap_from(int k, Outline& plan) const {
     for (; plan.through <= k; ++plan.through) {
       plan.head += block(plan.through).forward;
@@ -259,9 +260,9 @@ struct OutOfCorePlanner::Search {
     }
   }
 
-  /// No plan of this outline is faster. Copies leave after the first block that is swapped; when the last
-  /// block starts, all that has no room besides has left. Copies come back after the forward passes, those of
-  /// the first block last.
+  /// A lower bound for the time of a plan with this outline. Copies to the host start after the first swapped
+  /// block; before the last block starts, everything that does not fit must have left. Copies come back after
+  /// the forward passes, and those of the first block come last.
   Seconds bound(const Outline& plan) const {
     Seconds out = std::max(std::max(limits.in_core, least), work + plan.again);
     if (plan.swapped <= Bytes{}) return out;
@@ -270,7 +271,7 @@ struct OutOfCorePlanner::Search {
     if (leaves > Bytes{})
       stalled = std::max(stalled, plan.head + leaves / limits.out - (forward - block(blocks() - 1).forward));
     if (home != WeightHome::streamed) out = std::max(out, work + plan.again + stalled);
-    // Weights of blocks ahead of it come after them.
+    // If weights are streamed, those of the blocks before it are loaded after its activations.
     const Seconds rest = home == WeightHome::streamed ? block(0).backward : plan.tail;
     return std::max(out, std::max(forward + stalled, plan.swapped / limits.out) + reloading +
                              plan.swapped / limits.in + rest);
@@ -293,8 +294,9 @@ struct OutOfCorePlanner::Search {
     plan.host = host;
   }
 
-  /// For what is marked as recomputed: first all others are kept, then they go to the host, the foremost
-  /// first; one by one if nothing is recomputed, so that no plan that only swaps is missed.
+  /// Given the blocks that are marked as recomputed: all others are first kept, then swapped from the first
+  /// one on. If nothing is recomputed, every number of swapped blocks is tried, so that no plan that only
+  /// swaps is missed.
   void vary_kept(Seconds again) const {
     Outline plan{.again = again};
     for (int k = 0; k < blocks(); ++k) {
@@ -314,13 +316,13 @@ struct OutOfCorePlanner::Search {
       plan.swapped += block(k).activations;
     }
   }
-  /// Nor is any that swaps more, and recomputes as much.
+  /// A lower bound for plans that swap at least as much and recompute the same blocks.
   Seconds more_swapped(const Outline& plan) const {
     return std::max(std::max(limits.in_core, std::max(least, work + plan.again)),
                     std::max(forward, plan.swapped / limits.out) + reloading + plan.swapped / limits.in);
   }
 
-  /// The first c of the order are recomputed, wherever they are.
+  /// Recomputes the first c blocks of the order, wherever they are.
   void recompute_anywhere() const {
     std::ranges::fill(planner.fate_, Fate::kept);
     vary_kept({});
@@ -334,7 +336,7 @@ struct OutOfCorePlanner::Search {
     }
   }
 
-  /// The last r are kept, and the first c of the order among the others are recomputed.
+  /// Keeps the last r blocks, and recomputes the first c of the others in the order.
   void recompute_ahead() const {
     Bytes kept;
     for (int from = blocks(); from > 0; --from) {
@@ -361,7 +363,7 @@ struct OutOfCorePlanner::Search {
     }
   }
 
-  /// What others do.
+  /// The simple methods: recompute all blocks, or swap all blocks.
   void treat_all_alike() const {
     Outline recomputed, swapped;
     for (int k = 0; k < blocks(); ++k) {
@@ -384,8 +386,8 @@ struct OutOfCorePlanner::Search {
     const auto evenly = [](int a, int b) { return spread(unsigned(a)) < spread(unsigned(b)); };
     std::ranges::sort(order, evenly);
     recompute_ahead();
-    // The cheapest first, by seconds for each byte that need not be stored: in steps, so that blocks that are
-    // nearly equal stay spread.
+    // Sort by the recomputation time per byte saved, cheapest first. Prices are rounded, so that blocks of
+    // nearly the same price stay evenly spread.
     const auto price = [&](int k) {
       const double rate = block(k).again / (block(k).activations - block(k).input) * Bandwidth{1e12};
       return std::ilogb(std::max(rate, 1e-9) * std::max(rate, 1e-9) * std::max(rate, 1e-9));
@@ -427,7 +429,7 @@ Bytes OutOfCorePlanner::least_host(std::span<const OutOfCoreChain> chains, OutOf
 
 namespace {
 
-/// Whether the host has room for what is swapped, beside weights that live there.
+/// Whether the host has memory for the swapped blocks, in addition to weights that are stored there.
 bool host_holds(const OutOfCoreChain& chain, std::span<const Fate> fate, std::size_t home,
                 const OutOfCoreLimits& limits) {
   Bytes swapped;

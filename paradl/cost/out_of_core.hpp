@@ -1,6 +1,6 @@
-// Training beyond the memory of a device, as KARMA does it (Wahib et al., SC'20): of each block of layers the
-// activations stay, go to the host and come back, or are computed once more; where weights do not fit either,
-// the host updates them, or they come and go block by block.
+// Training beyond the memory of a device, as KARMA does it (Wahib et al., SC'20): the activations of each
+// block of layers are kept, swapped to the host and back, or recomputed. If weights do not fit either, the
+// host updates them, or they are streamed block by block.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,11 +14,12 @@
 
 namespace paradl {
 
-/// What becomes of a block's activations between its forward and its backward pass.
+/// What happens to a block's activations between its forward and its backward pass.
 enum class Fate : std::uint8_t { kept, swapped, recomputed };
 
-/// Where weights live: with gradients and the optimizer's state on the device; the state on the host, which
-/// updates them; or all on the host, and two blocks of them at a time on the device.
+/// Where weights are stored: with gradients and optimizer state on the device; on the device, with the state
+/// on the host, which updates them; or all on the host, with the weights of two blocks at a time on the
+/// device.
 enum class WeightHome : std::uint8_t { device, updated_on_host, streamed };
 inline constexpr std::size_t weight_homes = std::size_t(WeightHome::streamed) + 1;
 inline constexpr std::array<std::string_view, weight_homes> weight_home_names{"device", "updated on host",
@@ -27,13 +28,13 @@ inline constexpr std::array<std::string_view, 3> fate_names{"kept", "swapped", "
 static_assert(names_every(WeightHome::streamed, weight_home_names), "name every WeightHome");
 static_assert(names_every(Fate::recomputed, fate_names), "name every Fate");
 
-/// A block as one device has it, for one micro-batch.
+/// The part of a block on one device, for one micro-batch.
 struct OutOfCoreBlock {
   int first = 0, end = 0;  // layers: from `first` up to, not including, `end`
   Seconds forward{}, backward{};
-  Seconds again{};      // to make anew what its backward pass needs
-  Bytes activations{};  // which its backward pass needs
-  Bytes input{};        // which stays instead if it is recomputed
+  Seconds again{};      // to recompute what its backward pass needs
+  Bytes activations{};  // needed by its backward pass
+  Bytes input{};        // kept instead if the block is recomputed
   Bytes weights{}, gradients{};
   Seconds exchange{};  // of its gradients
   Seconds update{};    // of its weights, on the host
@@ -42,24 +43,24 @@ struct OutOfCoreBlock {
 /// One way to cut a network into blocks.
 struct OutOfCoreChain {
   std::vector<OutOfCoreBlock> blocks;
-  /// Bytes for activations, besides what always has its place, by where weights live. Below zero: none.
+  /// Bytes left for activations, by where weights are stored. Below zero: the rest does not fit.
   std::array<Bytes, weight_homes> room{};
 };
 
 /// What does not depend on how the network is cut.
 struct OutOfCoreLimits {
   Bandwidth out, in;                               // between device and host, each way
-  Bytes host;                                      // that one device may use there
-  std::array<Bytes, weight_homes> host_weights{};  // what weights, gradients and state take of it
+  Bytes host;                                      // host memory that one device may use
+  std::array<Bytes, weight_homes> host_weights{};  // the part of it for weights, gradients and state
   std::array<bool, weight_homes> allowed{true, false, false};
-  /// If weights live on the device: gradients that are still summed when the passes are over, and the update.
+  /// If weights are on the device: the gradient sums after the passes, and the update.
   Seconds after{};
-  /// An iteration that has all the memory it needs: a host that hides more than the device does is not
-  /// counted as faster, since it would be so with all that memory, too.
+  /// The time of an iteration with unlimited memory, which is a lower bound: if the host hides more than the
+  /// device does, that would be faster with unlimited memory, too, so it does not count as an advantage.
   Seconds in_core{};
 };
 
-/// Something that one of the streams did.
+/// One operation of one of the streams.
 struct OutOfCoreEvent {
   enum class Kind : std::uint8_t {
     forward,
@@ -77,17 +78,18 @@ struct OutOfCoreEvent {
   Seconds begin, end;
 };
 
-/// Executes plans: computation in order, copies in both directions beside it, each waiting for its data and
-/// for room. It keeps its memory, so that it allocates only for more blocks than it has seen.
+/// Executes plans: computation in order, and copies in both directions at the same time. Each operation waits
+/// for its data and for free memory. The clock reuses its buffers, so it allocates only for longer chains
+/// than before.
 class OutOfCoreClock {
  public:
   struct Time {
-    bool possible = false;  // some block never finds room otherwise
+    bool possible = false;  // false: some block never finds enough free memory
     Seconds passes;         // until the last backward pass is over
     Seconds end;            // until the next iteration can start
     Bytes peak;             // of activations on the device
   };
-  /// A plan whose passes wait for more than `patience` is given up: not possible, as far as it was followed.
+  /// A plan whose passes wait for more than `patience` is abandoned, and its result is not possible.
   Time run(const OutOfCoreChain& chain, std::span<const Fate> fate, WeightHome home,
            const OutOfCoreLimits& limits, std::vector<OutOfCoreEvent>* events = nullptr,
            Seconds patience = Seconds{std::numeric_limits<double>::infinity()});
@@ -98,13 +100,13 @@ class OutOfCoreClock {
     Bytes bytes;
   };
   std::vector<Release> outs_,
-      frees_;  // room that copies and backward passes give back, each in order of time
+      frees_;  // memory that copies and backward passes release, each in order of time
   std::vector<Seconds> out_end_, ready_, stored_, ended_;  // by block
 };
 
-/// How many times as long a plan takes behind a host link that is half as fast as its system file says, and
-/// behind one that is twice as fast. Files have data sheets' rates: copies from ordinary memory reach half of
-/// these, and neighbours that `shared-by` counts may be idle.
+/// The uncertainty of a plan's time: the factor by which it changes if the host link is half as fast as the
+/// system file says, or twice as fast. System files have rates from data sheets: copies from pageable memory
+/// reach half of these, and neighbours that share the link (`shared-by`) may be idle.
 struct HostDoubt {
   static constexpr double factor = 2;
   double slow = 1, fast = 1;
@@ -117,24 +119,23 @@ struct OutOfCorePlan {
   std::vector<Fate> fate;  // by block of that chain
   OutOfCoreClock::Time time;
   Seconds recompute;
-  Bytes host;  // of one device
+  Bytes host;  // host memory for one device
   int count(Fate f) const;
 };
 
-/// Finds plans. Candidates do not depend on memory or bandwidth, and more of these never makes one slower: so
-/// neither does it make the best of them slower.
+/// Finds plans. The candidates do not depend on memory or bandwidth, and more of either never makes a
+/// candidate slower. So it never makes the best plan slower.
 class OutOfCorePlanner {
  public:
-  /// The fastest plan that keeps to device and host memory; `possible` is false if there is none. Valid until
-  /// the next call.
+  /// The fastest plan that fits device and host memory; `possible` is false if there is none. Valid until the
+  /// next call.
   const OutOfCorePlan& find(std::span<const OutOfCoreChain> chains, const OutOfCoreLimits& limits);
-  /// The least host memory with which there is a plan, whatever `limits` says of it; endless if there is
-  /// none.
+  /// The least host memory with which there is a plan, ignoring limits.host; infinite if there is none.
   Bytes least_host(std::span<const OutOfCoreChain> chains, OutOfCoreLimits limits);
 
-  /// What others do, for comparison; end of the next iteration's wait, or not possible.
+  /// For comparison, what simpler methods do: the same fate for all blocks.
   OutOfCoreClock::Time all(Fate fate, std::span<const OutOfCoreChain> chains, const OutOfCoreLimits& limits);
-  /// Of the plans that recompute nothing, the fastest.
+  /// The fastest plan that recomputes nothing.
   OutOfCoreClock::Time swap_only(std::span<const OutOfCoreChain> chains, const OutOfCoreLimits& limits);
 
   OutOfCoreClock& clock() { return clock_; }

@@ -13,8 +13,8 @@ bool is_window_wider_than_one(const Layer& layer) {
   return traits(layer.op).window && std::ranges::any_of(layer.kernel, [](double k) { return k > 1; });
 }
 
-/// Whether the product for a weight's gradient adds to that of earlier micro-batches itself. No framework
-/// that splits sequences has it otherwise.
+/// Whether the product for a weight's gradient also adds the gradient of earlier micro-batches (gradient
+/// accumulation fusion). All frameworks with sequence parallelism do that.
 bool adds_in_products(const Training& training, const Plan& plan) {
   return plan.sequence_parallel || !(training.framework.accumulation > Bytes{});
 }
@@ -87,7 +87,7 @@ class CellPricer {
     return time;
   }
 
-  /// A cut of n parts: inner ones trade rows with two neighbours, one after the other.
+  /// Inner parts exchange rows with two neighbours, one after the other.
   Seconds halo(const Cell& cell, bool of_x, Bytes& traffic) const {
     const Layer& layer = t_.layer_of(cell);
     const Shape& shape = of_x ? layer.x : layer.y;
@@ -105,7 +105,7 @@ class CellPricer {
     return time;
   }
 
-  /// p-1 rounds each way; backward the gradients of keys and values travel along.
+  /// p-1 rounds each way; backward, the gradients of keys and values travel with them.
   void add_ring(const Cell& cell, CellCost& out) const {
     const double rounds = t_.parts[axis_bit(cell.ring_axis)] - 1;
     const Bytes block = t_.ring_block(cell, samples_);
@@ -128,7 +128,8 @@ class CellPricer {
     if (!is_view(t_.layer_of(cell).op)) out.both = t_.items_of(cell.x) + t_.items_of(cell.y);
   }
 
-  /// One third of what a split layer costs is shown as forward, as of measured totals.
+  /// The overhead of a split layer: one third counts as forward, two thirds as backward, as with measured
+  /// totals.
   void add_framework(const Cell& cell, CellCost& cost) const {
     const FrameworkTerms& framework = training_.framework;
     const Layer& layer = t_.layer_of(cell);
@@ -169,8 +170,8 @@ class CellPricer {
 
 }  // namespace
 
-/// Backward, what `tensor` sums is needed by the layer before; the products for the weights do not wait for it
-/// where they are more than products. The latest rank is waited for in any case.
+/// In the backward pass, only the layer before needs a sum of `tensor`; the products for the weights'
+/// gradients run at the same time if they also accumulate. The wait for the last rank is never hidden.
 Seconds hidden_sum(const Exchange& exchange, const MeshTable& mesh, const Plan& plan) {
   const Training& training = mesh.setting.training;
   const bool hides = training.framework.hidden_sums > 0 && adds_in_products(training, plan) &&
@@ -223,7 +224,7 @@ LocalTimes::Key LocalTimes::key_of(const Layout& layout, const Cell& cell, const
                                    double samples) const {
   const Layer& layer = mesh.layer_of(cell);
   Key key{samples, cut_of(layout, cell, mesh.mesh), layer.shape_class};
-  // Twice the samples on twice the GPUs are the same shapes.
+  // Twice the samples on twice the GPUs give the same local shapes.
   key.samples = std::ceil(samples / std::exchange(key.cut.samples, 1.0) * (1 - 1e-12));
   if (const double wider = mesh.growth_of(cell); wider > 1 && layer.vocabulary > 0)
     key.cut.words = std::round(wider * layer.vocabulary);

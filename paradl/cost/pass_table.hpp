@@ -8,23 +8,23 @@
 
 namespace paradl {
 
-/// What one layer of a cell costs for one micro-batch, and what one GPU keeps of it.
+/// The cost of one layer of a cell for one micro-batch, and what one GPU keeps of it.
 struct CellCost {
-  Seconds forward, backward;                    // arithmetic; what is recomputed counts as backward
-  Seconds recompute;                            // how much of `backward` that is
+  Seconds forward, backward;                    // arithmetic; recomputation counts as backward
+  Seconds recompute;                            // the part of `backward` that is recomputation
   Seconds forward_exchange, backward_exchange;  // activations and their gradients
   Seconds forward_halo, backward_halo;
-  Seconds update;          // of all that a GPU has of the weights
-  Seconds sharded_update;  // with ZeRO: of the shard that it updates
+  Seconds update;          // of all weights that a GPU has
+  Seconds sharded_update;  // with ZeRO: of its shard
   Bytes gradient;          // to be summed over the cell's `summed` axes
-  Seconds hidden;  // exchanges behind the cell's own arithmetic: keys and values on their way
-  Seconds forward_host, backward_host;  // until the host has started all of it
-  Seconds copies;  // at the end of an iteration: gradients of keys and values that several GPUs have
-  // Items that one GPU has; of activations, per sample:
-  double weights = 0, sharded_weights = 0;  // all of them, and the shard that ZeRO leaves
+  Seconds hidden;  // exchanges hidden behind the cell's own arithmetic, such as keys and values around a ring
+  Seconds forward_host, backward_host;  // until the host has launched all kernels
+  Seconds copies;  // sum of copied gradients of keys and values, at the end of an iteration
+  // Items on one GPU; activations per sample:
+  double weights = 0, sharded_weights = 0;  // all weights, and the shard with ZeRO
   double kept = 0, masks = 0;               // for the backward pass; masks have one byte an item
   double both = 0;                          // input and output; a view has none of its own
-  Bytes forward_traffic, backward_traffic;  // given to exchanges, halos and rings
+  Bytes forward_traffic, backward_traffic;  // buffers of exchanges, halos and rings
 
   Seconds forward_pass() const { return forward + forward_exchange + forward_halo; }
   Seconds backward_pass() const { return backward + backward_exchange + backward_halo; }
@@ -32,12 +32,12 @@ struct CellCost {
   Seconds updated(int zero) const { return zero > 0 ? sharded_update : update; }
 };
 
-/// Times of layers by the shapes that a mesh leaves of them, as a profile or the kernel-time model has them.
-/// Threads may share it.
+/// Times of layers with the local shapes on a mesh, from a profile or the kernel-time model. Threads may
+/// share it.
 class LocalTimes {
  public:
   explicit LocalTimes(const Setting& setting) : setting_(setting) {}
-  /// By cell; nothing for a layer that neither knows.
+  /// By cell; nothing if neither knows the layer.
   using Found = std::vector<std::optional<PassTimes>>;
   const Found& find(const Layout& layout, const MeshTable& mesh, double samples) const;
 
@@ -56,7 +56,7 @@ class LocalTimes {
   };
   const Setting& setting_;
   Memo<Key, std::optional<PassTimes>, Hash> times_;
-  /// What the local shapes of a layout depend on: twice the samples on twice the GPUs are the same.
+  /// What the local shapes of a layout depend on: twice the samples on twice the GPUs give the same shapes.
   struct ShapesKey {
     const Layout* layout;
     double samples;
@@ -77,22 +77,22 @@ struct PassTable {
   std::pmr::vector<CellCost> cells;
 };
 
-/// How much of a backward exchange hides behind the products for the weights' gradients.
+/// The part of a backward exchange that is hidden behind the products for the weights' gradients.
 Seconds hidden_sum(const Exchange& exchange, const MeshTable& mesh, const Plan& plan);
 
-/// Statistics of a batch-norm over all samples: two numbers a channel each way.
+/// Statistics of a batch-norm over all samples: two numbers per channel each way.
 Bytes statistics_bytes(const Cell& cell, const MeshTable& mesh);
 Seconds statistics_time(const Cell& cell, Bytes m, const GradientTable& gradients, const Plan& plan);
 
-/// One round of ring attention: a GPU passes on the keys and values that it has and meanwhile works on them,
-/// `work` for all rounds together.
+/// One round of ring attention: a GPU sends its keys and values on and works on them at the same time; `work`
+/// is the time of that for all rounds together.
 struct RingTime {
   Seconds message, waits;
 };
 RingTime ring_time(const Cell& cell, Bytes block, Seconds work, const MeshTable& mesh);
 
-/// Rows of one message to each neighbour along an extent cut into `parts`: two parts have one neighbour each,
-/// inner parts of more have two. Zero: no message.
+/// Rows of one message to each neighbour along an extent cut into `parts`: each of two parts has one
+/// neighbour; of more parts, inner ones have two. Zero: no message.
 std::array<double, 2> halo_messages(int parts, Halo rows);
 /// Items of one row (one plane in 3-D) of x, or of dy, that one GPU sends.
 double halo_row(const Cell& cell, const MeshTable& mesh, double samples, bool of_x, int dim);

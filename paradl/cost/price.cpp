@@ -1,4 +1,4 @@
-// One iteration: on one stage, and on a pipeline of them.
+// The cost of one iteration, on a single stage and on a pipeline.
 #include "paradl/cost/price.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using Gradients = std::array<Bytes, most_gradient_groups>;
 
-/// Packing for the tensors of a stage; what it costs for their bytes is part of sending them.
+/// The cost per tensor of packing a stage's gradients. The cost per byte is part of the message cost.
 Seconds packing(const Tables& t, const LayerSums& kind) {
   const Seconds each = t.setting().training.framework.tensor;
   if (!(each > Seconds{})) return {};
@@ -29,8 +29,8 @@ Seconds whole_sum(const Tables& t, const LayerSums& kind) {
   return out;
 }
 
-/// What a stage's gradients need after the backward pass of its last micro-batch: in n pieces they pay for n
-/// messages, and the last can only follow that pass.
+/// The time of a stage's gradient sums after the backward pass of its last micro-batch. In n pieces they cost
+/// n messages, and the last one can only start after that pass.
 Seconds hidden_tail(const Tables& t, const Gradients& gradient, Seconds whole, Seconds backward) {
   Seconds best = whole;
   for (double pieces = 1 << 10; pieces > 1; pieces /= 4) {
@@ -46,8 +46,8 @@ Seconds hidden_tail(const Tables& t, const Gradients& gradient, Seconds whole, S
   return best;
 }
 
-/// Single stage: sent in pieces, gradients hide behind the backward pass but pay for more messages. Where small
-/// pieces cost more than they hide, larger ones are tried, up to one for all.
+/// On a single stage, gradients are sent in pieces, hidden behind the backward pass, at the price of more
+/// messages. If small pieces cost more than they hide, larger ones are tried, up to one piece for all.
 GradientTime single_sum(const Tables& t) {
   const LayerSums& kind = t.sums.kinds.front();
   const Seconds whole = whole_sum(t, kind);
@@ -72,13 +72,13 @@ void price_single(const Tables& t, const Plan& plan, Cost& out) {
   out.hidden = sums.whole - sums.exposed;
 }
 
-/// What two stages that use the same weights need to sum their gradients.
+/// The time in which two stages that use the same weights sum their gradients.
 Seconds tied_sum(const Tables& t, const StagePlan::Tied& tied) {
   return t.links.cost_of(Collective::allreduce,
                          t.mesh.tied_path())(t.passes.cells[std::size_t(tied.cell)].gradient);
 }
 
-/// What the stages of each kind sum after their last backward pass.
+/// The gradient sums of each kind of stage after its last backward pass.
 void sum_gradients(const Tables& t, std::vector<GradientTime>& sums) {
   sums.clear();
   for (std::size_t k = 0; k < t.sums.kinds.size(); ++k) {
@@ -91,9 +91,9 @@ void sum_gradients(const Tables& t, std::vector<GradientTime>& sums) {
   }
 }
 
-/// The schedule is executed with and without messages. The busiest stage works all the time that its passes
-/// take; the rest of the time without messages it waits for others; what messages add is theirs. So the terms
-/// sum to what was executed.
+/// The time of the schedule is known with and without messages. Without messages, it is the passes of the
+/// busiest stage plus its waits for others (bubble); the difference is the transfer term. So the terms sum to
+/// the time of the schedule.
 void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Cost& out) {
   const double S = plan.micro_batches;
   sum_gradients(t, scratch.sums);
@@ -106,9 +106,9 @@ void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Cost& o
   out[Term::bubble] = std::max(Seconds{}, silent - S * busiest.passes());
   out[Term::stage_transfer] = executed - silent;
 
-  // A stage sums its gradients and updates its weights as soon as its last backward pass is over: those that
-  // are done early do so while others still work. Two that share weights wait for each other. Times count
-  // from the end of the schedule. Of a run of equal stages the first is done last.
+  // A stage sums its gradients and updates its weights as soon as its last backward pass is over; stages that
+  // are done early do so while others still work. Two stages that share weights wait for each other. Times
+  // count from the end of the schedule. In a run of equal stages, the first one is done last.
   Seconds gradient_whole, all_updates;
   for (std::size_t k = 0; k < t.sums.kinds.size(); ++k) {
     gradient_whole = std::max(gradient_whole, scratch.sums[k].whole);
@@ -130,17 +130,17 @@ void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Cost& o
     const Seconds updated = after[r] + t.sums.kinds[kind_of(r)].updated(plan.zero);
     if (updated <= latest) continue;
     latest = updated;
-    gradient = after[r] > 1e-13 * executed ? after[r] : Seconds{};  // what is less is rounding
+    gradient = after[r] > 1e-13 * executed ? after[r] : Seconds{};  // anything less is rounding
   }
-  // Without micro-batches nothing overlaps: one stage works at a time, in its update too (the paper's pure
+  // With one micro-batch nothing overlaps: one stage works at a time, also in its update (the paper's pure
   // form).
   out[Term::update] = S > 1 ? latest - gradient : all_updates;
   out[Term::gradient_exchange] = gradient;
   out.hidden = std::max(Seconds{}, gradient_whole - gradient);
 }
 
-/// Passes that run again are priced as part of the backward pass, in which the slowest stage sets the pace;
-/// here they get a term of their own.
+/// Recomputation is priced as part of the backward pass, where the slowest stage sets the pace. This moves it
+/// to a term of its own.
 void show_recomputation(const Tables& t, Cost& out) {
   Seconds most, again;
   for (const LayerSums& kind : t.sums.kinds)
@@ -150,17 +150,18 @@ void show_recomputation(const Tables& t, Cost& out) {
   out[Term::backward] = out[Term::backward] - out[Term::recompute];
 }
 
-/// Messages that run ahead of the work that needs them: the first is waited for, the others hide behind it.
+/// The exposed time of messages that are sent ahead of the work that needs them: work waits for the first
+/// one, and hides the others.
 Seconds exposed_of(Seconds first, Seconds all, Seconds work, bool overlap) {
   return overlap ? std::max(first, all - work) : all;
 }
 
-/// Every weight tensor is gathered by itself before each forward and each backward pass, and once more where
-/// that computes the forward pass again; its gradient is scattered. All of it runs beside the layers and
-/// takes from them what it needs, so that neither hides behind the other:
+/// Every weight tensor is gathered separately before each forward and each backward pass, and again for a
+/// recomputed forward pass; its gradient is scattered. These messages run at the same time as the layers and
+/// slow them down, so that neither is fully hidden behind the other:
 ///
-///     forward: sqrt(FW^2 + G^2),  backward: sqrt(BW^2 + (2 or 3 G)^2),  G = sum over tensors (p-1)(alpha +
-///     W/p beta)
+///     forward: sqrt(FW^2 + G^2),  backward: sqrt(BW^2 + (2 or 3 G)^2),
+///     G = sum over tensors (p-1)(alpha + W/p beta)
 ///
 /// Tensors below a threshold stay on every GPU.
 void gather_by_tensor(const Tables& t, const Plan& plan, Cost& out) {
@@ -187,8 +188,8 @@ void gather_by_tensor(const Tables& t, const Plan& plan, Cost& out) {
   out.hidden = S * (3 * once + again - waits);
 }
 
-/// ZeRO 1 and 2 gather the updated weights once; 3 gathers them before each forward and each backward pass.
-/// Where gradients are sharded, too (2, 3), those of every micro-batch are scattered.
+/// ZeRO 1 and 2 gather the updated weights once; ZeRO 3 gathers them before each forward and each backward
+/// pass. If gradients are also sharded (2, 3), the gradients of every micro-batch are scattered.
 void add_weight_gathers(const Tables& t, const Plan& plan, Cost& out) {
   const Training& training = t.setting().training;
   if (gathers_by_tensor(training, plan.zero) && t.stages.stages == 1) return gather_by_tensor(t, plan, out);
@@ -210,7 +211,7 @@ void add_weight_gathers(const Tables& t, const Plan& plan, Cost& out) {
     }
     Seconds own = once, own_hidden;
     if (plan.zero == 3) {
-      // In one piece, or in pieces behind the work, whichever is faster.
+      // In one piece, or in several pieces hidden behind the work, whichever is faster.
       const auto gathered = [&](Seconds work) {
         return std::min(once, exposed_of(first, all, work, training.overlap));
       };
@@ -223,7 +224,7 @@ void add_weight_gathers(const Tables& t, const Plan& plan, Cost& out) {
   out.hidden += hidden;
 }
 
-/// What exchanges are given at the end of an iteration, and weights that ZeRO gathers.
+/// Bytes of the exchanges at the end of an iteration, and of the weights that ZeRO gathers.
 Bytes gradient_traffic(const Tables& t, const Plan& plan) {
   const double S = plan.micro_batches;
   const ItemBytes bytes = t.setting().training.bytes();
@@ -233,7 +234,7 @@ Bytes gradient_traffic(const Tables& t, const Plan& plan) {
     const Bytes gradients = t.sums.gradient[g];
     out += (plan.zero >= 2 ? S : 1) * gradients;
     if (plan.zero == 0) continue;
-    const double weights = bytes.weight / bytes.sent_gradient;  // bytes, over those of their gradients
+    const double weights = bytes.weight / bytes.sent_gradient;  // bytes of weights per byte of gradients
     out += (plan.zero >= 3 ? 2 * S : 1) * weights * gradients;
     if (gathers_by_tensor(t.setting().training, plan.zero) && t.stages.stages == 1)
       out += S * weights * t.sums.recomputed[g];
@@ -242,7 +243,7 @@ Bytes gradient_traffic(const Tables& t, const Plan& plan) {
   return out;
 }
 
-/// Between stages, forward and backward.
+/// Bytes that stages send to each other, forward and backward.
 Bytes transfer_traffic(const Tables& t, const Plan& plan) {
   Bytes out;
   for (const StageKind& kind : t.stages.kinds)
@@ -305,13 +306,13 @@ Cost price(const Tables& t, const Plan& plan, Scratch& scratch) {
     price_single(t, plan, out);
   else
     price_pipeline(t, plan, scratch, out);
-  Seconds copies;  // of the stage that has most of them
+  Seconds copies;  // on the stage where they take longest
   for (const LayerSums& kind : t.sums.kinds) copies = std::max(copies, kind.copies);
   out[Term::gradient_exchange] += copies;
   show_recomputation(t, out);
   if (plan.zero > 0) add_weight_gathers(t, plan, out);
   out.hidden += plan.micro_batches * t.sums.hidden;
-  // What is left where nothing hides is rounding.
+  // If nothing is hidden, what is left is rounding.
   if (constexpr double rounding = 1e-9; out.hidden < rounding * out.communication()) out.hidden = {};
   add_memory(t, plan, out);
   out.traffic = plan.micro_batches * t.sums.traffic + gradient_traffic(t, plan) + transfer_traffic(t, plan);

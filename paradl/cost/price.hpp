@@ -6,7 +6,7 @@
 namespace paradl {
 
 /// When the stages of a pipeline are done, and how many micro-batches they keep. Depends on the sums of stages
-/// and on the schedule, not on ZeRO. Empty for a single stage.
+/// and on the schedule, not on ZeRO. A single stage has no times.
 struct ScheduleTable {
   ScheduleTable(const StagePlan& stages, const StageTable& sums, const MeshTable& mesh, const Plan& plan,
                 PipelineScratch& scratch,
@@ -17,7 +17,7 @@ struct ScheduleTable {
   std::pmr::vector<double> in_flight;    // by kind: micro-batches whose activations a stage keeps
 };
 
-/// Everything that one plan is priced from, by what it depends on.
+/// All tables that a plan is priced from, separated by what they depend on.
 struct Tables {
   const Links& links;
   const Layout& layout;
@@ -30,25 +30,25 @@ struct Tables {
   const Setting& setting() const { return mesh.setting; }
 };
 
-/// Sums of gradients that one stage makes after its last backward pass, and in all.
+/// The time of a stage's gradient sums: after its last backward pass, and in total.
 struct GradientTime {
   Seconds exposed, whole;
 };
 
-/// Working memory of pricing a pipeline: it holds nothing from one plan to the next, and is kept only so that
-/// none need be asked for again. One per thread.
+/// Working memory for pricing a pipeline. No result depends on its contents; it is reused only to avoid
+/// allocations. One per thread.
 struct Scratch {
   std::vector<Seconds> run_end;    // by run of stages
   std::vector<GradientTime> sums;  // by kind
 };
 
-/// One iteration of a plan that keeps to its bounds.
+/// The cost of one iteration of a plan that keeps its limits.
 Cost price(const Tables& tables, const Plan& plan, Scratch& scratch);
 
-/// The passes of every piece of a pipeline, in the order of the network.
+/// The times of every piece of a pipeline, in the order of the network.
 std::vector<PieceTime> piece_times(const StagePlan& stages, const StageTable& sums);
 
-/// How long gradients of a single stage are still on their way when its backward pass is over, sent in pieces
+/// How long a single stage still sends gradients when its backward pass is over, if it sends them in pieces
 /// of `bucket` as they become ready.
 Seconds gradient_tail(const Tables& tables, Bytes bucket);
 

@@ -21,7 +21,7 @@ void PricedOutOfCore::measure_kept(const Tables& t) {
   }
 }
 
-/// One block after the other: times of its passes with their exchanges, and bytes as one GPU has them.
+/// Fills in each block: the times of its passes with their exchanges, and its bytes on one GPU.
 void PricedOutOfCore::fill(const Tables& t, const BlockChain& from, OutOfCoreChain& to, Bytes& aside) const {
   const ItemBytes bytes = setting_.training.bytes();
   const auto cost_of = [&](int layer) -> const CellCost& {
@@ -58,7 +58,7 @@ void PricedOutOfCore::fill_all(const Tables& t, std::span<const BlockChain> chai
   }
 }
 
-/// What the device has besides the activations of blocks, by where the weights live.
+/// The memory of the device without the activations of blocks, by where weights are stored.
 Memory PricedOutOfCore::resident(const Memory& in_core, std::size_t chain, WeightHome home) const {
   Memory out = in_core;
   out.activations = aside_[chain];
@@ -78,7 +78,7 @@ void PricedOutOfCore::set_rooms(const Memory& in_core, std::size_t chain) {
   for (std::size_t home = 0; home < weight_homes; ++home) {
     const Memory there = resident(in_core, chain, WeightHome(home));
     const Bytes fixed = there.weights + there.gradients + there.optimizer + there.buffers + there.reserve;
-    // Fragments lie between activations and workspace, and grow with them.
+    // Fragmentation grows with activations and workspace.
     const Bytes free = (setting_.machine.device.memory - fixed) / (1 + setting_.training.fragmentation);
     chains_[chain].room[home] = free - there.workspace - there.activations - Bytes{1};  // for rounding
   }
@@ -94,13 +94,13 @@ void PricedOutOfCore::set_limits(const Cost& in_core, const Plan& plan, Seconds 
     limits_.in_core += block.forward + block.backward;
   const Bytes weights = memory.weights + memory.gradients + memory.optimizer;
   limits_.host_weights = {Bytes{}, weights, weights};
-  // Accumulated or dealt out, gradients and state stay where they are.
+  // Gradients that are accumulated or sharded stay on the device, and so does the optimizer state.
   const bool may_leave = plan.micro_batches == 1 && plan.zero == 0;
   limits_.allowed = {true, may_leave && host_.memory_bandwidth, may_leave && host_.memory_bandwidth};
   lacks_update_rate_ = may_leave && !host_.memory_bandwidth;
   if (!limits_.allowed[1]) return;
 
-  // The exchange in proportion to what is sent, and the update to what the optimizer touches.
+  // The exchange is split in proportion to the bytes sent, the update in proportion to the bytes touched.
   const Bytes touched = update_bytes(training.optimizer, training.precision);
   for (OutOfCoreChain& chain : chains_)
     for (OutOfCoreBlock& block : chain.blocks) {
@@ -112,7 +112,7 @@ void PricedOutOfCore::set_limits(const Cost& in_core, const Plan& plan, Seconds 
 
 void PricedOutOfCore::keep_all() {
   constexpr Bytes unlimited{std::numeric_limits<double>::infinity()};
-  chains_.front().room.fill(unlimited);  // there is enough by the pricer's own account
+  chains_.front().room.fill(unlimited);  // the cost in core has shown that memory is enough
   plan_.chain = 0;
   plan_.home = WeightHome::device;
   plan_.fate.assign(chains_.front().blocks.size(), Fate::kept);
@@ -129,7 +129,7 @@ void PricedOutOfCore::find_plan() {
   plan_ = planner.find(chains_, limits_);
 }
 
-/// What it takes at least: one block at a time; with weights anywhere, or where they may be.
+/// The least memory: that of one block at a time. `anywhere`: weights may be stored anywhere, allowed or not.
 Memory PricedOutOfCore::least_memory(const Memory& in_core, bool anywhere) const {
   Memory least;
   for (std::size_t c = 0; c < chains_.size(); ++c)
@@ -174,7 +174,7 @@ PricedOutOfCore::PricedOutOfCore(const Cost& in_core, const Tables& t, const Pla
   show_stalls(plan);
 }
 
-/// Blocks that run again repeat their exchanges, too.
+/// Adds recomputed blocks to the cost: they also repeat their exchanges.
 void PricedOutOfCore::show_recomputed(const Tables& t, const Plan& plan, const BlockChain& chain) {
   const double S = plan.micro_batches;
   for (std::size_t b = 0; b < chain.blocks.size(); ++b) {
@@ -192,8 +192,8 @@ void PricedOutOfCore::show_recomputed(const Tables& t, const Plan& plan, const B
   }
 }
 
-/// Whatever the executed plan takes beyond the work of its passes is shown as swapping, but for what the
-/// exchange of gradients and the update on the host add to it.
+/// The time of the executed plan beyond the work of its passes counts as swapping, except for what the
+/// exchange of gradients and the update on the host add.
 void PricedOutOfCore::show_stalls(const Plan& plan) {
   Cost& out = cost_;
   const OutOfCoreChain& chain = chains_[plan_.chain];

@@ -8,37 +8,39 @@
 
 namespace paradl {
 
-/// A plan that may leave the device's memory, with what was found for it. Where it fits the device, its cost is
+/// A plan that may exceed the device's memory, and what was found for it. If it fits the device, its cost is
 /// that in core.
 class PricedOutOfCore {
  public:
-  /// One stage. `in_core` is its cost without. UsageError where the machine says nothing of its hosts.
+  /// A single stage; `in_core` is its cost with unlimited memory. UsageError if the bandwidth or the memory
+  /// of the machine's host is unknown.
   PricedOutOfCore(const Cost& in_core, const Tables& tables, const Plan& plan,
                   std::span<const BlockChain> chains);
-  /// A pipeline: each stage plans by itself, for the micro-batches that it has in flight. `plan` and what
-  /// follows are then of the stage that needs most. Its weights stay on the device.
+  /// A pipeline: each stage is planned separately, for its micro-batches in flight. `plan()` and the
+  /// functions after it are then about the stage that needs most memory. Weights stay on the device.
   PricedOutOfCore(const Cost& in_core, const Tables& tables, const Plan& plan);
 
   const Cost& cost() const { return cost_; }
   const OutOfCorePlan& plan() const { return plan_; }  // not possible: nothing fits
   std::span<const OutOfCoreBlock> blocks() const { return chains_[plan_.chain].blocks; }
   const HostShare& host() const { return host_; }
-  /// By cell: layers that run forward once more in their micro-batch. Empty if none do, or in stages.
+  /// By cell: the number of layers that are recomputed for each micro-batch. Empty if there are none, or for
+  /// a pipeline.
   const std::vector<double>& again() const { return again_; }
-  /// Weights would have to leave the device, but how fast its host updates them is not known.
+  /// Weights would have to leave the device, but the update rate of its host is unknown.
   bool lacks_update_rate() const { return lacks_update_rate_; }
-  /// What an uncertain host link means for it.
+  /// The effect of an uncertain host link.
   HostDoubt doubt() const;
-  /// Its streams, event by event.
+  /// The operations of all its streams.
   std::vector<OutOfCoreEvent> events() const;
-  /// What others do: swap all blocks, recompute all, swap no more than must be.
+  /// Simpler methods, for comparison: swap all blocks, recompute all blocks, swap as few blocks as possible.
   struct Others {
     OutOfCoreClock::Time swap_all, recompute_all, swap_only;
   };
   Others others() const;
 
  private:
-  /// What a stage takes longer for each micro-batch, and what it holds then.
+  /// The extra time of a stage for each micro-batch, and its memory.
   struct StageDelay {
     Seconds again, stall;
     Memory memory;
@@ -46,8 +48,8 @@ class PricedOutOfCore {
   void measure_kept(const Tables& t);
   StageDelay plan_stage(const Tables& t, std::size_t kind, const Memory& in_core);
   void keep_all();
-  /// The fastest plan; if the host is too small for any, the fastest with the least host that has one: the
-  /// verdict is then about the host. Not possible: about the device.
+  /// Finds the fastest plan. If the host is too small for any, finds the fastest with the least host memory
+  /// that allows one; the verdict then names the host. If there is still none, the verdict names the device.
   void find_plan();
   void fill(const Tables& t, const BlockChain& from, OutOfCoreChain& to, Bytes& aside) const;
   void fill_all(const Tables& t, std::span<const BlockChain> chains, const Memory& in_core);

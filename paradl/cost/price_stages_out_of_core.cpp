@@ -1,7 +1,7 @@
-// A pipeline out of core. A stage has the activations of several micro-batches at a time: in rounds, it runs
-// all of these forward, then backward, the last one first. To the stage that is one long chain of blocks,
-// each micro-batch's after the other's, and it is planned as such. What a stage takes longer for a
-// micro-batch then makes its passes longer in the schedule of the pipeline.
+// A pipeline out of core. A stage holds the activations of several micro-batches at a time: it runs all of
+// these forward, then backward, the last one first. For the stage this is one long chain of blocks, one
+// micro-batch after the other, and it is planned as such. The extra time for a micro-batch then makes the
+// stage's passes longer in the schedule of the pipeline.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +21,7 @@ std::vector<Piece> pieces_of(const StagePlan& plan, int stage, int layers) {
   return out;
 }
 
-/// Passes of every piece, as in core, whatever the host takes to start them.
+/// The passes of every piece in core, without waiting for the host to launch kernels.
 std::vector<PieceTime> plain_pieces(const Tables& t) {
   const StagePlan& plan = t.stages;
   std::vector<PieceTime> out(std::size_t(plan.stages * plan.chunks));
@@ -78,8 +78,9 @@ PricedOutOfCore::PricedOutOfCore(const Cost& in_core, const Tables& t, const Pla
   const StagePlan& staged = t.stages;
   measure_kept(t);
   std::vector<StageDelay> delays;
-  // The stage that is shown: of those that leave the core the one that holds most, else simply that.
-  std::size_t worst = 0, planned = staged.kinds.size();  // planned: whose plan is at hand
+  // The stage to show: the one with most memory among those that are out of core; if there are none, among
+  // all.
+  std::size_t worst = 0, planned = staged.kinds.size();  // planned: the stage that plan_ belongs to
   bool leaves = false;
   Bytes on_host;
   for (std::size_t k = 0; k < staged.kinds.size(); ++k) {
@@ -99,8 +100,8 @@ PricedOutOfCore::PricedOutOfCore(const Cost& in_core, const Tables& t, const Pla
   plan_.host = on_host;
   if (!plan_.time.possible) return;
 
-  // Longer passes, longer schedule. By how much is shown as recomputation and as waiting for copies, in the
-  // proportion of the stage that is delayed most.
+  // Longer passes make the schedule longer. The difference is shown as recomputation and as waiting for
+  // copies, in the proportion of the stage that is delayed most.
   std::vector<PieceTime> pieces = plain_pieces(t);
   const Pipeline pipeline = plan.pipeline(staged.stages);
   PipelineClock clock;

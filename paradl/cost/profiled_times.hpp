@@ -5,16 +5,17 @@
 
 namespace paradl {
 
-/// Measured times in the place of others: of whole layers at `samples` samples, where the profile has them; a
-/// PassTable asks it for what strategies leave of a layer. UsageError if it has not one of the layers.
+/// Replaces layer times by those of a profile, if it has them: of whole layers at `samples` samples. A
+/// PassTable asks the profile again for the parts of a layer that a strategy leaves to a GPU. UsageError if
+/// the profile has none of the layers.
 LayerTimes profiled_times(LayerTimes times, const Workload& work, std::shared_ptr<const Profile> profile,
                           double samples);
 
-/// A measured total spread over the layers as the kernel-time model says. What was measured over what it says
-/// of the device and the batch there (`measured_on`) corrects what it says of the device in question
-/// (`kernels`, the same or one that was changed), of other batches and of parts of layers: none of these is
-/// taken to cost its share of the whole. Without kernels a roofline spreads it. `samples` are those of a
-/// device that runs the network alone. UsageError if the total is another network's.
+/// Spreads a measured total over the layers by the kernel-time model. The ratio of the measured total to the
+/// modelled one, on the measured device and batch (`measured_on`), corrects all modelled times on the device
+/// in question (`kernels`: the same device, or a changed one). Other batches and parts of layers are
+/// modelled, too, not scaled in proportion. Without kernels, a roofline spreads the total. `samples` are
+/// those of a device that runs the network alone. UsageError if the total is that of another network.
 LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profile,
                        const std::shared_ptr<const KernelDevice>& measured_on,
                        std::shared_ptr<const KernelDevice> kernels, double samples,

@@ -1,4 +1,4 @@
-// What an answer says of a plan: its cost, its bounds, and what one GPU alone would take.
+// The projection of a plan: its cost, its limits, and the time of one GPU.
 #include <algorithm>
 
 #include "paradl/cost/evaluator.hpp"
@@ -6,7 +6,7 @@
 namespace paradl {
 namespace {
 
-/// Samples that are left for one GPU of all axes that split them.
+/// Samples of one GPU after all axes that split samples.
 double local_samples(const Plan& plan) {
   double samples = plan.batch;
   for (int a = 0; a < plan.mesh.axes; ++a)
@@ -31,7 +31,7 @@ void add_out_of_core(Projection& out, const PricedOutOfCore& beyond, const Setti
     out.limits.add({.rule = LimitRule::host_update, .value = 1, .bound = 0});
 }
 
-/// How gradients are summed where an algorithm was asked for.
+/// How gradients are summed if an algorithm was requested.
 void add_allreduce(Projection& out, const Evaluation& e) {
   for (std::size_t g = 0; g < e.gradients.groups.size(); ++g) {
     const AskedSum* asked = e.gradients.groups[g].asked;
@@ -39,7 +39,7 @@ void add_allreduce(Projection& out, const Evaluation& e) {
     out.allreduce = std::min(asked->fidelity, out.allreduce.value_or(asked->fidelity));
     const std::string chosen = asked->chosen(e.sums.gradient[g]);
     if (out.chosen.find(chosen) == out.chosen.npos)
-      out.chosen += (out.chosen.empty() ? "" : "; ") + chosen;  // another for another group
+      out.chosen += (out.chosen.empty() ? "" : "; ") + chosen;  // groups may choose different ones
   }
 }
 
@@ -62,8 +62,7 @@ Projection Evaluator::project(const StrategyName& strategy, const Plan& plan) co
     add_allreduce(out, e);
   }
   if (setting_.training.ceil_iterations) {
-    // Only exchanges and updates happen once more for a last, smaller mini-batch; its samples are not more
-    // work.
+    // The last, smaller mini-batch needs one more exchange and update, but no more work for its samples.
     const double whole = setting_.work.D / plan.batch / out.iterations;
     for (const Term t : {Term::forward, Term::backward, Term::recompute, Term::bubble, Term::swap})
       (*out.cost)[t] *= whole;

@@ -28,7 +28,7 @@ std::optional<double> network_joules(const Projection& projection, const Machine
   const double T = projection.iteration().base(), busy = projection.cost->communication().base();
   for (const Level& level : machine.levels) {
     const double units =
-        std::ceil(projection.gpus / level.inside);  // of the level below, each with its ports
+        std::ceil(projection.gpus / level.inside);  // units of the level below, each with its ports
     if (level.watts && (units > 1 || level.inside <= 1))
       joules = joules.value_or(0) +
                units * level.ports *

@@ -14,19 +14,19 @@
 
 namespace paradl {
 
-/// How a mini-batch is given: whole (strong scaling), or per GPU or node (weak scaling).
+/// How the user gives a mini-batch: whole (strong scaling), or per GPU or node (weak scaling).
 struct BatchRule {
   enum class Per { whole, gpu, node } per = Per::gpu;
   double value = 1;
   friend bool operator==(const BatchRule&, const BatchRule&) = default;
-  double samples(double gpus, const Machine& machine) const;  // as asked for: perhaps not a whole number
-  double batch(double gpus, const Machine& machine) const;    // at least that many, and whole
+  double samples(double gpus, const Machine& machine) const;  // as requested: perhaps not a whole number
+  double batch(double gpus, const Machine& machine) const;    // rounded up to a whole number
 };
 
-/// The bounds that were looked at: one for each axis, then micro-batches and memory.
+/// The limits that were checked: one for each axis, then micro-batches and memory.
 struct Limits {
-  /// One an axis, micro-batches, stages twice, sequence twice, axes together, allreduce, storage, memory,
-  /// host twice.
+  /// One for each axis, micro-batches, stages twice, sequence twice, axes together, allreduce, storage,
+  /// memory, host twice.
   std::array<Limit, most_axes + 11> list{};
   std::size_t size = 0;
   void add(const Limit& limit) { list[size++] = limit; }
@@ -34,41 +34,41 @@ struct Limits {
   std::span<const Limit> all() const { return {list.data(), size}; }
 };
 
-/// What a strategy on a grid would give. Times are of one iteration.
+/// The projection of a strategy on a grid. Times are those of one iteration.
 struct Projection {
   const StrategyName* strategy = nullptr;
   Mesh mesh;
   double gpus = 1, batch = 1;
   double samples = 1;             // D: per epoch
   double iterations = 1;          // I: per epoch
-  std::optional<Cost> cost;  // none where a grid breaks a bound and its cost has no meaning
+  std::optional<Cost> cost;  // none if the grid breaks a limit and a cost would have no meaning
   Limits limits;
-  std::optional<InputCost> input;  // where it was asked for; its exposed part is in `cost`
-  /// How the exchange of gradients was found, where an algorithm was asked for: by following its messages, or
-  /// by its closed form if some group has too many of them.
+  std::optional<InputCost> input;  // if it was requested; its exposed part is in `cost`
+  /// How the gradient exchange was computed, if an algorithm was requested: by routing its messages, or by
+  /// its closed form if some group has too many messages.
   std::optional<NetworkFidelity> allreduce = {};
-  std::string chosen;   // what `auto` takes for the gradients: "ring, Simple"
-  std::string refused;  // why the allreduce that was asked for cannot sum them, in its own words
-  Seconds serial;       // one GPU, the same samples, memory set aside
-  /// The iteration beside other jobs, where the system says how they slow its network. Never mixed with
+  std::string chosen;   // what `auto` chooses for the gradients: "ring, Simple"
+  std::string refused;  // why the requested allreduce cannot sum them: the algorithm's own reason
+  Seconds serial;       // time of the same samples on one GPU with unlimited memory
+  /// The iteration next to other jobs, if the system says how they slow down its network. Never mixed with
   /// `cost`.
   struct Band {
     Seconds low, typical, high;
   };
   std::optional<Band> congested;
-  /// Blocks of layers by what becomes of their activations, where training is out of core.
+  /// Numbers of blocks by what happens to their activations, if training is out of core.
   struct OutOfCore {
     int kept = 0, swapped = 0, recomputed = 0;
     WeightHome weights = WeightHome::device;
-    Bytes host;                 // memory that a node's host gives
-    std::vector<double> again;  // by cell: layers that run forward once more; empty if none, or in stages
+    Bytes host;                 // memory used on a node's host
+    std::vector<double> again;  // by cell: recomputed layers; empty if there are none, or for a pipeline
     HostDoubt doubt = {};
     bool plans() const { return swapped + recomputed > 0 || weights != WeightHome::device; }
   };
   std::optional<OutOfCore> out_of_core = {};
 
   bool feasible() const { return cost && limits.hold(); }
-  /// Whether `cost` has times: of a plan out of core that is not there, they would be those in core.
+  /// Whether `cost` has valid times. If there is no plan out of core, its times are those in core.
   bool timed() const { return cost && (!out_of_core || feasible()); }
   Seconds iteration() const { return cost->iteration(); }
   Seconds epoch() const { return iterations * iteration(); }
@@ -76,20 +76,20 @@ struct Projection {
   double efficiency() const { return serial / (gpus * iteration()); }
 };
 
-/// Joules that the cables between the GPUs of a projection draw in one iteration: idle all the time, at their
-/// peak while exchanges run, hidden ones too. Nothing if no level says what its cables draw.
+/// The energy in joules of the cables between GPUs in one iteration: peak power during exchanges, including
+/// hidden ones, else idle power. Nothing if no level has the power of its cables.
 std::optional<double> network_joules(const Projection& projection, const Machine& machine);
 
 /// D/B, rounded up if the training says so.
 double iterations_per_epoch(const Setting& setting, double batch);
 
-/// Computation of one of I iterations per epoch on one GPU that has all the memory it needs.
+/// The computation of one of I iterations per epoch on one GPU with unlimited memory.
 Seconds serial_time(const Setting& setting, double iterations);
 
-/// Reads the samples: adds what of it is exposed, and the bound of node storage.
+/// Adds the exposed time of reading samples, and the limit of node storage.
 void add_input(Projection& projection, const Setting& setting);
 
-/// Adds the bound that a finished cost implies: memory against the device.
+/// Adds the limit that needs a finished cost: the memory of the device.
 void finish(Projection& projection, const Setting& setting);
 
 }  // namespace paradl

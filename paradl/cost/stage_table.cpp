@@ -6,17 +6,17 @@
 namespace paradl {
 namespace {
 
-/// For which a GPU waits for its host in a pass.
+/// How long a GPU waits for its host in a pass.
 Seconds waiting(Seconds host, Seconds pass) { return Seconds{paced(pass.base(), host.base())} - pass; }
 
-/// Arrays of weights that are sent one by one.
+/// The number of weight tensors that are sent one by one.
 double tensors(const Layer& layer) {
   const double beside = layer.bias ? 1 : 0;  // a norm's factors and addends, a product's biases
   if (!(layer.weights > 0)) return 0;
   return layer.tied < 0 ? 1 + beside : beside;
 }
 
-/// What was not kept of the block that is at its backward pass.
+/// The recomputed activations of the block whose backward pass is running.
 Bytes rebuilt(const Layout& layout, const MeshTable& mesh, double samples) {
   Bytes out;
   const Bytes activation = mesh.setting.training.bytes().activation;
@@ -45,7 +45,7 @@ void add(HeldItems& sum, const HeldItems& part) {
   sum.largest = std::max(sum.largest, part.largest);
 }
 
-/// What some layers leave to do when the passes are over.
+/// Adds the weights of some layers: their update, their gradients, and their passes for ZeRO.
 void add_weights(LayerSums& sum, double count, const Cell& cell, const CellCost& cost, const MeshTable& mesh) {
   sum.forward_passes += count * cost.forward_pass();
   sum.backward_passes += count * cost.backward_pass();
@@ -100,7 +100,7 @@ void add(LayerSums& sum, const LayerSums& part, std::size_t groups) {
   add(sum.held, part.held);
 }
 
-/// A stage that uses the weights of a layer on another has a copy of them.
+/// A stage that uses the weights of a layer on another stage has a copy of them.
 void add_borrowed(const StageKind& kind, const Layout& layout, const PassTable& passes, const MeshTable& mesh,
                   HeldItems& held) {
   for (const auto& [id, count] : kind.borrowed) {
@@ -166,7 +166,7 @@ StageTable::StageTable(const Layout& layout, const StagePlan& stages, const Mesh
   for (std::size_t i = 0; i < passes.cells.size(); ++i) {
     const Cell& cell = layout.cells[i];
     const CellCost& cost = passes.cells[i];
-    // One GPU of a pipeline has its share of the layers.
+    // On a pipeline, one GPU has its share of the layers.
     if (cost.hidden > Seconds{}) hidden += cell.count / stages.stages * cost.hidden;
     traffic += cell.count * cost.traffic();
     if (cost.copies > Seconds{}) copied += cell.count * mesh.copied_gradient(cell);
@@ -196,11 +196,11 @@ Memory memory_of(const HeldItems& held, const Layout& layout, const MeshTable& m
     return memory;
   }
   memory.activations = samples * micro_batches * (held.kept * bytes.activation + held.masks * Bytes{1});
-  // Two gradients of activations are alive at a time, and what was not kept of the block that is at its
-  // backward pass.
+  // Two gradients of activations exist at a time, and the recomputed activations of the block whose backward
+  // pass is running.
   memory.workspace = held.largest * samples * bytes.activation + rebuilt(layout, mesh, samples);
-  // The buckets of gradients that are being filled and sent; with ZeRO 3 the weights of a layer that are
-  // gathered for now and for next.
+  // One bucket of gradients is filled while another is sent. With ZeRO 3, the gathered weights of the current
+  // and of the next layer.
   if (sends) memory.buffers = std::min(2.0 * training.bucket, 2.0 * gradients * bytes.sent_gradient);
   if (plan.zero >= 3) memory.buffers += 2 * held.table * bytes.weight;
   memory.reserve = training.reserve + training.fragmentation * (memory.activations + memory.workspace);
@@ -209,7 +209,7 @@ Memory memory_of(const HeldItems& held, const Layout& layout, const MeshTable& m
 
 double in_flight(const StageTable& table, const StageKind& kind, int stages, const MeshTable& mesh,
                  const Plan& plan) {
-  if (stages == 1) return 1;  // one stage alone runs each micro-batch to its end before the next
+  if (stages == 1) return 1;  // a single stage finishes each micro-batch before the next
   const Pipeline pipeline = plan.pipeline(stages);
   if (kind.piece.size() == 1) return pipeline.in_flight(kind.first, 0);
   // Chunks keep different numbers of micro-batches.

@@ -10,35 +10,36 @@
 
 namespace paradl {
 
-/// What a stage passes on to the next for one micro-batch.
+/// What a stage sends to the next one for one micro-batch.
 struct Transfer {
   Bytes bytes;
   Seconds time;
 };
 
-/// GPUs of `tensor` send a part each of what they all have, where that passes slower links than they have among
-/// themselves, and gather it there.
+/// Whether the GPUs of a `tensor` group, which all have the same output, each send only a part of it and
+/// gather it on the next stage. Frameworks do so if the links between stages are slower than those inside the
+/// group.
 bool scatters(const StageKind::Chunk& chunk, const MeshTable& mesh);
 Transfer transfer(const StageKind::Chunk& chunk, const MeshTable& mesh, double samples);
 
-/// Items that one GPU holds of some layers, per sample where they are activations.
+/// Items of some layers on one GPU; activations per sample.
 struct HeldItems {
-  double weights = 0, sharded = 0;  // all of them, and the shards that ZeRO leaves
+  double weights = 0, sharded = 0;  // all weights, and their shards with ZeRO
   double table = 0;                 // the largest weight tensor
   double kept = 0, masks = 0;       // for the backward pass
-  double both = 0, largest = 0;     // inputs and outputs: of all layers, and of the largest
+  double both = 0, largest = 0;     // inputs and outputs: of all layers, and of the largest layer
 };
 
-/// What one GPU has to do and to hold for some layers: of one micro-batch, and at the end of an iteration.
+/// The work and memory of some layers on one GPU: for one micro-batch, and at the end of an iteration.
 struct LayerSums {
-  Seconds forward, backward, exchange, halo;  // passes by what they do; `backward` has what runs again
-  Seconds arithmetic, recompute;              // of `backward`: without waiting for the host; of that, again
-  Seconds forward_passes, backward_passes;    // with their exchanges, without waiting
+  Seconds forward, backward, exchange, halo;  // parts of the passes; `backward` includes recomputation
+  Seconds arithmetic, recompute;              // `backward` without waiting for the host; recomputation in it
+  Seconds forward_passes, backward_passes;    // with their exchanges, without waiting for the host
   Seconds update, sharded_update;
   Seconds copies;  // see CellCost
   std::array<Bytes, most_gradient_groups> gradient{};  // by group
   std::array<double, most_gradient_groups> weights{};  // items, by group
-  std::array<double, most_gradient_groups> tensors{};  // that are packed one by one, by group
+  std::array<double, most_gradient_groups> tensors{};  // tensors that are packed one by one, by group
   HeldItems held;
 
   Seconds passes() const { return forward + backward + exchange + halo; }
@@ -47,12 +48,12 @@ struct LayerSums {
 
 /// One piece of the network: a chunk of a stage.
 struct PieceSums : LayerSums {
-  Seconds forward_pass, backward_pass;  // with exchanges, as the host starts them
+  Seconds forward_pass, backward_pass;  // with exchanges and waiting for the host
   Transfer sent;                        // to the next piece
 };
 
-/// The costs of cells, summed by stage: what changes with the plan of stages and the micro-batch, and not with
-/// the schedule or with ZeRO.
+/// The costs of cells, summed by stage. Depends on the cut into stages and on the micro-batch, not on the
+/// schedule or on ZeRO.
 struct StageTable {
   StageTable(const Layout& layout, const StagePlan& stages, const MeshTable& mesh, const PassTable& passes,
              std::pmr::memory_resource* memory = std::pmr::get_default_resource());
@@ -60,20 +61,20 @@ struct StageTable {
   std::pmr::vector<LayerSums> kinds;
   std::pmr::vector<PieceSums> pieces;  // as in StagePlan
   Seconds hidden;                      // of one micro-batch, on one GPU: see CellCost
-  Bytes traffic;                       // of one micro-batch, in all stages
+  Bytes traffic;                       // of one micro-batch, on all stages
   std::array<Bytes, most_gradient_groups> gradient{};   // of all layers, by group
-  std::array<Bytes, most_gradient_groups> recomputed{};  // of those whose forward pass runs again
-  Bytes copied;  // gradients of keys and values that several GPUs have, of all layers
+  std::array<Bytes, most_gradient_groups> recomputed{};  // of recomputed layers, by group
+  Bytes copied;  // copied gradients of keys and values, of all layers
 };
 
-/// What one GPU would hold of one layer of a cell alone.
+/// The items on one GPU if a stage had only one layer of this cell.
 HeldItems held_alone(int cell, const Layout& layout, const PassTable& passes, const MeshTable& mesh);
 
-/// Micro-batches whose activations a stage keeps, as a multiple of what one of them leaves there.
+/// The activations that a stage keeps, as a multiple of those of one micro-batch.
 double in_flight(const StageTable& table, const StageKind& kind, int stages, const MeshTable& mesh,
                  const Plan& plan);
 
-/// Bytes of what is held, part by part, with so many micro-batches in flight.
+/// The memory for these items, part by part, with `micro_batches` micro-batches in flight.
 Memory memory_of(const HeldItems& held, const Layout& layout, const MeshTable& mesh, bool sends,
                  const Plan& plan, double micro_batches);
 

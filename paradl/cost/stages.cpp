@@ -22,7 +22,7 @@ bool same(const StageKind::Chunk& a, const StageKind::Chunk& b) {
 
 bool same(const StageKind& a, const StageKind& b) { return same(a.cells, b.cells) && a.piece == b.piece; }
 
-/// The number of a chunk among the different ones so far.
+/// The index of a chunk among the different pieces so far; a new one is added.
 int piece_of(const StageKind::Chunk& chunk, std::vector<StageKind::Chunk>& pieces) {
   const auto twin = std::ranges::find_if(pieces, [&](const StageKind::Chunk& p) { return same(p, chunk); });
   const int number = int(twin - pieces.begin());
@@ -30,7 +30,7 @@ int piece_of(const StageKind::Chunk& chunk, std::vector<StageKind::Chunk>& piece
   return number;
 }
 
-/// Layers whose weights belong to a layer that a stage does not hold.
+/// Layers that use the weights of a layer on another stage.
 std::vector<StageKind::Share> borrowed(const std::vector<StageKind::Share>& cells, const Layout& layout,
                                        const Workload& work) {
   std::vector<StageKind::Share> out;
@@ -43,8 +43,8 @@ std::vector<StageKind::Share> borrowed(const std::vector<StageKind::Share>& cell
   return out;
 }
 
-/// As many blocks in each piece; what comes before and after them is part of the first and the last. Empty
-/// where blocks cannot be dealt out.
+/// The same number of blocks in each piece; layers before and after the blocks belong to the first and the
+/// last piece. Empty if blocks do not split evenly.
 std::vector<int> equal_blocks(std::span<const int> border, int pieces) {
   if (!can_share_blocks(border, pieces)) return {};
   const int blocks = int(border.size()) - 1;
@@ -63,7 +63,7 @@ std::vector<int> find_borders(const StageBorders& borders) {
                     : balanced_partition(borders.layer, pieces, borders.border);
 }
 
-/// Each cell among some layers, and how often it is there.
+/// The cells of some layers, with the number of layers of each.
 std::vector<StageKind::Share> shares_of(const Layout& layout, int from, int to) {
   std::vector<double> counts(layout.cells.size());
   for (int i = from; i < to; ++i) counts[std::size_t(layout.order[std::size_t(i)])] += 1;
@@ -130,7 +130,7 @@ StagePlan cut_at(std::vector<int> first_layer, const Layout& layout, const Workl
 Crossing::Crossing(const Layout& layout, const Workload& work) {
   const std::size_t n = layout.order.size();
   first_.resize(n + 1);
-  for (std::size_t i = 0; i < n; ++i) {  // one more from behind layer i on, one fewer from behind its last reader on
+  for (std::size_t i = 0; i < n; ++i) {  // the output of layer i crosses borders from i up to its last reader
     first_[i] += 1;
     first_[std::size_t(layout.last_reader[i])] -= 1;
   }
@@ -160,7 +160,8 @@ std::vector<int> repeated_blocks(const Workload& work) {
   std::vector<int> shape;
   for (const Layer& layer : work.layers) shape.push_back(layer.shape_class);
   const int n = int(shape.size());
-  // How many layers have their like so many layers before them: a period cannot cover more layers than that.
+  // By period: the layers with an equal layer one period earlier. A period cannot cover more layers than
+  // that.
   std::array<int, longest_block + 1> matches{};
   std::vector<int> before(shape.size(), -1), newest(shape.size(), -1);
   for (int i = 0; i < n; ++i) {
@@ -200,9 +201,9 @@ StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTim
 
 namespace {
 
-constexpr double worth_saving = 0.1;  // of a micro-batch's work: what is less, no other cut saves much of
+constexpr double worth_saving = 0.1;  // share of transfers in the work: below it, other cuts save little
 
-/// What a cut makes stages pass on, over what a micro-batch takes in all of them.
+/// The time of all transfers between stages, divided by the work of a micro-batch on all stages.
 double passed_on(std::span<const int> first_layer, const StageBorders& borders) {
   double sent = 0, work = 0;
   for (const int first : first_layer.subspan(1)) sent += 2 * borders.border[std::size_t(first) - 1];
@@ -221,7 +222,8 @@ std::vector<StagePlan> stage_candidates(const Layout& layout, const Workload& wo
       out.push_back(cut_at(std::move(first), layout, work, borders));
   };
   add(equal_blocks(borders.blocks, borders.pipeline.pieces()));
-  // A pipeline that is filled more than it is full: its longest stage counts for less than what all pass on.
+  // With fewer micro-batches than stages the pipeline is never full: the transfers of all stages count for
+  // more than the longest stage.
   if (S < stages && chunks == 1 && passed_on(out.front().first_layer, borders) > worth_saving) {
     add(cheapest_partition(borders.layer, stages, borders.border));
     add(balanced_partition(borders.layer, stages));

@@ -8,7 +8,7 @@
 
 namespace paradl {
 
-/// Stages of a pipeline that hold the same layers and pass on the same tensors: priced once and counted.
+/// Stages of a pipeline with the same cells and the same messages to the next stage: priced once and counted.
 struct StageKind {
   struct Share {
     int cell;
@@ -20,10 +20,10 @@ struct StageKind {
     std::vector<Kept> sent;  // to the next piece; empty for the last
   };
   std::vector<Chunk> chunks;
-  std::vector<int> piece;       // of each chunk: which of StagePlan::pieces it is
+  std::vector<int> piece;       // by chunk: its index in StagePlan::pieces
   std::vector<Share> cells;     // of all chunks, and copies of weights that belong to another stage
-  std::vector<Share> borrowed;  // of these, layers that use the weights of a layer on another stage
-  int first = 0;             // the foremost stage of this kind: it has most micro-batches in flight
+  std::vector<Share> borrowed;  // those of `cells` that use the weights of a layer on another stage
+  int first = 0;             // the first stage of this kind: it has most micro-batches in flight
   double count = 0;
 };
 
@@ -31,25 +31,25 @@ struct StageKind {
 struct StagePlan {
   int stages = 1, chunks = 1;
   std::vector<StageKind> kinds;
-  std::vector<StageKind::Chunk> pieces;  // different ones, in all kinds
+  std::vector<StageKind::Chunk> pieces;  // the different pieces of all kinds
   std::vector<int> kind;         // of each stage
-  /// Neighbouring stages of the same kind: `count` of them from `first` on. Stages that share weights with
-  /// another stand alone.
+  /// Neighbouring stages of the same kind: `count` of them from `first` on. A stage that shares weights with
+  /// another one is a run of its own.
   struct Run {
     int kind, first, count;
   };
   std::vector<Run> runs;
   int run_of(int stage) const;
   std::vector<int> first_layer;  // of each piece, in the order of the network
-  /// Weights that two stages use: each has them and adds up gradients of its own, which they sum.
+  /// Weights that two stages use: each has a copy and its own gradients, and the stages sum these.
   struct Tied {
-    int cell;         // whose weights they are
+    int cell;         // of the layer that owns the weights
     int owner, user;  // stages
   };
   std::vector<Tied> tied;
 };
 
-/// The tensors that are alive behind each layer: a stage border there has to send them.
+/// The tensors that are still needed after each layer: a stage border there must send them.
 class Crossing {
  public:
   Crossing() = default;
@@ -60,8 +60,8 @@ class Crossing {
   }
 
  private:
-  std::vector<Kept> tensors_;       // behind layer 0, behind layer 1, ...
-  std::vector<std::size_t> first_;  // of each layer; and where the last list ends
+  std::vector<Kept> tensors_;       // after layer 0, after layer 1, ...
+  std::vector<std::size_t> first_;  // where each of these lists begins, and the end of the last one
 };
 
 /// What the borders between stages depend on.
@@ -69,26 +69,26 @@ struct StageBorders {
   Pipeline pipeline;
   StageCut cut = StageCut::balanced;
   std::vector<LayerLoad> layer;  // what each layer adds to its stage
-  std::vector<double> border;    // what a border behind each of them costs; empty: nothing
+  std::vector<double> border;    // the cost of a border after each layer; empty: nothing
   std::span<const int> blocks;   // see repeated_blocks
   Crossing crossing;             // empty: one piece has no borders
 };
 
-/// Where the blocks begin that a network repeats: the longest run of layers of the same shapes. Where the
-/// last one ends is the last number. Empty: it repeats none.
+/// The first layer of each repeated block of a network, and the end of the last one. It is the run of equal
+/// blocks, layer by layer of the same shapes, that covers most layers. Empty if the network repeats none.
 std::vector<int> repeated_blocks(const Workload& work);
 
-/// Whether each of so many pieces can have the same number of blocks.
+/// Whether `pieces` pieces can each have the same number of blocks.
 bool can_share_blocks(std::span<const int> blocks, int pieces);
 
 /// Cuts a network into stages. Needs pieces <= layers.
 StagePlan plan_stages(const Layout& layout, const Workload& work, const StageBorders& borders);
 
-/// The same by the times of whole layers alone.
+/// The same, only by the times of whole layers.
 StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTimes& times, int stages);
 
-/// All that may be the best way to cut a network into stages: balanced; with as many of the network's blocks
-/// in each piece, where these can be dealt out; with the least to pass on; by work alone. Prices tell which.
+/// The cuts into stages that could be the best: balanced; the same number of repeated blocks in each piece,
+/// if they split evenly; with the cheapest transfers; balanced by work only. The caller prices them all.
 std::vector<StagePlan> stage_candidates(const Layout& layout, const Workload& work,
                                         const StageBorders& borders);
 

@@ -25,7 +25,7 @@ void factor(int p, std::size_t axes, int least, std::vector<int>& prefix,
   }
 }
 
-/// How far a projection is from fitting: the worst ratio of what is asked to what there is.
+/// How far a projection is from fitting: the worst ratio of value to bound among its broken limits.
 double excess(const Projection& p) {
   double worst = 1;
   for (const Limit& limit : p.limits.all())
@@ -94,8 +94,8 @@ std::vector<Projection> sweep(const Question& question, const Workload& work, co
   std::vector<Projection> out;
   for (const int p : question.gpus)
     for (const StrategyName& strategy : question.strategies) {
-      // Unasked, a strategy is shown only where it is itself: no hybrid with an axis of one GPU, no `data` on
-      // one.
+      // If the user named no strategies, show each only where it differs from a simpler one: no hybrid with
+      // an axis of one GPU, no `data` on one GPU.
       const bool proper = strategy.axes.empty() ? p == 1 : p >= (1 << strategy.axes.size());
       if (!question.named && !proper) continue;
       const int extents = std::clamp(work.input.dims, 1, question.most_extents);

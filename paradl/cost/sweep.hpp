@@ -6,34 +6,34 @@
 
 namespace paradl {
 
-/// How one strategy on one grid is priced: by the engine, or by the paper's table.
+/// Prices one strategy on one grid: with the engine, or with the paper's table.
 using Project = std::function<Projection(const StrategyName&, const Mesh&, double batch)>;
 
 enum class Grids { best, all };
 
-/// What to try.
+/// The strategies, numbers of GPUs and grids to try.
 struct Question {
   std::vector<StrategyName> strategies;
-  bool named = false;  // the user asked for these strategies, so each gets an answer
+  bool named = false;  // the user named these strategies, so each gets an answer
   std::vector<int> gpus;
   BatchRule batch;
-  std::optional<std::vector<Parts>> grid;  // of the one strategy asked for
+  std::optional<std::vector<Parts>> grid;  // of the only strategy
   Grids grids = Grids::best;
-  int most_extents = 3;  // along which space may be cut
+  int most_extents = 3;  // number of extents along which space may be cut
 };
 
-/// Every mesh that a strategy can have on p GPUs; a strategy of several axes has at least two parts on each,
-/// where p allows that.
+/// Every mesh that a strategy can have on p GPUs. A hybrid has at least two parts on each axis, if p allows
+/// it.
 std::vector<Mesh> meshes(const StrategyName& strategy, int p, int extents);
 
-/// The meshes of these sizes: one for each way to cut space, if an axis does that and its cut is not settled.
+/// The meshes of these sizes: one for each cut of space, if an axis cuts space and its cut is not given.
 std::vector<Mesh> meshes(const StrategyName& strategy, const std::vector<Parts>& sizes, int extents);
 
-/// The cuts of space into `parts` along up to `extents` extents.
+/// All cuts of space into `parts` parts along up to `extents` extents.
 std::vector<std::array<int, 3>> cuts(int parts, int extents);
 
-/// Prices every grid and keeps all of them, or the best for each strategy and number of GPUs: the fastest
-/// that fits, else the one that comes nearest to fitting.
+/// Prices every grid and keeps all of them, or the best one for each strategy and number of GPUs: the fastest
+/// that fits, else the one that is closest to fitting.
 std::vector<Projection> sweep(const Question& question, const Workload& work, const Machine& machine,
                               const Project& project);
 

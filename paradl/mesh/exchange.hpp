@@ -9,18 +9,19 @@
 
 namespace paradl {
 
-/// Where a sum goes when every PE has an addend: to all of them, or only to the PE that needs that part.
+/// Every GPU has an addend of a sum: all GPUs get the whole sum, or each GPU gets only the part that it
+/// needs.
 enum class Reduction { allreduce, reduce_scatter };
 inline constexpr std::array<std::string_view, 2> reduction_names{"allreduce", "reduce-scatter"};
 static_assert(names_every(Reduction::reduce_scatter, reduction_names), "name every Reduction");
 
-/// How a sum is left lying: whole, or in slices of channels.
+/// The placement of a sum: whole, or in slices of channels.
 constexpr Placement reduced(Reduction reduction) {
   return reduction == Reduction::allreduce ? Placement::replicated : Placement::split_channel;
 }
 
-/// The collective that changes one placement into another; nothing where it is free (equal, or a local
-/// slice).
+/// The collective that changes one placement into another; none if the change is free (equal placements, or
+/// a local slice).
 constexpr std::optional<Collective> exchange(Placement from, Placement to) {
   if (from == to) return {};
   if (from == Placement::partial)

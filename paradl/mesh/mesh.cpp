@@ -6,26 +6,26 @@
 namespace paradl {
 namespace {
 
-/// n PEs of a group that are `stride` apart.
+/// n GPUs of a group, each `stride` GPUs from the next.
 struct Line {
   double n = 1, stride = 1;
 };
 
-/// Members of a line inside a unit that holds as many as it can.
+/// The most members of a line that a unit of `unit` GPUs can hold.
 double fitting(const Line& line, double unit) {
   return std::clamp(std::floor(unit / line.stride), 1.0, line.n);
 }
 
-/// Members of a line inside the fullest of the units of `unit` GPUs that it spans. Lines fill units one after
-/// the other: the last may be less full. Where a unit could hold a line but does not hold whole numbers of
-/// them (4 GPUs a group, 6 a node), some line lies in two units: the worst placed one has half in each.
+/// Members of a line inside the fullest unit (of `unit` GPUs) that it spans. Lines fill one unit after the
+/// other, so the last unit may be less full. If a unit could hold a line but does not hold a whole number of
+/// lines (4 GPUs a group, 6 a node), some line spans two units: the worst placed one has half in each.
 double in_fullest(const Line& line, double unit) {
   const bool spans_more = line.n * line.stride > unit;
   return spans_more || std::fmod(unit, line.n * line.stride) == 0 ? fitting(line, unit)
                                                                   : std::ceil(line.n / 2);
 }
 
-/// The axes of a set as lines; neighbouring axes are one line.
+/// The axes of a set as lines; neighbouring axes form one line.
 struct Lines {
   std::array<Line, most_axes> line;
   std::size_t size = 0;
@@ -55,8 +55,8 @@ Lines lines_of(const Mesh& mesh, AxisSet set) {
   return out;
 }
 
-/// Climbs the levels. On each, subgroups pass on to the next; `flows_out` tells how many GPUs of a unit send
-/// out of it.
+/// Visits the levels from the inside out. On each level, subgroups send to the next subgroup;
+/// `flows_out(unit, subgroup)` is how many GPUs of a unit send out of it.
 template <class FlowsOut>
 Path climb(const Lines& lines, double gpus, const Machine& machine, FlowsOut flows_out) {
   Path path;
@@ -65,7 +65,7 @@ Path climb(const Lines& lines, double gpus, const Machine& machine, FlowsOut flo
     const Level& level = machine.levels[k];
     const double members = gpus <= level.gpus ? lines.product(fitting, gpus)
                                               : std::max(below, lines.product(in_fullest, level.gpus));
-    // What leaves a unit of this level has left the smaller units inside it, through their ports.
+    // A flow that leaves a unit of this level also passes the ports of the smaller units around its sender.
     double phi = 1;
     std::size_t narrow = k;
     for (std::size_t j = 0; j <= k; ++j) {
@@ -83,7 +83,7 @@ Path climb(const Lines& lines, double gpus, const Machine& machine, FlowsOut flo
   return path;
 }
 
-/// Who sends and receives at once does both on one cable where its directions share the bandwidth.
+/// On half-duplex cables both directions share the bandwidth: a GPU that sends and receives loads them twice.
 double ways(const Machine& machine) { return machine.half_duplex ? 2 : 1; }
 
 }  // namespace
@@ -103,8 +103,8 @@ double Mesh::stride(int axis_index) const {
 Path group_path(const Mesh& mesh, AxisSet set, const Machine& machine) {
   const double gpus = mesh.gpus();
   const Lines lines = lines_of(mesh, set);
-  // Every PE of a unit belongs to one of these groups and sends at once; but of several subgroups of one
-  // group that are neighbours in the unit, only the last sends out of it.
+  // Every GPU of a unit belongs to one of these groups, and all send at once. If several subgroups of one
+  // group are neighbours in the unit, only the last of them sends out of it.
   return climb(lines, gpus, machine, [&](double unit, double subgroup) {
     const double neighbours = std::max(1.0, lines.product(fitting, unit) / subgroup);
     return ways(machine) * std::min(gpus, unit) / neighbours;
@@ -124,7 +124,7 @@ Path flat_path(const Mesh& mesh, AxisSet set, const Machine& machine) {
     }
     hop.size = p;
     hop.phi = ways(machine);
-    // What passes from node to node may also be the slowest inside the units that it crosses.
+    // A message between nodes may also be slowed down by the ports of the smaller units that it leaves.
     for (int j = 1; j <= k; ++j) {
       const Level& level = machine.levels[std::size_t(j)];
       const double unit = std::min(level.inside, mesh.gpus());
@@ -147,7 +147,7 @@ Path neighbour_path(const Mesh& mesh, int axis, int dim, const Machine& machine)
       lines.line[0].stride *= parts.cut[later];
   }
   const double stride = lines.line[0].stride;
-  const double both = dim >= 0 ? ways(machine) : 1;  // halos go both ways, what a stage passes on does not
+  const double both = dim >= 0 ? ways(machine) : 1;  // halos go both ways, activations of a stage one way
   return climb(lines, mesh.gpus(), machine,
                [&](double unit, double) { return both * std::min(stride, unit); });
 }

@@ -9,7 +9,7 @@ namespace paradl {
 
 struct Strategy;
 
-/// Into how many parts an axis cuts; `cut` says along which extents, for a strategy that cuts space.
+/// The number of parts that an axis cuts into. If the strategy cuts space, `cut` has the parts by extent.
 struct Parts {
   int total = 1;
   std::array<int, 3> cut{1, 1, 1};
@@ -27,30 +27,31 @@ using AxisSet = std::uint8_t;
 inline constexpr int most_axes = 8;
 constexpr AxisSet axis_bit(int axis) { return AxisSet(1u << axis); }
 
-/// GPUs with coordinates: axes outermost first, so that the last one sits on the closest GPUs.
+/// GPUs with coordinates. Axes are listed outermost first: GPUs that are neighbours on the last axis are
+/// closest in the machine.
 struct Mesh {
   std::array<Axis, most_axes> axis;
   int axes = 0;
 
   double gpus() const;
-  /// Neighbours along this axis are so many GPUs apart.
+  /// The distance, in GPUs, between neighbours along this axis.
   double stride(int axis_index) const;
 };
 
-/// How the groups formed by a set of axes are spread over the machine, and how many flows share each port,
-/// when all groups of that kind exchange at the same time.
+/// How the groups formed by a set of axes are spread over the machine, and how many flows share each port
+/// when all these groups communicate at the same time.
 Path group_path(const Mesh& mesh, AxisSet set, const Machine& machine);
 
-/// One ring through all PEs of a group, in place of a ring on every level: it is as slow as its slowest link,
-/// on which a node's rings share its ports; fewer rings than ports are spread over all of them, as NCCL
-/// spreads its channels.
+/// One ring through all GPUs of a group, instead of a ring on every level. It is as slow as its slowest link,
+/// where the rings of a node share its ports. If there are fewer rings than ports, each ring uses several
+/// ports, as NCCL spreads its channels.
 Path flat_path(const Mesh& mesh, AxisSet set, const Machine& machine);
 
-/// The same for messages between neighbours along one axis: only GPUs at the edge of a unit send out of it.
-/// `dim` is the extent that they have in common, for an axis that cuts space; -1 for the axis as a whole.
+/// The path of messages between neighbours along one axis: only GPUs at the edge of a unit send out of it.
+/// `dim` is the extent along which they are neighbours, if the axis cuts space; -1: the axis as a whole.
 Path neighbour_path(const Mesh& mesh, int axis, int dim, const Machine& machine);
 
-/// The axes that split anything: one PE on an axis changes nothing.
+/// The mesh without axes of one GPU, which change nothing.
 Mesh without_ones(const Mesh& mesh);
 
 }  // namespace paradl

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// A chain with sums ready, so that the cost of a part is one subtraction.
+/// A chain with prefix sums, so that the cost of a part is one subtraction.
 class Chain {
  public:
   Chain(std::span<const LayerLoad> layer, std::span<const double> border)
@@ -27,7 +27,7 @@ class Chain {
   }
   int layers() const { return int(before_.size()) - 1; }
   double total() const { return work(0, layers()); }
-  /// Never more than that of its parts together, and never less than that of one of them.
+  /// The work of layers [from, to): at most the sum of its parts' work, and at least that of each part.
   double work(int from, int to) const {
     const LayerLoad &a = before_[std::size_t(from)], &b = before_[std::size_t(to)];
     return paced(b.forward - a.forward, b.forward_host - a.forward_host) +
@@ -35,12 +35,12 @@ class Chain {
   }
   double border(int at) const { return border_[std::size_t(at)]; }  // before layer `at`
   double highest_border() const { return highest_border_; }
-  /// Whether the work of a part is the sum of that of its layers.
+  /// Whether the work of a part is the sum of the work of its layers.
   bool is_additive() const { return before_.back().forward_host == 0 && before_.back().backward_host == 0; }
-  /// The work of all layers before `at`, if it is.
+  /// The work of all layers before `at`, if the chain is additive.
   double before(int at) const { return before_[std::size_t(at)].forward + before_[std::size_t(at)].backward; }
   double part(int from, int to) const { return work(from, to) + border(from) + border(to); }
-  /// Where a share of all passes is done, to the nearest layer.
+  /// The layer before which `share` of the work of all passes is done, to the nearest layer.
   int at(double share) const {
     const auto done = [](const LayerLoad& sum) { return sum.forward + sum.backward; };
     const double wanted = share * done(before_.back());
@@ -56,7 +56,7 @@ class Chain {
   double highest_border_ = 0;
 };
 
-/// A plain cut into shares as equal as whole layers allow.
+/// Cuts at equal shares of the work, rounded to whole layers.
 std::vector<int> plain_cut(const Chain& chain, int parts) {
   std::vector<int> first{0};
   for (int k = 1; k < parts; ++k)
@@ -71,9 +71,9 @@ double longest_part(const Chain& chain, const std::vector<int>& first) {
   return longest;
 }
 
-/// For each number of parts within `bound`, the layers before which the last of them may end: neither they
-/// nor the others have more to do than such parts can. Both limits move on with k, so that each layer is
-/// looked at once or twice in all.
+/// For each k, the layers before which part k may end if no part is longer than `bound`: the first k parts
+/// can do the work before that layer, the others the work after it. Both ends of the range grow with k, so
+/// each layer is visited once or twice in all.
 class Ends {
  public:
   struct Range {
@@ -99,11 +99,11 @@ class Ends {
   const Range& operator[](int k) const { return range_[std::size_t(k)]; }
 
  private:
-  std::vector<Range> range_;  // of no parts: before the first layer
+  std::vector<Range> range_;  // by k; 0 parts end before the first layer
 };
 
-/// A dynamic programme over parts and layers: `best(k, to, last)` finds the best cut into k parts of the
-/// layers before `to`, given the best ones into k - 1 parts. Returns that of the whole chain.
+/// A dynamic programme over parts and layers: `best(k, to, last)` finds the best cut of the layers before
+/// `to` into k parts, given the best cuts into k - 1 parts. Returns the best cut of the whole chain.
 template <class Cut, class Best>
 Cut best_cut(const Chain& chain, const Ends& ends, Cut nothing, Cut none, Best best) {
   std::vector<Cut> last(std::size_t(chain.layers()) + 1, none), now(last.size(), none);
@@ -116,10 +116,9 @@ Cut best_cut(const Chain& chain, const Ends& ends, Cut nothing, Cut none, Best b
   return now.back();
 }
 
-constexpr double rounding = 1 + 1e-9;  // sums in another order are the same sums
+constexpr double rounding = 1 + 1e-9;  // sums that differ less are equal: they were added in another order
 
-/// The length of the longest part where it is as short as can be, no cut being known that is better than
-/// `bound`.
+/// The least possible length of the longest part; `never` if it exceeds `bound`.
 double shortest(const Chain& chain, int parts, double bound) {
   const Ends ends(chain, parts, bound);
   return best_cut(chain, ends, 0.0, never, [&](int k, int to, const std::vector<double>& last) {
@@ -134,13 +133,13 @@ double shortest(const Chain& chain, int parts, double bound) {
   });
 }
 
-/// What no cut can do without: every layer is in some part.
+/// A lower bound for the longest part: every layer is in some part, and that part has a least length.
 double least_possible(const Chain& chain) {
   double bound = 0;
   if (chain.is_additive()) {
     // The part from a to b takes before(b) + border(b) - (before(a) - border(a)).
     const int n = chain.layers();
-    std::vector<double> end(std::size_t(n) + 1, never);  // the least of those behind each layer
+    std::vector<double> end(std::size_t(n) + 1, never);  // by layer: the least before + border behind it
     for (int i = n; i > 0; --i)
       end[std::size_t(i) - 1] = std::min(end[std::size_t(i)], chain.before(i) + chain.border(i));
     double begin = -never;
@@ -151,7 +150,7 @@ double least_possible(const Chain& chain) {
     return bound;
   }
   for (int i = 0; i < chain.layers(); ++i) {
-    double least = never;  // of the parts that layer i can be in
+    double least = never;  // the shortest part that can have layer i
     for (int from = i; from >= 0 && chain.work(from, i + 1) < least; --from)
       for (int to = i + 1; to <= chain.layers() && chain.work(from, to) + chain.border(from) < least; ++to)
         least = std::min(least, chain.part(from, to));
@@ -160,8 +159,8 @@ double least_possible(const Chain& chain) {
   return bound;
 }
 
-/// Parts that are no longer than a bound, by where they end: those that begin with layer `surely` or later;
-/// of those that begin with one from `first` on, some.
+/// Parts that are at most `bound` long, by where they end. Parts that begin with layer `surely` or later all
+/// fit; of those that begin in [first, surely), some fit; earlier ones do not.
 class FittingParts {
  public:
   FittingParts(const Chain& chain, double bound)
@@ -169,7 +168,7 @@ class FittingParts {
   struct Range {
     int first = -1, surely = 0;
   };
-  /// Looked for once, from that of another end: fast where ends follow each other.
+  /// Computed once for each end. The search starts at the last result, which is close if ends are neighbours.
   const Range& before(int to) {
     Range& range = range_[std::size_t(to)];
     if (range.first < 0) {
@@ -183,7 +182,7 @@ class FittingParts {
   bool has(int from, int to) const { return chain_.part(from, to) <= bound_; }
 
  private:
-  /// The first layer from which the work up to `to` fits, looked for from a guess.
+  /// The first layer from which the work up to `to` fits; the search starts at a guess.
   template <class Fits>
   int edge(int guess, int to, Fits fits) const {
     int from = std::min(guess, to);
@@ -198,7 +197,7 @@ class FittingParts {
   std::vector<Range> range_;
 };
 
-/// The least of some values that follow each other.
+/// Answers queries for the minimum of a range of values in constant time (a sparse table).
 class RangeMinimum {
  public:
   void assign(std::span<const double> values) {
@@ -211,7 +210,7 @@ class RangeMinimum {
         levels_[below + size_ + i] = std::min(levels_[below + i], levels_[below + i + width]);
     }
   }
-  /// Of values [first, last]; infinite if there is none.
+  /// The minimum of values [first, last]; infinite if the range is empty.
   double operator()(int first, int last) const {
     if (first > last) return never;
     const auto level = std::size_t(std::bit_width(unsigned(last - first + 1))) - 1;
@@ -221,11 +220,11 @@ class RangeMinimum {
 
  private:
   std::size_t size_ = 0;
-  std::vector<double> levels_;  // the least of 1, 2, 4, ... values from each one on
+  std::vector<double> levels_;  // the minimum of 1, 2, 4, ... values from each index on
 };
 
-/// Of the cuts without a part longer than `bound`, the one whose borders cost least; of those that cost the
-/// same, the one that is more even: with the smallest sum of squares. Empty if there is none.
+/// Finds the cut whose borders cost least, among cuts without a part longer than `bound`. Among equal costs
+/// it takes the most even cut: the one with the smallest sum of squares. Empty if there is none.
 class CheapestBorders {
  public:
   CheapestBorders(const Chain& chain, int parts, double bound)
@@ -250,10 +249,10 @@ class CheapestBorders {
   }
 
  private:
-  /// The best cut into so many parts of the layers before one.
+  /// The best cut of the layers before `to` into k parts; see at().
   struct Cut {
-    double cost = never;      // of its borders
-    double cheapest = never;  // without the last one
+    double cost = never;      // of all its borders
+    double cheapest = never;  // of its borders but the last one
     double squares = never;
     int begin = 0;  // of its last part
     bool wanted = false;
@@ -284,7 +283,7 @@ class CheapestBorders {
     }
   }
 
-  /// Calls `use(from, cut)` for the cuts that the cheapest one into k parts may begin with.
+  /// Calls `use(from, cut)` for each cut into k - 1 parts with which a cheapest cut into k parts can begin.
   template <class Use>
   void each_beginning(int k, int to, Use use) {
     const auto& [first, final] = ends_[k - 1];
@@ -296,7 +295,7 @@ class CheapestBorders {
     }
   }
 
-  /// Cuts that a cheapest one of the whole chain may begin with.
+  /// Marks the cuts with which a cheapest cut of the whole chain can begin.
   void find_wanted() {
     at(ends_.parts(), chain_.layers()).wanted = true;
     for (int k = ends_.parts(); k > 0; --k)
@@ -327,9 +326,9 @@ std::vector<int> cheapest_borders(const Chain& chain, int parts, double bound) {
   return CheapestBorders(chain, parts, bound).find();
 }
 
-/// Whether a chain whose work adds up could be cut so that no part is longer than `bound`, if parts were
-/// allowed to be empty. A part from a to b takes before(b) + border(b) - (before(a) - border(a)): the best
-/// place to begin a part is where before(a) - border(a) is greatest.
+/// Whether an additive chain could be cut so that no part is longer than `bound`, if empty parts were
+/// allowed. A part from a to b takes before(b) + border(b) - (before(a) - border(a)), so the best place to
+/// begin a part is where before(a) - border(a) is greatest.
 bool may_fit(const Chain& chain, int parts, double bound) {
   const int n = chain.layers();
   double begin = 0;
@@ -351,7 +350,7 @@ bool may_fit(const Chain& chain, int parts, double bound) {
   return begin + bound >= chain.before(n);
 }
 
-/// The least bound that a chain may fit, to thirteen digits, between two of them.
+/// The least bound between `low` and `high` for which may_fit() holds, to thirteen digits.
 double least_fit(const Chain& chain, int parts, double low, double high) {
   if (may_fit(chain, parts, low)) return low;
   while (high - low > 1e-13 * high) {
@@ -361,7 +360,7 @@ double least_fit(const Chain& chain, int parts, double low, double high) {
   return high;
 }
 
-/// Stages with several pieces each: a cut of the chain that borders can be moved in.
+/// A cut for stages with several pieces each, improved by moving borders.
 class Interleaved {
  public:
   Interleaved(const Chain& chain, int stages, std::vector<int> first)
@@ -379,14 +378,14 @@ class Interleaved {
   }
   double busiest() const { return std::ranges::max(load_); }
 
-  /// Moves borders, alone and then two together, as long as that helps; not forever, since cuts that are
-  /// equal but for rounding can each be taken for the better one.
+  /// Moves borders, one at a time and then two together, as long as that helps. The number of sweeps is
+  /// limited because rounding could make each of two equal cuts look better than the other.
   void improve() {
     for (int sweeps = 1'000; sweeps > 0 && (moves_one() || moves_two()); --sweeps) {
     }
   }
 
-  /// Looks for a cut whose stages all have less to do, piece by piece, and gives up after so many steps.
+  /// Tries all cuts in order to find one whose busiest stage has less to do; gives up after `steps` steps.
   void search(int steps) {
     while (steps > 0) {
       std::vector<int> first{0};
@@ -403,7 +402,8 @@ class Interleaved {
   double piece(int k) const { return piece_[std::size_t(k)]; }
   double length(int k) const { return chain_->part(first_[std::size_t(k)], first_[std::size_t(k) + 1]); }
 
-  /// Less on the busiest stage; as much on it, and less uneven; or the same, and shorter pieces.
+  /// A cut is better if its busiest stage has less to do; if equal, if stages are more even; if equal again,
+  /// if its longest piece is shorter.
   struct Worth {
     double busiest, squares, longest;
     bool beats(const Worth& other) const {
@@ -417,7 +417,7 @@ class Interleaved {
     out.busiest = std::max(out.busiest, load_[stage]), out.squares += load_[stage] * load_[stage];
   }
   void add_piece(Worth& out, int k) const { out.longest = std::max(out.longest, piece(k)); }
-  /// Of what stays as it is while some borders are moved, and of all that is beside those.
+  /// The worth of all stages and pieces that are not next to one of `borders`: moving these changes none.
   Worth worth_beside(std::initializer_list<int> borders) const {
     const auto beside = [&](auto of, auto one) {
       return std::ranges::any_of(borders, [&](int b) { return of(b - 1) == one || of(b) == one; });
@@ -429,7 +429,7 @@ class Interleaved {
       if (!beside([](int one) { return one; }, k)) add_piece(out, k);
     return out;
   }
-  /// Given that of what stays as it is.
+  /// The worth of the whole cut, given `out` = worth_beside(borders).
   Worth worth(Worth out, std::initializer_list<int> borders) const {
     std::array<std::size_t, 4> seen{};
     std::size_t count = 0;
@@ -471,7 +471,7 @@ class Interleaved {
     return moved;
   }
 
-  /// One border of the busiest stage, and any other.
+  /// Moves one border of the busiest stage together with any other border.
   bool moves_two() {
     constexpr int far = 2;
     const Worth before = worth();
@@ -500,7 +500,7 @@ class Interleaved {
     return false;
   }
 
-  /// Appends pieces until every stage has less than `bound`; false: there is no such way, or no step is left.
+  /// Appends pieces so that every stage stays below `bound`; false if that is impossible or no step is left.
   bool fill(std::vector<int>& first, std::vector<double>& load, double bound, int& steps) const {
     const int k = int(first.size()) - 1, from = first.back(), n = chain_->layers();
     double room = 0;
@@ -525,8 +525,8 @@ class Interleaved {
 
   const Chain* chain_;
   int stages_;
-  std::vector<int> first_;     // of each piece; and where the last one ends
-  std::vector<double> piece_;  // how long each is
+  std::vector<int> first_;     // the first layer of each piece, and the end of the last one
+  std::vector<double> piece_;  // the length of each piece
   std::vector<double> load_;   // of each stage
 };
 
@@ -554,10 +554,10 @@ std::vector<int> balanced_partition(std::span<const LayerLoad> layer, int stages
   assert(stages >= 1 && stages <= int(layer.size()));
   if (stages == 1) return {0};
   const Chain chain(layer, border);
-  // No better answer has to be looked for beyond a plain cut.
+  // The best cut is at least as good as a plain one, which bounds the search.
   const double plain = longest_part(chain, plain_cut(chain, stages)) * rounding;
-  // Many stages are mostly bound by one layer: then what no cut can do without is enough. Others are mostly
-  // as long as they would be if parts could be empty.
+  // If there are many stages, one layer mostly sets the longest part, and the lower bound can be reached. If
+  // there are few, the longest part is mostly as long as if empty parts were allowed. Try these bounds first.
   double least = std::max(least_possible(chain), chain.total() / stages);
   if (chain.is_additive()) least = least_fit(chain, stages, least, plain);
   if (chain.is_additive() || least > chain.total() / stages)

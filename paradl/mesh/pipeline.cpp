@@ -46,18 +46,19 @@ int Pipeline::in_flight(int stage, int chunk) const {
 
 namespace {
 
-/// Executes all passes and shows each of them to `seen`.
+/// Executes all passes and calls `seen` with each of them.
 ///
-/// Round t of the pipeline is round t - s of each stage s. What comes from the stage above was then made one
-/// round earlier, also what the last stage hands to the first; so were gradients from the stage below, except
-/// that where they are not interleaved they are of this round, in which the last stage goes first.
+/// Round t of the pipeline is round t - s of each stage s. A stage then receives activations that the stage
+/// before it (or the last stage, for the first one) made one round earlier. Gradients from the next stage
+/// were also made one round earlier in interleaved schedules; in others they are made in the same round,
+/// which therefore visits the last stage first.
 template <class Seen>
 void execute(const Pipeline& pipeline, std::span<const PieceTime> piece, Seen seen) {
   const int stages = pipeline.stages, passes = pipeline.passes(), last = pipeline.pieces() - 1;
   assert(int(piece.size()) == last + 1);
   assert(pipeline.chunks == 1 || pipeline.micro_batches % stages == 0);
   struct Stage {
-    Seconds forward, backward, free;  // when it had sent the last one each way, and all
+    Seconds forward, backward, free;  // when it had sent its last forward, its last backward, its last pass
   };
   std::vector<Stage> now(static_cast<std::size_t>(stages));
 
@@ -66,7 +67,7 @@ void execute(const Pipeline& pipeline, std::span<const PieceTime> piece, Seen se
     const Pipeline::Pass pass = pass_of(pipeline, backward, k);
     const int i = pass.chunk * stages + stage;
     const PieceTime& own = piece[std::size_t(i)];
-    const bool is_given = i == (backward ? last : 0);  // by the loss, or by the data set
+    const bool is_given = i == (backward ? last : 0);  // its input is the loss or the data set: no waiting
     const Seconds begin = is_given ? at.free : std::max(at.free, ready);
     const Seconds end = begin + (backward ? own.backward : own.forward);
     Seconds sent = end;

@@ -10,26 +10,26 @@
 
 namespace paradl {
 
-/// In which order the stages of a pipeline work on micro-batches.
+/// The order in which the stages of a pipeline work on micro-batches.
 enum class PipelineSchedule { gpipe, one_forward_one_backward, interleaved };
 inline constexpr std::array<std::string_view, 3> schedule_names{"gpipe", "1f1b", "interleaved"};
 static_assert(names_every(PipelineSchedule::interleaved, schedule_names), "name every PipelineSchedule");
 
-/// A pipeline: which stage does what, one thing after the other. A stage holds `chunks` pieces of the network
-/// that do not follow each other: chunk c of stage s is piece c * stages + s in the order of the network.
+/// A pipeline: the order of passes on each stage. A stage holds `chunks` pieces of the network that are not
+/// neighbours: chunk c of stage s is piece c * stages + s in the order of the network.
 struct Pipeline {
   int stages = 1, micro_batches = 1;
   int chunks = 1;  // more than one only if interleaved; micro_batches is then a multiple of stages
   PipelineSchedule schedule = PipelineSchedule::gpipe;
 
   int pieces() const { return stages * chunks; }
-  int passes() const { return chunks * micro_batches; }  // forward, of one stage; as many backward
-  /// The round in which a stage does its first backward pass, were there forward passes enough. In round k it
-  /// does forward pass k and then backward pass k - lead.
+  int passes() const { return chunks * micro_batches; }  // forward passes of a stage; as many backward
+  /// The round in which a stage does its first backward pass, if there are enough forward passes. In round k
+  /// it does forward pass k and then backward pass k - lead.
   int lead(int stage) const;
-  /// Forward passes of a stage before its first backward pass. The schedules differ in nothing else: all of
-  /// them (GPipe); as many as there are stages to come (1F1B); all chunks but the last, and what the stages
-  /// to come hold twice, until the first gradient is back (interleaved).
+  /// Forward passes of a stage before it alternates forward and backward passes: the only difference between
+  /// schedules. GPipe: all of them. 1F1B: one for each later stage. Interleaved: two for each later stage,
+  /// and one for each stage and each chunk but the last.
   int ahead(int stage) const;
 
   struct Pass {
@@ -37,24 +37,25 @@ struct Pipeline {
     int chunk, micro_batch;
   };
   /// The n-th of the 2 * passes() passes of a stage: `ahead` forward, then one forward and one backward in
-  /// turn, then the backward passes that are left. Interleaved, a stage takes as many micro-batches as there
-  /// are stages through one of its chunks, then through the next; backward from the last chunk to the first.
+  /// turn, then the remaining backward passes. In interleaved schedules a stage takes `stages` micro-batches
+  /// through its first chunk, then through the next one, and so on; backward, from the last chunk to the
+  /// first.
   Pass pass(int stage, int n) const;
 
-  /// Micro-batches whose activations a chunk of a stage keeps when the stage keeps most: when it is about to
-  /// do its first backward pass.
+  /// Micro-batches whose activations a chunk of a stage keeps when the stage keeps most: just before its
+  /// first backward pass.
   int in_flight(int stage, int chunk) const;
 };
 
-/// What one micro-batch takes in one piece of the network. `sent` is the message to the next piece; the
-/// gradient that comes back for it takes as long. A stage is busy while it sends. What the last piece sends
-/// is ignored.
+/// The times of one micro-batch in one piece of the network. `sent` is the message to the next piece; the
+/// gradient that comes back takes as long. A stage is busy while it sends. `sent` of the last piece is
+/// ignored.
 struct PieceTime {
   Seconds forward, backward, sent;
   friend bool operator==(const PieceTime&, const PieceTime&) = default;
 };
 
-/// Neighbouring stages that take the same time, chunk by chunk (Pipeline::chunks of them).
+/// Neighbouring stages whose chunks take the same times; `chunk` has Pipeline::chunks entries.
 struct StageRun {
   int stages = 1;
   std::span<const PieceTime> chunk;
@@ -75,16 +76,16 @@ class PipelineScratch {
   std::unique_ptr<Memory> memory_;
 };
 
-/// When a pipeline is done: as it is, and if its messages took no time.
+/// When a pipeline is done, with its messages and as if messages took no time.
 struct PipelineEnd {
   Seconds end, silent;
 };
 
-/// Finds when a pipeline is done without executing each pass where their order makes that needless; equal to
-/// execute_pipeline() for stages of any length (pipeline_end.cpp, pipeline_rounds.cpp). Runs follow each
-/// other and have `pipeline.stages` stages in all. `run_end` gets the end of the last backward pass of each
-/// run's first stage: the other stages of a run end earlier, since gradients go from a stage to the one
-/// before it.
+/// Finds when a pipeline is done without executing each pass, where closed forms or repeating rounds allow it
+/// (pipeline_end.cpp, pipeline_rounds.cpp). Equal to execute_pipeline() for stages of any length. Runs are in
+/// the order of stages and have `pipeline.stages` stages in total. `run_end` gets the end of the last
+/// backward pass of each run's first stage: the other stages of a run end earlier, since gradients go from a
+/// stage to the one before it.
 PipelineEnd pipeline_end(const Pipeline& pipeline, std::span<const StageRun> run, std::span<Seconds> run_end,
                          PipelineScratch& scratch);
 
@@ -94,17 +95,17 @@ struct PipelineTime {
   std::vector<Seconds> stage_end;  // of the last backward pass of each stage
 };
 
-/// One pass as it was executed: it computes until `end` and sends until `sent`.
+/// One executed pass: it computes from `begin` to `end` and sends until `sent`.
 struct PipelineEvent {
   int stage;
   Pipeline::Pass pass;
   Seconds begin, end, sent;
 };
 
-/// Executes a schedule pass by pass. `piece` has the pieces in the order of the network.
+/// Executes a schedule pass by pass; `piece` is in the order of the network.
 PipelineTime execute_pipeline(const Pipeline& pipeline, std::span<const PieceTime> piece);
 
-/// Every pass of every stage, in the order in which the stage does them.
+/// The passes of every stage, in the order of execution.
 std::vector<std::vector<PipelineEvent>> pipeline_timeline(const Pipeline& pipeline,
                                                           std::span<const PieceTime> piece);
 

@@ -1,5 +1,5 @@
-// When a schedule is done, without executing its passes where a closed form gives the same: GPipe and 1F1B,
-// for stages of any length. Equal stages that follow each other cost no more time than one.
+// When a schedule is done, by closed forms instead of executing its passes: GPipe and 1F1B, for stages of any
+// length. A run of equal stages takes no more computing time here than one stage.
 #include <algorithm>
 #include <cassert>
 
@@ -11,7 +11,7 @@ namespace {
 using Pair = TimePair;
 using Stretch = PipelineScratch::Memory::Stretch;
 
-/// What a piece takes and sends, as it is and without messages.
+/// The times of a piece, each with messages and without.
 struct Times {
   explicit Times(const PieceTime& time)
       : forward{time.forward.base(), time.forward.base()},
@@ -21,7 +21,7 @@ struct Times {
 };
 
 /// GPipe is a flow shop of equal jobs, forward and then backward: the first micro-batch goes through all
-/// stages, the others follow it at the pace of the slowest it has met.
+/// stages, and the others follow at the pace of the slowest stage so far.
 PipelineEnd gpipe(const Pipeline& pipeline, std::span<const StageRun> run, std::span<Seconds> run_end) {
   const double more = pipeline.micro_batches - 1;
   const std::size_t last = run.size() - 1;
@@ -52,8 +52,9 @@ PipelineEnd gpipe(const Pipeline& pipeline, std::span<const StageRun> run, std::
   return {Seconds{end[0]}, Seconds{end[1]}};
 }
 
-/// Stages with what they send, which the first of a run and the last of all do differently. `breaks` is a
-/// stage that begins a stretch in any case.
+/// Splits runs into stretches of stages that take the same time with messages: the first stage of a run and
+/// the last stage of all send other messages than their neighbours. A stretch always begins at stage
+/// `breaks`.
 std::span<Stretch> stretches(std::span<const StageRun> run, int breaks, std::vector<Stretch>& out) {
   if (out.size() < 3 * run.size() + 1) out.resize(3 * run.size() + 1);
   Stretch* next = out.data();
@@ -84,16 +85,17 @@ std::span<Stretch> stretches(std::span<const StageRun> run, int breaks, std::vec
   return {out.data(), next};
 }
 
-/// 1F1B ends with the longest path through its passes. In round t stage s does forward pass t - s and then
-/// backward pass t - (p-1). With a forward pass a path goes on to the next stage, one round later; with a
-/// backward pass to the stage before, in the same round; or it stays and takes all passes of its stage. A
-/// round trip over stages u to v takes v - u + 1 rounds and each of their passes once: staying as long at the
-/// busiest of them is no shorter path. So a longest path stays at a stage b while there are passes both ways:
-///   - before, it goes to a stage s >= b; rounds to spare are spent where a forward pass takes longest; it
+/// 1F1B takes as long as the longest path through its passes. In round t stage s does forward pass t - s and
+/// then backward pass t - (p-1). After a forward pass, a path can go to the next stage, one round later;
+/// after a backward pass, to the stage before, in the same round; or it stays and takes all passes of its
+/// stage. A round trip over stages u to v takes v - u + 1 rounds and each of their passes once; to stay as
+/// many rounds at the busiest of these stages takes at least as long. So, while there are passes both ways,
+/// some longest path stays at one stage b:
+///   - before that, it goes to a stage s >= b and spends spare rounds where a forward pass takes longest; it
 ///     comes back to b as soon as there are backward passes;
-///   - after, it goes on to a stage e >= b with the last micro-batch, and from there back likewise.
+///   - after that, it goes to a stage e >= b with the last micro-batch, and comes back in the same way.
 /// Within a stretch of equal stages, all on the same side of stage p - S, each of these lengths is the
-/// maximum of linear functions of the stage, so that the longest is found at one of the stretch's ends.
+/// maximum of linear functions of the stage, so the longest is at one end of the stretch.
 class LongestPaths {
  public:
   LongestPaths(const Pipeline& pipeline, std::span<Stretch> stretch)
@@ -102,12 +104,12 @@ class LongestPaths {
     to_last_forward();
   }
 
-  /// The end of each run's first stage; returns that of the first stage of all.
+  /// Writes the end of each run's first stage; returns the end of the first stage of all.
   PipelineEnd ends(std::span<Seconds> run_end) const;
 
  private:
   int alone(int s) const { return std::min(S_ - 1, p_ - 1 - s); }  // rounds with passes one way only
-  int both(int s) const { return S_ - 1 - alone(s); }              // and both ways, but for one
+  int both(int s) const { return S_ - 1 - alone(s); }              // rounds with both, minus one
   static int last(const Stretch& at) { return at.first + at.stages - 1; }
 
   /// At::first: to the forward pass in the round of the first backward pass; At::back: to that backward pass.
@@ -117,7 +119,7 @@ class LongestPaths {
       slowest = later(slowest, at.forward);
       at.begin.first = path + at.forward + alone(at.first) * slowest;
       at.end.first = path + at.stages * at.forward + alone(last(at)) * slowest;
-      // Of the second stage, for now: the first stage may be reached from there.
+      // For now a path through the second stage, from which the first one can be reached.
       at.begin.back = path + 2 * at.forward + alone(at.first + 1) * slowest + at.backward;
       path += at.stages * at.forward;
     }
@@ -153,13 +155,13 @@ class LongestPaths {
   std::span<Stretch> stretch_;
 };
 
-/// From every stage e >= s back to stage s: At::last of e, the backward passes of both and of all between,
-/// and rounds to spare at the longest of those. Stages are looked at from the last one. While the longest so
-/// far is at stage `peak`, all paths that pass it spend their spare rounds there, and the best of them stays
-/// the best; the others are shorter than if they did. Only if one of these could still be longer, each is
-/// looked at.
+/// The end of stage s is the longest path from a stage e >= s back to s: At::last of e, the backward passes
+/// of stages s to e, and spare rounds at the longest of these passes. Stages are visited from the last one.
+/// All paths that go through the stage with the longest pass so far spend their spare rounds there, and the
+/// best of them stays the best (`best`). The other paths are shorter than if they did so, too (`others`, an
+/// upper bound). Only if that bound exceeds `best`, each path is computed.
 PipelineEnd LongestPaths::ends(std::span<Seconds> run_end) const {
-  // Without messages, the end of the first stage is all that is asked for.
+  // The time without messages is only needed for the first stage.
   Pair all{}, slowest{}, end{};
   for (const Stretch& at : stretch_) {
     slowest = later(slowest, at.backward);
@@ -168,8 +170,8 @@ PipelineEnd LongestPaths::ends(std::span<Seconds> run_end) const {
     end = later(end, at.end.last + all + alone(last(at)) * slowest);
   }
 
-  double longest = -1, best = 0, others = 0, before = all[0];  // backward passes before a stretch
-  // From either end of a stretch to the first stage of all, with spare rounds at the longest so far.
+  double longest = -1, best = 0, others = 0, before = all[0];  // before: backward passes before a stretch
+  // From either end of a stretch to the first stage of all, with spare rounds at the longest pass so far.
   const auto length = [&](const Stretch& at, double up_to) {
     const double backward = at.backward[0];
     return later(at.begin.last[0] + up_to + backward + alone(at.first) * longest,
@@ -231,7 +233,7 @@ PipelineEnd pipeline_end(const Pipeline& pipeline, std::span<const StageRun> run
     return PipelineEnd{};
   };
   const PipelineEnd out = found();
-  // A stage is done before it sends its last gradient.
+  // A stage is done when it has computed its last gradient: sending it does not count.
   for (std::size_t r = 1; r < run.size(); ++r) run_end[r] -= run[r - 1].chunk[0].sent;
   return out;
 }

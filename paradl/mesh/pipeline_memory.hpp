@@ -4,7 +4,7 @@
 
 namespace paradl {
 
-/// A time as it is and one without messages: two numbers that a processor adds and compares at once.
+/// A time with messages and one without: two numbers that a processor adds and compares in one instruction.
 using TimePair [[gnu::vector_size(16)]] = double;
 
 inline TimePair later(TimePair a, TimePair b) { return a > b ? a : b; }
@@ -28,7 +28,7 @@ struct PipelineScratch::Memory {
   std::vector<Cell> cell;
 };
 
-/// pipeline_end() of interleaved schedules, where `run_end` still includes what a stage sends last.
+/// pipeline_end() of interleaved schedules, except that `run_end` includes the last message of a stage.
 PipelineEnd interleaved_end(const Pipeline& pipeline, std::span<const StageRun> run,
                             std::span<Seconds> run_end, PipelineScratch& scratch);
 

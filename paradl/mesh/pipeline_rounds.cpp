@@ -1,5 +1,5 @@
-// Interleaved schedules: a closed form for pieces that are equal but for the first and the last one; others
-// are executed round by round until the rounds repeat.
+// Interleaved schedules: a closed form if all pieces but the first and the last one are equal; others are
+// executed round by round until the rounds repeat.
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -13,9 +13,9 @@ namespace {
 
 using Pair = TimePair;
 
-/// Round t of the pipeline is round t - s of stage s. All that a stage needs was then made in the round
-/// before. Stage s does forward passes in rounds [s, s + passes) and backward passes in rounds [lead - s,
-/// lead - s + passes), where lead is that of stage 0; in a round the forward pass comes first.
+/// Round t of the pipeline is round t - s of stage s. Everything that a stage needs was then made in the
+/// round before. Stage s does forward passes in rounds [s, s + passes) and backward passes in rounds
+/// [lead - s, lead - s + passes), where lead is that of stage 0. In a round the forward pass comes first.
 class Rounds {
  public:
   Rounds(const Pipeline& pipeline, std::span<const StageRun> run, PipelineScratch& scratch)
@@ -43,7 +43,8 @@ class Rounds {
   void round(int from, int first, int end, Pair wrapped);
   bool settled(Pair& pace) const;
 
-  /// A stage does p passes with a chunk, then p with the next one; another stage goes on to it in each round.
+  /// A stage does p passes with a chunk, then p with the next one. In each round another stage (`step`)
+  /// begins its next chunk.
   struct Turn {
     int step = 0, chunk = 0;
     void next(int stages, int chunks) {
@@ -55,8 +56,8 @@ class Rounds {
   int state_size() const { return 2 * (p_ + 1); }
 
   int p_, V_, passes_, lead_;
-  Pair *F_, *B_;          // by piece: what passes take, with what they send
-  Pair *F_now_, *B_now_;  // by stage: that of its present chunks
+  Pair *F_, *B_;          // by piece: time of a forward and a backward pass, with their messages
+  Pair *F_now_, *B_now_;  // by stage: these times of its current chunks
   // f_[s + 1]: when stage s has sent its last forward pass; f_[0]: when stage 0 may begin the next one.
   // b_[s]: when stage s has sent its last backward pass.
   Pair *f_, *b_;
@@ -66,7 +67,7 @@ class Rounds {
 void Rounds::read(std::span<const StageRun> run) {
   Pair* F = F_;
   Pair* B = B_;
-  double sent_back = 0;  // gradients take as long as what they belong to
+  double sent_back = 0;  // a gradient takes as long to send as the activations that it belongs to
   for (std::size_t c = 0; c < std::size_t(V_); ++c)
     for (const StageRun& one : run) {
       const double forward = one.chunk[c].forward.base(), backward = one.chunk[c].backward.base();
@@ -80,8 +81,8 @@ void Rounds::read(std::span<const StageRun> run) {
   F[-1][0] = F[-1][1];  // nothing follows the last piece
 }
 
-/// The state after round p - 2, in which the last stage has yet to begin: the first micro-batch goes through
-/// the stages, the others follow it at the pace of the slowest it has met.
+/// The state after round p - 2, before the last stage begins: the first micro-batch goes through the stages,
+/// and the others follow at the pace of the slowest stage so far.
 void Rounds::begin() {
   Pair path{}, slowest{};
   for (int s = 0; s + 1 < p_; ++s) {
@@ -92,9 +93,9 @@ void Rounds::begin() {
   std::copy_n(F_, p_, F_now_);
 }
 
-/// Forward passes are done by stages from `from` on, backward passes by those of [first, end); `wrapped` is
-/// when the last stage may begin its backward pass. Where both are done, a stage was free when it had sent
-/// its last backward pass.
+/// One round: stages from `from` on do a forward pass, stages [first, end) a backward pass. `wrapped` is when
+/// the last stage may begin its backward pass. A stage that does both is free when it has sent its last
+/// backward pass.
 void Rounds::round(int from, int first, int end, Pair wrapped) {
   Pair* const f = f_;
   Pair* const b = b_;
@@ -113,8 +114,8 @@ void Rounds::round(int from, int first, int end, Pair wrapped) {
   for (; s >= from; --s) f[s + 1] = later(f[s + 1], f[s]) + F[s];
 }
 
-/// Whether all passes of this round came by the same time after those of a period ago: then all that follow
-/// do, since a round depends on the one before alone.
+/// Whether all passes of this round came the same time (`pace`) after those of a period ago. Then all later
+/// passes do, too, since a round depends only on the one before.
 bool Rounds::settled(Pair& pace) const {
   pace = b_[0] - before_[p_ + 1];
   const Pair rounding = 1e-13 * b_[0];
@@ -129,13 +130,13 @@ void Rounds::execute() {
   const int period = V_ * p_;
   begin();
   Turn forward{.step = p_ - 1}, backward;
-  int compare = passes_ >= 3 * period ? lead_ : passes_ + lead_;  // the round whose state is looked at next
+  int compare = passes_ >= 3 * period ? lead_ : passes_ + lead_;  // the next round to compare with before_
   int keep = 2 * period - 1;
   for (int t = p_ - 1; t < passes_ + lead_; ++t) {
     F_now_[forward.step] = F_[forward.chunk * p_ + forward.step];
     f_[0] = forward.chunk > 0 ? f_[p_] : Pair{};
     forward.next(p_, V_);
-    // Backward, the last stage is the first one.
+    // Backward passes begin with the last stage.
     const int since = t - lead_, from = std::max(0, t - passes_ + 1);
     Pair wrapped{};
     if (since > -p_) {
@@ -150,8 +151,7 @@ void Rounds::execute() {
     if (t == keep) std::copy_n(f_, state_size(), kept_);
     if (t < compare) continue;
     if (Pair pace; t > lead_ && settled(pace)) {
-      // The state that was kept, in the last round of a period, is that of stage 0's last forward pass,
-      // earlier.
+      // Jump to the round of stage 0's last forward pass. Like the kept state, it is the last of a period.
       const int skipped = (passes_ - 1 - keep) / period;
       for (int i = 0; i < state_size(); ++i) f_[i] = kept_[i] + skipped * pace;
       t = passes_ - 1;
@@ -168,7 +168,7 @@ void Rounds::execute() {
   }
 }
 
-/// Pieces that all take the same, messages included, but for the first one and the last one.
+/// Pieces that all take the same time with messages, except for the first and the last one.
 struct EqualPieces {
   double forward, backward, first_forward, first_backward, last_forward, last_backward;
 
@@ -180,7 +180,7 @@ struct EqualPieces {
       return r > 0 ? sent(r - 1, c) : c > 0 ? sent(runs - 1, c - 1) : 0;
     };
     EqualPieces out{};
-    out.forward = run[0].chunk[1].forward.base() + sent(0, 1);  // the first stage has a piece of either kind
+    out.forward = run[0].chunk[1].forward.base() + sent(0, 1);  // neither the first nor the last piece
     out.backward = run[0].chunk[1].backward.base() + sent_before(0, 1);
     for (std::size_t r = 0; r < runs; ++r)
       for (std::size_t c = 0; c < chunks; ++c) {
@@ -191,7 +191,7 @@ struct EqualPieces {
         if (ends)
           out.last_forward = forward,
           out.last_backward = backward + (several ? sent(r, c) : sent_before(r, c));
-        // Stages of a run differ in what the piece before the first of them sends.
+        // The first stage of a run differs from the others: it sends gradients to another run.
         const int others = run[r].stages - 1 - (ends && several ? 1 : 0);
         const int plain = run[r].stages - (begins ? 1 : 0) - (ends ? 1 : 0);
         if (plain > 0 && forward + sent(r, c) != out.forward) return {};
@@ -201,15 +201,18 @@ struct EqualPieces {
     return out;
   }
 
-  /// When the last stage has sent its last gradient. That is the length of the longest path through the
-  /// passes, which are rounds of Rounds. A path takes a forward and a backward pass in a round that it stays
-  /// at a stage; one in a round in which it goes on to a neighbour. Where all pieces are equal, the longest
-  /// one goes to the last stage with the first micro-batch and stays. A first piece that takes longer forward
-  /// is worth staying for, as long as the other stages have forward passes alone. Both end pieces are in use
-  /// in the same p of V p rounds: if the last one takes at least as much longer as the first one, each way
-  /// and in all, the path need not leave the last stage. If the last one takes less than others and is so
-  /// avoided, the path leaves for the stage before, as soon as gradients are back or one round later, and
-  /// does not come back, or not until the last round. Empty for others: they have more paths to choose from.
+  /// When the last stage has sent its last gradient: the length of the longest path through the passes, in
+  /// the rounds of class Rounds. In a round in which a path stays at a stage, it takes a forward and a
+  /// backward pass; in a round in which it moves to a neighbour, one pass.
+  ///   - If all pieces are equal, a longest path goes to the last stage with the first micro-batch and stays.
+  ///   - If the first piece takes longer forward, the path stays at the first stage while the other stages
+  ///     only have forward passes.
+  ///   - The first and the last piece are in use in the same p of V p rounds. If the last one exceeds the
+  ///     others by at least as much as the first one does, each way and in total, the path need not leave the
+  ///     last stage.
+  ///   - If the last piece takes less than others, the path avoids it: it leaves for the stage before as soon
+  ///     as gradients are back, or one round later, and comes back in the last round or not at all.
+  /// Empty in all other cases, which have more paths to compare.
   std::optional<double> last_end(const Pipeline& pipeline) const {
     const int p = pipeline.stages;
     const double S = pipeline.micro_batches, turn = forward + backward;
@@ -227,7 +230,7 @@ struct EqualPieces {
     return {};
   }
 
-  /// When stage s has sent its last gradient, given when the last one has.
+  /// When stage s has sent its last gradient, given when the last stage has.
   double end(int s, double last_end, int stages) const {
     if (s > 0) return last_end + (stages - 1 - s) * backward;
     return last_end + (stages - 2) * backward + first_backward +
@@ -235,7 +238,7 @@ struct EqualPieces {
   }
 };
 
-/// The closed form, where there is one.
+/// The closed form, if there is one.
 std::optional<PipelineEnd> equal_pieces_end(const Pipeline& pipeline, std::span<const StageRun> run,
                                             std::span<Seconds> run_end) {
   if (pipeline.chunks < 2 || pipeline.stages < 2) return {};

@@ -3,14 +3,14 @@
 
 namespace paradl {
 
-/// How a tensor lies on one axis of the mesh.
+/// How a tensor is placed on one axis of the mesh.
 enum class Placement : std::uint8_t {
-  replicated,     // every PE has all of it
+  replicated,     // every GPU has all of it
   split_sample,   // each has some samples
   split_space,    // each has a part of the extents
   split_channel,  // each has some channels
-  split_expert,   // each has what goes through its experts
-  partial,        // each has all of it, as an addend of a sum still to be made
+  split_expert,   // each has the tokens that go through its experts
+  partial,        // each has an addend of the full size; their sum is still to be made
 };
 
 constexpr bool is_split(Placement p) {

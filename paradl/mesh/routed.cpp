@@ -9,7 +9,8 @@
 namespace paradl {
 namespace {
 
-/// The longest latency, the slowest wire and the contention of flows that start together, GPU r on host r.
+/// Sets the longest latency, the slowest wire and the contention of flows that start together. GPU r is host
+/// r.
 template <class Target>
 Hop send_all(Hop hop, int gpus, const Topology& topology, Target target_of) {
   Schedule flows;
@@ -29,7 +30,7 @@ Hop send_all(Hop hop, int gpus, const Topology& topology, Target target_of) {
   return hop;
 }
 
-/// The place of GPU r in its group, along the same axes.
+/// The index of GPU r in its group along the axes of `set`.
 int place_in_group(int r, const Mesh& mesh, AxisSet set) {
   int place = 0, size = 1;
   for (int a = mesh.axes - 1; a >= 0; --a) {
@@ -64,7 +65,7 @@ Path route_groups(Path path, const Mesh& mesh, AxisSet set, const Topology& topo
     Hop& hop = path.hop[std::size_t(k)];
     if (k >= first && hop.size > 1)
       hop = send_all(hop, int(mesh.gpus()), topology, [&](int r) {
-        // Around the subgroups of one block, of which the last may be less full.
+        // A ring around the subgroups of one block; the last block may be less full.
         const int place = place_in_group(r, mesh, set), block = inside * int(hop.subgroups());
         const int begin = place / block * block, end = std::min(begin + block, int(member.size()));
         const int next = place + inside < end ? place + inside : begin + (place - begin) % inside;

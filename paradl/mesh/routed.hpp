@@ -6,17 +6,17 @@
 
 namespace paradl {
 
-/// The members of a group along `set` in their order, innermost axis first: how far each is from the first.
+/// The members of a group along `set`, innermost axis first: the distance of each from the first, in GPUs.
 std::vector<int> member_offsets(const Mesh& mesh, AxisSet set);
 
-// group_path() and neighbour_path() count the flows that share a port, which is all there is to know of a
-// tree of levels. On another topology the way of each flow decides: these take a path, send the flows of all
-// groups at once and put what the routes give in place of what was counted.
+// group_path() and neighbour_path() count the flows that share a port, which is enough for a tree of levels.
+// On another topology contention depends on the route of each flow. These functions send the flows of all
+// groups at once, and replace the counts of a path by the contention on the routes.
 
-/// The rings between nodes of all groups along `set`; `first` is the hop that the topology stands for (1
-/// where nodes are inside it, 0 where its hosts are GPUs).
+/// The rings between nodes of all groups along `set`. `first` is the first hop that the topology describes: 0
+/// if GPUs are its hosts, 1 if nodes are.
 Path route_groups(Path path, const Mesh& mesh, AxisSet set, const Topology& topology, int first = 1);
-/// Every PE to its next neighbour along an axis, or along one extent of its cut.
+/// Every GPU sends to its next neighbour along an axis, or along one extent that the axis cuts.
 Path route_neighbours(Path path, const Mesh& mesh, int axis, int dim, const Topology& topology,
                       int first = 1);
 

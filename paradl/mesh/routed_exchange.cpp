@@ -1,9 +1,9 @@
-// What a schedule takes is linear in the bytes of the buffer as long as every message keeps its way: a step
-// has its longest latency, and its busiest wire a fixed share of the buffer. A pipeline may choose how many
-// segments it cuts, so its time is the least of several lines; where large messages have circuits, there is a
-// line for each range of sizes.
+// The time of a schedule is linear in the bytes of the buffer as long as every message keeps its route: a
+// step has its longest latency, and its busiest wire carries a fixed share of the buffer. A pipeline can
+// choose the number of segments, so its time is the least of several lines. If large messages use optical
+// circuits, there is a line for each range of sizes.
 //
-//   S  segments     n  rounds until the farthest rank has its first one     m  bytes of the buffer
+//   S  segments     n  rounds until the farthest rank has its first segment     m  bytes of the buffer
 #include "paradl/mesh/routed_exchange.hpp"
 
 #include <algorithm>
@@ -21,8 +21,8 @@
 namespace paradl {
 namespace {
 
-constexpr std::size_t most_messages = 1'000'000;  // followed in about a second
-constexpr std::size_t most_ranges = 32;           // of sizes, where large messages have circuits
+constexpr std::size_t most_messages = 1'000'000;  // routed in about a second
+constexpr std::size_t most_ranges = 32;           // of sizes, if large messages use circuits
 
 AxisSet others(const Mesh& mesh, AxisSet set) { return AxisSet(((1u << mesh.axes) - 1) & ~unsigned(set)); }
 
@@ -54,14 +54,14 @@ class Router {
   }
 
  private:
-  /// A size in the middle of the range.
+  /// A buffer size in the middle of the range.
   Bytes size() const {
     const double from = range_.from.base(), below = range_.below.base();
     if (std::isinf(below)) return from > 0 ? Bytes{2 * from} : Bytes{1e6};
     return from > 0 ? Bytes{std::sqrt(from * below)} : Bytes{below / 2};
   }
 
-  /// Below these sizes of the buffer one message more goes by packets.
+  /// Buffer sizes at which one more message changes between packets and a circuit.
   std::vector<Bytes> sizes_where_ways_change() const {
     if (!optical_) return {};
     Job job = job_;
@@ -93,8 +93,8 @@ class Router {
     out_.time.add(range_);
   }
 
-  /// A pipeline goes through the same n steps over and over once it is full: from so many segments on, n more
-  /// add what n more have added before. Exact, and a thousand segments need not be followed.
+  /// A full pipeline repeats the same n steps: beyond `few` segments, every n more segments add the same
+  /// time. The extension is exact, and a thousand segments need not be routed.
   std::optional<Linear> pipelined(int S, int n) {
     const int few = 2 * n + S % std::max(n, 1);
     if (n < 1 || S < few + n) return load(S);
@@ -105,7 +105,7 @@ class Router {
                   (few * a->per_byte + more * ((few + n) * b->per_byte - few * a->per_byte)) / S};
   }
 
-  /// One way to cut the buffer, followed.
+  /// The line for one number of segments, from the routes of all its messages.
   std::optional<Linear> load(int segments) {
     const auto found = known_.find(segments);
     if (found != known_.end()) return found->second;
@@ -142,7 +142,7 @@ class Router {
   const Mesh& mesh_;
   AxisSet set_;
   const Topology& topology_;
-  const OpticalTopology* optical_;  // where large messages have circuits
+  const OpticalTopology* optical_;  // if large messages use circuits
   std::vector<int> seats_;
   Curve::Choice range_;
   std::map<int, Linear> known_;  // by segments

@@ -1,4 +1,4 @@
-// Channel: every PE takes some input channels. Forward y_l is summed, backward dL/dx_l gathered. Legend:
+// Channel: every GPU reads some input channels. Forward y_l is summed, backward dL/dx_l gathered. Legend:
 // row.hpp.
 #include "paradl/paper/row.hpp"
 

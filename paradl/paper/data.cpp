@@ -1,4 +1,4 @@
-// Data: every PE holds the whole model and B/p samples of each mini-batch. Legend: row.hpp.
+// Data: every GPU holds the whole model and B/p samples of each mini-batch. Legend: row.hpp.
 #include "paradl/paper/row.hpp"
 
 namespace paradl::paper {

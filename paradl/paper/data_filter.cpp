@@ -1,4 +1,4 @@
-// Data+filter and data+channel: p1 groups of p2 PEs; a group splits filters (channels) and has B/p1 samples.
+// Data+filter and data+channel: p1 groups of p2 GPUs; a group splits filters (channels) and has B/p1 samples.
 // Legend: row.hpp.
 #include "paradl/paper/row.hpp"
 
@@ -7,8 +7,8 @@ namespace {
 
 CostLines time(const Case& c) {
   CostLines lines = computation(c, c.p2, c.p2, "Table III, Data+Filter");
-  // Each PE sums only the gradients of the weights it holds, with its peers in the other groups: p2 exchanges
-  // at once.
+  // Each GPU sums only the gradients of the weights it holds, with its peers in the other groups: p2
+  // exchanges at once.
   const Bytes W = held_weights(c, c.p2) * c.delta;
   const Link shared{c.ex.alpha, c.phi * c.ex.beta};
   lines.push_back({Term::activation_exchange, c.I * layer_wise(c, c.p2, c.B / c.p1, c.in),

@@ -1,4 +1,4 @@
-// Data+spatial: p1 groups of p2 PEs; a group splits the extents of its B/p1 samples. Legend: row.hpp.
+// Data+spatial: p1 groups of p2 GPUs; a group splits the extents of its B/p1 samples. Legend: row.hpp.
 #include "paradl/paper/row.hpp"
 
 namespace paradl::paper {
@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view source = "text on Data+Spatial, and the authors' tool";
 
 /// Weights are replicated, so gradients are reduced first inside the node and then between leaders. If groups
-/// and their PEs are connected by the same level, there are no leaders and one ring connects all PEs.
+/// and their GPUs are connected by the same level, there are no leaders and one ring connects all GPUs.
 Seconds gradient_exchange(const Case& c, Bytes W) {
   if (c.one_level) return ring_allreduce(c.p, W, c.all);
   return ring_allreduce(c.p2, W, c.in) + ring_allreduce(c.p1, W, c.ex);

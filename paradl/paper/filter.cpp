@@ -1,4 +1,4 @@
-// Filter: every PE computes some output channels. Forward y_l is gathered, backward dL/dx_l summed. Legend:
+// Filter: every GPU computes some output channels. Forward y_l is gathered, backward dL/dx_l summed. Legend:
 // row.hpp.
 #include "paradl/paper/row.hpp"
 

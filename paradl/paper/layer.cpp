@@ -52,8 +52,8 @@ CostLines time(const Case& c) {
            "2I(p+S-2) max_{i<p} (α + B/S|y_gi|δβ)", "Table III, Layer"}};
 }
 
-/// 2 delta max over stages: the memory of the fullest PE (one factor 2, X3; sums over the layers of a stage,
-/// X4).
+/// 2 delta max over stages: the memory of the GPU that needs most (one factor 2, X3; sums over the layers of
+/// a stage, X4).
 Memory memory(const Case& c) {
   const std::vector<int> border = borders(c);
   const auto gamma = c.setting.training.gamma;

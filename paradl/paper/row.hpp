@@ -9,23 +9,23 @@ namespace paradl::paper {
 // clang-format off
 /// The input of a row of the paper's table, with the paper's letters:
 ///   D  samples in the data set    B  samples per mini-batch      I = D/B  iterations    S  segments of a pipeline
-///   p  PEs, p = p1 p2             p1 data-parallel groups        p2 PEs inside a group
+///   p  GPUs, p = p1 p2            p1 data-parallel groups        p2 GPUs inside a group
 ///   alpha, beta, delta            start-up time, seconds per byte, bytes per item       phi  flows that share a link
 // clang-format on
 struct Case {
   const Setting& setting;
-  const Strategy* inner = nullptr;  // what the PEs of a group split; none under serial and data
+  const Strategy* inner = nullptr;  // what the GPUs of a group split; none under serial and data
   Parts parts;                      // p2, and how it splits space
   double D = 0, B = 0, I = 0, p = 1, p1 = 1, p2 = 1, S = 1;
   Bytes delta;
-  Link all, in, ex;  // links that span all PEs, one group, and the groups
+  Link all, in, ex;  // links that span all GPUs, one group, and the groups
   double phi = 1;
   bool hybrid = false;    // both p1 and p2 are given, otherwise only p
-  bool one_level = true;  // PEs of a group are connected by the same level as the groups
+  bool one_level = true;  // GPUs of a group are connected by the same level as the groups
 
   const std::vector<Layer>& layers() const { return setting.work.layers; }
   const LayerTime& time(std::size_t l) const { return setting.times.layer[l]; }
-  std::vector<bool> split_layer;  // whether it runs in parts, or whole on every PE of a group
+  std::vector<bool> split_layer;  // by layer: whether it is split, or runs whole on every GPU of a group
   bool split(std::size_t l) const { return split_layer[l]; }
 };
 
@@ -51,7 +51,7 @@ std::vector<std::string_view> row_names();
 
 /// Like Evaluator::project, but by the paper's closed forms.
 Projection project(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch);
-/// The links of α and β (all PEs, or the groups) and of α_in and β_in (one group).
+/// The links of α and β (all GPUs, or the groups) and of α_in and β_in (one group).
 struct Links {
   const Level* all;
   const Level* in;
@@ -65,12 +65,13 @@ CostLines explain(const Setting& setting, const StrategyName& strategy, const Me
 
 inline constexpr std::string_view no_update_times = "0: update times are unknown";
 
-/// Forward, backward and update if split layers are shared by `share` PEs: D/p1 (sum_split/share + sum_rest).
+/// Forward, backward and update if split layers are shared by `share` GPUs:
+/// D/p1 (sum_split/share + sum_rest).
 CostLines computation(const Case& c, double share, double update_share, std::string_view source);
-/// sum |w| held by one PE if split layers are shared by `share` PEs.
+/// sum |w| held by one GPU if split layers are shared by `share` GPUs.
 double held_weights(const Case& c, double share);
 /// 2 delta (samples sum (|x|+|y|) + sum |w|): values and gradients. The activations of split layers are
-/// shared by `activation_share` PEs, their weights by `weight_share`.
+/// shared by `activation_share` GPUs, their weights by `weight_share`.
 Memory memory_of(const Case& c, double samples, double activation_share, double weight_share);
 /// Whether a layer's buffers count: views have none, and the authors' tool omits layers that frameworks run
 /// in place (normalisation, activation) unless gamma states the share that is reused.

@@ -1,4 +1,4 @@
-// Serial: one PE does all the work. Legend: row.hpp.
+// Serial: one GPU does all the work. Legend: row.hpp.
 #include "paradl/paper/row.hpp"
 
 namespace paradl::paper {

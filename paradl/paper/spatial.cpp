@@ -1,4 +1,4 @@
-// Spatial: every PE has a part of the extents of all B samples and exchanges halos. Legend: row.hpp.
+// Spatial: every GPU has a part of the extents of all B samples and exchanges halos. Legend: row.hpp.
 #include "paradl/paper/row.hpp"
 
 namespace paradl::paper {

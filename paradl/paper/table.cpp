@@ -32,7 +32,7 @@ bool may_split(const Workload& work, const Strategy& inner, const Parts& parts, 
   return inner.role(work, l, parts, Placement::split_channel) != Role::whole;
 }
 
-/// The layers that are split; the others run whole on every PE. Layers that keep the placement of their
+/// The layers that are split; the others run whole on every GPU. Layers that keep the placement of their
 /// inputs are split if all their inputs are, unless the model lists the layers that the framework splits:
 /// then their outputs are gathered at once.
 std::vector<bool> split_layers(const Workload& work, const Strategy* inner, const Parts& parts) {

@@ -6,7 +6,7 @@
 
 namespace paradl {
 
-/// The algorithm that sums gradients. None: rings on every level, or what the framework does.
+/// The algorithm that sums gradients. None: rings on every level, or as the framework does it.
 struct Allreduce {
   const Algorithm* algorithm = nullptr;
   double density = 1;  // of sparse gradients
@@ -19,14 +19,14 @@ struct Plan {
   double batch = 1;  // samples of a mini-batch
   int micro_batches = 1;  // per pipeline and iteration
   PipelineSchedule schedule = PipelineSchedule::gpipe;
-  int chunks = 1;  // of the network on each stage, if the schedule is interleaved
+  int chunks = 1;  // pieces of the network on each stage, if the schedule is interleaved
   Recompute recompute = Recompute::none;
-  int recomputed_blocks = -1;  // so many, evenly spread; -1: all
-  /// Optimizer state (1), gradients (2) and weights (3) are sharded over the GPUs that have the same weights
-  /// and other samples (3 is what FSDP does).
+  int recomputed_blocks = -1;  // number of recomputed blocks, evenly spread; -1: all
+  /// ZeRO shards optimizer state (1), gradients (2) and weights (3, as FSDP does) over the GPUs that have the
+  /// same weights and different samples.
   int zero = 0;
   bool sequence_parallel = false;  // between the pairs of products of `tensor`
-  bool out_of_core = false;        // what does not fit the device is swapped to the host, or recomputed
+  bool out_of_core = false;        // what does not fit on the device is swapped to the host, or recomputed
   Allreduce allreduce;
 
   double samples() const { return batch / micro_batches; }  // of one micro-batch, over all GPUs

@@ -26,7 +26,7 @@ AlgorithmWord read_algorithm(std::string_view option, const std::string& text, O
                          : near);
   }
   if (colon != text.npos && !algorithm->sparse)
-    throw UsageError(fmt::format("--{} {}: only sparse ones have a density", option, text),
+    throw UsageError(fmt::format("--{} {}: only sparse algorithms have a density", option, text),
                      fmt::format("write {}", name));
   if (colon != text.npos) {
     double share = 0;
@@ -34,12 +34,12 @@ AlgorithmWord read_algorithm(std::string_view option, const std::string& text, O
     const auto [end, failed] = std::from_chars(first, last, share);
     if (failed != std::errc{} || end != last || !(share >= least_density && share <= 1))
       throw UsageError(
-          fmt::format("--{} {}: the density is no number from {} to 1", option, text, least_density),
+          fmt::format("--{} {}: the density is not a number from {} to 1", option, text, least_density),
           fmt::format("write {}:0.01, with the share of values that are not zero", name));
     density = share;
   }
   if (algorithm->sparse && !density)
-    throw UsageError(fmt::format("--{} {}: how dense?", option, name),
+    throw UsageError(fmt::format("--{} {}: the density is missing", option, name),
                      fmt::format("write {}:0.01, with the share of values that are not zero", name));
   return {algorithm, algorithm->sparse ? *density : 1};
 }

@@ -7,7 +7,7 @@
 
 namespace paradl {
 
-/// An algorithm, and the share of values that are not zero where it is for sparse buffers.
+/// An algorithm and, if it is for sparse buffers, the share of values that are not zero.
 struct AlgorithmWord {
   const Algorithm* algorithm = nullptr;
   double density = 1;
@@ -17,12 +17,12 @@ struct AlgorithmWord {
 /// The least share of values that are not zero.
 inline constexpr double least_density = 1e-9;
 
-/// `shd`, or `sparse-ring:0.0078`, as typed behind --`option`. `density` is what was said elsewhere.
-/// UsageError if nothing is called so, or if a density is missing or means nothing.
+/// `shd`, or `sparse-ring:0.0078`, as typed after --`option`. `density` is the one given elsewhere, if any.
+/// UsageError if there is no such algorithm, or if a density is missing or has no effect.
 AlgorithmWord read_algorithm(std::string_view option, const std::string& text, Operation operation,
                              std::optional<double> density = {});
 
-/// Throws what an algorithm is refused for: "what is wrong; what to do instead".
+/// Throws the reason why an algorithm cannot be used: "what is wrong; what to do instead".
 [[noreturn]] void refuse(const std::string& refusal);
 
 }  // namespace paradl

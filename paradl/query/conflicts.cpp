@@ -42,11 +42,11 @@ void check_training(const Query& query, const Case& about) {
     refuse({}, fmt::format("{} has no attention", name), "leave --flash out");
   check_recomputation(query, about);
   if (t.sequence_parallel && !attention)
-    refuse({query.sequence_parallel.origin()}, fmt::format("samples of {} are no sequences", name),
+    refuse({query.sequence_parallel.origin()}, fmt::format("samples of {} are not sequences", name),
            "leave --sequence-parallel out");
   if (t.sequence_parallel && t.whole_sums)
     refuse({query.sequence_parallel.origin(), query.reduction.origin()},
-           "sequence parallelism scatters sums over the sequence, and --reduction allreduce makes them whole",
+           "sequence parallelism scatters sums over the sequence, which contradicts --reduction allreduce",
            "leave one of them out");
   if (t.reserve >= about.machine.device.memory)
     refuse({query.reserve.origin()},
@@ -55,7 +55,7 @@ void check_training(const Query& query, const Case& about) {
            "write less, such as 1GiB");
   if (t.zero > 0 && t.allreduce)
     refuse({query.zero.origin(), query.allreduce.origin()},
-           "ZeRO scatters sums of gradients, and --allreduce says how they are made for all",
+           "ZeRO sums gradients with a reduce-scatter, so --allreduce has no effect",
            "leave --allreduce out, or use --zero 0");
   if (t.short_gradients && !(item_bytes(t.precision).master > Bytes{}))
     refuse({query.short_gradients.origin(), query.precision.origin()},
@@ -74,21 +74,23 @@ void check_closed_forms(const Query& query, const Case& about) {
   const OriginPtr& paper = query.fidelity.origin();
   if (t.input.from != InputFrom::none)
     blame({query.input.origin(), paper},
-          UsageError("the paper's closed forms leave input out", "leave --input out, or --fidelity paper"));
+          UsageError("the paper's closed forms have no term for input",
+                     "leave --input out, or --fidelity paper"));
   if (t.zero > 0 || t.sequence_parallel || t.recompute != Recompute::none)
     blame({query.zero.origin(), query.sequence_parallel.origin(), query.recompute.origin(), paper},
-          UsageError("the paper's closed forms know neither ZeRO nor sequence parallelism nor recomputation",
+          UsageError("the paper's closed forms have no terms for ZeRO, sequence parallelism or recomputation",
                      "leave --fidelity paper out"));
   if (t.chunks > 1)
-    blame({query.schedule.origin(), paper}, UsageError("the paper's closed form of a pipeline is GPipe's",
-                                                       "leave --schedule out, or --fidelity paper"));
+    blame({query.schedule.origin(), paper},
+          UsageError("the paper's closed form of a pipeline is for GPipe only",
+                     "leave --schedule out, or --fidelity paper"));
   if (t.allreduce)
     blame({query.allreduce.origin(), paper},
           UsageError("the paper's closed forms have their own allreduce, a ring",
                      "leave --allreduce out, or --fidelity paper"));
   const auto refuse_typed = [&](const char* name, bool typed) {
-    if (typed)  // and not what a measured run had
-      blame({paper}, UsageError(fmt::format("the paper's closed forms know nothing of --{}", name),
+    if (typed)  // a measured run may have had it
+      blame({paper}, UsageError(fmt::format("the paper's closed forms have no term for --{}", name),
                                 fmt::format("leave --{} out, or --fidelity paper", name)));
   };
   refuse_typed("reserve", query.reserve.typed());

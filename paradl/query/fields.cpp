@@ -52,10 +52,10 @@ Price read_price(const std::string& text) {
                    "write the price of a GPU hour, such as --price 2.5USD/h");
 }
 
-/// `data=16,filter=4` says which axes there are, and in which order.
+/// `data=16,filter=4` names the axes in their order.
 StrategyName strategy_of_grid(const std::string& grid) {
   if (grid.find('=') == grid.npos)
-    throw UsageError(fmt::format("--grid {}: of which strategy?", grid),
+    throw UsageError(fmt::format("--grid {}: the strategy is missing", grid),
                      "write data=16,filter=4, or add -s data+filter");
   std::string name;
   for (const std::string& item : split_list(grid, ','))
@@ -80,7 +80,7 @@ void take(Query& q, std::string_view name, const std::string& text, const Origin
 
 std::string name_of_file(std::string_view, const std::string& text) { return text; }
 
-/// For words that say themselves what they are for.
+/// For parsers that know the name of their option.
 template <auto parse>
 auto plain(std::string_view, const std::string& text) {
   return parse(text);
@@ -89,7 +89,7 @@ template <class Enum, const auto& names>
 Enum one_of(std::string_view name, const std::string& text) {
   return choose<Enum>(name, text, names);
 }
-/// Whether it is the second of two words.
+/// Whether the text is the second of two words.
 template <const Names& names>
 bool second_of(std::string_view name, const std::string& text) {
   return choose<int>(name, text, names) == 1;

@@ -10,20 +10,20 @@
 
 namespace paradl {
 
-/// Where a value stands that was neither typed nor set by a program: a variable, or a place in a file.
+/// The origin of a value that was neither typed nor set by a program: a variable, or a place in a file.
 struct Origin {
   std::string name;                             // of the variable, or of the file
-  std::string text;                             // what stands there
+  std::string text;                             // the value as written
   std::shared_ptr<const SourceText> file = {};  // none: a variable
   Spot spot = {};                               // in the file
 };
 using OriginPtr = std::shared_ptr<const Origin>;  // none: typed, or set by a program
 
-/// Throws an error at the first origin that there is: a SpecError at a place in a file, a UsageError that
-/// names a variable. Without any, the error as it is.
+/// Throws an error at the first origin that is not empty: a SpecError at a place in a file, or a UsageError
+/// that names a variable. If all are empty, throws the error as it is.
 [[noreturn]] void blame(std::initializer_list<OriginPtr> origins, const UsageError& error);
 
-/// Does some work; a UsageError of it is blamed on the origins of the values that it depends on.
+/// Does some work; reports its UsageError at the origins of the values that it depends on.
 template <class Work>
 decltype(auto) blaming(std::initializer_list<OriginPtr> origins, Work work) {
   try {
@@ -33,7 +33,7 @@ decltype(auto) blaming(std::initializer_list<OriginPtr> origins, Work work) {
   }
 }
 
-/// A value that a question may leave open, and where it comes from. Two are equal if their values are.
+/// A value that a query may leave open, with its origin. Two are equal if their values are.
 template <class T>
 class Given {
  public:
@@ -49,7 +49,7 @@ class Given {
   const T* operator->() const { return &*value_; }
   T value_or(T fallback) const { return value_.value_or(std::move(fallback)); }
 
-  /// Asked for on purpose, not left over from a variable or a file.
+  /// Whether the value was typed for this query, and does not come from a variable or a file.
   bool typed() const { return value_ && !origin_; }
   const OriginPtr& origin() const { return origin_; }
 

@@ -1,4 +1,4 @@
-// Which layer times are the best there are.
+// Chooses the best available layer times.
 #include <algorithm>
 #include <cmath>
 
@@ -12,8 +12,8 @@
 namespace paradl {
 namespace {
 
-/// A profile of this network on this device, trained this way: measured under the framework in question, or
-/// under none. Where a profile is asked for by word, that of another framework is better than nothing.
+/// A profile of this network on this device, trained this way, and measured under the same framework or under
+/// none. If the user asks for a profile (`asked`), one of another framework is better than none.
 const ProfileSpec* fitting_profile(Library& library, const Case& about, bool asked) {
   const ProfileSpec* other = nullptr;
   for (const std::string& name : library.profiles_naming(about.work.name)) {
@@ -29,7 +29,7 @@ const ProfileSpec* fitting_profile(Library& library, const Case& about, bool ask
   return asked ? other : nullptr;
 }
 
-/// What of a profile's origin is other than the query would have it.
+/// How the origin of a profile differs from the query.
 std::string strangeness(const ProfileSpec& profile, const Case& about) {
   std::string out;
   if (profile.device != about.machine.device.name) out += fmt::format(", measured on {}", profile.device);
@@ -38,8 +38,8 @@ std::string strangeness(const ProfileSpec& profile, const Case& about) {
   return out;
 }
 
-/// Samples of one GPU that runs the network alone: a share if shares are asked for, else the whole
-/// mini-batch.
+/// Samples of one GPU that runs the network alone: those per GPU if the mini-batch is given so, else the
+/// whole mini-batch.
 double samples_alone(const Query& query, const Case& about) {
   if (!query.batch) return std::ceil(about.work.batch);
   const BatchRule& rule = *query.batch;
@@ -55,7 +55,7 @@ std::shared_ptr<const KernelDevice> kernels_of(const DeviceSpec& device, const T
   return kernel_device(device, training.precision, training.optimizer, policy_of(training));
 }
 
-/// By the kernel-time model, if the device has one. Where it is asked for by word, it must.
+/// Uses the kernel-time model if the device has one. If the user asks for it, the device must have one.
 void model_times(const Query& query, LayerLevel level, Case& about) {
   const DeviceSpec& device = about.machine.device;
   const Training& training = about.training;
@@ -74,7 +74,7 @@ void model_times(const Query& query, LayerLevel level, Case& about) {
       modelled_times(std::move(about.times), about.work, kernels, name, samples_alone(query, about));
 }
 
-/// The profile that is named; else, where one may be used, one that fits.
+/// The named profile; else one that fits, if a profile may be used.
 const ProfileSpec* profile_of(const Query& query, Library& library, LayerLevel level, const Case& about) {
   if (query.profile)
     return blaming({query.profile.origin()}, [&] {
@@ -92,7 +92,7 @@ const ProfileSpec* profile_of(const Query& query, Library& library, LayerLevel l
   return found;
 }
 
-/// What was measured is of the device as its file has it (`written`), whatever --set makes of it.
+/// A profile was measured on the device as in its file (`written`), without the changes of --set.
 void take_profile(const Query& query, DeviceSpec written, Case& about) {
   const Training& training = about.training;
   const ProfileSpec& profile = *about.profile_spec;
@@ -101,8 +101,7 @@ void take_profile(const Query& query, DeviceSpec written, Case& about) {
                               kernels_of(about.machine.device, training), samples_alone(query, about),
                               training.framework.update_kernels);
   } else {
-    // Of a device whose multiprocessors are not known it suffices how times go with shapes: as on one of
-    // them.
+    // If the number of multiprocessors is unknown, assume one: only the dependence on shapes matters here.
     if (!written.multiprocessors) written.multiprocessors = 1;
     about.times.shapes = kernels_of(written, training);
     about.times = profiled_times(std::move(about.times), about.work, std::make_shared<Profile>(profile),
@@ -139,7 +138,7 @@ void find_layer_times(const Query& query, Library& library, Case& about) {
     return layer_times(about.work, about.machine, about.training.precision, about.training.optimizer,
                        best || level == LayerLevel::profile, about.training.framework.update_kernels);
   });
-  // The paper's closed forms take what the paper took: a profile, or ideal times.
+  // The paper's closed forms use what the paper used: a profile, or ideal times.
   const bool closed = best && (about.fidelity == Fidelity::paper || about.work.has_times());
   if (level != LayerLevel::ideal && !closed) model_times(query, level, about);
   if (const ProfileSpec* profile = profile_of(query, library, level, about)) {

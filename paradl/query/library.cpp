@@ -3,7 +3,7 @@
 namespace paradl {
 namespace {
 
-/// What is known under a name, or else is found out.
+/// The value that is cached under a name; `find` makes it if it is missing.
 template <class Value, class Find>
 const Value& kept(std::map<std::string, Value>& known, const std::string& name, Find find) {
   const auto there = known.find(name);

@@ -11,8 +11,9 @@
 
 namespace paradl {
 
-/// What queries refer to, by name or path. Each file is read once, however many queries there are. All
-/// functions throw a UsageError for a name that nothing has, a SpecError for a file that cannot be read.
+/// The models, systems, frameworks and profiles that queries refer to, by name or path. Each file is read
+/// once, however many queries there are. All functions throw a UsageError for an unknown name and a SpecError
+/// for a file that cannot be read.
 class Library {
  public:
   explicit Library(Catalog catalog) : catalog_(std::move(catalog)) {}
@@ -22,13 +23,13 @@ class Library {
     Workload work;
   };
   const Model& model(const std::string& name);
-  /// As its file has it; and with some values changed, UsageError if that cannot be.
+  /// As in its file; or with some values changed (UsageError if that is impossible).
   const SystemSpec& system(const std::string& name);
   SystemSpec system(const std::string& name, const std::vector<Override>& changes);
   const FrameworkSpec& framework(const std::string& name);
   FrameworkSpec framework(const std::string& name, const std::vector<Override>& changes);
   const ProfileSpec& profile(const std::string& name);
-  /// Names of the profiles that may be of a model.
+  /// Names of the profiles whose text mentions a model.
   std::vector<std::string> profiles_naming(const std::string& model);
 
   const Catalog& catalog() const { return catalog_; }

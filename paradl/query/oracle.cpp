@@ -69,7 +69,7 @@ std::optional<Projection> Oracle::best_out_of_core() const {
   if (about().fidelity == Fidelity::paper || about().training.gamma || !knows_host(about().machine))
     return {};
   std::optional<Projection> best;
-  double fastest = std::numeric_limits<double>::infinity();  // seconds a sample, of all that fit
+  double fastest = std::numeric_limits<double>::infinity();  // seconds per sample, of all that fit
   const auto faster = [&](const Projection& p) {
     const double time = p.iteration().base() / p.batch;
     if (time >= fastest) return false;
@@ -79,7 +79,7 @@ std::optional<Projection> Oracle::best_out_of_core() const {
   paradl::sweep(question(), about().work, about().machine,
                 [&](const StrategyName& strategy, const Mesh& mesh, double batch) {
                   const Projection p = evaluator().project(strategy, mesh, batch);
-                  // Out of core is never faster: what is too slow in core need not be planned.
+                  // Out of core is never faster: do not plan what is already too slow in core.
                   if (!p.cost || p.iteration().base() / p.batch >= fastest) return p;
                   if (p.feasible()) {
                     if (faster(p)) best.reset();

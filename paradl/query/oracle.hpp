@@ -8,13 +8,13 @@
 
 namespace paradl {
 
-/// Answers a question about a case. A copy shares everything with the original; projections refer to
-/// strategies that one of them must keep.
+/// Answers a question about a case. A copy shares everything with the original. Projections refer to
+/// strategies of the oracle, so one copy must outlive them.
 class Oracle {
  public:
   Oracle(std::shared_ptr<const Case> about, Question question);
   Oracle(Case about, Question question);
-  /// The same case, asked something else: what was computed of it is used again.
+  /// Another question about the same case, which reuses what was computed.
   Oracle asked(Question question) const;
 
   const Case& about() const { return *engine_->about; }
@@ -26,14 +26,14 @@ class Oracle {
   Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const;
   /// The answers to the question.
   std::vector<Projection> sweep() const;
-  /// The same with all grids of each strategy.
+  /// The answers for all grids of each strategy.
   std::vector<Projection> every_grid() const;
-  /// The answers, best first. Out of core is one more of them where it is the best there is and nobody named
-  /// strategies.
+  /// The answers, best first. If the user named no strategies and out-of-core training is the best, it is
+  /// added.
   std::vector<Projection> ranked() const;
 
  private:
-  /// The machine as other jobs slow it, with what is built on it.
+  /// The machine slowed down by other jobs, with its topology and evaluator.
   struct Slowed {
     Slowed(const Case& about, double factor);
     Machine machine;
@@ -49,23 +49,23 @@ class Oracle {
   /// Projections point to these strategies.
   struct Tried {
     Question question;
-    Question all_grids;                     // the same question, of every grid
-    std::vector<StrategyName> out_of_core;  // its strategies
+    Question all_grids;                     // the same question about every grid
+    std::vector<StrategyName> out_of_core;  // the question's strategies, out of core
   };
 
   Oracle(std::shared_ptr<Engine> engine, Question question);
   std::vector<Projection> answers(const Question& question) const;
-  /// The best of the question's strategies out of core, if it is faster than all that fit in core. Nothing
-  /// where the system file does not say enough of its hosts.
+  /// The best of the question's strategies out of core, if it is faster than all that fit in core. Nothing if
+  /// the system file does not describe its hosts.
   std::optional<Projection> best_out_of_core() const;
-  /// How long it takes beside other jobs.
+  /// Adds the times next to other jobs.
   void add_band(Projection& projection) const;
 
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<const Tried> tried_;
 };
 
-/// Loads what a query refers to, and makes it a question.
+/// Loads what a query refers to, and turns the query into a question.
 Oracle ask(const Query& query, Library& library);
 Oracle ask(const Query& query, const Catalog& catalog);
 

@@ -20,7 +20,7 @@ bool read_switch(std::string_view key, std::string_view word) {
   throw UsageError(fmt::format("{}={}: not known", key, word), fmt::format("write {0}=on or {0}=off", key));
 }
 
-/// One option of a plan: how it is typed, and what it sets. The text is empty where a plan has the default.
+/// One option of a plan: its key, its text and how to read it. The text is empty if a plan has the default.
 struct PlanOption {
   std::string_view key;
   std::string (*text)(const Plan&);

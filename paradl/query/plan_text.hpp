@@ -11,8 +11,8 @@ namespace paradl {
 /// "data=16,layer=8,tensor=8 batch=1536 micro-batches=96 schedule=1f1b zero=1".
 std::string text(const Plan& plan);
 
-/// Reads such a text. What it leaves open comes from the case: the mini-batch from its model, other options from
-/// its training. UsageError for a word that cannot be read.
+/// Reads such a text. Missing options come from the case: the mini-batch from its model, others from its
+/// training. UsageError for a word that cannot be read.
 Plan parse_plan(std::string_view text, const Case& about);
 
 }  // namespace paradl

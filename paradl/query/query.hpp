@@ -17,40 +17,40 @@ enum class LayerLevel { best, ideal, modelled, profile };
 inline constexpr std::array<std::string_view, 4> layer_level_names{"best", "ideal", "modelled", "profile"};
 static_assert(names_every(LayerLevel::profile, layer_level_names), "name every LayerLevel");
 
-/// A number of GPUs; `per_node`: they were counted in nodes of so many.
+/// A number of GPUs. If it was given in nodes, `per_node` is the number of GPUs of each.
 struct GpuCount {
   int gpus = 1, per_node = 0;
   GpuCount(int all, int of_a_node = 0) : gpus(all), per_node(of_a_node) {}
   friend bool operator==(const GpuCount&, const GpuCount&) = default;
 };
 
-/// The order of a pipeline's passes, and into how many chunks each stage is cut.
+/// The order of a pipeline's passes, and the number of chunks of each stage.
 struct PipelineOrder {
   PipelineSchedule schedule = PipelineSchedule::gpipe;
   int chunks = 1;
   friend bool operator==(const PipelineOrder&, const PipelineOrder&) = default;
 };
 
-/// What is recomputed in the backward pass, and of how many blocks; -1: of all.
+/// What the backward pass recomputes, and in how many blocks; -1: in all.
 struct Recomputation {
   Recompute kind = Recompute::none;
   int blocks = -1;
   friend bool operator==(const Recomputation&, const Recomputation&) = default;
 };
 
-/// What is asked, as values. The command line, a measured run, a study of a machine and a test all fill this;
-/// `load` finds what it refers to. What is left open has the default of the framework, of the model or of the
-/// system, or is chosen.
+/// What the user asks, as values. The command line, a measured run, a study of a machine and a test all fill
+/// this struct; `load` finds what it refers to. Missing values come from the framework, the model or the
+/// system, or are chosen.
 struct Query {
   // What is trained, under what, on what: names in the catalog, or paths.
   Given<std::string> model, system, framework, profile;
-  std::vector<Override> system_changes, framework_changes;  // single values in place of those of the files
+  std::vector<Override> system_changes, framework_changes;  // values that replace those of the files
 
-  // How many GPUs have how much to do, and how it is split.
+  // The number of GPUs, the mini-batch, and how work is split.
   Given<std::vector<GpuCount>> gpus;
   Given<BatchRule> batch;
   Given<std::vector<StrategyName>> strategies;
-  Given<std::vector<Parts>> grid;  // sizes of the axes of the one strategy
+  Given<std::vector<Parts>> grid;  // sizes of the axes of the only strategy
   Given<Grids> grids;
 
   // How it is trained.
@@ -62,7 +62,7 @@ struct Query {
   Given<Recomputation> recompute;
   Given<int> zero;
   Given<bool> sequence_parallel, flash;
-  Given<bool> short_gradients;  // added up in 16 bits
+  Given<bool> short_gradients;  // accumulated in 16 bits
   Given<Bytes> reserve;
   Given<double> fragmentation;
   Given<bool> overlap;
@@ -72,13 +72,13 @@ struct Query {
   Given<double> gamma;
   Given<ConvolutionPolicy> convolutions;
 
-  // How samples come to the GPUs.
+  // How samples get to the GPUs.
   Given<InputFrom> input;
   Given<Readers> staging;
   Given<bool> prefetch;
   Given<Shuffle> shuffle;
 
-  // On what the answer rests, and what of.
+  // The parameters behind the answer, and the length of training.
   Given<Fidelity> fidelity;
   Given<LayerLevel> layer_times;
   Given<LinkLevel> links;

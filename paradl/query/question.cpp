@@ -1,4 +1,4 @@
-// What of a query is to be tried: strategies, GPUs, mini-batches, grids.
+// The strategies, GPUs, mini-batches and grids that a query wants to try.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -13,7 +13,7 @@
 namespace paradl {
 namespace {
 
-/// The strategies that were named, or all that there are.
+/// The named strategies, or the default ones.
 std::vector<StrategyName> strategies_of(const Query& query, Fidelity fidelity) {
   if (query.strategies) return *query.strategies;
   std::vector<StrategyName> out = default_strategies();
@@ -33,7 +33,7 @@ std::string text_of(const std::vector<Parts>& grid, const StrategyName& strategy
   std::string out;
   for (std::size_t a = 0; a < grid.size(); ++a) {
     const auto& [total, cut] = grid[a];
-    const std::size_t extents = cut[2] > 1 ? 3 : cut[1] > 1 ? 2 : 0;  // 0: along which is not said
+    const std::size_t extents = cut[2] > 1 ? 3 : cut[1] > 1 ? 2 : 0;  // 0: the extents are not given
     out += fmt::format("{}{}={}", a ? "," : "", strategy.axes[a]->name,
                        extents == 0 ? fmt::format("{}", total)
                                     : fmt::format("{}", fmt::join(std::span(cut).first(extents), "x")));
@@ -53,7 +53,7 @@ std::string text_of(const BatchRule& rule) {
   return fmt::format("{}", rule.value);
 }
 
-/// A grid cuts what samples have, on GPUs that there are.
+/// A grid can only cut extents that samples have, and needs at most all GPUs of the machine.
 void check_grid(const std::vector<Parts>& grid, const std::string& text, const Case& about) {
   const int extents = about.work.input.dims;
   for (const Parts& parts : grid)
@@ -63,12 +63,12 @@ void check_grid(const std::vector<Parts>& grid, const std::string& text, const C
                                      about.work.name, extents, extents == 1 ? "" : "s"),
                          extents == 1 ? "write spatial=4" : "write spatial=2x2");
   if (const double size = size_of(grid); size > about.machine.gpus())
-    throw UsageError(fmt::format("{} has {} GPUs, and the grid {} wants {}", about.machine.name,
+    throw UsageError(fmt::format("{} has {} GPUs, but the grid {} needs {}", about.machine.name,
                                  about.machine.gpus(), text, size),
                      "choose smaller sizes, or a larger system");
 }
 
-/// A mini-batch has whole samples. (The model file's own, a share a GPU, is rounded up instead.)
+/// A mini-batch must have whole samples. (That of a model file, which is per GPU, is rounded up instead.)
 void check_batch(const BatchRule& rule, const std::vector<int>& gpus, const Machine& machine) {
   for (const int p : gpus)
     if (const double batch = rule.samples(p, machine); batch != std::floor(batch))
@@ -77,7 +77,7 @@ void check_batch(const BatchRule& rule, const std::vector<int>& gpus, const Mach
                        "choose one that gives whole samples, or write the whole mini-batch: -b 32");
 }
 
-/// A grid says how many GPUs there are; what says it, too, must say the same.
+/// A grid implies the number of GPUs; if -p is given, too, it must be the same.
 void take_grid(const Query& query, const Case& about, Question& q) {
   if (q.strategies.size() != 1 || query.grid->size() != q.strategies.front().axes.size())
     blame({query.grid.origin(), query.strategies.origin()},
@@ -116,7 +116,7 @@ Question question_of(const Query& query, const Case& about) {
   q.grids = query.grids.value_or(Grids::best);
   if (about.training.gamma && std::ranges::any_of(q.strategies, &StrategyName::out_of_core))
     blame({query.gamma.origin(), query.strategies.origin()},
-          UsageError("--gamma counts memory as the paper does, which says nothing of single layers",
+          UsageError("--gamma counts memory as the paper does, without parts for single layers",
                      "leave --gamma or /ooc out"));
   return q;
 }

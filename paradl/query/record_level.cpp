@@ -1,4 +1,4 @@
-// What the error of a case is on record for.
+// The level of parameters by which errors are recorded.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace paradl {
 namespace {
 
-/// How much room there is says nothing of how long a plan takes.
+/// The size of a memory does not change the time of a plan.
 bool changes_times(const Override& change) {
   return change.path != "device.memory" && change.path != "host.memory";
 }
@@ -29,7 +29,7 @@ std::string convolutions_text(const ConvolutionPolicy& policy) {
 }  // namespace
 
 ParameterLevel Case::level() const {
-  // Closed forms take specified links, and of a framework nothing but the layer times measured under it.
+  // Closed forms use specified links. A framework only matters to them by layer times measured under it.
   const bool closed = fidelity == Fidelity::paper;
   const std::string_view source = std::string_view(times.level).substr(0, times.level.find(':'));
   return {.layers = find_name<LayerSource>(layer_source_names, source).value(),
@@ -64,15 +64,15 @@ std::string changed_by(const Query& query, const Case& about) {
   if (t.zero != 0) return fmt::format("--zero {}", t.zero);
   if (t.sequence_parallel) return "--sequence-parallel on";
   if (query.flash.value_or(false)) return "--flash on";
-  // What the framework does by itself, as its runs had it.
+  // The defaults of the framework, which its measured runs had.
   const Training usual = training_of({}, about.framework_spec);
   if (t.overlap != usual.overlap) return fmt::format("--overlap {}", switched(t.overlap));
   if (t.reduction != usual.reduction)
     return fmt::format("--reduction {}", reduction_names[std::size_t(t.reduction)]);
   if (t.convolutions != usual.convolutions)
     return fmt::format("--convolutions {}", convolutions_text(t.convolutions));
-  // Measured transformers were trained with Adam, which a framework without a choice of its own has to be
-  // told.
+  // Measured transformers were trained with Adam, which must be typed if the framework has no default
+  // optimizer.
   const bool told_adam = transformer && t.optimizer == Optimizer::adam && !about.framework_spec.optimizer;
   if (t.optimizer != usual.optimizer && !told_adam)
     return fmt::format("--optimizer {}", optimizer_names[std::size_t(t.optimizer)]);

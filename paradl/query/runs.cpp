@@ -14,8 +14,7 @@
 namespace paradl {
 namespace {
 
-/// A node to the innermost of two axes, and what is left to the outermost. Nothing where that does not
-/// divide.
+/// Gives a node to the inner of two axes, and the rest to the outer one. Nothing if that does not divide.
 std::optional<std::vector<Parts>> natural_grid(const StrategyName& strategy, int gpus, double per_node) {
   if (strategy.axes.size() != 2) return {};
   const int inner = std::min(gpus, int(per_node));
@@ -23,7 +22,7 @@ std::optional<std::vector<Parts>> natural_grid(const StrategyName& strategy, int
   return std::vector<Parts>{{.total = gpus / inner}, {.total = inner}};
 }
 
-/// What measured runs on a system mean, where that is not what they say: profiles/accuracy/networks.yaml.
+/// Corrections to measured runs whose names or settings mean something else: profiles/accuracy/networks.yaml.
 struct Readings {
   struct Network {
     std::string system, name, model;
@@ -83,7 +82,7 @@ Readings read_readings(const Catalog& catalog) {
   return read_readings(catalog.find("accuracy", "networks"));
 }
 
-/// A run as it is meant; what was read otherwise than it stands is added to `notes`.
+/// Applies the corrections to a run, and adds each of them to `notes`.
 MeasuredRun meant(MeasuredRun run, const Readings& readings, std::vector<std::string>& notes) {
   constexpr const char* file = "(profiles/accuracy/networks.yaml)";
   for (const Readings::Network& one : readings.networks)
@@ -107,7 +106,7 @@ MeasuredRun meant(MeasuredRun run, const Readings& readings, std::vector<std::st
   return run;
 }
 
-/// Terms of the framework as such runs had them; what `defaults` changes has the last word.
+/// Sets framework terms as such runs had them, unless `defaults` already change these.
 void add_terms(Query& query, const MeasuredRun& run, const Readings& readings,
                std::vector<std::string>& notes) {
   for (const Readings::Term& one : readings.terms) {
@@ -116,14 +115,14 @@ void add_terms(Query& query, const MeasuredRun& run, const Readings& readings,
         std::ranges::any_of(query.framework_changes, is_set))
       continue;
     query.framework_changes.push_back(one.change);
-    notes.push_back(fmt::format("{} of runs on {}{} had {}={} (profiles/accuracy/networks.yaml)",
+    notes.push_back(fmt::format("runs with {} on {}{} had {}={} (profiles/accuracy/networks.yaml)",
                                 one.framework,
                                 one.up_to < 1e9 ? fmt::format("at most {:.0f} GPUs of ", one.up_to) : "",
                                 one.system, one.change.path, one.change.value));
   }
 }
 
-/// The cells of a run, as origins of what they say.
+/// The cells of a run, as origins of their values.
 class Cells {
  public:
   Cells(const MeasuredRun& run, std::shared_ptr<const SourceText> file) : run_(run), file_(std::move(file)) {}
@@ -137,7 +136,7 @@ class Cells {
   std::shared_ptr<const SourceText> file_;
 };
 
-/// What a run says, each as of its cell, over `defaults`.
+/// The values of a run, with its cells as origins; missing ones come from `defaults`.
 Query query_of(const MeasuredRun& run, const Cells& cells, const Query& defaults) {
   Query query = defaults;
   const auto read = [&](const std::string& name, const std::string& text) {
@@ -148,7 +147,7 @@ Query query_of(const MeasuredRun& run, const Cells& cells, const Query& defaults
     read_field(query, *field, text, cells[name]);
   };
   query.model = {run.model, cells["model"]};
-  // A run knows its system: nothing but what is typed takes it elsewhere.
+  // A run names its system: only a typed system replaces it.
   if (!query.system.typed()) query.system = {run.system, cells["system"]};
   for (const auto& [name, text] : run.options) read(name, text);
   read("batch", run.batch);
@@ -162,7 +161,7 @@ Query query_of(const MeasuredRun& run, const Cells& cells, const Query& defaults
   return query;
 }
 
-/// The same question, but for what the same case can be asked.
+/// Whether two queries differ only in strategies, grid and GPUs, so that they can share a case.
 bool same_case(const Query& a, Query b) {
   b.strategies = a.strategies;
   b.grid = a.grid;
@@ -170,7 +169,7 @@ bool same_case(const Query& a, Query b) {
   return a == b;
 }
 
-/// Whether the defaults leave to the run on what its projection rests.
+/// Whether the defaults change none of the parameters behind the run's projection.
 bool as_written(const MeasuredRun& run, const Query& defaults) {
   const auto decided = [&](const char* name, const auto& given) {
     return given && !run.options.contains(name);
@@ -185,7 +184,7 @@ bool as_written(const MeasuredRun& run, const Query& defaults) {
          !decided("reduction", q.reduction);
 }
 
-/// What was measured of an iteration that was not, each second of it once.
+/// If the whole iteration was not measured, adds up the parts that were, each second only once.
 void add_parts(Judged& run) {
   run.measured = run.projected = Seconds{};
   const auto add = [&](const std::optional<Judged::Part>& part) {
@@ -250,7 +249,7 @@ void each_run(Library& library, const Query& defaults, const MeasuredRuns& runs,
       if (last && same_case(last->query, query))
         return last->oracle.asked(question_of(query, last->oracle.about()));
       Case about = load(query, library);
-      // Terms that profiles/accuracy/networks.yaml says of such runs are theirs, and no change.
+      // Framework terms from profiles/accuracy/networks.yaml belong to such runs: they are not a change.
       if (unchanged && about.changed_terms) about.changed.clear();
       Question question = question_of(query, about);
       return blaming({cells["model"]}, [&] { return Oracle(std::move(about), std::move(question)); });

@@ -13,34 +13,34 @@ namespace paradl {
 /// A measured run as a question: one strategy, one number of GPUs.
 struct RunAsked {
   const MeasuredRun* run = nullptr;
-  const MeasuredRuns* file = nullptr;  // that has it
+  const MeasuredRuns* file = nullptr;  // the file of the run
   Oracle oracle;
   std::string framework;
-  std::string model;               // what the run means by its model's name
-  std::vector<std::string> notes;  // what else of it is read otherwise than it stands, and why
+  std::string model;               // the model that the run's name means
+  std::vector<std::string> notes;  // corrections to the run, and why
   bool as_written =
-      true;  // no default changes on what its projection rests: then its `left_out` is of that level
+      true;  // defaults change no parameters of its projection, so that its `left_out` applies
 
   const Case& about() const { return oracle.about(); }
-  /// The best of the grids that the run leaves open, feasible or not: it did run. SpecError at its strategy
-  /// if none has a cost.
+  /// The best of the grids that the run leaves open, feasible or not, since it did run. SpecError at its
+  /// strategy if none has a cost.
   Projection project() const;
 };
 
-/// Puts every run as a question. What a run leaves open is taken from `defaults`; else the framework is the
-/// system's own (that of the runs its links were fitted on), layer times come from the profile of the model
-/// and device, an empty grid is the natural one (the innermost axis fills a node), and names and settings
-/// mean what profiles/accuracy/networks.yaml says. SpecError at the cell that makes no question. Runs that
-/// differ in nothing but strategy, grid and GPUs share a case.
+/// Turns every run into a question. Values that a run leaves open come from `defaults`. Otherwise the
+/// framework is that of the system (that of the runs its links were fitted on), layer times come from the
+/// profile of the model and device, and an empty grid is the natural one (the innermost axis fills a node).
+/// Names and settings are corrected by profiles/accuracy/networks.yaml. SpecError at a cell that cannot be
+/// used. Runs that differ only in strategy, grid and GPUs share a case.
 void each_run(Library& library, const Query& defaults, const MeasuredRuns& runs,
               const std::function<void(RunAsked&)>& each);
 std::vector<RunAsked> ask_runs(Library& library, const Query& defaults, const MeasuredRuns& runs);
 std::vector<RunAsked> ask_runs(const Catalog& catalog, const Query& defaults, const MeasuredRuns& runs);
 
-/// Refuses a profiles/accuracy/networks.yaml that cannot be read. SpecError.
+/// SpecError if this text of a profiles/accuracy/networks.yaml cannot be read.
 void check_readings(const SourceText& source);
 
-/// A run beside its projection.
+/// A run with its projection.
 Judged judge(const RunAsked& asked);
 
 }  // namespace paradl

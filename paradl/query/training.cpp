@@ -1,4 +1,4 @@
-// How a query trains: what it says, else what the framework does by itself, else the default.
+// How a query trains: as it says, else as the framework does by default, else the general default.
 #include <fmt/format.h>
 
 #include "paradl/query/case.hpp"
@@ -6,7 +6,8 @@
 namespace paradl {
 namespace {
 
-/// What a framework chooses, in words that were checked when its file was read.
+/// The query's value, else the framework's, else `otherwise`. The framework's words were checked when its
+/// file was read.
 template <class Enum, std::size_t N>
 Enum chosen(const Given<Enum>& asked, const std::optional<std::string>& framework,
             const std::array<std::string_view, N>& names, Enum otherwise) {
@@ -24,14 +25,14 @@ InputPlan input_of(const Query& query, const FrameworkSpec& framework) {
                        .shuffle = query.shuffle.value_or(Shuffle{})};
   const auto refuse_idle = [&](const char* name, bool typed) {
     if (typed && plan.from == InputFrom::none)
-      throw UsageError(fmt::format("--{} says how samples are read, and no --input says from where", name),
+      throw UsageError(fmt::format("--{} has no effect without --input", name),
                        "add --input node or --input shared");
   };
   refuse_idle("staging", query.staging.typed());
   refuse_idle("prefetch", query.prefetch.typed());
   refuse_idle("shuffle", query.shuffle.typed());
   if (plan.from == InputFrom::shared && query.shuffle.typed())
-    throw UsageError("--shuffle says which samples lie on which node, and shared storage has all of them",
+    throw UsageError("--shuffle sets which samples are on which node, but shared storage has all of them",
                      "use --input node, or leave --shuffle out");
   return plan;
 }

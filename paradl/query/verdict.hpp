@@ -4,7 +4,8 @@
 
 namespace paradl {
 
-/// Who looks for limits and bottlenecks of an oracle's projections. The oracle's case must outlive it.
+/// The examiner of an oracle's projections, which finds limits and bottlenecks. The oracle's case must
+/// outlive it.
 Examiner examiner_of(const Oracle& oracle, Triggers triggers = {});
 
 }  // namespace paradl

@@ -104,7 +104,7 @@ std::vector<int> gpus_of(const std::vector<GpuCount>& counts, const Machine& mac
   for (const auto& [gpus, per_node] : counts)
     if (per_node != 0 && per_node != int(machine.gpus_per_node()))
       throw UsageError(
-          fmt::format("{} has {} GPUs a node, not {}", machine.name, machine.gpus_per_node(), per_node),
+          fmt::format("{} has {} GPUs per node, not {}", machine.name, machine.gpus_per_node(), per_node),
           fmt::format("write {}x{}, or change the node: --set levels.{}.size={}", gpus / per_node,
                       machine.gpus_per_node(), machine.levels.front().name, per_node));
   for (const GpuCount& count : counts)
@@ -112,7 +112,7 @@ std::vector<int> gpus_of(const std::vector<GpuCount>& counts, const Machine& mac
       throw UsageError(fmt::format("{} has {} GPU{}, not {}", machine.name, machine.gpus(),
                                    machine.gpus() == 1 ? "" : "s", count.gpus),
                        machine.gpus() == 1 ? "use -p 1" : fmt::format("use -p {} or fewer", machine.gpus()));
-  std::vector<int> once;  // in the order in which they were asked for
+  std::vector<int> once;  // in the order of the request
   for (const GpuCount& count : counts)
     if (std::ranges::find(once, count.gpus) == once.end()) once.push_back(count.gpus);
   return once;
@@ -144,7 +144,7 @@ BatchRule read_batch(std::string_view text) {
 std::vector<StrategyName> read_strategies(const std::string& text) {
   std::vector<StrategyName> out;
   for (const std::string& name : split_list(text, ',')) out.push_back(read_strategy(name));
-  if (out.empty()) throw UsageError("--strategy names none", "write -s data,data+filter");
+  if (out.empty()) throw UsageError("--strategy is empty", "write -s data,data+filter");
   return out;
 }
 
@@ -159,16 +159,17 @@ PipelineOrder read_schedule(const std::string& text) {
   }
   if (*found != PipelineSchedule::interleaved) {
     if (colon != text.npos)
-      throw UsageError(fmt::format("--schedule {}: {} has no pieces to count", text, word),
+      throw UsageError(fmt::format("--schedule {}: {} takes no number of chunks", text, word),
                        fmt::format("write {}, or interleaved{}", word, text.substr(colon)));
     return {*found, 1};
   }
   if (colon == text.npos)
-    throw UsageError("--schedule interleaved: how many pieces on each stage?", "write interleaved:2");
+    throw UsageError("--schedule interleaved: the number of chunks per stage is missing",
+                     "write interleaved:2");
   const std::string count = text.substr(colon + 1);
   const auto chunks = parse_number<int>(count);
   if (!chunks || *chunks < 1 || *chunks > 999)
-    throw UsageError(fmt::format("--schedule {}: `{}` is no number of pieces from 1 to 999", text, count),
+    throw UsageError(fmt::format("--schedule {}: `{}` is not a number of chunks from 1 to 999", text, count),
                      "write interleaved:2");
   return {*chunks > 1 ? *found : PipelineSchedule::one_forward_one_backward, *chunks};
 }
@@ -181,11 +182,11 @@ Recomputation read_recompute(const std::string& text) {
                      fmt::format("use {}, or full:24 for 24 blocks", fmt::join(recompute_names, ", ")));
   if (word == text) return {*kind, -1};
   if (*kind == Recompute::none)
-    throw UsageError(fmt::format("--recompute {}: none has no blocks to count", text),
+    throw UsageError(fmt::format("--recompute {}: none takes no number of blocks", text),
                      fmt::format("write none, or full{}", text.substr(word.size())));
   const auto blocks = parse_number<int>(std::string_view(text).substr(word.size() + 1));
   if (!blocks || *blocks < 0 || *blocks > 1'000'000)
-    throw UsageError(fmt::format("--recompute {}: no number of blocks", text),
+    throw UsageError(fmt::format("--recompute {}: not a number of blocks", text),
                      fmt::format("write {}:24", word));
   return {*kind, *blocks};
 }
@@ -198,7 +199,7 @@ Shuffle read_shuffle(const std::string& text) {
     throw UsageError(fmt::format("--shuffle {}: not known", text), "use global, local or partial:0.1");
   const auto Q = parse_number<double>(std::string_view(text).substr(partial.size()));
   if (!Q || !(*Q >= 0 && *Q <= 1))
-    throw UsageError(fmt::format("--shuffle {}: the fraction Q that is exchanged goes from 0 to 1", text),
+    throw UsageError(fmt::format("--shuffle {}: the exchanged fraction Q must be from 0 to 1", text),
                      "write partial:0.1; partial:0 is the same as local");
   return {.global = false, .Q = *Q};
 }

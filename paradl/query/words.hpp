@@ -5,8 +5,8 @@
 
 #include "paradl/query/query.hpp"
 
-// Words as people write them, on a command line or in a file. All functions throw a UsageError for a word
-// that they cannot read; `name` is what it was given for: --name WORD.
+// Reads words as people write them, on a command line or in a file. All functions throw a UsageError for a
+// word that they cannot read; `name` is the option: --name WORD.
 namespace paradl {
 
 /// A number within bounds.
@@ -18,7 +18,7 @@ std::vector<std::string> split_list(std::string_view text, char at);
 
 /// `64`, `16,64,256`, `16..1024` (doubling), `16..128:+16`, `4..1024:x4`, `16x4` (nodes x GPUs).
 std::vector<GpuCount> read_gpu_counts(std::string_view text);
-/// Each number once, if the machine has so many, in nodes of that size. UsageError otherwise.
+/// Each number once. UsageError if the machine has fewer GPUs, or nodes of another size.
 std::vector<int> gpus_of(const std::vector<GpuCount>& counts, const Machine& machine);
 
 /// `2048`, `32/gpu`, `64/node`.

@@ -1,4 +1,4 @@
-// Channel parallelism: every PE takes some of each layer's input channels; their outputs are added up.
+// Channel parallelism: every GPU reads some of each layer's input channels; the outputs of all are summed.
 #include "paradl/strategy/strategy.hpp"
 
 namespace paradl {
@@ -15,8 +15,8 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {
   return keep_channels(layer, parts);
 }
 
-/// The paper leaves the first layer out: pictures have three channels, and it runs whole where they are too
-/// few. A network whose only convolution is the first (ViT's patches) is bound by its matrix products.
+/// The paper leaves the first layer out: images have three channels, and if these are too few, that layer
+/// runs whole. If the first layer is the only convolution (ViT's patches), the matrix products set the limit.
 Limit limit(const Workload& work, const Parts& parts, double) {
   const auto bound_by = [&](auto counts) {
     return tightest(

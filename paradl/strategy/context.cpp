@@ -1,7 +1,7 @@
-// Context parallelism: every PE has a part of each sequence. Layers that work position by position need
-// nothing of the others; in attention, keys and values travel around the ring of PEs while each works on the
-// block it has (ring attention, Liu et al. 2023). Parts of a causal sequence are taken from both ends, so
-// that all have as much to do.
+// Context parallelism: every GPU has a part of each sequence. Layers that work position by position need no
+// communication. In attention, keys and values travel around a ring of GPUs while each GPU works on the block
+// that it has (ring attention, Liu et al. 2023). A part of a causal sequence has positions from both ends, so
+// that all GPUs have the same amount of work.
 #include <algorithm>
 
 #include "paradl/strategy/strategy.hpp"
@@ -20,7 +20,7 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {
                                                                                  : Role::whole;
 }
 
-/// The sequence that does not come out even, else the shortest.
+/// The first sequence that does not split evenly, else the first sequence.
 Limit limit(const Workload& work, const Parts& parts, double) {
   Limit length{.rule = LimitRule::sequence, .value = double(parts.total), .bound = double(parts.total)};
   for (std::size_t i = 0; i < work.layers.size() && length.holds(); ++i)

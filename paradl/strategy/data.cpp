@@ -1,4 +1,4 @@
-// Data parallelism: every PE holds the whole model and B/p samples of each mini-batch.
+// Data parallelism: every GPU holds the whole model and B/p samples of each mini-batch.
 #include "paradl/strategy/strategy.hpp"
 
 namespace paradl {

@@ -1,5 +1,5 @@
-// Expert parallelism: every PE has some samples, as with `data`, and some of the experts of each layer that
-// has several. What a router chose goes to the PE of its expert and comes back (all-to-all).
+// Expert parallelism: every GPU has some samples, as with `data`, and some experts of each layer that has
+// experts. The router sends tokens to the GPU of their expert; the results come back (all-to-all).
 #include <algorithm>
 
 #include "paradl/strategy/strategy.hpp"
@@ -10,12 +10,12 @@ namespace {
 Role role(const Workload& work, std::size_t i, const Parts& parts, Placement incoming) {
   const Layer& layer = work.layers[i];
   if (layer.experts >= parts.total) return Role::expert;
-  // Between the products of an expert lies what works position by position; `combine` brings everything back.
+  // Layers between the products of an expert work position by position; `combine` brings the tokens back.
   const bool between = incoming == Placement::split_expert && layer.op != Op::combine;
   return between && traits(layer.op).per_position ? Role::keep : Role::data;
 }
 
-/// Experts come out even; samples are enough.
+/// There must be a sample for each GPU, and experts must split evenly.
 Limit limit(const Workload& work, const Parts& parts, double batch) {
   const double p = parts.total;
   if (p > batch && batch > 0) return {.rule = LimitRule::samples, .value = p, .bound = batch};

@@ -1,4 +1,4 @@
-// Filter parallelism: every PE makes some of each layer's output channels.
+// Filter parallelism: every GPU computes some of each layer's output channels.
 #include "paradl/strategy/strategy.hpp"
 
 namespace paradl {

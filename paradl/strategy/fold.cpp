@@ -5,16 +5,16 @@
 namespace paradl {
 namespace {
 
-constexpr int fewest_repeats = 8;  // fewer are not worth it
+constexpr int fewest_repeats = 8;  // folding fewer saves too little
 
-/// Whether a layer does the same as the one a block before it, from inputs that are a block further on or in
-/// front of the run.
+/// Whether a layer equals the one a block before it, with inputs that are also a block later, or the same
+/// inputs from before the run.
 bool repeats(const Workload& work, int i, int period, int first) {
   const Layer &now = work.layers[std::size_t(i)], &before = work.layers[std::size_t(i - period)];
   if (now.shape_class != before.shape_class || now.tied >= 0 || before.tied >= 0) return false;
   for (const Cuttable* cuttable : {&work.spatial, &work.filter, &work.channel, &work.tensor})
     if ((*cuttable)(std::size_t(i)) != (*cuttable)(std::size_t(i - period))) return false;
-  // Every period has as many blocks of the model file, or none.
+  // Every period has the same number of blocks of the model file, or none.
   const int next = work.layers[std::size_t(first + period)].block - work.layers[std::size_t(first)].block;
   if (now.block < 0 ? before.block >= 0 : now.block != before.block + next) return false;
   const int block = first + (i - first) / period * period;
@@ -23,7 +23,7 @@ bool repeats(const Workload& work, int i, int period, int first) {
   });
 }
 
-/// Whether layers behind the run read at most its last block, and own or share no weights in it.
+/// Whether layers after the run read only its last block, and share no weights with the run.
 bool stands_alone(const Workload& work, const Fold& fold) {
   const int end = fold.first + fold.repeats * fold.period, last = end - fold.period;
   const auto inside = [&](int i) { return i >= fold.first && i < last; };
@@ -34,7 +34,7 @@ bool stands_alone(const Workload& work, const Fold& fold) {
   return true;
 }
 
-/// A vector by layer of the folded network, for the whole one.
+/// Expands a vector by layer of the folded network to the whole network.
 template <class T>
 std::vector<T> repeated(const std::vector<T>& list, const Fold& fold) {
   std::vector<T> out;
@@ -78,7 +78,7 @@ Workload folded(const Workload& work, const Fold& fold) {
     if (!list.empty()) list.erase(list.begin() + fold.seam(), list.begin() + fold.seam() + fold.removed());
   };
   const int blocks = work.layers[std::size_t(fold.seam() + fold.removed())].block -
-                     work.layers[std::size_t(fold.seam())].block;  // that are missing
+                     work.layers[std::size_t(fold.seam())].block;  // blocks that are removed
   cut(out.layers);
   for (Cuttable* cuttable : {&out.spatial, &out.filter, &out.channel, &out.tensor}) cut(cuttable->layer);
   for (std::size_t i = std::size_t(fold.seam()); i < out.layers.size(); ++i) {
@@ -106,8 +106,8 @@ std::optional<Layout> unfolded(Layout layout, const Fold& fold) {
   layout.left = repeated(layout.left, fold);
   for (std::vector<Role>& role : layout.role) role = repeated(role, fold);
 
-  // Layers of the third block and its copies are read by their own block or the next one; others read past the
-  // missing blocks.
+  // Layers of the third block and its copies are read by their own block or the next one. Readers of all
+  // other layers only move with the removed blocks.
   const int third = fold.seam() - fold.period;
   layout.last_reader = repeated(layout.last_reader, fold);
   for (int i = 0; i < int(layout.last_reader.size()); ++i) {

@@ -1,4 +1,4 @@
-// Layer (pipeline) parallelism: consecutive layers form stages, each on a PE of its own.
+// Layer (pipeline) parallelism: consecutive layers form a stage, and each stage has its own GPU.
 #include "paradl/strategy/strategy.hpp"
 
 namespace paradl {

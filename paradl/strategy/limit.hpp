@@ -6,7 +6,7 @@
 
 namespace paradl {
 
-/// What a limit is about. `limit_rules` has a row for each.
+/// The rule behind a limit. `limit_rules` has a row for each.
 enum class LimitRule : unsigned char {
   samples,
   layers,
@@ -41,10 +41,10 @@ enum class LimitRule : unsigned char {
   host_update,
 };
 
-/// How the value of a limit and its bound must compare.
+/// The relation that must hold between the value of a limit and its bound.
 enum class Relation : unsigned char {
-  at_most,              // no more parts than there are things to split
-  fits,                 // no more bytes than there is room for
+  at_most,              // the value is a number of parts that must not exceed the bound
+  fits,                 // the value is a number of bytes that must not exceed the bound
   divides,              // the value divides the bound
   divides_or_multiple,  // one divides the other
 };
@@ -52,9 +52,9 @@ enum class Relation : unsigned char {
 struct LimitRow {
   std::string_view name;  // in JSON and tables
   Relation relation = Relation::at_most;
-  std::string_view unit = "";  // one of what the bound counts
-  /// If the limit is broken: {0} is the value, {1} the bound with its unit, {2} the layer. Empty: reason()
-  /// has a sentence of its own.
+  std::string_view unit = "";  // what the bound counts, in the singular
+  /// Shown if the limit is broken: {0} is the value, {1} the bound with its unit, {2} the layer. Empty:
+  /// reason() writes the sentence itself.
   std::string_view sentence = "";
 };
 
@@ -108,7 +108,7 @@ static_assert(limit_rules.size() == std::size_t(LimitRule::host_update) + 1, "a 
 
 constexpr const LimitRow& row_of(LimitRule rule) { return limit_rules[std::size_t(rule)]; }
 
-/// A bound that a plan must keep, with the layer that sets it. Breaking one is an answer, not an error.
+/// A bound that a plan must keep, with the layer that sets it. A broken limit is an answer, not an error.
 struct Limit {
   LimitRule rule = LimitRule::samples;
   double value = 0, bound = 0;

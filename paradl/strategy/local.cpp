@@ -6,16 +6,16 @@
 namespace paradl {
 namespace {
 
-/// The largest part; products that came out a rounding error too large are not one more.
+/// The size of the largest part. The factor keeps rounding errors from adding one item.
 std::int64_t part(double whole, double parts) { return std::int64_t(std::ceil(whole / parts * (1 - 1e-12))); }
 
-/// Products and tables grow by what they make; x is the same.
+/// Layers whose output grows although their input does not: products and tables.
 bool is_source(const Layer& layer) { return traits(layer.op).product || layer.op == Op::embedding; }
 
-/// A table that is dealt out: an embedding's rows where its role is `channel`.
+/// Whether role `channel` splits the rows of a table: those of an embedding.
 bool deals_out_rows(const Layer& layer) { return layer.op == Op::embedding; }
 
-/// More parts than heads of keys and values: some have the same ones.
+/// If there are more parts than heads of keys and values, several parts hold a copy of the same head.
 double kv_growth(const Layer& layer, double parts) {
   const double copies = layer.kv_heads > 0 ? std::max(1.0, parts / layer.kv_heads) : 1;
   return 1 + layer.kv_share * (copies - 1);
@@ -54,7 +54,7 @@ Cut cut_of(const Layout& layout, const Cell& cell, const Mesh& mesh) {
       (role == Role::filter ? cut.filters : role == Role::channel ? cut.channels : cut.both) *= parts.total;
     else if (layout.space & bit)
       for (std::size_t d = 0; d < 3; ++d) cut.space[d] *= parts.cut[d];
-    else if (layout.pairs & bit)  // the part of the sequence that lies between two pairs
+    else if (layout.pairs & bit)  // between two pairs, the sequence is split
       cut.space[0] *= parts.total;
     else
       cut.samples *= parts.total;
@@ -88,12 +88,13 @@ LocalLayer local_layer(const Layer& layer, const Cut& cut, double samples) {
     l.padding[d] = std::int64_t(layer.padding[d]);
     l.x_extent[d] = part(layer.x.extent[d], cut.space[d]);
     l.y_extent[d] = part(layer.y.extent[d], cut.space[d]);
-    if (cut.space[d] > 1 && traits(layer.op).window) {  // with its halos, which take the padding's place
+    if (cut.space[d] > 1 && traits(layer.op).window) {  // with its halos, which replace the padding
       l.x_extent[d] = (l.y_extent[d] - 1) * l.stride[d] + l.dilation[d] * (l.kernel[d] - 1) + 1;
       l.padding[d] = 0;
     }
   }
-  // Queries of a part of the sequence meet the keys of all of it, block by block where these go round.
+  // Queries of a part of the sequence attend to the keys of the whole sequence; in ring attention, these come
+  // block by block.
   if (layer.op == Op::attention && layer.kv_length != double(l.x_positions()))
     l.kv_length = std::int64_t(layer.kv_length);
   l.weights = (layer.tied < 0 ? l.arrays()[0] : 0) + l.arrays()[1];

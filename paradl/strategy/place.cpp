@@ -12,7 +12,7 @@
 namespace paradl {
 namespace {
 
-/// Whether each set of axes is in it.
+/// A set of sets of axes.
 using AxisSets = std::bitset<1u << most_axes>;
 
 bool same(const Kept& a, const Kept& b) { return a.items == b.items && a.divided == b.divided; }
@@ -23,7 +23,7 @@ bool same(const ExchangeList& a, const ExchangeList& b) {
   });
 }
 
-/// Whether everything that prices two layers of the same shapes is equal. What grows does so with the shapes.
+/// Whether two layers of the same shapes cost the same. `grows` needs no comparison: it depends on shapes.
 bool same(const Cell& a, const Cell& b) {
   const auto axes = [](const Cell& c) {
     return std::array<int, 9>{c.sums_channels, c.work,       c.weights,   c.summed,    c.alike,
@@ -34,7 +34,7 @@ bool same(const Cell& a, const Cell& b) {
          same(a.x, b.x) && a.y.divided == b.y.divided;
 }
 
-/// All axes together: which collectives each tensor needs.
+/// Combines all axes: finds the collectives that each tensor needs.
 class Placer {
  public:
   Placer(const Workload& work, const RoleTable& roles, const PlacingRules& rules)
@@ -99,7 +99,7 @@ class Placer {
  private:
   using Which = std::vector<Placement> AxisPlacement::*;
 
-  /// Notes the layer if several axes give it this role and none of fewer parts is known to them.
+  /// Notes the layer if several axes give it this role and no known layer has a tighter bound on these axes.
   void note_shared(std::vector<Layout::SharedSplit>& shared_splits, std::size_t i, Role role, LimitRule rule,
              double bound) const {
     AxisSet axes = 0;
@@ -115,7 +115,7 @@ class Placer {
       *known = {axes, rule, bound, int(i)};
   }
 
-  /// By layer, the axes that split one of its tensors.
+  /// By layer: the axes that split the tensor `which`.
   std::vector<AxisSet> split_by(Which which) const {
     std::vector<AxisSet> out(work_.layers.size());
     for (std::size_t a = 0; a < placed_.axes(); ++a) {
@@ -168,8 +168,8 @@ class Placer {
     return cell;
   }
 
-  /// The collectives on a tensor's way. Axes that cut it besides leave each group its part; an all-to-all
-  /// moves a PE's own part, the others are counted by the whole buffer of their group.
+  /// The collectives that change a tensor's placement. If other axes cut the tensor, too, each group handles
+  /// its part. An all-to-all is counted by the part of one GPU, other collectives by the buffer of the group.
   ExchangeList exchanges(const Way& way, double items) const {
     ExchangeList list;
     Lie now = way.given;
@@ -185,14 +185,14 @@ class Placer {
     return list;
   }
 
-  /// The layer that made a tensor: views hand on what they are given. -1 for the network's input.
+  /// The layer that made a tensor: views only pass on their input. -1 for the network's input.
   int maker(int tensor) const {
     while (tensor >= 0 && is_view(work_.layers[std::size_t(tensor)].op))
       tensor = work_.layers[std::size_t(tensor)].inputs.front();
     return tensor;
   }
 
-  /// Whether a tensor is not yet noted as lying so.
+  /// Notes that a tensor is split by these axes; false if that was known.
   static bool insert(std::vector<AxisSets>& sets, int tensor, AxisSet lies) {
     AxisSets& noted = sets[std::size_t(tensor + 1)];
     if (noted[lies]) return false;
@@ -200,8 +200,8 @@ class Placer {
     return true;
   }
 
-  /// Whether layer i, asked in the order of layers, is the first that keeps the tensor as it wants it: the
-  /// others find it there.
+  /// Whether layer i is the first that keeps the tensor split in this way: later layers use the same copy.
+  /// Must be called in the order of layers.
   bool keeps_first(std::size_t i, int tensor, AxisSet lies) {
     if (!insert(kept_, tensor, lies)) return false;
     const bool made_kept = tensor >= 0 && traits(work_.layers[std::size_t(tensor)].op).keeps == Keeps::y &&
@@ -209,7 +209,7 @@ class Placer {
     return !(made_kept && left_[std::size_t(tensor)] == lies);
   }
 
-  /// Whether what a layer makes is made again: all but what its block hands on.
+  /// Whether a layer's output is dropped and recomputed.
   bool drops(std::size_t i) const { return recomputed_[i] && rules_.recompute == Recompute::full; }
   bool same_block(std::size_t i, int tensor) const {
     return tensor >= 0 && work_.layers[std::size_t(tensor)].block == work_.layers[i].block;
@@ -219,8 +219,9 @@ class Placer {
     return tensor < 0 ? work_.input.items() : work_.layers[std::size_t(tensor)].y.items();
   }
 
-  /// How a layer keeps an input for its backward pass. Between pairs of products a PE keeps its part of the
-  /// sequence and gathers the rest anew, behind the product for dx (Korthikanti et al. 2022, section 4.2.2).
+  /// The axes that split an input that a layer keeps for its backward pass. Between pairs of products a GPU
+  /// keeps its part of the sequence and gathers the rest again, hidden behind the product for dx (Korthikanti
+  /// et al. 2022, section 4.2.2).
   AxisSet kept_lie(std::size_t i, int from) const {
     AxisSet lies = x_[i];
     for (std::size_t a = 0; a < placed_.axes() && from >= 0; ++a)
@@ -230,7 +231,7 @@ class Placer {
     return lies;
   }
 
-  /// What the backward pass needs is kept by the layer that needs it, each tensor once.
+  /// Charges each tensor that the backward pass needs to the layer that needs it, and only once.
   void add_memory(std::size_t i, Cell& cell) {
     const Layer& layer = work_.layers[i];
     const Keeps keeps = traits(layer.op).keeps;
@@ -241,21 +242,21 @@ class Placer {
           cell.kept[0] = {cell.kept[0].items + items_of(from), lies, layer.op == Op::attention ? int(i) : -1};
     if (keeps == Keeps::y) cell.kept[1] = {layer.y.items(), left};
     if (keeps == Keeps::mask) cell.mask = {layer.y.items(), left};
-    // Attention keeps its scores; where they are dropped out, before and after, with the mask. Flash
-    // attention keeps the sum of exponentials of each row instead, in fp32.
+    // Attention keeps its scores; with dropout, the scores before and after it, and the mask. Flash attention
+    // keeps the sum of exponentials of each row instead, in fp32.
     if (layer.scores > 0) {
       cell.kept[2] = {(layer.dropout ? 2 : 1) * layer.scores, x};
       if (layer.dropout) cell.mask = {layer.scores, x};
     } else if (layer.op == Op::attention) {
       cell.mask = {4 * layer.query_heads * layer.x.positions(), x};
     }
-    // Logits and their softmax are fp32, whatever the rest is.
+    // Logits and their softmax are fp32, whatever the precision of the rest.
     if (layer.op == Op::loss && work_.tokens) {
       cell.mask = {4 * layer.x_items, x, int(i)};
       cell.kept[0] = {};
     }
     if (cell.recomputed) drop_recomputed(i, cell);
-    // A slice of a tensor that a PE has whole does not make it smaller.
+    // A GPU that has a whole tensor needs all of its memory, even if it only uses a slice.
     AxisSet source = AxisSet(~0u), gathered = left;
     for (const int from : layer.inputs)
       source &= from < 0 ? input_split() : left_[std::size_t(from)];
@@ -268,7 +269,7 @@ class Placer {
               grows && layer.op != Op::embedding && layer.op != Op::attention ? int(i) : -1};
   }
 
-  /// What is made again is not kept, but has its place for a while; a block's input stays.
+  /// Recomputed tensors are not kept, but take memory during the block's backward pass; its input is kept.
   void drop_recomputed(std::size_t i, Cell& cell) {
     Rebuilt& block = rebuilt_[work_.layers[i].block < 0 ? -1 - int(i) : work_.layers[i].block];
     const auto take = [](Rebuilt::Sums& sums, Kept& kept) {
@@ -290,7 +291,7 @@ class Placer {
     }
   }
 
-  /// The block whose values take most room while they are there again.
+  /// The recomputed block that takes most memory during its backward pass.
   void add_rebuilt(Layout& out) const {
     const Rebuilt* largest = nullptr;
     for (const auto& [block, rebuilt] : rebuilt_)
@@ -301,7 +302,7 @@ class Placer {
       out.rebuilt_masks.push_back({items, lies.first, lies.second});
   }
 
-  /// The number of a cell among those so far. Layers of the same shapes are neighbours in a list of their own.
+  /// The index of a cell, which is added if it is new. Cells of the same shapes form a linked list.
   int add(std::vector<Cell>& cells, const Cell& cell) {
     const auto shape = std::size_t(work_.layers[std::size_t(cell.layer)].shape_class);
     if (newest_.size() <= shape) newest_.resize(shape + 1, -1);
@@ -312,8 +313,8 @@ class Placer {
     return newest_[shape];
   }
 
-  /// Items that a recomputed block has for the time of its backward pass, by the axes that cut them and the
-  /// layer with which they grow.
+  /// Items that a recomputed block holds during its backward pass, by the axes that cut them and the layer
+  /// whose growth they have.
   struct Rebuilt {
     using Sums = std::map<std::pair<AxisSet, int>, double>;
     Sums kept, masks;
@@ -329,14 +330,14 @@ class Placer {
   const RoleTable& roles_;
   PlacingRules rules_;
   Placements placed_;
-  std::vector<AxisSet> x_, left_, dy_;  // by layer: the axes that split x, y as it leaves it, and dy
+  std::vector<AxisSet> x_, left_, dy_;  // by layer: the axes that split x, y after its sums, and dy
   std::vector<bool> recomputed_;        // by layer
-  std::map<int, Rebuilt> rebuilt_;      // by block; by layer, below zero, outside of blocks
-  // By tensor, the network's input first, how they lie:
-  std::vector<AxisSets> inputs_;  // of recomputed blocks, which stay
-  std::vector<AxisSets> kept_;    // by a layer
-  std::vector<int> newest_;       // by shapes: the last cell that was added; -1: none
-  std::vector<int> older_;        // by cell: the one of the same shapes before it
+  std::map<int, Rebuilt> rebuilt_;      // by block; layers outside of blocks have the key -1 - layer
+  // By tensor, the network's input first: the sets of axes that split it
+  std::vector<AxisSets> inputs_;  // as a kept input of a recomputed block
+  std::vector<AxisSets> kept_;    // as kept by a layer
+  std::vector<int> newest_;       // by shape class: the cell that was added last; -1: none
+  std::vector<int> older_;        // by cell: the previous cell of the same shape class
 };
 
 }  // namespace
@@ -344,7 +345,7 @@ class Placer {
 std::vector<Run> find_runs(const std::vector<int>& order) {
   constexpr int longest_block = 64;
   const int n = int(order.size());
-  // Where the same cell comes again: a block can end only there.
+  // The next layer with the same cell: a block can only end there.
   std::vector<int> again(order.size()), next(order.empty() ? 0 : std::size_t(std::ranges::max(order)) + 1, n);
   for (int i = n; i-- > 0;)
     again[std::size_t(i)] = std::exchange(next[std::size_t(order[std::size_t(i)])], i);
@@ -354,7 +355,7 @@ std::vector<Run> find_runs(const std::vector<int>& order) {
     for (int end = again[std::size_t(i)]; end <= i + longest_block && 2 * end - i <= n;
          end = again[std::size_t(end)]) {
       const int period = end - i;
-      if (best.repeats > 1 && period % best.period == 0) continue;  // ends where that of the shorter block does
+      if (best.repeats > 1 && period % best.period == 0) continue;  // ends where the shorter block's run ends
       int equal = 1;
       while (end + equal < n && order[std::size_t(i + equal)] == order[std::size_t(end + equal)]) ++equal;
       const int repeats = 1 + equal / period;

@@ -22,7 +22,7 @@ AxisPlacement place_on(const Workload& work, const AxisRoles& axis, const Placin
   return placed;
 }
 
-/// Notes the changes that a tensor goes through.
+/// Records the changes of a tensor's placement.
 class Journal {
  public:
   explicit Journal(const Lie& given) : now_(given) { way_.given = given; }
@@ -64,8 +64,9 @@ void Placements::find_readers(const Workload& work) {
     for (const int from : work.layers[i].inputs) readers_[next[std::size_t(from + 1)]++] = i;
 }
 
-/// What was summed into slices behind a convolution stays in slices until the convolution before it, which
-/// wants them: layers that work channel by channel run whole forward, but backward on their PE's slice only.
+/// A gradient that a reduce-scatter has left in slices stays in slices until the convolution before, which
+/// wants slices. Layers in between work channel by channel: they run whole forward, but only on their GPU's
+/// slice backward.
 void Placements::slice_backward(const Workload& work, AxisPlacement& axis) const {
   for (std::size_t i = work.layers.size(); i-- > 0;) {
     if (axis.role[i] != Role::whole || !traits(work.layers[i].op).per_channel) continue;
@@ -78,7 +79,7 @@ void Placements::slice_backward(const Workload& work, AxisPlacement& axis) const
   }
 }
 
-/// Whether the parts of a layer's y are gathered forward.
+/// Whether the spatial parts of a layer's y are gathered forward.
 bool Placements::gathers_space(std::size_t a, int i) const {
   return axes_[a].y_given[std::size_t(i)] == Placement::split_space &&
          wanted_by_readers(a, i, Placement::split_space) == Placement::replicated;
@@ -90,7 +91,7 @@ Lie Placements::input() const {
   return lie;
 }
 
-/// Split, if all readers want it so; whole, if one does.
+/// Split if all readers want it split; whole if one reader wants it whole.
 Placement Placements::wanted_by_readers(std::size_t a, int layer, Placement none) const {
   Placement all = none;
   for (const std::size_t reader : readers(layer)) {
@@ -106,7 +107,7 @@ Way Placements::forward(int i) const {
   Journal journal(given);
   for (std::size_t a = axes_.size(); a-- > 0;)
     if (given[a] == Placement::partial) {
-      // Slices of a sum that would only be gathered again are not made.
+      // If the readers want the whole sum, do not scatter it first.
       const Placement left = axes_[a].y_left[std::size_t(i)];
       journal.change(a,
                      wanted_by_readers(a, i, left) == Placement::replicated ? Placement::replicated : left);
@@ -119,7 +120,7 @@ Way Placements::forward(int i) const {
   return std::move(journal).take();
 }
 
-/// Addends, if one reader gives some; slices, if one gives those and none gives addends.
+/// Addends if one reader gives addends; else slices if one reader gives slices; else whole.
 Placement Placements::given_by_readers(std::size_t a, int layer) const {
   Placement all = Placement::replicated;
   for (const std::size_t reader : readers(layer)) {

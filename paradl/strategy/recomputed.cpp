@@ -17,7 +17,7 @@ std::vector<bool> recomputed(const Workload& work, const PlacingRules& rules) {
   std::vector<bool> out(work.layers.size());
   if (rules.recompute == Recompute::none) return out;
   const std::vector<int> blocks = recomputable_blocks(work);
-  // N of L blocks, evenly spread: every stage of a pipeline has its share of them.
+  // N of L blocks, evenly spread, so that every stage of a pipeline has its share.
   const auto L = std::int64_t(blocks.size());
   const std::int64_t N = rules.recomputed_blocks < 0 ? L : std::min<std::int64_t>(rules.recomputed_blocks, L);
   std::vector<int> chosen;

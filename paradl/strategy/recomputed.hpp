@@ -6,7 +6,7 @@
 
 namespace paradl {
 
-/// The blocks of a network that can be recomputed: not the one with the logits, nor auxiliary heads.
+/// The blocks of a network that can be recomputed: all but those with logits or auxiliary heads.
 std::vector<int> recomputable_blocks(const Workload& work);
 
 /// By layer: whether its forward pass runs again before its backward pass.

@@ -6,12 +6,12 @@
 namespace paradl {
 namespace {
 
-/// A framework that splits convolutions only runs everything else whole where channels are split.
+/// The role under a framework that splits only the channels of convolutions and runs all other layers whole.
 Role convolutions_only(const Workload& work, std::size_t i, const Strategy& strategy, Role role) {
   const Layer& layer = work.layers[i];
   if (strategy.input != Placement::replicated || role == Role::stage) return role;
   if (layer.op != Op::conv) return Role::whole;
-  // Of three colours some GPUs get none, but all sum.
+  // The first layer may have fewer channels than there are GPUs: some get none, but all take part in the sum.
   return strategy.sums_inputs && is_dense_product(layer) && layer.first() ? Role::channel : role;
 }
 

@@ -8,25 +8,25 @@
 
 namespace paradl {
 
-/// What is computed once more in the backward pass instead of being kept: nothing; the scores of attention;
-/// all that a block makes.
+/// What the backward pass recomputes instead of keeping it: nothing; the scores of attention; all activations
+/// of a block.
 enum class Recompute { none, selective, full };
 inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
 static_assert(names_every(Recompute::full, recompute_names), "name every Recompute");
 
-/// How a framework lays out tensors, besides the roles of layers.
+/// How a framework places tensors, in addition to the roles of layers.
 struct PlacingRules {
-  Reduction reduction = Reduction::allreduce;  // what ends a sum over filters or channels
-  /// Between the pairs of products of `tensor`, each PE keeps its part of the sequence: a sum is scattered
+  Reduction reduction = Reduction::allreduce;  // of sums over filters or channels
+  /// Between the pairs of products of `tensor`, each GPU keeps its part of the sequence: a sum is scattered
   /// over positions, and gathered before the next product.
   bool sequence_parallel = false;
   Recompute recompute = Recompute::none;
-  int recomputed_blocks = -1;  // so many of them, evenly spread; -1: all
-  /// Where channels are split, only convolutions are, the first too, however few its channels: everything
-  /// else runs whole on every PE.
+  int recomputed_blocks = -1;  // number of recomputed blocks, evenly spread; -1: all
+  /// Split the channels of convolutions only, including the first one, however few channels it has. All other
+  /// layers run whole on every GPU.
   bool convolutions_only = false;
-  /// The backward pass of gathering space is an exchange, too: a reduce-scatter, even of gradients that are
-  /// the same everywhere.
+  /// The backward pass of an allgather of spatial parts is a reduce-scatter, even if all GPUs have the same
+  /// gradient.
   bool gathers_reduce = false;
   friend auto operator<=>(const PlacingRules&, const PlacingRules&) = default;
 };

@@ -1,4 +1,4 @@
-// Spatial parallelism: every PE works on a part of each sample's extents and trades halos with its
+// Spatial parallelism: every GPU works on a part of each sample's extents and exchanges halos with its
 // neighbours.
 #include <algorithm>
 #include <optional>
@@ -8,8 +8,7 @@
 namespace paradl {
 namespace {
 
-/// Layers that look at a neighbourhood decide where space can be cut; a matrix product at every position can
-/// be, too.
+/// Layers with a window can be cut in space, and so can a matrix product at every position.
 bool can_cut(const Workload& work, std::size_t i) {
   const Layer& layer = work.layers[i];
   return work.spatial(i) && layer.x.dims > 0 && (traits(layer.op).window || layer.op == Op::fc);
@@ -27,7 +26,7 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {
   return traits(layer.op).per_position && layer.x.dims > 0 ? Role::keep : Role::whole;
 }
 
-/// The extent that is shortest for its number of parts.
+/// The limit of the extent that is shortest relative to its number of parts.
 Limit limit(const Workload& work, const Parts& parts, double) {
   using enum LimitRule;
   static constexpr LimitRule rules[3][3] = {{positions}, {rows, columns}, {planes, rows, columns}};

@@ -61,7 +61,7 @@ StrategyName out_of_core(const StrategyName& strategy) {
 
 namespace {
 
-/// What others call them.
+/// Names of strategies in other software.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> other_names{{
     {"pipeline", "that is `layer`"},
     {"pp", "that is `layer`"},
@@ -107,11 +107,12 @@ StrategyName read_strategy(std::string_view text) {
           equals != name.npos && find_strategy(name.substr(0, equals)))
         throw UsageError(fmt::format("`{}` is a size, not a strategy", name),
                          fmt::format("sizes go to --grid {}", name));
-      if (name == "serial") throw UsageError("`serial` is one GPU alone and joins no hybrid", "leave it out");
+      if (name == "serial")
+        throw UsageError("`serial` is one GPU and cannot be part of a hybrid", "leave it out");
       throw UsageError(fmt::format("no strategy is called `{}`", name), strategy_help(name));
     }
     if (std::ranges::find(strategy.axes, axis) != strategy.axes.end())
-      throw UsageError(fmt::format("`{}` stands twice in `{}`", name, text), "name each axis once");
+      throw UsageError(fmt::format("`{}` appears twice in `{}`", name, text), "name each axis once");
     if (strategy.axes.size() == most_axes)
       throw UsageError(fmt::format("`{}` has more than {} axes", text, most_axes), "use fewer axes");
     strategy.axes.push_back(axis);

@@ -13,7 +13,7 @@ std::span<const Strategy* const> strategies();
 const Strategy* find_strategy(std::string_view name);  // nullptr if there is none
 
 /// A strategy as typed: the axes of `data+filter`, outermost first; no axes for `serial`. `data/ooc` trains
-/// out of core: what does not fit the device lies on the host, or is computed again.
+/// out of core: what does not fit on the device is swapped to the host, or recomputed.
 struct StrategyName {
   std::string text;
   std::vector<const Strategy*> axes;
@@ -31,12 +31,12 @@ std::string in_core(const StrategyName& strategy);
 /// Reads `data+filter`, `data/ooc`. UsageError for unknown or repeated axes.
 StrategyName read_strategy(std::string_view text);
 
-/// What `project` and `advise` try unless told otherwise.
+/// The strategies that `project` and `advise` try if the user names none.
 std::vector<StrategyName> default_strategies();
 
-/// Sizes for a strategy's axes: `data=16,filter=4`, `16x4`, `spatial=2x2`. A spatial axis given by one number
-/// has all of it in `total` and a cut still to be chosen (cut {1,1,1}). UsageError if it does not fit the
-/// strategy.
+/// Reads the sizes of a strategy's axes: `data=16,filter=4`, `16x4`, `spatial=2x2`. If a spatial axis is
+/// given as one number, only `total` is set and the cut is chosen later (cut {1,1,1}). UsageError if the grid
+/// does not fit the strategy.
 std::vector<Parts> read_grid(std::string_view text, const StrategyName& strategy);
 
 /// "data=16,filter=4" as the user would write it; "16x4" if `short_form`.

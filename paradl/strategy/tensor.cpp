@@ -1,5 +1,5 @@
-// Tensor parallelism (Megatron-style): filter and channel in turn on successive matrix products, so that what
-// the first leaves in slices is just what the second takes.
+// Tensor parallelism (Megatron-style): filter and channel in turn on successive matrix products, so that the
+// second product reads exactly the slices that the first one leaves.
 #include "paradl/strategy/strategy.hpp"
 
 namespace paradl {
@@ -16,7 +16,7 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement inc
     if (incoming == Placement::split_channel && layer.channels() >= parts.total) return Role::channel;
     return layer.filters() >= parts.total ? Role::filter : Role::whole;
   }
-  // Each PE looks up the rows of the vocabulary that it holds; the sum over all of them is the embedding.
+  // Each GPU looks up the rows of the vocabulary that it holds; the sum over all GPUs is the embedding.
   if (layer.op == Op::embedding)
     return layer.weights / layer.filters() >= parts.total ? Role::channel : Role::whole;
   if (incoming == Placement::split_space && traits(layer.op).per_position) return Role::keep;
@@ -24,7 +24,8 @@ Role role(const Workload& work, std::size_t i, const Parts& parts, Placement inc
   return keep_channels(layer, parts);
 }
 
-/// Several heads of keys and values for each part, or several parts for each.
+/// Parts must split query heads evenly. With fewer key and value heads, each part has several of these heads,
+/// or several parts share one.
 Limit heads_limit(const Layer& attention, int layer, double p) {
   Limit heads{LimitRule::heads, p, attention.query_heads, layer};
   if (heads.holds() && attention.heads < attention.query_heads)
@@ -32,7 +33,7 @@ Limit heads_limit(const Layer& attention, int layer, double p) {
   return heads;
 }
 
-/// Heads bound a transformer, filters a convolutional network.
+/// Heads limit a transformer, filters limit a convolutional network.
 Limit limit(const Workload& work, const Parts& parts, double) {
   Limit heads;
   for (std::size_t i = 0; i < work.layers.size() && heads.holds(); ++i)

@@ -42,7 +42,7 @@ TEST_CASE("what neither computation nor communication explains is said") {
   CHECK_FALSE(one.unexplained());
   one.compute = {0.5, 0.4};
   one.communication = {0.3, 0.4};
-  CHECK(one.unexplained()->base() == approx(-0.2));  // -0.2 in all, of which -0.1 and +0.1 are explained
+  CHECK(one.unexplained()->base() == approx(-0.2));  // the gap is -0.2; -0.1 and +0.1 are explained
 }
 
 TEST_CASE("runs of which parts were measured have a tally for each term, and no rank") {

@@ -172,7 +172,7 @@ TEST_CASE("spatial with a rule: layers after the last that may be cut run whole,
   CHECK((*paper.cost)[Term::activation_exchange].base() == paradl::test::approx(6 * (alpha + 131072 * beta)));
   const auto engine = bench.engine("spatial", "4", 64);
   check_time(engine, paper, {Term::forward, Term::backward, Term::halo_exchange});
-  // the engine slices the gradient, which every PE has whole, for nothing
+  // every GPU has the whole gradient, so the engine slices it for free
   CHECK((*engine.cost)[Term::activation_exchange].base() ==
         paradl::test::approx(3 * (alpha + 131072 * beta)));
 }

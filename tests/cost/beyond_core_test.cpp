@@ -112,7 +112,7 @@ TEST_CASE("blocks hold all activations of a network, each once") {
     Shipped ask(network);
     const Projection p = ask("serial/ooc", "", 2);
     REQUIRE(p.feasible());
-    // All but what skips blocks or is shared by several, which has its place besides.
+    // All tensors except those that skip blocks or are shared by several, which are counted separately.
     double kept = 0;
     int layers = 0;
     for (const OutOfCoreBlock& block : ask.out_of_core().blocks()) {
@@ -464,7 +464,7 @@ TEST_CASE("out of core: what the system file does not say is not made up") {
   CHECK(refused([](HostSpec& host) { host.memory.reset(); }) ==
         "the host memory of abci is unknown");
 
-  // Weights would have to leave the device, and nobody knows how fast the host updates them.
+  // Weights would have to leave the device, but the update rate of the host is unknown.
   Training adam;
   adam.optimizer = Optimizer::adam;
   Shipped large("gpt2-xl", "abci", adam);
@@ -483,7 +483,7 @@ TEST_CASE("out of core: a host that is too small is an answer") {
       if (limit.rule == LimitRule::host_memory) return limit;
     return Limit{};
   };
-  // Twice what fits: some of it goes to the host, 4 GPUs of which share 2 GiB ... or nothing of it does.
+  // Twice what fits: some of it goes to the host, whose 2 GiB are shared by 4 GPUs; or none does.
   Shipped ask("resnet152", "abci", {}, {{"host.bandwidth", "100GB/s"}});
   const Projection p = ask("data/ooc", "4", 720);
   REQUIRE(p.feasible());
@@ -531,7 +531,7 @@ TEST_CASE("out of core: what a host lacks is the least that is needed") {
     CHECK(enough.feasible());
     CHECK(need(enough) == least);
     CHECK_FALSE(with_host(c, least - 12).feasible());  // a byte or two less for each of 6 GPUs
-    // Told from any amount that is too little.
+    // The same need is reported for any host memory that is too small.
     CHECK(need(with_host(c, least / 2)) == least);
   }
 }

@@ -60,7 +60,7 @@ TEST_CASE("two axes that cut the same filters must leave one to each") {
   CHECK(broken.value == 16);
   CHECK(broken.bound == 8);
   CHECK(broken.layer == 0);
-  // Filters on one axis and channels on the other do not crowd.
+  // Filters on one axis and channels on the other do not split the same dimension.
   CHECK(bench.engine("filter+channel", "8x8", 32).limits.hold());
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("statistics of many nodes are summed by trees, as libraries sum a few 
   t.framework.flat_rings = true;
   CHECK(statistics(t, "1024") == paradl::test::approx(2 * 2 * 1023 * (40e-6 + 64 / 1024.0 * 8e-11 * 0.5)));
   t.framework.flat_rings = false;
-  // The algorithm that was asked for sums statistics, too.
+  // The requested algorithm also sums statistics.
   t.allreduce = find_algorithm("auto");
   CHECK(statistics(t, "1024") < 2e-3);
 }
@@ -317,7 +317,7 @@ TEST_CASE("halos backward are rows of dy as it is cut") {
 
 TEST_CASE("filter and channel together: slices are taken before sums are made") {
   Bench bench(chain(2), flat_machine(), without_overlap());
-  // Forward y_0 lies in slices of 1/2 on filter and in addends on channel: the sum is over halves (131072 B),
+  // Forward y_0 has slices of 1/2 on filter and addends on channel: the sum is over halves (131072 B),
   // then conv1 wants all filters back but only its half of the channels, which it slices from the sum for
   // nothing: the gathering on filter is of 131072 B, too. y_1 is summed in halves. Backward the same sizes.
   const Projection p = bench.engine("filter+channel", "2x2", 32);

@@ -37,7 +37,7 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   // freedom 6.31.
   CHECK(errors[0].high == doctest::Approx(1.565).epsilon(0.01));
   CHECK(errors[0].low == doctest::Approx(1 / errors[0].high));
-  CHECK(errors[1].high > 1.3);  // beyond what was fitted: its own runs tell, but never of less
+  CHECK(errors[1].high > 1.3);  // beyond the fitted scale: its own runs count, but never narrow it
   CHECK(errors[1].low <= errors[0].low);
   CHECK(errors[1].high >= errors[0].high);
   CHECK(errors[2].from == large_scale);
@@ -109,7 +109,7 @@ TEST_CASE("intervals of an ideal framework lie around a strategy's own bias, and
   // ... unless one was.
   runs[0].measured = Seconds{0.9};
   CHECK(errors_of(runs)[0].low == approx(0.9));
-  // Of an only curve its runs foretell each other.
+  // If there is only one curve, its runs predict each other.
   std::vector<Judged> one_curve{of("data", "a", 0.1), of("data", "a", 0.3)};
   CHECK(errors_of(one_curve)[0].high == approx(std::exp(0.2 + 6.31 * 0.2)));
 }
@@ -186,10 +186,10 @@ TEST_CASE("every level has a nearest one: as little as possible is other, and no
   CHECK(index(error("profile", "measured", "ideal", "other")) == 1);
   CHECK(index(error("model file", "measured", "chainermn", "convolutional")) ==
         0);  // they were measured, too
-  // Closed forms tell of closed forms alone, and these of nothing else.
+  // Records of closed forms only apply to closed forms, and others do not apply to them.
   CHECK(index(error("ideal", "ideal", "ideal", "transformer", "paper")) == 5);
   CHECK(index(error("profile", "ideal", "ideal", "convolutional", "paper")) == -1);
-  // Runs that err less tell nothing: measured links of specified ones, or other times of peak rates.
+  // Runs with smaller errors do not apply: measured links to specified ones, or other times to peak rates.
   CHECK(
       nearest_recorded({errors[1]}, error("profile", "ideal", "ideal", "convolutional").level, 0.25).empty());
   CHECK(nearest_recorded({errors[2]}, error("ideal", "ideal", "ideal", "convolutional").level, 0.25).empty());
@@ -261,7 +261,7 @@ TEST_CASE("of nine curves or more an interval reaches to the error of rank 0.9 (
   }
   runs.push_back(run("filter", 64, 3.0, 1.0));  // alone: what all together say counts for it
   Judged part = run("data", 64, 9.0, 1.0);
-  part.partial = true;  // of which the iteration was not measured
+  part.partial = true;  // its iteration was not measured
   runs.push_back(part);
   const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), level));
   REQUIRE(errors.size() == 3);

@@ -230,7 +230,7 @@ TEST_CASE("products that add gradients up themselves run beside what tensor sums
   const Projection fused = of(t);
   CHECK(term(fused, Term::backward) == approx(term(plain, Term::backward)));
   CHECK(fused.cost->hidden > Seconds{});
-  // Half of their bytes' time is hidden, nothing of what the latest rank is waited for.
+  // Half of the time of their bytes is hidden, but not the wait for the last rank.
   CHECK(fused.cost->hidden.base() < term(plain, Term::activation_exchange) / 2);
   CHECK(term(apart, Term::activation_exchange) - term(fused, Term::activation_exchange) ==
         approx(fused.cost->hidden.base()));
@@ -246,7 +246,7 @@ TEST_CASE("ZeRO-3 tensor by tensor: gathered twice and scattered through one por
   t.zero = 3;
   t.framework.gathers_by_tensor = true;
   // Two products of 1000 x 1000 weights on 8 GPUs, two nodes: one ring through one port, 7 steps of an
-  // eighth, of which one in four leaves a node.
+  // eighth; one step in four leaves a node.
   const std::string layers =
       "  - {name: a, op: fc, filters: 1000, bias: false}\n  - {name: b, op: fc, filters: 1000, bias: "
       "false}\n";

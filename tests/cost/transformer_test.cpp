@@ -148,7 +148,7 @@ TEST_CASE("weights, gradients and Adam in fp16: 18 bytes a weight, 16 with fp16 
 
 TEST_CASE("GPT-3 175B on 64 GPUs, tensor 8 and 8 stages") {
   // A stage has 12 layers of 12h^2 + 13h weights; of these 12h^2 + 7h are split, 6h (norms, and biases behind
-  // the two sums) are not. The first has the table of 50257 words besides, padded to 51200, and 2048
+  // the two sums) are not. The first one also has the table of 50257 words, padded to 51200, and 2048
   // positions.
   const double H = 12288, layer = (12 * H * H + 7 * H) / 8 + 6 * H;
   const double weights = 12 * layer + 51200 * H / 8 + 2048 * H;
@@ -252,7 +252,7 @@ TEST_CASE("experts: tokens go to them and come back, and each PE has its share o
   const std::string moe = ",experts=8,top-k=2";
   Training t = mixed();
   Bench bench(network_of(gpt(1, moe)), flat_machine(), t);
-  // y of the dispatch, 2 of each token: 4 all-to-alls of a PE's part, (p-1)(alpha + m/p beta) each
+  // y of the dispatch, 2 of each token: 4 all-to-alls of a GPU's part, (p-1)(alpha + m/p beta) each
   const double m = 8 / 4.0 * 2 * s * h * 2;
   CHECK((*bench.engine("expert", "4", 8).cost)[Term::activation_exchange].base() ==
         approx(4 * 3 * (10e-6 + m / 4 * 1e-10)));

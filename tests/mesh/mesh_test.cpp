@@ -69,7 +69,7 @@ TEST_CASE("groups that nodes do not hold whole are cut by the worst placed one")
   Machine machine = two_level_machine();
   machine.levels[0].gpus = 6;
   machine.levels[1].inside = 6;
-  // four GPUs a group, six a node: the second group lies two and two
+  // four GPUs per group, six per node: the second group has two GPUs on each of two nodes
   const Path path = group_path(mesh_of("data+tensor", "6x4"), axis_bit(1), machine);
   CHECK(path.hop[0].size == 2);
   CHECK(path.hop[1].size == 2);
@@ -156,7 +156,7 @@ TEST_CASE("groups with other GPUs between their members fill racks, too") {
   const Path sparse = group_path(mesh_of("data+filter", "32x16"), axis_bit(0), machine);
   CHECK(sparse.hop[1].subgroups() == 8);
   CHECK(sparse.hop[2].subgroups() == 4);
-  // 12 nodes a group: some group lies in two racks.
+  // 12 nodes per group: some group spans two racks.
   const Path inner = group_path(mesh_of("data+filter", "10x48"), axis_bit(1), machine);
   CHECK(inner.hop[1].subgroups() == 6);
   CHECK(inner.hop[2].subgroups() == 2);
@@ -185,7 +185,7 @@ TEST_CASE("neighbouring axes of a set are one line") {
 TEST_CASE("each extent of a cut has neighbours of its own") {
   const Machine machine = two_level_machine();
   const Mesh mesh = mesh_of("spatial", "4x4");
-  CHECK(neighbour_path(mesh, 0, 1, machine).outermost().level == "all");    // columns lie inside a node
+  CHECK(neighbour_path(mesh, 0, 1, machine).outermost().level == "all");    // columns are inside a node
   CHECK(neighbour_path(mesh, 0, 0, machine).outermost().level == "nodes");  // rows are four GPUs apart
   CHECK(neighbour_path(mesh, 0, 0, machine).outermost().phi == 2);
 }

@@ -101,7 +101,7 @@ TEST_CASE("a cheap border is worth a longer way, but not a longer stage") {
 
 namespace {
 
-/// What the busiest stage has to do, its pieces being every so many of the chain.
+/// The work of the busiest stage; stage s has pieces s, s + stages, ... of the chain.
 double busiest(const std::vector<double>& weight, const std::vector<double>& border,
                const std::vector<int>& first, int stages) {
   std::vector<double> load(static_cast<std::size_t>(stages));

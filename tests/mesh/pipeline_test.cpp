@@ -1,4 +1,4 @@
-// Schedules are executed pass by pass; where stages are equal their length is known in closed form.
+// Schedules are executed pass by pass; if stages are equal, their length is known in closed form.
 #include "paradl/mesh/pipeline.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::vector<PieceTime> equal_pieces(const Pipeline& pipeline, double forward, do
   return out;
 }
 
-/// A pipeline of any kind that there can be.
+/// A random pipeline.
 template <class Random>
 Pipeline any_pipeline(Random& random, int most_micro_batches = 40) {
   Pipeline out{.stages = 1 + int(random() % 8),
@@ -161,7 +161,7 @@ struct Runs {
   }
 };
 
-/// What pipeline_end() finds is what executing all passes gives. Times are whole numbers: sums are exact.
+/// pipeline_end() gives the same as executing all passes. Times are whole numbers, so that sums are exact.
 void check_runs(const Pipeline& pipeline, const Runs& runs, PipelineScratch& scratch) {
   std::vector<Seconds> found(runs.run.size()), first;
   const PipelineEnd end = pipeline_end(pipeline, runs.run, found, scratch);

@@ -1,4 +1,4 @@
-// What an algorithm costs when all groups of a strategy use it at once, each message on its way.
+// The cost of an algorithm if all groups of a strategy use it at once, with every message routed.
 #include "paradl/mesh/routed_exchange.hpp"
 
 #include <algorithm>

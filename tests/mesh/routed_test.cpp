@@ -1,5 +1,4 @@
-// Contention that is counted on levels, against contention that is found by routing every flow of every
-// group.
+// Contention counted on levels, compared with contention found by routing every flow of every group.
 #include "paradl/mesh/routed.hpp"
 
 #include <doctest/doctest.h>
@@ -81,7 +80,7 @@ TEST_CASE("on a torus neighbours are near and others are not") {
   CHECK(inner.outermost().link.alpha.base() == paradl::test::approx(10e-6));
   // Columns too: one hop in the other direction.
   CHECK(route_groups(path, rows, axis_bit(0), *torus, 0).outermost().phi == paradl::test::approx(1));
-  // 16 groups of 4 that lie four apart: every ring goes over the wires of others.
+  // 16 groups of 4 GPUs that are four apart: every ring uses the wires of other rings.
   path.hop[0].size = 16;
   CHECK(route_groups(path, mesh_of("data+filter", "16x4"), axis_bit(0), *torus, 0).outermost().phi > 1);
 }

@@ -19,10 +19,10 @@ struct Abci {
   Catalog catalog{{source_dir()}};
   MeasuredRuns file = read_measured_runs(read_source(source_dir() + "/examples/validate/abci.csv"));
   std::vector<RunAsked> asked = ask_runs(catalog, {}, file);
-  // Of which only parts were measured:
+  // Runs with measurements of some parts only:
   MeasuredRuns parts = read_measured_runs(read_source(source_dir() + "/examples/validate/abci-parts.csv"));
 
-  /// As the files' parameters were found: on parts, too.
+  /// Fits as the shipped parameters were fitted: on partial runs, too.
   void fit(const Wanted& use) {
     std::vector<RunAsked> all = ask_runs(catalog, {}, parts);
     std::ranges::move(asked, std::back_inserter(all));

@@ -23,15 +23,16 @@ TEST_CASE("an algorithm is read the same way behind every option") {
 
     CHECK(complaint([&] { read("rign"); }) ==
           "usage: no algorithm is called `rign`\nhelp: did you mean `ring`?\n");
-    CHECK(complaint([&] { read("ring:0.5"); }).find("only sparse ones have a density") != std::string::npos);
+    CHECK(complaint([&] { read("ring:0.5"); }).find("only sparse algorithms have a density") !=
+          std::string::npos);
     for (const char* text : {"sparse-ring:2", "sparse-ring:0", "sparse-ring:nan", "sparse-ring:"})
       CHECK(complaint([&] { read(text); }) ==
-            fmt::format("usage: --{} {}: the density is no number from 1e-09 to 1\nhelp: write "
+            fmt::format("usage: --{} {}: the density is not a number from 1e-09 to 1\nhelp: write "
                         "sparse-ring:0.01, with the share of values that are not zero\n",
                         option, text));
   }
   CHECK(complaint([] { read_algorithm("allreduce", "sparse-ring", Operation::allreduce); }) ==
-        "usage: --allreduce sparse-ring: how dense?\n"
+        "usage: --allreduce sparse-ring: the density is missing\n"
         "help: write sparse-ring:0.01, with the share of values that are not zero\n");
   // Only those that do the operation are named.
   CHECK(complaint([] { read_algorithm("algorithm", "zzz", Operation::all_to_all); }) ==

@@ -17,7 +17,7 @@ std::string_view layers_of(const Typed& typed) {
 }  // namespace
 
 TEST_CASE("what layer times rest on: the best there is, or what was asked for") {
-  CHECK(layers_of({}) == "modelled");  // what was measured under another framework is not taken unasked
+  CHECK(layers_of({}) == "modelled");  // profiles of another framework must be requested
   CHECK(layers_of({{"framework", "chainermn"}}) == "profile");
   CHECK(layers_of({{"framework", "chainermn"}, {"layer-times", "modelled"}}) == "modelled");
   CHECK(layers_of({{"framework", "chainermn"}, {"precision", "fp16"}}) == "modelled");
@@ -86,7 +86,7 @@ TEST_CASE(
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --set framework.overlap=on"));
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --overlap on"));
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --set levels.rack.bandwidth=x10"));
-  CHECK(on_record("resnet50", "abci", chainer + " --set device.memory=32GiB"));  // room is no time
+  CHECK(on_record("resnet50", "abci", chainer + " --set device.memory=32GiB"));  // memory size is not time
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --input node"));
   CHECK(on_record("gpt2", "selene", "-p 8 -s data -b 8 --framework megatron"));
   // Without a framework's name.
@@ -134,10 +134,10 @@ TEST_CASE("options that would turn nothing, or contradict each other, are refuse
   };
   CHECK(refused("data", {}).empty());
   CHECK(refused("data", {{"recompute", "none:3"}}) ==
-        "usage: --recompute none:3: none has no blocks to count\nhelp: write none, or full:3\n");
+        "usage: --recompute none:3: none takes no number of blocks\nhelp: write none, or full:3\n");
   CHECK(refused("data+layer", {{"schedule", "interleaved:2"}, {"micro-batches", "4"}}).empty());
   CHECK(says(refused("tensor", {{"sequence-parallel", "on"}, {"reduction", "allreduce"}}),
-             "--reduction allreduce makes them whole"));
+             "which contradicts --reduction allreduce"));
   CHECK(refused("tensor", {{"sequence-parallel", "on"}}).empty());
   CHECK(says(refused("data", {{"reserve", "1e33 TB"}}), "leaves nothing of the device's 80.0 GiB"));
   CHECK(refused("data", {{"reserve", "2GiB"}}).empty());

@@ -1,4 +1,4 @@
-// What a query says, how words become it, and where a mistake in it is reported.
+// Queries: how words become values, and where mistakes are reported.
 #include "paradl/query/query.hpp"
 
 #include <doctest/doctest.h>
@@ -30,7 +30,7 @@ TEST_CASE("what a program sets counts as typed; what stands in a file or a varia
   CHECK(typed.typed());
   CHECK(*typed == 2);
   CHECK_FALSE(filed.typed());
-  CHECK(typed == filed);  // where it stands is no part of the value
+  CHECK(typed == filed);  // the origin is not part of the value
   CHECK_FALSE(typed == open);
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("a configuration fills a query, and its mistakes are reported at their
   CHECK(complaint([&] { read("system: abci\nprecision: fp15\n"); }) ==
         "error: --precision fp15: not known\n --> paradl.yaml:2:12\n2 | precision: fp15\n"
         "  |            ^^^^ did you mean `fp16`?\n");
-  // Two that contradict each other: what was typed is meant, so the file is to blame.
+  // Two values contradict each other: the typed one counts, so the error is reported in the file.
   Query both = read("zero: 1\n", {{"allreduce", "ring"}});
   both.model = "resnet50";
   both.system = "abci";
@@ -88,7 +88,7 @@ TEST_CASE("a grid is read as that of the strategy, or names it") {
   CHECK(named.strategies->front().text == "data+filter");
   CHECK(named.grid->at(1).total == 4);
   CHECK(query_of("resnet50", "abci", "-s data+filter --grid 16x4") == named);
-  CHECK(says(complaint([] { query_of("resnet50", "abci", "--grid 16x4"); }), "of which strategy?"));
+  CHECK(says(complaint([] { query_of("resnet50", "abci", "--grid 16x4"); }), "the strategy is missing"));
   CHECK(says(complaint([] { query_of("resnet50", "abci", "-s data,filter --grid 4"); }),
              "is for one strategy, and -s names 2"));
   // The same as values.
@@ -117,7 +117,7 @@ TEST_CASE("numbers of GPUs: lists, ranges, nodes") {
   CHECK(complaint([&] {
           gpus_of({{64, 8}}, machine);
         }) ==
-        "usage: abci has 4 GPUs a node, not 8\n"
+        "usage: abci has 4 GPUs per node, not 8\n"
         "help: write 8x4, or change the node: --set levels.node.size=8\n");
   CHECK(says(complaint([&] { gpus_of({1'000'000}, machine); }), "use -p 4352 or fewer"));
 }

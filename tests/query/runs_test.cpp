@@ -59,7 +59,7 @@ TEST_CASE("mistakes of a run are reported at its cells, those of a default are n
   CHECK(complaint_of(good, {.framework = "dpd"}).starts_with("usage: no framework is called `dpd`"));
   CHECK(complaint_of(good, {.system = "abcj"}).starts_with("usage: no system is called `abcj`"));
   CHECK(complaint_of(good, {.system_changes = {{"device.memroy", "1GiB"}}}).starts_with("usage: --set"));
-  // What nobody said is of the run that needs it.
+  // A missing value is reported at the run that needs it.
   CHECK(says(complaint_of("resnet50,abci,data,,1,4,0.2,\n", {.precision = Precision::fp8}),
              "--> runs.csv:2:1\n"));
 }

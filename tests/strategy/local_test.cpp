@@ -1,4 +1,4 @@
-// What a PE is left of a layer: the shapes that a kernel library is asked for.
+// The part of a layer on one GPU: the shapes that a kernel library gets.
 #include "paradl/strategy/local.hpp"
 
 #include <algorithm>
