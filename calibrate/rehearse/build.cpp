@@ -76,14 +76,15 @@ void Worker::build() {
   fill_data();
 }
 
-Lie Worker::wanted(std::size_t i) const {
-  Lie lie{};
+TensorPlacement Worker::wanted(std::size_t i) const {
+  TensorPlacement placement{};
   for (std::size_t a = 0; a < placed_.axes(); ++a) {
-    lie[a] = placed_.on(a).x_wanted[i];
+    placement[a] = placed_.on(a).x_wanted[i];
     // An embedding that is split by rows reads all ids.
-    if (layer(i).op == Op::embedding && lie[a] == Placement::split_channel) lie[a] = Placement::replicated;
+    if (layer(i).op == Op::embedding && placement[a] == Placement::split_channel)
+      placement[a] = Placement::replicated;
   }
-  return lie;
+  return placement;
 }
 
 void Worker::build_tensor(int i) {
@@ -91,19 +92,20 @@ void Worker::build_tensor(int i) {
   Device& device = seat_.device();
   t.whole = whole_box(i < 0 ? script_.work.input : layer(std::size_t(i)).y, samples_);
   const bool made_here = i >= int(first_);
-  const Way way = i < 0 ? Way{placed_.input(), {}} : placed_.forward(i);
-  t.lie = way.given;
-  for (const Change& change : way.changes) t.lie[change.axis] = change.to;
-  t.held = seat_.share(t.whole, t.lie);
+  const Relayout relayout = i < 0 ? Relayout{placed_.input(), {}} : placed_.forward(i);
+  t.placement = relayout.given;
+  for (const PlacementChange& change : relayout.changes) t.placement[change.axis] = change.to;
+  t.held = seat_.share(t.whole, t.placement);
   for (std::size_t m = 0; m < micro_batches(); ++m) {
-    t.given.push_back(device.allocate(seat_.share(t.whole, made_here ? way.given : t.lie).items()));
-    if (made_here) t.passage.emplace_back(seat_, t.whole, way);
+    const Box given = seat_.share(t.whole, made_here ? relayout.given : t.placement);
+    t.given.push_back(device.allocate(given.items()));
+    if (made_here) t.passage.emplace_back(seat_, t.whole, relayout);
     t.data.push_back(t.given.back().get());
   }
   if (placed_.readers(i).empty()) return;
-  const Way back = placed_.backward(i);
-  t.gradient_lie = back.given;
-  t.gradient.box = seat_.share(t.whole, t.gradient_lie);
+  const Relayout back = placed_.backward(i);
+  t.gradient_placement = back.given;
+  t.gradient.box = seat_.share(t.whole, t.gradient_placement);
   t.gradient_memory = device.allocate(t.gradient.box.items());
   t.gradient.data = t.gradient_memory.get();
   if (made_here || i < 0) t.back.emplace(seat_, t.whole, back);
@@ -111,7 +113,7 @@ void Worker::build_tensor(int i) {
 
 void Worker::build_part(std::size_t i) {
   Part& p = part(i);
-  Lie given{};
+  TensorPlacement given{};
   for (std::size_t a = 0; a < placed_.axes(); ++a) given[a] = placed_.on(a).y_given[i];
   p.y = seat_.share(tensor(int(i)).whole, given);
   for (const int t : layer(i).inputs) p.inputs.push_back(build_input(i, t, p.y));
@@ -131,10 +133,10 @@ void Worker::build_part(std::size_t i) {
 void Worker::check_slices(std::size_t i) {
   const Layer& l = layer(i);
   const Part& p = part(i);
-  const Lie lie = wanted(i);
+  const TensorPlacement placement = wanted(i);
   bool slices = false;
   for (std::size_t a = 0; a < placed_.axes(); ++a)
-    slices |= placed_.on(a).role[i] == Role::keep && lie[a] == Placement::split_channel;
+    slices |= placed_.on(a).role[i] == Role::keep && placement[a] == Placement::split_channel;
   if (!slices) return;
   if (l.op == Op::concat)
     throw UsageError(fmt::format("`{}` joins slices of channels, which cannot be rehearsed", l.name),
@@ -169,8 +171,8 @@ Box Worker::window(std::size_t i, Box own, const Box& y) const {
 
 Worker::Input Worker::build_input(std::size_t i, int from, const Box& y) {
   const Tensor& t = tensor(from);
-  const Lie lie = wanted(i);
-  Input in{.tensor = from, .own = seat_.share(t.whole, lie)};
+  const TensorPlacement placement = wanted(i);
+  Input in{.tensor = from, .own = seat_.share(t.whole, placement)};
   in.box = window(i, in.own, y);
   in.in_place = in.box == t.held;
   if (!in.in_place) {
@@ -183,15 +185,15 @@ Worker::Input Worker::build_input(std::size_t i, int from, const Box& y) {
   }
   for (std::size_t a = 0; a < placed_.axes(); ++a) {
     const AxisPlacement& on = placed_.on(a);
-    in.counts &= !(t.gradient_lie[a] == Placement::partial && on.dx_given[i] == Placement::replicated &&
+    in.counts &= !(t.gradient_placement[a] == Placement::partial && on.dx_given[i] == Placement::replicated &&
                    seat_.at()[a] != 0);
     if (on.role[i] != Role::spatial || !traits(layer(i).op).window) continue;
-    in.fetches = t.lie[a] == Placement::split_space;
-    Lie given{};
+    in.fetches = t.placement[a] == Placement::split_space;
+    TensorPlacement given{};
     for (std::size_t b = 0; b < placed_.axes(); ++b) given[b] = placed_.on(b).y_given[i];
-    in.halo.emplace(seat_, t.whole, lie, a, [&](int k) {
+    in.halo.emplace(seat_, t.whole, placement, a, [&](int k) {
       const Box theirs = seat_.share(tensor(int(i)).whole, given, a, k);
-      return common(window(i, seat_.share(t.whole, lie, a, k), theirs), t.whole);
+      return common(window(i, seat_.share(t.whole, placement, a, k), theirs), t.whole);
     });
   }
   return in;
@@ -237,9 +239,9 @@ void Worker::fill_data() {
     }
     for (std::size_t i = first_; i < last_; ++i) {
       if (!placed_.readers(int(i)).empty()) continue;
-      Lie lie{};
-      for (std::size_t a = 0; a < placed_.axes(); ++a) lie[a] = placed_.on(a).dy_wanted[i];
-      const Box box = seat_.share(tensor(int(i)).whole, lie);
+      TensorPlacement placement{};
+      for (std::size_t a = 0; a < placed_.axes(); ++a) placement[a] = placed_.on(a).dy_wanted[i];
+      const Box box = seat_.share(tensor(int(i)).whole, placement);
       part(i).dy.push_back(device.allocate(box.items()));
       fill(device, {part(i).dy.back().get(), box}, tensor(int(i)).whole, {.seed = 50 + m});
     }

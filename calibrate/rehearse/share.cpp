@@ -48,12 +48,12 @@ Range part_of(Range range, int index, int parts) {
   return {range.begin + length * index / parts, range.begin + length * (index + 1) / parts};
 }
 
-Box share_of(Box box, const Lie& lie, const Mesh& mesh, const Coordinates& at) {
+Box share_of(Box box, const TensorPlacement& placement, const Mesh& mesh, const Coordinates& at) {
   for (auto a = std::size_t(mesh.axes); a-- > 0;) {
     const Parts& parts = mesh.axis[a].parts;
-    if (lie[a] == Placement::split_sample) cut(box, sample, at[a], parts.total);
-    if (lie[a] == Placement::split_channel) cut(box, channel, at[a], parts.total);
-    if (lie[a] == Placement::split_space) cut_space(box, at[a], parts);
+    if (placement[a] == Placement::split_sample) cut(box, sample, at[a], parts.total);
+    if (placement[a] == Placement::split_channel) cut(box, channel, at[a], parts.total);
+    if (placement[a] == Placement::split_space) cut_space(box, at[a], parts);
   }
   return box;
 }

@@ -18,7 +18,7 @@ Box whole_box(const Shape& shape, std::int64_t samples);
 
 /// The part of a tensor that a PE has. Ranges are split axis by axis, as evenly as possible; the innermost
 /// axis first, so that parts can be gathered from the outside in.
-Box share_of(Box whole, const Lie& lie, const Mesh& mesh, const Coordinates& at);
+Box share_of(Box whole, const TensorPlacement& placement, const Mesh& mesh, const Coordinates& at);
 
 /// Part `index` of `parts` of a range.
 struct Range {

@@ -22,10 +22,10 @@ Communicator& Seat::group(AxisSet axes) {
   return *groups_.back().second;
 }
 
-Box Seat::share(const Box& whole, const Lie& lie, std::size_t axis, int index) const {
+Box Seat::share(const Box& whole, const TensorPlacement& placement, std::size_t axis, int index) const {
   Coordinates at = at_;
   at[axis] = index;
-  return share_of(whole, lie, mesh_, at);
+  return share_of(whole, placement, mesh_, at);
 }
 
 namespace {
@@ -41,17 +41,18 @@ void for_each_part(const std::vector<Box>& parts, float* data, Visit visit) {
 
 }  // namespace
 
-Passage::Passage(Seat& seat, const Box& whole, const Way& way) : seat_(seat) {
-  Lie lie = way.given;
-  start_ = seat.share(whole, lie);
-  for (const Change& change : way.changes) {
-    const Lie before = lie;
-    lie[change.axis] = change.to;
-    add_stop(whole, change, before, lie);
+Passage::Passage(Seat& seat, const Box& whole, const Relayout& relayout) : seat_(seat) {
+  TensorPlacement placement = relayout.given;
+  start_ = seat.share(whole, placement);
+  for (const PlacementChange& change : relayout.changes) {
+    const TensorPlacement before = placement;
+    placement[change.axis] = change.to;
+    add_stop(whole, change, before, placement);
   }
 }
 
-void Passage::add_stop(const Box& whole, const Change& change, const Lie& before, const Lie& after) {
+void Passage::add_stop(const Box& whole, const PlacementChange& change, const TensorPlacement& before,
+                       const TensorPlacement& after) {
   Stop stop{.change = change, .box = seat_.share(whole, after)};
   const auto operation = exchange(change.from, change.to);
   if (operation == Collective::allreduce) return stops_.push_back(std::move(stop));

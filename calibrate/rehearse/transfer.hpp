@@ -23,8 +23,10 @@ class Seat {
   Communicator& group(AxisSet axes);
   Communicator& group_on(std::size_t axis) { return group(axis_bit(int(axis))); }
   /// The share of the PE at `index` on an axis, with the other coordinates of this PE.
-  Box share(const Box& whole, const Lie& lie, std::size_t axis, int index) const;
-  Box share(const Box& whole, const Lie& lie) const { return share_of(whole, lie, mesh_, at_); }
+  Box share(const Box& whole, const TensorPlacement& placement, std::size_t axis, int index) const;
+  Box share(const Box& whole, const TensorPlacement& placement) const {
+    return share_of(whole, placement, mesh_, at_);
+  }
 
  private:
   Device& device_;
@@ -40,7 +42,7 @@ class Seat {
 class Passage {
  public:
   /// `given` is the first placement; `changes` may be empty.
-  Passage(Seat& seat, const Box& whole, const Way& way);
+  Passage(Seat& seat, const Box& whole, const Relayout& relayout);
 
   /// The data in the last placement: `start` itself if nothing changes.
   float* run(float* start);
@@ -50,7 +52,7 @@ class Passage {
 
  private:
   struct Stop {
-    Change change;
+    PlacementChange change;
     Box box;                         // after the change
     Buffer data;                     // after the change; an allreduce works in place
     std::vector<Box> parts;          // gather: the part of each PE; otherwise this PE's part for each
@@ -58,7 +60,8 @@ class Passage {
     std::vector<Box> arriving;       // all-to-all: the part of each PE for this one
     Buffer packed, received;         // parts one after the other
   };
-  void add_stop(const Box& whole, const Change& change, const Lie& before, const Lie& after);
+  void add_stop(const Box& whole, const PlacementChange& change, const TensorPlacement& before,
+                const TensorPlacement& after);
   void allgather(const Stop& stop, const Piece& from);
   void reduce_scatter(const Stop& stop, const Piece& from);
   void all_to_all(const Stop& stop, const Piece& from);
@@ -72,9 +75,9 @@ class Passage {
 /// after a backward pass their gradients are sent back to the owners and added there.
 class HaloTrade {
  public:
-  /// `lie` is the placement of the tensor, `wanted(k)` the box that PE k of the axis reads.
+  /// `placement` is the placement of the tensor, `wanted(k)` the box that PE k of the axis reads.
   template <class Wanted>
-  HaloTrade(Seat& seat, const Box& whole, const Lie& lie, std::size_t axis, Wanted wanted);
+  HaloTrade(Seat& seat, const Box& whole, const TensorPlacement& placement, std::size_t axis, Wanted wanted);
 
   void fetch(const Piece& own, const Piece& x);
   void give_back(const Piece& dx, const Piece& own);
@@ -95,13 +98,14 @@ class HaloTrade {
 };
 
 template <class Wanted>
-HaloTrade::HaloTrade(Seat& seat, const Box& whole, const Lie& lie, std::size_t axis, Wanted wanted)
+HaloTrade::HaloTrade(Seat& seat, const Box& whole, const TensorPlacement& placement, std::size_t axis,
+                     Wanted wanted)
     : seat_(seat), axis_(axis) {
   const int n = seat.mesh().axis[axis].parts.total, self = seat.at()[axis];
   for (int k = 0; k < n; ++k)
     if (k != self)
-      add(k, common(seat.share(whole, lie), wanted(k)),
-          common(seat.share(whole, lie, axis, k), wanted(self)));
+      add(k, common(seat.share(whole, placement), wanted(k)),
+          common(seat.share(whole, placement, axis, k), wanted(self)));
 }
 
 }  // namespace paradl::calibrate

@@ -47,12 +47,12 @@ class Worker {
   /// The output of a layer, or the network's input, on this PE.
   struct Tensor {
     Box whole;
-    Lie lie{};                     // placement for its readers
+    TensorPlacement placement{};                     // placement for its readers
     Box held;                      // this PE's part in that placement
     std::vector<Buffer> given;     // by micro-batch: as computed or received
     std::vector<Passage> passage;  // by micro-batch: from there to its readers; empty if not computed here
     std::vector<float*> data;      // by micro-batch: in the placement for its readers
-    Lie gradient_lie{};            // placement of the gradient from its readers
+    TensorPlacement gradient_placement{};            // placement of the gradient from its readers
     Piece gradient;                // the sum over readers
     Buffer gradient_memory;
     bool touched = false;         // whether it has a summand yet
@@ -86,7 +86,7 @@ class Worker {
   Tensor& tensor(int layer) { return *tensors_[std::size_t(layer + 1)]; }
   Part& part(std::size_t layer) { return parts_[layer - first_]; }
   const Layer& layer(std::size_t i) const { return script_.work.layers[i]; }
-  Lie wanted(std::size_t layer) const;
+  TensorPlacement wanted(std::size_t layer) const;
 
   // build.cpp
   void build();

@@ -20,14 +20,14 @@ int stages_of(const Mesh& mesh, const Workload& work) {
 }
 
 /// The tightest limit on axes that split the same dimension together.
-std::optional<Limit> tightest_crowd(const Layout& layout, const Mesh& mesh) {
+std::optional<Limit> tightest_shared_split(const Layout& layout, const Mesh& mesh) {
   std::optional<Limit> tightest;
-  for (const Layout::SharedSplit& crowd : layout.shared_splits) {
+  for (const Layout::SharedSplit& split : layout.shared_splits) {
     double parts = 1;
     for (int a = 0; a < mesh.axes; ++a)
-      if (crowd.axes & axis_bit(a)) parts *= mesh.axis[std::size_t(a)].parts.total;
-    if (!tightest || parts * tightest->bound > tightest->value * crowd.bound)
-      tightest = {.rule = crowd.rule, .value = parts, .bound = crowd.bound, .layer = crowd.layer};
+      if (split.axes & axis_bit(a)) parts *= mesh.axis[std::size_t(a)].parts.total;
+    if (!tightest || parts * tightest->bound > tightest->value * split.bound)
+      tightest = {.rule = split.rule, .value = parts, .bound = split.bound, .layer = split.layer};
   }
   return tightest;
 }
@@ -91,7 +91,7 @@ Limits Evaluator::limits(const Plan& plan, std::string* refused) const {
   Plan split = plan;
   split.mesh = without_ones(plan.mesh);
   const Layout& placed = layout(split);
-  if (const auto limit = tightest_crowd(placed, split.mesh)) out.add(*limit);
+  if (const auto limit = tightest_shared_split(placed, split.mesh)) out.add(*limit);
   if (const auto limit = allreduce_limit(placed, split, setting_, refused)) out.add(*limit);
   return out;
 }

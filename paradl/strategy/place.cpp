@@ -30,8 +30,8 @@ bool same(const Cell& a, const Cell& b) {
                               c.halo_divided,  c.dy_divided, c.halo_axis, c.ring_axis};
   };
   return axes(a) == axes(b) && a.recomputed == b.recomputed && same(a.forward, b.forward) &&
-         same(a.backward, b.backward) && std::ranges::equal(a.kept, b.kept, [](const Kept& k, const Kept& l) { return same(k, l); }) && same(a.mask, b.mask) &&
-         same(a.x, b.x) && a.y.divided == b.y.divided;
+         same(a.backward, b.backward) && same(a.kept[0], b.kept[0]) && same(a.kept[1], b.kept[1]) &&
+         same(a.kept[2], b.kept[2]) && same(a.mask, b.mask) && same(a.x, b.x) && a.y.divided == b.y.divided;
 }
 
 /// Combines all axes: finds the collectives that each tensor needs.
@@ -42,9 +42,9 @@ class Placer {
         roles_(roles),
         rules_(rules),
         placed_(work, roles, rules),
-        x_(split_by(&AxisPlacement::x_wanted)),
-        left_(split_by(&AxisPlacement::y_left)),
-        dy_(split_by(&AxisPlacement::dy_wanted)),
+        x_(split_axes(&AxisPlacement::x_wanted)),
+        left_(split_axes(&AxisPlacement::y_left)),
+        dy_(split_axes(&AxisPlacement::dy_wanted)),
         recomputed_(recomputed(work, rules)),
         inputs_(work.layers.size() + 1),
         kept_(work.layers.size() + 1) {}
@@ -91,7 +91,8 @@ class Placer {
     for (const Cell& cell : out.cells) {
       const auto i = std::size_t(cell.layer);
       note_shared(out.shared_splits, i, Role::filter, LimitRule::shared_filters, work_.layers[i].y.channels);
-      note_shared(out.shared_splits, i, Role::channel, LimitRule::shared_channels, work_.layers[i].x.channels);
+      note_shared(out.shared_splits, i, Role::channel, LimitRule::shared_channels,
+                  work_.layers[i].x.channels);
     }
     return out;
   }
@@ -116,7 +117,7 @@ class Placer {
   }
 
   /// By layer: the axes that split the tensor `which`.
-  std::vector<AxisSet> split_by(Which which) const {
+  std::vector<AxisSet> split_axes(Which which) const {
     std::vector<AxisSet> out(work_.layers.size());
     for (std::size_t a = 0; a < placed_.axes(); ++a) {
       const std::vector<Placement>& placement = placed_.on(a).*which;
@@ -170,10 +171,10 @@ class Placer {
 
   /// The collectives that change a tensor's placement. If other axes cut the tensor, too, each group handles
   /// its part. An all-to-all is counted by the part of one GPU, other collectives by the buffer of the group.
-  ExchangeList exchanges(const Way& way, double items) const {
+  ExchangeList exchanges(const Relayout& relayout, double items) const {
     ExchangeList list;
-    Lie now = way.given;
-    for (const auto& [axis, from, to] : way.changes) {
+    TensorPlacement now = relayout.given;
+    for (const auto& [axis, from, to] : relayout.changes) {
       if (const auto op = exchange(from, to)) {
         AxisSet cut = *op == Collective::all_to_all ? axis_bit(int(axis)) : AxisSet(0);
         for (std::size_t a = 0; a < placed_.axes(); ++a)
@@ -193,20 +194,20 @@ class Placer {
   }
 
   /// Notes that a tensor is split by these axes; false if that was known.
-  static bool insert(std::vector<AxisSets>& sets, int tensor, AxisSet lies) {
+  static bool insert(std::vector<AxisSets>& sets, int tensor, AxisSet split_by) {
     AxisSets& noted = sets[std::size_t(tensor + 1)];
-    if (noted[lies]) return false;
-    noted.set(lies);
+    if (noted[split_by]) return false;
+    noted.set(split_by);
     return true;
   }
 
   /// Whether layer i is the first that keeps the tensor split in this way: later layers use the same copy.
   /// Must be called in the order of layers.
-  bool keeps_first(std::size_t i, int tensor, AxisSet lies) {
-    if (!insert(kept_, tensor, lies)) return false;
+  bool keeps_first(std::size_t i, int tensor, AxisSet split_by) {
+    if (!insert(kept_, tensor, split_by)) return false;
     const bool made_kept = tensor >= 0 && traits(work_.layers[std::size_t(tensor)].op).keeps == Keeps::y &&
                            (!drops(std::size_t(tensor)) || same_block(i, tensor));
-    return !(made_kept && left_[std::size_t(tensor)] == lies);
+    return !(made_kept && left_[std::size_t(tensor)] == split_by);
   }
 
   /// Whether a layer's output is dropped and recomputed.
@@ -222,13 +223,13 @@ class Placer {
   /// The axes that split an input that a layer keeps for its backward pass. Between pairs of products a GPU
   /// keeps its part of the sequence and gathers the rest again, hidden behind the product for dx (Korthikanti
   /// et al. 2022, section 4.2.2).
-  AxisSet kept_lie(std::size_t i, int from) const {
-    AxisSet lies = x_[i];
+  AxisSet kept_placement(std::size_t i, int from) const {
+    AxisSet split_by = x_[i];
     for (std::size_t a = 0; a < placed_.axes() && from >= 0; ++a)
       if (rules_.sequence_parallel && placed_.on(a).role[i] == Role::filter &&
           placed_.on(a).y_left[std::size_t(from)] == Placement::split_space)
-        lies |= axis_bit(int(a));
-    return lies;
+        split_by |= axis_bit(int(a));
+    return split_by;
   }
 
   /// Charges each tensor that the backward pass needs to the layer that needs it, and only once.
@@ -238,8 +239,9 @@ class Placer {
     const AxisSet x = x_[i], left = left_[i];
     if (keeps == Keeps::x)
       for (const int from : layer.inputs)
-        if (const AxisSet lies = kept_lie(i, from); keeps_first(i, maker(from), lies))
-          cell.kept[0] = {cell.kept[0].items + items_of(from), lies, layer.op == Op::attention ? int(i) : -1};
+        if (const AxisSet split_by = kept_placement(i, from); keeps_first(i, maker(from), split_by))
+          cell.kept[0] = {cell.kept[0].items + items_of(from), split_by,
+                          layer.op == Op::attention ? int(i) : -1};
     if (keeps == Keeps::y) cell.kept[1] = {layer.y.items(), left};
     if (keeps == Keeps::mask) cell.mask = {layer.y.items(), left};
     // Attention keeps its scores; with dropout, the scores before and after it, and the mask. Flash attention
@@ -286,8 +288,8 @@ class Placer {
     for (const int from : work_.layers[i].inputs) {
       const int tensor = maker(from);
       if (same_block(i, tensor)) continue;
-      const AxisSet lies = tensor < 0 ? input_split() : left_[std::size_t(tensor)];
-      if (insert(inputs_, tensor, lies)) cell.kept[0] = {cell.kept[0].items + items_of(from), lies};
+      const AxisSet split_by = tensor < 0 ? input_split() : left_[std::size_t(tensor)];
+      if (insert(inputs_, tensor, split_by)) cell.kept[0] = {cell.kept[0].items + items_of(from), split_by};
     }
   }
 
@@ -297,9 +299,10 @@ class Placer {
     for (const auto& [block, rebuilt] : rebuilt_)
       if (!largest || rebuilt.items() > largest->items()) largest = &rebuilt;
     if (!largest) return;
-    for (const auto& [lies, items] : largest->kept) out.rebuilt.push_back({items, lies.first, lies.second});
-    for (const auto& [lies, items] : largest->masks)
-      out.rebuilt_masks.push_back({items, lies.first, lies.second});
+    for (const auto& [split_by, items] : largest->kept)
+      out.rebuilt.push_back({items, split_by.first, split_by.second});
+    for (const auto& [split_by, items] : largest->masks)
+      out.rebuilt_masks.push_back({items, split_by.first, split_by.second});
   }
 
   /// The index of a cell, which is added if it is new. Cells of the same shapes form a linked list.
@@ -320,8 +323,8 @@ class Placer {
     Sums kept, masks;
     double items() const {
       double sum = 0;
-      for (const auto& [lies, items] : kept) sum += 2 * items;
-      for (const auto& [lies, items] : masks) sum += items;
+      for (const auto& [split_by, items] : kept) sum += 2 * items;
+      for (const auto& [split_by, items] : masks) sum += items;
       return sum;
     }
   };

@@ -70,7 +70,7 @@ struct Layout {
   AxisSet space = 0;                        // axes that split space
   AxisSet pairs = 0;                        // axes that split heads and words: see AxisRoles
   std::vector<AxisSet> left;                // by layer: the axes that cut its output after its sums
-  std::vector<int> last_reader;             // by layer: the last one that reads its output; itself if none does
+  std::vector<int> last_reader;             // by layer: the last that reads its output; itself if none does
   struct Gradients {
     AxisSet summed, alike;
     friend bool operator==(const Gradients&, const Gradients&) = default;

@@ -25,18 +25,18 @@ AxisPlacement place_on(const Workload& work, const AxisRoles& axis, const Placin
 /// Records the changes of a tensor's placement.
 class Journal {
  public:
-  explicit Journal(const Lie& given) : now_(given) { way_.given = given; }
+  explicit Journal(const TensorPlacement& given) : now_(given) { relayout_.given = given; }
   Placement on(std::size_t axis) const { return now_[axis]; }
   bool is_free(std::size_t axis, Placement to) const { return !exchange(now_[axis], to); }
   void change(std::size_t axis, Placement to) {
-    if (now_[axis] != to) way_.changes.add({axis, now_[axis], to});
+    if (now_[axis] != to) relayout_.changes.add({axis, now_[axis], to});
     now_[axis] = to;
   }
-  Way take() && { return std::move(way_); }
+  Relayout take() && { return std::move(relayout_); }
 
  private:
-  Way way_;
-  Lie now_;
+  Relayout relayout_;
+  TensorPlacement now_;
 };
 
 }  // namespace
@@ -85,10 +85,10 @@ bool Placements::gathers_space(std::size_t a, int i) const {
          wanted_by_readers(a, i, Placement::split_space) == Placement::replicated;
 }
 
-Lie Placements::input() const {
-  Lie lie{};
-  for (std::size_t a = 0; a < axes_.size(); ++a) lie[a] = input_[a];
-  return lie;
+TensorPlacement Placements::input() const {
+  TensorPlacement placement{};
+  for (std::size_t a = 0; a < axes_.size(); ++a) placement[a] = input_[a];
+  return placement;
 }
 
 /// Split if all readers want it split; whole if one reader wants it whole.
@@ -101,8 +101,8 @@ Placement Placements::wanted_by_readers(std::size_t a, int layer, Placement none
   return all;
 }
 
-Way Placements::forward(int i) const {
-  Lie given{};
+Relayout Placements::forward(int i) const {
+  TensorPlacement given{};
   for (std::size_t a = 0; a < axes_.size(); ++a) given[a] = axes_[a].y_given[std::size_t(i)];
   Journal journal(given);
   for (std::size_t a = axes_.size(); a-- > 0;)
@@ -131,8 +131,8 @@ Placement Placements::given_by_readers(std::size_t a, int layer) const {
   return all;
 }
 
-Way Placements::backward(int i) const {
-  Lie given{};
+Relayout Placements::backward(int i) const {
+  TensorPlacement given{};
   for (std::size_t a = 0; a < axes_.size(); ++a) {
     given[a] = given_by_readers(a, i);
     if (rules_.gathers_reduce && i >= 0 && given[a] == Placement::replicated && gathers_space(a, i))

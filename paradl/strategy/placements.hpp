@@ -18,19 +18,19 @@ struct AxisPlacement {
 };
 
 /// The placement of one tensor on every axis.
-using Lie = std::array<Placement, most_axes>;
+using TensorPlacement = std::array<Placement, most_axes>;
 
 /// One tensor changes its placement on one axis.
-struct Change {
+struct PlacementChange {
   std::size_t axis = 0;
   Placement from = Placement::replicated, to = Placement::replicated;
 };
 
 /// The changes that take a tensor from the placement it is given in to the one that is wanted, in order,
 /// including those that cost nothing.
-struct Way {
-  Lie given{};
-  ShortList<Change, 3 * most_axes> changes;  // a sum, a slice and a gathering on each axis
+struct Relayout {
+  TensorPlacement given{};
+  ShortList<PlacementChange, 3 * most_axes> changes;  // a sum, a slice and a gathering on each axis
 };
 
 /// The placements that all layers want and give on all axes, and the changes between them. The engine prices
@@ -50,17 +50,17 @@ class Placements {
     return std::span(readers_).subspan(first, first_reader_[std::size_t(layer + 2)] - first);
   }
   /// How each GPU reads the network's input.
-  Lie input() const;
+  TensorPlacement input() const;
 
   /// From the placement in which a layer gives y to the one that its readers want. Sums go from the innermost
   /// axis out and allgathers from the outermost axis in, so that slow links carry the smallest pieces;
   /// slices, which cost nothing, are taken in between.
-  Way forward(int layer) const;
+  Relayout forward(int layer) const;
 
   /// From the placement in which the readers of y give its gradient to the one that the layer wants. Addends
   /// of several readers are added locally before they are sent. For -1: the gradient of the network's input,
   /// with its sums made.
-  Way backward(int layer) const;
+  Relayout backward(int layer) const;
 
  private:
   void find_readers(const Workload& work);
