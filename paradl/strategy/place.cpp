@@ -358,7 +358,8 @@ std::vector<Run> find_runs(const std::vector<int>& order) {
     for (int end = again[std::size_t(i)]; end <= i + longest_block && 2 * end - i <= n;
          end = again[std::size_t(end)]) {
       const int period = end - i;
-      if (best.repeats > 1 && period % best.period == 0) continue;  // ends where the shorter block's run ends
+      // A multiple of the best period inside its run ends where that run ends.
+      if (period % best.period == 0 && period < best.repeats * best.period) continue;
       int equal = 1;
       while (end + equal < n && order[std::size_t(i + equal)] == order[std::size_t(end + equal)]) ++equal;
       const int repeats = 1 + equal / period;
