@@ -54,7 +54,8 @@ void mix(std::size_t& hash, double value) {
   hash ^= hash >> 29;
 }
 
-/// Equal numbers mean that the passes of all cells cost the same and have the same number of samples.
+/// A hash of what the passes of all cells cost, and of their samples. 64 bits: that two of the few cuts that one
+/// evaluator keeps collide is not to be expected.
 std::size_t fingerprint(const MeshTable& mesh, const PassTable& passes) {
   std::size_t hash = std::bit_cast<std::size_t>(passes.samples / mesh.parts[mesh.sharing]);
   for (const CellCost& cell : passes.cells) {
@@ -177,8 +178,8 @@ StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const Grad
   for (std::size_t i = 0; i < candidates.size() && candidates.size() > 1; ++i) {
     const StageTable sums(layout, candidates[i], mesh, passes);
     const ScheduleTable schedule(candidates[i], sums, mesh, plan, memory.pipeline);
-    const Cost cost = price({links_, layout, candidates[i], mesh, gradients, passes, sums, schedule}, plan,
-                                 memory.scratch);
+    const Cost cost =
+        price({links_, layout, candidates[i], mesh, gradients, passes, sums, schedule}, plan, memory.scratch);
     if (!least || better(cost, *least)) best = i, least = cost;
   }
   return candidates[best];

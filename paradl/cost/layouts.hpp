@@ -14,7 +14,7 @@ namespace paradl {
 /// network may share it, and so may threads.
 class Layouts {
  public:
-  explicit Layouts(const Workload& work);
+  explicit Layouts(const Workload& work);  // which must outlive it
 
   /// The layout on a mesh without axes of one GPU (see without_ones).
   const Layout& of(const Mesh& mesh, const PlacingRules& rules) const;
@@ -41,7 +41,7 @@ class Layouts {
   struct AxisKey {
     const Strategy* strategy;
     std::array<int, 4> parts;
-    std::array<int, 4> rules;  // the rules that roles depend on
+    std::array<int, 4> rules;  // that roles depend on: three, and a zero, since BytesHash allows no padding
     friend bool operator==(const AxisKey&, const AxisKey&) = default;
   };
   static AxisKey key_of(const Axis& axis);

@@ -1,4 +1,4 @@
-// Everything that could be done differently in a plan: one row for each technique. Fitting, hints and the
+// Everything that could be done differently in training, framework or system: one row for each technique. Fitting, hints and the
 // remedies of bottlenecks refer to these rows. Whether a change helps, and by how much, is found by
 // projecting it.
 #pragma once
@@ -25,7 +25,8 @@ struct Change {
   bool best_only = false;  // of several changes of this option only the best one is listed as a remedy
 };
 
-/// The values of a change that are possible for a plan and differ from its current one, smallest first.
+/// The values of a change that are possible for a plan and differ from its current one, in the order
+/// in which they are tried.
 Alternatives alternatives(const Change& change, const Evidence& evidence);
 
 namespace changes {
@@ -58,8 +59,8 @@ bool stores_scores(const Evidence& e);
 bool has_blocks(const Evidence& e);
 /// Whether sequence parallelism is possible and not yet on.
 bool can_split_sequence(const Evidence& e);
-/// Whether ZeRO is possible and has a lower stage: GPUs have the same weights and different samples, or
-/// different parts of them.
+/// Whether this stage of ZeRO is possible and higher than the current one: some axis splits samples or space, so
+/// that its GPUs hold the same weights, and no allreduce algorithm was asked for.
 bool can_shard(const Evidence& e, int stage);
 bool reads_known_input(const Evidence& e);
 
@@ -85,7 +86,7 @@ inline constexpr Change sequence_parallelism{
     .owner = Owner::framework,
     .applies = can_split_sequence,
     .apply = [](Training& t) { t.sequence_parallel = true; }};
-/// With a pipeline schedule that does not keep all of them.
+/// With a pipeline schedule that does not keep the activations of all micro-batches.
 inline constexpr Change smaller_micro_batches{
     .option = "--micro-batches", .values = smaller_micro_batches_of};
 
@@ -111,8 +112,9 @@ inline constexpr Change two_chunks{
     .text = "two chunks of the network on each stage", .option = "--schedule interleaved:2",
     .owner = Owner::framework,
     .applies = [](const Evidence& e) {
-      return now(e).chunks == 1 && now(e).micro_batches > 1 &&
-             now(e).micro_batches % parts_of("layer", e.mesh) == 0;
+      const int stages = parts_of("layer", e.mesh);
+      return stages > 1 && now(e).chunks == 1 && now(e).micro_batches > 1 &&
+             now(e).micro_batches % stages == 0;
     },
     .apply = [](Training& t) { t.schedule = PipelineSchedule::interleaved, t.chunks = 2; }};
 inline constexpr Change balanced_stages{

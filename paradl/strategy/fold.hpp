@@ -8,14 +8,16 @@ namespace paradl {
 
 /// A long run of equal blocks. Each block reads its own layers, those of the block before it, and layers
 /// before the run. Placing is local: if two neighbouring blocks are placed the same way, so are all blocks up
-/// to the last one. It is therefore enough to place four blocks of a network with hundreds of layers.
+/// to the last one. It is therefore enough to place four blocks of a network with hundreds of layers: the
+/// first, two to compare, and the last.
 struct Fold {
   int first = 0;    // first layer of the first block
   int period = 1;   // layers in a block
   int repeats = 1;  // number of blocks
 
+  /// Layers of all other blocks.
   int removed() const { return (repeats - 4) * period; }
-  /// The first layer of the folded network after the removed blocks.
+  /// The first removed layer of the whole network; in the folded network, the first layer after them.
   int seam() const { return first + 3 * period; }
 };
 

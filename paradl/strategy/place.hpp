@@ -14,7 +14,7 @@ namespace paradl {
 struct Exchange {
   Collective operation = Collective::allgather;
   std::uint8_t axis = 0;
-  AxisSet divided = 0;  // other axes that cut the tensor: each group handles its part
+  AxisSet divided = 0;  // other axes that cut the tensor (for an all-to-all also `axis`)
   double items = 0;     // of the whole tensor, one sample
 };
 
@@ -47,8 +47,8 @@ struct Cell {
   AxisSet halo_divided = 0;        // the other axes that cut x, whose rows it exchanges forward ...
   AxisSet dy_divided = 0;          // ... and those that cut dy, backward
   ExchangeList forward, backward;  // of its output, and of the gradient with respect to it
-  std::array<Kept, 3> kept{};      // what the backward pass needs
-  Kept mask;                       // one byte an item
+  std::array<Kept, 3> kept{};      // what the backward pass needs of x, of y, and of the scores of attention
+  Kept mask;                       // what it needs in bytes: masks, fp32 logits, sums of flash attention
   Kept x, y;  // input and output as a GPU has them after all exchanges, for the paper's accounting
 };
 
@@ -59,8 +59,8 @@ struct Run {
   int repeats = 1;
 };
 
-/// A placed workload: its cells and their order. It depends on roles only, not on the sizes of the axes, so
-/// that many grids share one layout.
+/// A placed workload: its cells and their order. It depends on roles, on rules, and on which sequences are long
+/// enough to be split, but not on other sizes of the axes, so that many grids share one layout.
 struct Layout {
   std::vector<Cell> cells;
   std::vector<int> order;                   // cell of each layer
@@ -78,8 +78,8 @@ struct Layout {
   std::vector<Gradients> gradients;  // the different groups that sum gradients or statistics
   AxisSet samples = 0, stages = 0;   // axes on which all layers have the role `data`, or `stage`
   std::vector<std::uint8_t> uses;    // by axis: bits of the collectives that change placements on it
-  /// Axes that cut the same filters (or channels): their parts together must not exceed those of the layer
-  /// that has fewest.
+  /// Axes that cut the same filters (or channels): the product of their parts must not exceed the number of
+  /// filters (channels) of the layer that has fewest.
   struct SharedSplit {
     AxisSet axes;
     LimitRule rule;
