@@ -218,19 +218,26 @@ const FormatRow& Options::format(bool draws) const {
   return *read("format", "text", [&](const std::string& name) { return &read_format(name, draws); });
 }
 
+bool Options::writes(const FormatRow& row) const {
+  const auto is_written = [&](const std::string& path) { return path.ends_with(row.ending); };
+  return get("format", "text") == row.name || std::ranges::any_of(outputs_, is_written);
+}
+
 bool Options::wants(Prints prints) const {
-  return std::ranges::any_of(formats(), [&](const FormatRow& row) {
-    const auto is_written = [&](const std::string& path) { return path.ends_with(row.ending); };
-    return row.prints == prints &&
-           (get("format", "text") == row.name || std::ranges::any_of(outputs_, is_written));
-  });
+  return std::ranges::any_of(formats(),
+                             [&](const FormatRow& row) { return row.prints == prints && writes(row); });
 }
 
 bool Options::wants_bottlenecks() const {
   const std::vector<std::string> columns = split_list(get("columns"), ',');
-  return wants(Prints::json) || std::ranges::any_of(columns, [](const std::string& id) {
-           return id == "all" || id == "bottlenecks" || id == "limited by";
-         });
+  const auto shows = [](const std::string& id) {
+    return id == "all" || id == "bottlenecks" || id == "limited by";
+  };
+  // Without --columns a CSV file has all of them.
+  const bool all = columns.empty() && std::ranges::any_of(formats(), [&](const FormatRow& row) {
+                     return row.format == Format::csv && writes(row);
+                   });
+  return all || wants(Prints::json) || std::ranges::any_of(columns, shows);
 }
 
 std::string Options::repeated() const {

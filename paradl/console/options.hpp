@@ -59,6 +59,8 @@ class Options {
   const std::vector<std::string>& outputs() const { return outputs_; }
   /// The format on stdout. UsageError for one that is not known, or a picture if there is none.
   const FormatRow& format(bool draws = false) const;
+  /// Whether -f or some -o is of this format.
+  bool writes(const FormatRow& row) const;
   /// Whether -f or some -o needs this of the answer.
   bool wants(Prints prints) const;
   /// Whether the answer shows limits and bottlenecks of every row: in JSON, or as a column of the table.
