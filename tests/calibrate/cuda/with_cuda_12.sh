@@ -18,5 +18,6 @@ cmake -S "$source" -B "$folder/build" -G Ninja -DPARADL_CUDA=ON -DPARADL_CUDA_WH
 ninja -C "$folder/build" cuda_tests cuda_gpu_tests
 libraries=$(printf '%s:' "$nvidia"/*/lib)
 export LD_LIBRARY_PATH=${libraries%:}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-ldd "$folder/build/cuda_tests" | grep -q 'libcudart.so.12' || { echo "not linked with CUDA 12"; exit 1; }
+linked=$(ldd "$folder/build/cuda_tests")  # grep -q would end before ldd has written all, which then fails
+[[ $linked == *libcudart.so.12* ]] || { echo "not linked with CUDA 12"; exit 1; }
 "$folder/build/cuda_tests"
