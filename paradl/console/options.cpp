@@ -66,7 +66,7 @@ constexpr OptionRow rows[] = {
     {"--allreduce", "allreduce", "NAME", "algorithm that sums gradients: ring, ring+ring, shd, sparse-ring:0.0078 ...; default: a ring on every level, trees for few bytes", training, true},
     {"--batch-norm", "batch-norm", "NAME", "local statistics, or sync across GPUs", training, true},
     {"--gamma", "gamma", "G", "the paper's memory accounting with reuse factor G", training, true},
-    {"--format,-f", "format", "NAME", "", output},  // whose names are those of the formats
+    {"--format,-f", "format", "NAME", "", output},  // its help lists the formats
     {"--columns", "columns", "LIST", "columns of the table; `all`, or `help` to list them", output},
     {"--sort", "sort", "COLUMN", "column to sort by", output},
 };

@@ -54,8 +54,8 @@ void mix(std::size_t& hash, double value) {
   hash ^= hash >> 29;
 }
 
-/// A hash of what the passes of all cells cost, and of their samples. 64 bits: that two of the few cuts that one
-/// evaluator keeps collide is not to be expected.
+/// A hash of the costs of all cells' passes and of their samples. An evaluator keeps few cuts, so that a collision
+/// of 64 bits is very unlikely.
 std::size_t fingerprint(const MeshTable& mesh, const PassTable& passes) {
   std::size_t hash = std::bit_cast<std::size_t>(passes.samples / mesh.parts[mesh.sharing]);
   for (const CellCost& cell : passes.cells) {
