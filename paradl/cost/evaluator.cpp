@@ -185,14 +185,15 @@ StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const Grad
   return candidates[best];
 }
 
-Evaluation::Evaluation(const Evaluator& evaluator, const Plan& asked, std::pmr::memory_resource* memory)
+Evaluation::Evaluation(const Evaluator& evaluator, const Plan& asked, const StagePlan* cut,
+                       std::pmr::memory_resource* memory)
     : plan(without_ones(asked)),
       links(&evaluator.links()),
       layout(&evaluator.layout(plan)),
       mesh(evaluator.setting(), *links, *layout, plan.mesh),
       gradients(*links, *layout, mesh, plan.zero, plan.allreduce, memory),
       passes(*links, evaluator.times(), *layout, mesh, gradients, plan, memory),
-      stages(&evaluator.stages(*layout, mesh, gradients, passes, plan)),
+      stages(cut ? cut : &evaluator.stages(*layout, mesh, gradients, passes, plan)),
       sums(*layout, *stages, mesh, passes, memory),
       schedule(*stages, sums, mesh, plan, working_memory().pipeline, memory),
       cost(price(tables(), plan, working_memory().scratch)) {
@@ -201,9 +202,29 @@ Evaluation::Evaluation(const Evaluator& evaluator, const Plan& asked, std::pmr::
   cost = out_of_core->cost();
 }
 
-Cost Evaluator::cost(const Plan& plan) const {
+Cost Evaluator::cost(const Plan& plan, const StagePlan* cut) const {
   Arena arena;
-  return Evaluation(*this, plan, arena.get()).cost;
+  return Evaluation(*this, plan, cut, arena.get()).cost;
+}
+
+/// However layers are cut into stages, every micro-batch passes all layers, one after the other, and the busiest
+/// stage has at least the mean of all stages to do:
+///
+///     T >= max(1, S / stages) sum over layers (FW + BW)
+Seconds Evaluator::at_least(const Plan& asked) const {
+  const double stages = stages_of(asked.mesh, setting_.work);
+  if (stages == 1 || !limits(asked).hold()) return {};
+  const Plan plan = without_ones(asked);
+  const Layout& placed = layout(plan);
+  Arena arena;
+  const MeshTable mesh(setting_, links_, placed, plan.mesh);
+  const GradientTable gradients(links_, placed, mesh, plan.zero, plan.allreduce, arena.get());
+  const PassTable passes(links_, times_, placed, mesh, gradients, plan, arena.get());
+  Seconds all;
+  for (std::size_t i = 0; i < placed.cells.size(); ++i)
+    all += placed.cells[i].count * (passes.cells[i].forward_pass() + passes.cells[i].backward_pass());
+  const double full = setting_.work.D / plan.batch / iterations_per_epoch(setting_, plan.batch);
+  return full * std::max(1.0, plan.micro_batches / stages) * all;
 }
 
 std::shared_ptr<const PricedOutOfCore> Evaluator::beyond_core(const Evaluation& e) const {

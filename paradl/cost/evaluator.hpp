@@ -16,7 +16,8 @@ class Evaluator;
 
 /// A plan with its cost and all tables behind it, for explanations. The evaluator must outlive it.
 struct Evaluation {
-  Evaluation(const Evaluator& evaluator, const Plan& plan,
+  /// `cut`: the stages of the plan; nullptr: those that suit it best.
+  Evaluation(const Evaluator& evaluator, const Plan& plan, const StagePlan* cut = nullptr,
              std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
   Plan plan;  // its mesh without axes of one GPU
@@ -54,18 +55,22 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
-  /// The cost of one iteration. The plan must keep its limits: limits(plan).hold().
-  Cost cost(const Plan& plan) const;
+  /// The cost of one iteration. The plan must keep its limits: limits(plan).hold(). `cut`: how its layers are
+  /// cut into stages, if another plan with the same mesh decides that; nullptr: as suits it best.
+  Cost cost(const Plan& plan, const StagePlan* cut = nullptr) const;
   /// The cost with all tables behind it.
   Evaluation evaluate(const Plan& plan) const { return Evaluation(*this, plan); }
   Evaluation evaluate(const Projection& p) const { return evaluate(plan_of(*p.strategy, p.mesh, p.batch)); }
   /// The cost charge by charge.
   Ledger ledger(const Plan& plan) const { return ledger_of(evaluate(plan)); }
+  /// A lower bound for the iteration of a pipeline, found without cutting it into stages; zero for other plans,
+  /// and for plans that break a limit.
+  Seconds at_least(const Plan& plan) const;
   /// The limits that are known before a plan is priced; `refused` gets the reason if its allreduce cannot sum
   /// the gradients.
   Limits limits(const Plan& plan, std::string* refused = nullptr) const;
   /// Cost, limits and everything else that an answer shows.
-  Projection project(const StrategyName& strategy, const Plan& plan) const;
+  Projection project(const StrategyName& strategy, const Plan& plan, const StagePlan* cut = nullptr) const;
   /// The same for the plan that the training of the case describes.
   Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
     return project(strategy, plan_of(strategy, mesh, batch));

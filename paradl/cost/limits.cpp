@@ -9,16 +9,6 @@ namespace {
 /// Whether an axis splits the samples of a mini-batch.
 bool shares_samples(const Axis& axis) { return axis.strategy->input == Placement::split_sample; }
 
-/// The number of pipeline stages of a mesh; 1 if it has no pipeline.
-int stages_of(const Mesh& mesh, const Workload& work) {
-  for (int a = 0; a < mesh.axes; ++a) {
-    const Axis& axis = mesh.axis[std::size_t(a)];
-    if (axis.strategy->role(work, 0, axis.parts, Placement::replicated) == Role::stage)
-      return axis.parts.total;
-  }
-  return 1;
-}
-
 /// The tightest limit on axes that split the same dimension together.
 std::optional<Limit> tightest_shared_split(const Layout& layout, const Mesh& mesh) {
   std::optional<Limit> tightest;

@@ -45,7 +45,7 @@ void add_allreduce(Projection& out, const Evaluation& e) {
 
 }  // namespace
 
-Projection Evaluator::project(const StrategyName& strategy, const Plan& plan) const {
+Projection Evaluator::project(const StrategyName& strategy, const Plan& plan, const StagePlan* cut) const {
   Projection out{
       .strategy = &strategy, .mesh = plan.mesh, .gpus = plan.mesh.gpus(), .batch = plan.batch};
   out.iterations = iterations_per_epoch(setting_, plan.batch);
@@ -54,9 +54,9 @@ Projection Evaluator::project(const StrategyName& strategy, const Plan& plan) co
   if (!out.limits.hold()) return out;
   out.serial = serial(plan, plan.batch / local_samples(plan));
   if (!plan.out_of_core && !plan.allreduce.algorithm) {
-    out.cost = cost(plan);
+    out.cost = cost(plan, cut);
   } else {
-    const Evaluation e = evaluate(plan);
+    const Evaluation e(*this, plan, cut);
     out.cost = e.cost;
     if (e.out_of_core) add_out_of_core(out, *e.out_of_core, setting_);
     add_allreduce(out, e);

@@ -89,8 +89,30 @@ bool better(const Projection& a, const Projection& b) {
   return excess(a) < excess(b);
 }
 
+namespace {
+
+/// The best of all grids; of equal ones, the first. Grids with lower bounds are priced first.
+Projection best_grid(const StrategyName& strategy, const std::vector<Mesh>& grids, double batch,
+                     const Project& project, const Bound& bound) {
+  if (grids.size() == 1) return project(strategy, grids.front(), batch);
+  std::vector<std::pair<Seconds, std::size_t>> order;
+  for (std::size_t i = 0; i < grids.size(); ++i) order.emplace_back(bound(strategy, grids[i], batch), i);
+  std::ranges::sort(order);
+  std::optional<Projection> best;
+  std::size_t which = 0;
+  for (const auto& [least, i] : order) {
+    constexpr double rounding = 1 + 1e-9;
+    if (best && best->feasible() && least > rounding * best->iteration()) break;
+    Projection one = project(strategy, grids[i], batch);
+    if (!best || better(one, *best) || (i < which && !better(*best, one))) best = std::move(one), which = i;
+  }
+  return *std::move(best);
+}
+
+}  // namespace
+
 std::vector<Projection> sweep(const Question& question, const Workload& work, const Machine& machine,
-                              const Project& project) {
+                              const Project& project, const Bound& bound) {
   std::vector<Projection> out;
   for (const int p : question.gpus)
     for (const StrategyName& strategy : question.strategies) {
@@ -103,14 +125,11 @@ std::vector<Projection> sweep(const Question& question, const Workload& work, co
           question.grid ? meshes(strategy, *question.grid, extents) : meshes(strategy, p, extents);
       if (!question.named && grids.front().axes > 1 && grids.front().axis[0].parts.total == 1)
         continue;  // p is prime
-      const std::size_t start = out.size();
-      for (const Mesh& mesh : grids) {
-        const Projection one = project(strategy, mesh, question.batch.batch(p, machine));
-        if (question.grids == Grids::all || out.size() == start)
-          out.push_back(one);
-        else if (better(one, out.back()))
-          out.back() = one;
-      }
+      const double batch = question.batch.batch(p, machine);
+      if (question.grids == Grids::best)
+        out.push_back(best_grid(strategy, grids, batch, project, bound));
+      else
+        for (const Mesh& mesh : grids) out.push_back(project(strategy, mesh, batch));
     }
   return out;
 }

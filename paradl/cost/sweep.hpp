@@ -9,6 +9,9 @@ namespace paradl {
 /// Prices one strategy on one grid: with the engine, or with the paper's table.
 using Project = std::function<Projection(const StrategyName&, const Mesh&, double batch)>;
 
+/// A lower bound for the iteration of that projection, which takes less work to find; zero if none is known.
+using Bound = std::function<Seconds(const StrategyName&, const Mesh&, double batch)>;
+
 enum class Grids { best, all };
 
 /// The strategies, numbers of GPUs and grids to try.
@@ -33,9 +36,10 @@ std::vector<Mesh> meshes(const StrategyName& strategy, const std::vector<Parts>&
 std::vector<std::array<int, 3>> cuts(int parts, int extents);
 
 /// Prices every grid and keeps all of them, or the best one for each strategy and number of GPUs: the fastest
-/// that fits, else the one that is closest to fitting.
+/// that fits, else the one that is closest to fitting. A grid that cannot be the best, by its bound, is not
+/// priced.
 std::vector<Projection> sweep(const Question& question, const Workload& work, const Machine& machine,
-                              const Project& project);
+                              const Project& project, const Bound& bound);
 
 /// Whether `a` is the better answer.
 bool better(const Projection& a, const Projection& b);

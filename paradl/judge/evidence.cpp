@@ -22,13 +22,17 @@ Seconds per_sample(const Projection& p) {
   return ((*p.cost)[Term::forward] + (*p.cost)[Term::backward] + (*p.cost)[Term::recompute]) / p.batch;
 }
 
-/// The mini-batch, of those that fit, at which a sample takes least computation.
-std::pair<double, Seconds> best_batch(const Projection& p, const Evaluator& evaluator) {
+/// The mini-batch, of those that fit, at which a sample takes least computation. Stages keep their layers:
+/// another cut into stages changes the time of a sample, but not the efficiency of the kernels.
+std::pair<double, Seconds> best_batch(const Projection& p, const Evaluator& evaluator, const StagePlan& cut) {
   std::pair best{p.batch, per_sample(p)};
+  if (!p.feasible()) return best;
   for (double factor = 0.25; factor <= 16; factor *= 2) {
     const double batch = factor * p.batch;
-    if (batch != std::floor(batch)) continue;
-    const Projection other = evaluator.project(*p.strategy, p.mesh, batch);
+    if (batch == p.batch || batch != std::floor(batch)) continue;
+    const Projection other =
+        evaluator.project(*p.strategy, evaluator.plan_of(*p.strategy, p.mesh, batch), &cut);
+    if (factor > 1 && !other.feasible()) break;  // nor do larger ones fit: with the same stages, memory only grows
     if (other.feasible() && per_sample(other) < best.second) best = {batch, per_sample(other)};
   }
   return best;
@@ -125,8 +129,8 @@ Evidence evidence_of(const Projection& p, const Setting& setting, const Evaluato
     direct = between_neighbours(
         *Evaluator(other, evaluator.layouts()).project(*p.strategy, p.mesh, p.batch).cost);
   }
-  const auto [batch, time] = p.feasible() ? best_batch(p, evaluator) : std::pair{p.batch, per_sample(p)};
   Evaluation evaluation = evaluator.evaluate(p);
+  const auto [batch, time] = best_batch(p, evaluator, *evaluation.stages);
   const Layout& layout = *evaluation.layout;
   const int largest = largest_cell(layout, e.mesh);
   const Bytes need = evaluator.memory_of_layer(evaluation, largest);

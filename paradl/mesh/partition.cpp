@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
 #include <cmath>
 #include <initializer_list>
@@ -159,68 +158,60 @@ double least_possible(const Chain& chain) {
   return bound;
 }
 
-/// Parts that are at most `bound` long, by where they end. Parts that begin with layer `surely` or later all
-/// fit; of those that begin in [first, surely), some fit; earlier ones do not.
+/// Where a part may begin so that it is at most `bound` long, for each layer before which it may end. Parts that
+/// begin with layer `surely` or later all fit; of those that begin in [first, surely), some fit; earlier ones do
+/// not.
 class FittingParts {
  public:
-  FittingParts(const Chain& chain, double bound)
-      : chain_(chain), bound_(bound), range_(std::size_t(chain.layers()) + 1) {}
   struct Range {
-    int first = -1, surely = 0;
+    int first = 0, surely = 0;
   };
-  /// Computed once for each end. The search starts at the last result, which is close if ends are neighbours.
-  const Range& before(int to) {
-    Range& range = range_[std::size_t(to)];
-    if (range.first < 0) {
-      const double border = chain_.border(to), highest = chain_.highest_border();
-      guess_.first = edge(guess_.first, to, [&](double work) { return work + border <= bound_; });
-      guess_.surely = edge(guess_.surely, to, [&](double work) { return work + highest + border <= bound_; });
-      range = guess_;
+  FittingParts(const Chain& chain, double bound)
+      : chain_(chain), bound_(bound), range_(std::size_t(chain.layers()) + 1) {
+    const double highest = chain.highest_border();
+    for (int to = 1; to <= chain.layers(); ++to) {
+      const Range& guess = range_[std::size_t(to) - 1];  // ranges of neighbours are close to each other
+      const double room = bound - chain.border(to);
+      range_[std::size_t(to)] = {edge(guess.first, to, room), edge(guess.surely, to, room - highest)};
     }
-    return range;
   }
+  const Range& before(int to) const { return range_[std::size_t(to)]; }
   bool has(int from, int to) const { return chain_.part(from, to) <= bound_; }
 
  private:
-  /// The first layer from which the work up to `to` fits; the search starts at a guess.
-  template <class Fits>
-  int edge(int guess, int to, Fits fits) const {
+  /// The first layer from which the work up to `to` is at most `room`.
+  int edge(int guess, int to, double room) const {
     int from = std::min(guess, to);
-    while (from < to && !fits(chain_.work(from, to))) ++from;
-    while (from > 0 && fits(chain_.work(from - 1, to))) --from;
+    while (from < to && chain_.work(from, to) > room) ++from;
+    while (from > 0 && chain_.work(from - 1, to) <= room) --from;
     return from;
   }
 
   const Chain& chain_;
   double bound_;
-  Range guess_{0, 0};
   std::vector<Range> range_;
 };
 
-/// Answers queries for the minimum of a range of values in constant time (a sparse table).
-class RangeMinimum {
+/// Finds the least of the newest values, where values are added one by one: it keeps only those that are less
+/// than all later ones.
+class SuffixMinimum {
  public:
-  void assign(std::span<const double> values) {
-    size_ = values.size();
-    levels_.assign(values.begin(), values.end());
-    for (std::size_t width = 1; 2 * width <= size_; width *= 2) {
-      const std::size_t below = levels_.size() - size_;
-      levels_.resize(levels_.size() + size_, never);
-      for (std::size_t i = 0; i + 2 * width <= size_; ++i)
-        levels_[below + size_ + i] = std::min(levels_[below + i], levels_[below + i + width]);
-    }
+  explicit SuffixMinimum(std::size_t most) : index_(most) {}
+  void clear() { size_ = 0; }
+  void add(int index, const double* values) {
+    while (size_ > 0 && values[index_[size_ - 1]] >= values[index]) --size_;
+    index_[size_++] = index;
   }
-  /// The minimum of values [first, last]; infinite if the range is empty.
-  double operator()(int first, int last) const {
-    if (first > last) return never;
-    const auto level = std::size_t(std::bit_width(unsigned(last - first + 1))) - 1;
-    const double* const values = levels_.data() + level * size_;
-    return std::min(values[first], values[last + 1 - (1 << level)]);
+  /// The least of the values from index `first` on; infinite if there is none.
+  double from(int first, const double* values) const {
+    const auto end = index_.begin() + std::ptrdiff_t(size_);
+    const auto least = std::lower_bound(index_.begin(), end, first);
+    return least == end ? never : values[*least];
   }
 
  private:
+  std::vector<int> index_;  // rising, and so are their values
   std::size_t size_ = 0;
-  std::vector<double> levels_;  // the minimum of 1, 2, 4, ... values from each index on
 };
 
 /// Finds the cut whose borders cost least, among cuts without a part longer than `bound`. Among equal costs
@@ -229,88 +220,85 @@ class CheapestBorders {
  public:
   CheapestBorders(const Chain& chain, int parts, double bound)
       : chain_(chain), ends_(chain, parts, bound), fitting_(chain, bound), offset_(std::size_t(parts) + 1) {
-    std::size_t size = 0;
+    std::ptrdiff_t size = 0;
     for (int k = 0; k <= parts; ++k) {
-      offset_[std::size_t(k)] = size;
-      size += ends_[k].size();
+      offset_[std::size_t(k)] = size - ends_[k].first;
+      size += std::ptrdiff_t(ends_[k].size());
     }
-    cut_.resize(size);
+    cost_.resize(std::size_t(size));
+    cheapest_.resize(std::size_t(size));
+    wanted_.resize(std::size_t(size));
   }
 
   std::vector<int> find() {
     find_costs();
     const int parts = ends_.parts(), n = chain_.layers();
-    if (ends_[parts].size() == 0 || at(parts, n).cost == never) return {};
+    if (ends_[parts].size() == 0 || costs(parts)[n] == never) return {};
     find_wanted();
     find_squares();
     std::vector<int> first(static_cast<std::size_t>(parts));
-    for (int k = parts, to = n; k > 0; --k) to = first[std::size_t(k) - 1] = at(k, to).begin;
+    for (int k = parts, to = n; k > 0; --k) to = first[std::size_t(k) - 1] = begin_[std::size_t(at(k, to))];
     return first;
   }
 
  private:
-  /// The best cut of the layers before `to` into k parts; see at().
-  struct Cut {
-    double cost = never;      // of all its borders
-    double cheapest = never;  // of its borders but the last one
-    double squares = never;
-    int begin = 0;  // of its last part
-    bool wanted = false;
-  };
-  Cut& at(int k, int to) { return cut_[offset_[std::size_t(k)] + std::size_t(to - ends_[k].first)]; }
+  std::ptrdiff_t at(int k, int to) const { return offset_[std::size_t(k)] + to; }
+  double* costs(int k) { return cost_.data() + offset_[std::size_t(k)]; }
 
   void find_costs() {
-    at(0, 0).cost = at(0, 0).squares = 0;
-    std::vector<double> costs;
-    RangeMinimum least;
+    SuffixMinimum least(std::size_t(chain_.layers()) + 1);
+    costs(0)[0] = 0;
     for (int k = 1; k <= ends_.parts(); ++k) {
       const auto& [first, final] = ends_[k - 1];
-      costs.clear();
-      for (int from = first; from <= final; ++from) costs.push_back(at(k - 1, from).cost);
-      least.assign(costs);
+      const double* const before = costs(k - 1);
+      int next = first;
+      least.clear();
       for (int to = ends_[k].first; to <= ends_[k].last; ++to) {
-        const auto fits = fitting_.before(to);
-        const int surely = std::max(first, fits.surely), last = std::min(to - 1, final);
-        Cut& cut = at(k, to);
-        cut.cheapest = least(surely - first, last - first);
-        const int perhaps = std::max(first, fits.first), end = std::min(surely, last + 1);
-        if (least(perhaps - first, end - 1 - first) < cut.cheapest)
-          for (int from = perhaps; from < end; ++from)
-            if (costs[std::size_t(from - first)] < cut.cheapest && fitting_.has(from, to))
-              cut.cheapest = costs[std::size_t(from - first)];
-        cut.cost = cut.cheapest + chain_.border(to);
+        for (; next <= std::min(to - 1, final); ++next) least.add(next, before);
+        const auto& fits = fitting_.before(to);
+        const int perhaps = std::max(first, fits.first), surely = std::min(std::max(first, fits.surely), next);
+        double cheapest = least.from(surely, before);
+        if (perhaps < surely && least.from(perhaps, before) < cheapest)
+          for (int from = perhaps; from < surely; ++from)
+            if (before[from] < cheapest && fitting_.has(from, to)) cheapest = before[from];
+        cheapest_[std::size_t(at(k, to))] = cheapest;
+        costs(k)[to] = cheapest + chain_.border(to);
       }
     }
   }
 
-  /// Calls `use(from, cut)` for each cut into k - 1 parts with which a cheapest cut into k parts can begin.
+  /// Calls `use(from)` for each layer `from` at which the last part of a cheapest cut into k parts can begin.
   template <class Use>
   void each_beginning(int k, int to, Use use) {
     const auto& [first, final] = ends_[k - 1];
-    const auto fits = fitting_.before(to);
-    const double cheapest = at(k, to).cheapest;
-    for (int from = std::min(to - 1, final); from >= std::max(first, fits.first); --from) {
-      Cut& before = at(k - 1, from);
-      if (before.cost == cheapest && (from >= fits.surely || fitting_.has(from, to))) use(from, before);
-    }
+    const auto& fits = fitting_.before(to);
+    const double cheapest = cheapest_[std::size_t(at(k, to))];
+    const double* const before = costs(k - 1);
+    const int earliest = std::max(first, fits.first);
+    for (int from = std::min(to - 1, final); from >= earliest; --from)
+      if (before[from] == cheapest && (from >= fits.surely || fitting_.has(from, to))) use(from);
   }
 
   /// Marks the cuts with which a cheapest cut of the whole chain can begin.
   void find_wanted() {
-    at(ends_.parts(), chain_.layers()).wanted = true;
+    wanted_[std::size_t(at(ends_.parts(), chain_.layers()))] = true;
     for (int k = ends_.parts(); k > 0; --k)
       for (int to = ends_[k].last; to >= ends_[k].first; --to)
-        if (at(k, to).wanted) each_beginning(k, to, [](int, Cut& before) { before.wanted = true; });
+        if (wanted_[std::size_t(at(k, to))])
+          each_beginning(k, to, [&](int from) { wanted_[std::size_t(at(k - 1, from))] = true; });
   }
 
   void find_squares() {
+    std::vector<double> squares(cost_.size(), never);
+    begin_.resize(cost_.size());
+    squares[0] = 0;
     for (int k = 1; k <= ends_.parts(); ++k)
       for (int to = ends_[k].first; to <= ends_[k].last; ++to) {
-        Cut& cut = at(k, to);
-        if (!cut.wanted) continue;
-        each_beginning(k, to, [&](int from, const Cut& before) {
-          const double work = chain_.work(from, to), squares = before.squares + work * work;
-          if (squares < cut.squares) cut.squares = squares, cut.begin = from;
+        const auto here = std::size_t(at(k, to));
+        if (!wanted_[here]) continue;
+        each_beginning(k, to, [&](int from) {
+          const double work = chain_.work(from, to), sum = squares[std::size_t(at(k - 1, from))] + work * work;
+          if (sum < squares[here]) squares[here] = sum, begin_[here] = from;
         });
       }
   }
@@ -318,8 +306,12 @@ class CheapestBorders {
   const Chain& chain_;
   Ends ends_;
   FittingParts fitting_;
-  std::vector<std::size_t> offset_;
-  std::vector<Cut> cut_;
+  // By k and `to`, at(k, to): the best cut of the layers before `to` into k parts.
+  std::vector<std::ptrdiff_t> offset_;  // by k
+  std::vector<double> cost_;            // of all its borders
+  std::vector<double> cheapest_;        // of its borders but the last one
+  std::vector<char> wanted_;
+  std::vector<int> begin_;  // of its last part
 };
 
 std::vector<int> cheapest_borders(const Chain& chain, int parts, double bound) {

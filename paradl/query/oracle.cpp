@@ -43,10 +43,16 @@ Projection Oracle::project(const StrategyName& strategy, const Mesh& mesh, doubl
                                              : evaluator().project(strategy, mesh, batch);
 }
 
+Seconds Oracle::at_least(const StrategyName& strategy, const Mesh& mesh, double batch) const {
+  if (about().fidelity == Fidelity::paper) return {};
+  return evaluator().at_least(evaluator().plan_of(strategy, mesh, batch));
+}
+
 std::vector<Projection> Oracle::answers(const Question& question) const {
   return paradl::sweep(
       question, about().work, about().machine,
-      [this](const StrategyName& s, const Mesh& m, double batch) { return project(s, m, batch); });
+      [this](const StrategyName& s, const Mesh& m, double batch) { return project(s, m, batch); },
+      [this](const StrategyName& s, const Mesh& m, double batch) { return at_least(s, m, batch); });
 }
 
 std::vector<Projection> Oracle::sweep() const {
@@ -90,7 +96,8 @@ std::optional<Projection> Oracle::best_out_of_core() const {
                     if (beyond.feasible() && faster(beyond)) best = beyond;
                   }
                   return p;
-                });
+                },
+                [this](const StrategyName& s, const Mesh& m, double batch) { return at_least(s, m, batch); });
   if (best) add_band(*best);
   return best;
 }

@@ -55,6 +55,8 @@ class Oracle {
 
   Oracle(std::shared_ptr<Engine> engine, Question question);
   std::vector<Projection> answers(const Question& question) const;
+  /// A lower bound for the iteration of a projection; see Evaluator::at_least.
+  Seconds at_least(const StrategyName& strategy, const Mesh& mesh, double batch) const;
   /// The best of the question's strategies out of core, if it is faster than all that fit in core. Nothing if
   /// the system file does not describe its hosts.
   std::optional<Projection> best_out_of_core() const;

@@ -2,6 +2,15 @@
 
 namespace paradl {
 
+int stages_of(const Mesh& mesh, const Workload& work) {
+  for (int a = 0; a < mesh.axes; ++a) {
+    const Axis& axis = mesh.axis[std::size_t(a)];
+    if (axis.strategy->role(work, 0, axis.parts, Placement::replicated) == Role::stage)
+      return axis.parts.total;
+  }
+  return 1;
+}
+
 bool is_dense_product(const Layer& layer) { return traits(layer.op).product && !layer.depthwise(); }
 
 bool sets_channel_limit(const Workload& work, const Layer& layer) {

@@ -22,6 +22,9 @@ struct Strategy {
   bool sums_inputs = false;  // splits the input channels of each layer, and sums its outputs
 };
 
+/// The number of pipeline stages of a mesh; 1 if it has no pipeline.
+int stages_of(const Mesh& mesh, const Workload& work);
+
 /// The tightest bound: that of the layer with the smallest `extent`, among layers for which `counts` is true.
 template <class Counts, class Extent>
 Limit tightest(LimitRule rule, double value, const Workload& work, Counts counts, Extent extent) {

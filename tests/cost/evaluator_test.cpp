@@ -78,3 +78,21 @@ TEST_CASE("threads share one evaluator") {
         CHECK(same(found[t][i], alone.cost(plans[(i + t * plans.size() / 4) % plans.size()])));
   }
 }
+
+TEST_CASE("no pipeline is faster than its lower bound, and no other plan has one") {
+  for (const auto& [model, system] : {std::pair{"resnet50", "abci"}, {"gpt2", "selene"}}) {
+    CAPTURE(model);
+    const ShippedCase c = modelled(model, system);
+    const Evaluator evaluator(c.setting());
+    int pipelines = 0;
+    for (const Plan& plan : plans_of(c, 300, 11)) {
+      const Seconds bound = evaluator.at_least(plan);
+      const bool pipeline = stages_of(plan.mesh, c.work) > 1;
+      CAPTURE(plan.micro_batches);
+      CHECK((bound > Seconds{}) == pipeline);
+      CHECK(bound <= (1 + 1e-12) * evaluator.cost(plan).iteration());
+      pipelines += pipeline;
+    }
+    CHECK(pipelines > 50);
+  }
+}

@@ -57,6 +57,22 @@ TEST_CASE("with all grids there are more answers, the best of each among them") 
   CHECK(std::ranges::any_of(all, [&](const Projection& p) { return p.iteration() == best.iteration(); }));
 }
 
+TEST_CASE("grids that are skipped for their lower bound are never the best") {
+  for (const auto& [model, system, words] :
+       {std::tuple{"resnet50", "abci", "-s data+layer,data+layer+tensor -p 64 -b 2048"},
+        {"resnet50", "abci", "-s data+layer -p 64 -b 8192 --micro-batches 16 --schedule 1f1b"},
+        {"gpt2", "selene", "-s data+layer,layer+tensor,data+layer+tensor -p 32 -b 256 --micro-batches 8"},
+        {"gpt3-175b", "selene", "-s data+layer+tensor -p 512 -b 512 --micro-batches 32 --framework megatron"}}) {
+    CAPTURE(model);
+    CAPTURE(words);
+    const Oracle oracle = ask(query_of(model, system, words), shipped());
+    const auto all = oracle.every_grid();
+    for (const Projection& best : oracle.sweep())
+      for (const Projection& one : all)
+        if (one.strategy->text == best.strategy->text) CHECK_FALSE(better(one, best));
+  }
+}
+
 TEST_CASE("out of core is the first answer where nothing is faster and nobody named strategies") {
   const auto best = [](const std::string& words) {
     const Oracle oracle = ask(query_of("resnet50", "abci", words), shipped());
