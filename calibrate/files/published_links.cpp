@@ -8,8 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/kernels/csv.hpp"
-#include "paradl/core/text.hpp"
+#include "paradl/spec/csv.hpp"
 
 namespace paradl::calibrate {
 namespace {
@@ -29,12 +28,12 @@ std::optional<LinkOperation> operation_of(std::string_view word) {
 /// The cells of a row by column; problems are reported with the line.
 class Row {
  public:
-  Row(const std::vector<std::string>& header, std::vector<std::string> fields, int line, Problems& problems)
-      : header_(header), fields_(std::move(fields)), line_(line), problems_(problems) {}
+  Row(const std::vector<std::string>& header, const CsvLine& line, Problems& problems)
+      : header_(header), line_(line), problems_(problems) {}
 
   std::string text(std::string_view column) const {
     const auto at = std::size_t(std::ranges::find(header_, column) - header_.begin());
-    return at < fields_.size() ? fields_[at] : "";
+    return at < line_.cells.size() ? line_.cells[at].text : "";
   }
   double positive(std::string_view column) const {
     const std::string word = text(column);
@@ -42,14 +41,14 @@ class Row {
     const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (failed == std::errc{} && end == word.data() + word.size() && std::isfinite(value) && value > 0)
       return value;
-    problems_.add({.line = line_, .column = 1}, fmt::format("`{}` is not a number for `{}`", word, column),
-                  "write a number above zero");
+    problems_.add({.line = line_.number, .column = 1},
+                  fmt::format("`{}` is not a number for `{}`", word, column), "write a number above zero");
     return 1;
   }
   int count(std::string_view column, int least) const {
     const double value = positive(column);
     if (value == std::floor(value) && value >= least && value <= 1 << 24) return int(value);
-    problems_.add({.line = line_, .column = 1},
+    problems_.add({.line = line_.number, .column = 1},
                   fmt::format("`{}` must be a whole number of at least {}", column, least),
                   fmt::format("write {} or more, up to {}", least, 1 << 24));
     return least;
@@ -57,13 +56,12 @@ class Row {
 
  private:
   const std::vector<std::string>& header_;
-  std::vector<std::string> fields_;
-  int line_;
+  const CsvLine& line_;
   Problems& problems_;
 };
 
 void check_header(const std::vector<std::string>& header, Problems& problems) {
-  if (header == std::vector<std::string>{""}) problems.add({.line = 1, .column = 1}, "the table is empty");
+  if (header.empty()) problems.add({.line = 1, .column = 1}, "the table is empty");
   problems.raise();
   std::vector<std::string_view> missing;
   for (const std::string_view column : columns)
@@ -151,22 +149,16 @@ PublishedLinks read_published_links(const SourceText& table) {
   Problems problems(table);
   PublishedLinks out;
   std::vector<std::string> header, keys;  // of the curves
-  int line = 0;
-  for (const std::string_view text : split(table.text, '\n')) {
-    ++line;
-    std::vector<std::string> fields = csv_fields(text);
-    if (line == 1) {
-      header = std::move(fields);
-      check_header(header, problems);
+  const CsvFile file = read_csv(table.text, problems);
+  for (const CsvCell& cell : file.header.cells) header.push_back(cell.text);
+  check_header(header, problems);
+  for (const CsvLine& line : file.lines) {
+    if (line.cells.size() < header.size()) {
+      problems.add({.line = line.number, .column = 1},
+                   fmt::format("{} fields, but {} columns", line.cells.size(), header.size()));
       continue;
     }
-    if (fields.size() == 1 && fields.front().empty()) continue;
-    if (fields.size() != header.size()) {
-      problems.add({.line = line, .column = 1},
-                   fmt::format("{} fields, but {} columns", fields.size(), header.size()));
-      continue;
-    }
-    const Row row(header, std::move(fields), line, problems);
+    const Row row(header, line, problems);
     const auto operation = operation_of(row.text("collective"));
     if (!operation || row.text("bytes").empty() || row.text("time_us").empty()) {
       ++out.skipped;

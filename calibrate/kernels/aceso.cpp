@@ -50,7 +50,7 @@ std::vector<OperatorTiming> read_aceso(const std::string& folder) {
   std::vector<OperatorTiming> all;
   std::set<std::string> seen;
   double base = 0;
-  for (const CsvRow& row : read_csv(folder + "/profiles_aceso_v100.csv")) {
+  for (const CsvRow& row : read_rows(folder + "/profiles_aceso_v100.csv")) {
     if (row.text("family") != "resnet") continue;
     const std::string& name = row.text("op_name");
     const int ways = int(row.number("tp"));
@@ -76,7 +76,7 @@ std::vector<OperatorTiming> read_aceso(const std::string& folder) {
 }
 
 NodeCollectives::NodeCollectives(const std::string& folder) {
-  for (const CsvRow& row : read_csv(folder + "/alpha_beta_fits.csv")) {
+  for (const CsvRow& row : read_rows(folder + "/alpha_beta_fits.csv")) {
     if (!row.text("system").starts_with("Aceso") || row.text("nodes") != "1") continue;
     const std::string& range = row.text("size_range");
     // By bytes, from fp16: the fp32 times scatter by 20 %, and their sums were not measured.

@@ -31,14 +31,14 @@ double modelled_seconds(const KernelDevice& device, const KernelTiming& t) {
 
 std::vector<KernelTiming> read_deepbench(const std::string& folder, const BenchSet& set) {
   std::vector<KernelTiming> all;
-  for (const CsvRow& row : read_csv(folder + "/deepbench_gemm.csv")) {
+  for (const CsvRow& row : read_rows(folder + "/deepbench_gemm.csv")) {
     if (!is_of(row, set) || !row.has("time_ms")) continue;
     KernelTiming t{.m = row.positive("M"), .n = row.positive("N"), .k = row.positive("K")};
     t.seconds = 1e-3 * row.positive("time_ms");
     t.shape = fmt::format("{}x{}x{}", t.m, t.n, t.k);
     all.push_back(t);
   }
-  for (const CsvRow& row : read_csv(folder + "/deepbench_conv.csv")) {
+  for (const CsvRow& row : read_rows(folder + "/deepbench_conv.csv")) {
     if (!is_of(row, set)) continue;
     Convolution c{
         .samples = row.positive("N"), .x_channels = row.positive("C"), .y_channels = row.positive("K")};

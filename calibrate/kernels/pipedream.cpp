@@ -90,7 +90,7 @@ double ProfiledNetwork::measured() const {
 
 std::vector<ProfiledNetwork> read_pipedream(const std::string& folder) {
   std::map<std::string, std::map<double, ProfiledLayer>> networks;  // layers in their order
-  for (const CsvRow& row : read_csv(folder + "/profiles_pipedream.csv")) {
+  for (const CsvRow& row : read_rows(folder + "/profiles_pipedream.csv")) {
     const LocalLayer layer =
         layer_of(row.text("layer_type"), row.text("layer_desc"),
                  std::int64_t(row.number("batch_size_inferred")), row.number("activation_bytes"));

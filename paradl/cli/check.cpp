@@ -63,7 +63,7 @@ std::string kind_by_path(const std::string& file) {
 
 /// Content decides; the path only if the content does not.
 std::string kind_of(const SourceText& source) {
-  if (has_any(source, {"records", "networks"})) return "accuracy";
+  if (is_record(source.text) || has_any(source, {"records", "networks"})) return "accuracy";
   if (has_any(source, {"layers", "total"}) && has_any(source, {"device"})) return "profile";
   if (has_any(source, {"kernels"}) && has_any(source, {"libraries"})) return "kernels";
   if (has_any(source, {"layers", "base"})) return "model";

@@ -35,7 +35,7 @@ void define_help(const Arguments& root, Session& session, Action& action);
 std::vector<InputFile> inputs_of(const Case& about);
 /// An answer with everything but its results filled in.
 Answer start_answer(const Session& session, const Case& about);
-/// The file profiles/accuracy/recorded.yaml, its strategies looked up. SpecError.
+/// The file profiles/accuracy/recorded.csv, its strategies looked up. SpecError.
 RecordedErrors read_record(const SourceText& source);
 /// The errors in that file; none if there is no such file.
 std::vector<RecordedError> recorded_errors(const Catalog& catalog);

@@ -69,7 +69,7 @@ int run(const Session& session, Options& options, const std::string& model) {
                "\nLayer times: {}. Links: {}.{}{}{}{}\n", oracle.about().times.source,
                links_text(oracle.about()), allreduce.empty() ? "" : " ", allreduce,
                framework_text(oracle.about()),
-               judged ? " Intervals: where nine runs in ten lay (profiles/accuracy/recorded.yaml)." : "") +
+               judged ? " Intervals: where nine runs in ten lay (profiles/accuracy/recorded.csv)." : "") +
            (on_record.empty() ? "" : fmt::format("Accuracy: {}.\n", on_record)) +
            plan_notes_text(setting, answer.results) + input_text(oracle, answer.results);
   });

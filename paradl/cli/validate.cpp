@@ -136,7 +136,11 @@ int run(const Session& session, Words& words) {
   hint(session, session.verbosity > 0 ? words.options.origins() : "");
   const double require = words.require.empty() ? 0 : read_number("require", words.require, 0, 100);
   if (!words.origin.empty() && words.record.empty())
-    throw UsageError("--origin says what --record writes", "add --record FILE.yaml, or leave --origin out");
+    throw UsageError("--origin says what --record writes", "add --record FILE.csv, or leave --origin out");
+  if (!words.record.empty() && !words.record.ends_with(".csv"))
+    throw UsageError(fmt::format("--record {}: a record is a CSV file", words.record),
+                     fmt::format("write --record {}",
+                                 std::filesystem::path(words.record).replace_extension(".csv").string()));
   MeasuredRuns runs = read_measured_runs(read_source(words.file));
   if (!runs.ignored.empty())
     hint(session, fmt::format("note: columns that mean nothing here: {}", fmt::join(runs.ignored, ", ")));
@@ -180,7 +184,7 @@ void define_validate(const Arguments& root, Session& session, Action& action) {
       "--record", words->record,
       {.help = "write how far off each strategy was, for the intervals of projections; what the file has of "
                "other levels stays",
-       .meta = "FILE.yaml"});
+       .meta = "FILE.csv"});
   command.text("--origin", words->origin,
                {.help = "with --record: what the runs are; default: the name of the file", .meta = "TEXT"});
   words->options.define(command, {"gpus", "batch", "strategy", "grid", "grids", "samples", "epochs", "price",

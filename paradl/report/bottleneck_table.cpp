@@ -7,6 +7,7 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/report/json.hpp"
+#include "paradl/report/json_object.hpp"
 
 namespace paradl {
 namespace {
@@ -39,9 +40,10 @@ bool worth(const PricedAlternative& remedy, const Bottleneck& b) {
 bool has_time(BottleneckKind kind) { return kind != BottleneckKind::number_of_pes; }
 
 Json priced_json(const PricedAlternative& p, bool gains = true) {
-  Json out{{"text", p.change.text},
-           {"option", p.change.option},
-           {"hands", owner_names[std::size_t(p.change.owner)]}};
+  Json out = json_object({{"text", p.change.text},
+                          {"option", p.change.option},
+                          {"hands", owner_names[std::size_t(p.change.owner)]}},
+                         4);
   if (gains) out["gain"] = p.gain;
   out["epoch_s"] = p.epoch.base();
   out["memory_bytes"] = p.memory.base();
@@ -201,25 +203,33 @@ std::string remedy_text(const Bottleneck& b) {
 
 Json bottleneck_json(const Bottleneck& b) {
   const Reading& reading = *b.finding.reading;
-  Json out{{"kind", entry(b.kind).name}, {"type", nature_names[std::size_t(entry(b.kind).nature)]},
-           {"share", reading.share},     {"measure", b.finding.measure->key},
-           {"value", reading.value},     {"trigger", b.finding.trigger},
-           {"cause", reading.cause},     {"message", reading.message},
-           {"remedy", remedy_text(b)}};
-  if (!b.remedies.empty()) {
-    out["remedies"] = Json::array();
-    for (const PricedAlternative& p : b.remedies) out["remedies"].push_back(priced_json(p, has_time(b.kind)));
-  }
+  Json out = json_object({{"kind", entry(b.kind).name},
+                          {"type", nature_names[std::size_t(entry(b.kind).nature)]},
+                          {"share", reading.share},
+                          {"measure", b.finding.measure->key},
+                          {"value", reading.value},
+                          {"trigger", b.finding.trigger},
+                          {"cause", reading.cause},
+                          {"message", reading.message},
+                          {"remedy", remedy_text(b)}},
+                         1);
+  Json::array_t remedies;
+  remedies.reserve(b.remedies.size());
+  for (const PricedAlternative& p : b.remedies) remedies.push_back(priced_json(p, has_time(b.kind)));
+  if (!remedies.empty()) out["remedies"] = std::move(remedies);
   return out;
 }
 
 Json findings_json(const std::vector<Finding>& findings) {
   Json out = Json::array();
   for (const Finding& f : findings) {
-    Json one{
-        {"kind", entry(f.measure->of).name}, {"type", nature_names[std::size_t(entry(f.measure->of).nature)]},
-        {"measure", f.measure->key},         {"trigger", f.trigger},
-        {"applies", f.reading.has_value()},  {"fires", f.fires}};
+    Json one = json_object({{"kind", entry(f.measure->of).name},
+                            {"type", nature_names[std::size_t(entry(f.measure->of).nature)]},
+                            {"measure", f.measure->key},
+                            {"trigger", f.trigger},
+                            {"applies", f.reading.has_value()},
+                            {"fires", f.fires}},
+                           4);
     if (f.reading) {
       one["value"] = f.reading->value;
       one["share"] = f.reading->share;

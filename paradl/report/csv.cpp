@@ -1,26 +1,18 @@
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
 #include "paradl/report/table.hpp"
-#include "paradl/report/terminal.hpp"
+#include "paradl/spec/csv.hpp"
 
 namespace paradl {
 namespace {
 
 using Fields = std::vector<std::string>;
 
-/// RFC 4180: quotes a field if necessary, and doubles the quotes inside it.
-std::string quoted(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  static constexpr std::array doubled{Substitution{"\"", "\"\""}};
-  return fmt::format("\"{}\"", substituted(field, doubled));
-}
-
 std::string line(const Fields& fields) {
   Fields safe;
-  for (const std::string& field : fields) safe.push_back(quoted(field));
+  for (const std::string& field : fields) safe.push_back(csv_text(field));
   return fmt::format("{}\n", fmt::join(safe, ","));
 }
 

@@ -12,6 +12,7 @@
 #include "paradl/report/expense_text.hpp"
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/input_lines.hpp"
+#include "paradl/report/json_object.hpp"
 
 namespace paradl {
 namespace {
@@ -32,9 +33,12 @@ Json cut(const Mesh& mesh, int extents) {
 
 /// The value at a path, made if it is not there.
 Json& made(Json& object, std::string_view path) {
+  constexpr std::size_t usual = 12;  // fields of a part of a result
   const std::size_t dot = path.find('.');
-  Json& here = object[std::string(path.substr(0, dot))];
-  return dot == path.npos ? here : made(here, path.substr(dot + 1));
+  Json& here = object[path.substr(0, dot)];
+  if (dot == path.npos) return here;
+  if (here.is_null()) here = json_object({}, usual);
+  return made(here, path.substr(dot + 1));
 }
 
 /// Writes a field of the list, if JSON has it.
@@ -53,33 +57,34 @@ void add_field(Json& out, const ResultField& field, const Result& result) {
 
 /// What belongs to the interval in addition to the epoch's bounds.
 void add_interval(Json& out, const Answer& answer, const Projection& p, const RecordedError& error) {
-  out.update({{"share", 0.9},
-              {"iteration_low", error.low * p.iteration().base()},
-              {"iteration_high", error.high * p.iteration().base()},
-              {"runs", error.runs}});
+  out["share"] = 0.9;
+  out["iteration_low"] = error.low * p.iteration().base();
+  out["iteration_high"] = error.high * p.iteration().base();
+  out["runs"] = error.runs;
   if (borrowed(answer, p, error))
-    out["runs_of"] = {{"framework", error.level.framework},
-                      {"device", error.level.device},
-                      {"precision", precision_names[std::size_t(error.level.precision)]},
-                      {"networks", network_kind_names[std::size_t(error.level.networks)]},
-                      {"layers", layer_source_names[std::size_t(error.level.layers)]},
-                      {"links", link_level_names[std::size_t(error.level.links)]},
-                      {"strategy", error.strategy}};
+    out["runs_of"] = json_object({{"framework", error.level.framework},
+                                  {"device", error.level.device},
+                                  {"precision", precision_names[std::size_t(error.level.precision)]},
+                                  {"networks", network_kind_names[std::size_t(error.level.networks)]},
+                                  {"layers", layer_source_names[std::size_t(error.level.layers)]},
+                                  {"links", link_level_names[std::size_t(error.level.links)]},
+                                  {"strategy", error.strategy}});
 }
 
 Json out_of_core(const Projection::OutOfCore& plan) {
-  return {{"kept", plan.kept},
-          {"swapped", plan.swapped},
-          {"recomputed", plan.recomputed},
-          {"weights", weight_home_names[std::size_t(plan.weights)]},
-          {"host_bytes", plan.host.base()}};
+  return json_object({{"kept", plan.kept},
+                      {"swapped", plan.swapped},
+                      {"recomputed", plan.recomputed},
+                      {"weights", weight_home_names[std::size_t(plan.weights)]},
+                      {"host_bytes", plan.host.base()}});
 }
 
 Json limits(const Projection& p, const Workload& work) {
   Json out = Json::array();
   for (const Limit& limit : p.limits.all()) {
-    Json one{
-        {"rule", limit.name()}, {"value", limit.value}, {"bound", limit.bound}, {"holds", limit.holds()}};
+    Json one = json_object(
+        {{"rule", limit.name()}, {"value", limit.value}, {"bound", limit.bound}, {"holds", limit.holds()}},
+        2);
     if (limit.layer >= 0) one["layer"] = work.layers[std::size_t(limit.layer)].name;
     const bool refused = limit.rule == LimitRule::allreduce && !p.refused.empty();
     if (!limit.holds()) one["reason"] = refused ? p.refused : reason(limit, work);
@@ -99,14 +104,15 @@ Json found_bottlenecks(const Answer& answer, std::size_t index) {
 Json parameters(const Answer& answer, const Projection& p) {
   const Setting& setting = *answer.setting;
   const Training& training = setting.training;
-  Json out{{"layers", setting.times.level},
-           {"links", answer.level.links == LinkLevel::measured ? "measured" : "specified"},
-           {"framework", answer.framework},
-           {"fidelity", answer.fidelity},
-           {"precision", precision_names[std::size_t(training.precision)]},
-           {"optimizer", optimizer_names[std::size_t(training.optimizer)]}};
+  Json out = json_object({{"layers", setting.times.level},
+                          {"links", answer.level.links == LinkLevel::measured ? "measured" : "specified"},
+                          {"framework", answer.framework},
+                          {"fidelity", answer.fidelity},
+                          {"precision", precision_names[std::size_t(training.precision)]},
+                          {"optimizer", optimizer_names[std::size_t(training.optimizer)]}},
+                         7);
   if (p.timed()) {
-    Json& record = out["accuracy"] = {{"text", record_text(answer, p)}};
+    Json& record = out["accuracy"] = json_object({{"text", record_text(answer, p)}}, 4);
     if (const auto error = recorded_error(answer, p)) {
       record["mean"] = error->mean_accuracy;
       if (error->left_out_accuracy) record["left_out_mean"] = *error->left_out_accuracy;
@@ -145,7 +151,9 @@ Json result_json(const Result& result) {
   const Projection& p = result.projection();
   const Setting& setting = *answer.setting;
   const Workload& work = setting.work;
-  Json out{{"model", answer.model}, {"system", answer.system}, {"grid", grid_json(p.mesh)}};
+  constexpr std::size_t usual = 32;  // further fields
+  Json out =
+      json_object({{"model", answer.model}, {"system", answer.system}, {"grid", grid_json(p.mesh)}}, usual);
   for (const ResultField& field : result_fields()) add_field(out, field, result);
   out["batch"]["per_gpu"] = p.batch / p.gpus;
   out["iterations_per_epoch"] = p.iterations;
@@ -167,9 +175,9 @@ Json result_json(const Result& result) {
 }
 
 Json grid_json(const Mesh& mesh) {
-  Json out = Json::object();
+  Json out = json_object({}, std::size_t(mesh.axes));
   for (int a = 0; a < mesh.axes; ++a)
-    out[std::string(mesh.axis[std::size_t(a)].strategy->name)] = mesh.axis[std::size_t(a)].parts.total;
+    out[mesh.axis[std::size_t(a)].strategy->name] = mesh.axis[std::size_t(a)].parts.total;
   return out;
 }
 
@@ -201,18 +209,19 @@ Json answer_json(const std::vector<std::string>& command, const std::vector<Inpu
 }
 
 Json to_json(const Answer& answer) {
-  Json results = Json::array();
+  Json::array_t results;
+  results.reserve(answer.results.size());
   for (std::size_t i = 0; i < answer.results.size(); ++i) results.push_back(result_json({answer, i}));
   Json out = answer_json(answer.command, answer.inputs, std::move(results));
   for (const Remedy& remedy : answer.fitting)
-    out["fitting"].push_back({{"strategy", remedy.projection.strategy->text},
-                              {"grid", grid_json(remedy.projection.mesh)},
-                              {"change", remedy.change},
-                              {"option", remedy.option},
-                              {"text", text(remedy)},
-                              {"gpus", remedy.projection.gpus},
-                              {"iteration_s", remedy.projection.iteration().base()},
-                              {"memory_bytes", remedy.projection.cost->memory.total().base()}});
+    out["fitting"].push_back(json_object({{"strategy", remedy.projection.strategy->text},
+                                          {"grid", grid_json(remedy.projection.mesh)},
+                                          {"change", remedy.change},
+                                          {"option", remedy.option},
+                                          {"text", text(remedy)},
+                                          {"gpus", remedy.projection.gpus},
+                                          {"iteration_s", remedy.projection.iteration().base()},
+                                          {"memory_bytes", remedy.projection.cost->memory.total().base()}}));
   return out;
 }
 

@@ -28,6 +28,12 @@ fs::path folder_of(const std::string& kind) {
   return kind;
 }
 
+/// Endings of the files of a kind: records of errors are tables.
+std::vector<std::string> endings_of(const std::string& kind) {
+  if (kind == "accuracy") return {".csv", ".yaml"};
+  return {".yaml"};
+}
+
 Parameters read_overrides(std::string_view text, const std::string& whole) {
   constexpr std::int64_t largest = 1'000'000'000;
   Parameters values;
@@ -65,10 +71,12 @@ bool Catalog::is_path(const std::string& name) {
 
 std::vector<std::string> Catalog::names(const std::string& kind) const {
   std::set<std::string> found;
+  const auto endings = endings_of(kind);
   for (const std::string& root : roots_) {
     std::error_code failed;
     for (const auto& entry : fs::directory_iterator(root / folder_of(kind), failed))
-      if (entry.path().extension() == ".yaml") found.insert(entry.path().stem().string());
+      if (std::ranges::find(endings, entry.path().extension().string()) != endings.end())
+        found.insert(entry.path().stem().string());
   }
   return {found.begin(), found.end()};
 }
@@ -76,11 +84,12 @@ std::vector<std::string> Catalog::names(const std::string& kind) const {
 SourceText Catalog::find(const std::string& kind, const std::string& name) const {
   if (is_path(name)) return read_source(name);
   for (const std::string& root : roots_) {
-    for (const std::string& spelling : {name, normal(name)}) {
-      const fs::path path = root / folder_of(kind) / (spelling + ".yaml");
-      std::error_code failed;
-      if (fs::is_regular_file(path, failed)) return read_source(path.lexically_normal().string());
-    }
+    for (const std::string& spelling : {name, normal(name)})
+      for (const std::string& ending : endings_of(kind)) {
+        const fs::path path = root / folder_of(kind) / (spelling + ending);
+        std::error_code failed;
+        if (fs::is_regular_file(path, failed)) return read_source(path.lexically_normal().string());
+      }
   }
   const std::vector<std::string> known = names(kind);
   const std::string near = did_you_mean(name, known);

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "paradl/core/text.hpp"
+#include "paradl/spec/csv.hpp"
 
 namespace paradl {
 namespace {
@@ -35,47 +35,6 @@ constexpr std::array<std::string_view, 11> terms{"forward",
 constexpr std::array<std::string_view, 6> others{"compute_s",  "communication_s", "memory_bytes",
                                                  "left_out_s", "source",          "notes"};
 
-struct Field {
-  std::string text;
-  int column = 1, width = 1;  // its place in the line
-  bool open = false;          // the closing quote is missing
-};
-
-/// RFC 4180 on one line: quoted fields may contain commas and doubled quotes.
-std::vector<Field> fields_of(std::string_view line) {
-  std::vector<Field> out;
-  for (std::size_t at = 0;;) {
-    Field field{.text = {}, .column = int(at) + 1};
-    if (at < line.size() && line[at] == '"') {
-      field.open = true;
-      for (++at; at < line.size(); ++at) {
-        if (line[at] != '"') {
-          field.text += line[at];
-        } else if (at + 1 < line.size() && line[at + 1] == '"') {
-          field.text += line[at++];
-        } else {
-          ++at;
-          field.open = false;
-          break;
-        }
-      }
-    }
-    const std::size_t end = std::min(line.find(',', at), line.size());
-    field.text += line.substr(at, end - at);
-    field.width = std::max(1, int(end) - field.column + 1);
-    while (!field.text.empty() && field.text.back() == ' ') field.text.pop_back();
-    field.text.erase(0, std::min(field.text.find_first_not_of(' '), field.text.size()));
-    out.push_back(std::move(field));
-    if (end == line.size()) return out;
-    at = end + 1;
-  }
-}
-
-std::string_view without_return(std::string_view line) {
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
 std::optional<double> number(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -98,12 +57,12 @@ constexpr double shortest = 1e-9, longest = 1e9;  // plausible times in seconds
 /// The cells of one line by column; records the mistakes in them.
 class Cells {
  public:
-  Cells(const std::vector<std::string>& header, std::vector<Field> fields, int line, Problems& problems)
-      : header_(header), fields_(std::move(fields)), line_(line), problems_(problems) {}
+  Cells(const std::vector<std::string>& header, const CsvLine& line, Problems& problems)
+      : header_(header), line_(line), problems_(problems) {}
 
   std::string text(std::string_view column) const {
-    const Field* field = find(column);
-    return field ? field->text : "";
+    const CsvCell* cell = find(column);
+    return cell ? cell->text : "";
   }
   std::string needed(std::string_view column) const {
     const std::string word = text(column);
@@ -130,27 +89,23 @@ class Cells {
     return value;
   }
   void wrong(std::string_view column, const std::string& message, const std::string& help) const {
-    const Field* field = find(column);
-    problems_.add(field ? spot_of(*field) : Spot{.line = line_, .column = 1, .width = 1}, message, help);
+    const CsvCell* cell = find(column);
+    problems_.add(cell ? cell->spot : Spot{.line = line_.number, .column = 1, .width = 1}, message, help);
   }
   std::map<std::string, Spot, std::less<>> spots() const {
     std::map<std::string, Spot, std::less<>> out;
-    for (std::size_t i = 0; i < std::min(header_.size(), fields_.size()); ++i)
-      out.emplace(header_[i], spot_of(fields_[i]));
+    for (std::size_t i = 0; i < std::min(header_.size(), line_.cells.size()); ++i)
+      out.emplace(header_[i], line_.cells[i].spot);
     return out;
   }
 
  private:
-  Spot spot_of(const Field& field) const {
-    return {.line = line_, .column = field.column, .width = field.width};
-  }
-  const Field* find(std::string_view column) const {
+  const CsvCell* find(std::string_view column) const {
     const auto at = std::size_t(std::ranges::find(header_, column) - header_.begin());
-    return at < std::min(header_.size(), fields_.size()) ? &fields_[at] : nullptr;
+    return at < std::min(header_.size(), line_.cells.size()) ? &line_.cells[at] : nullptr;
   }
   const std::vector<std::string>& header_;
-  std::vector<Field> fields_;
-  int line_;
+  const CsvLine& line_;
   Problems& problems_;
 };
 
@@ -217,22 +172,21 @@ MeasuredRun read_run(const Cells& cells, int line) {
   return run;
 }
 
-std::vector<std::string> header_of(const std::vector<Field>& fields, Problems& problems, MeasuredRuns& out) {
+std::vector<std::string> header_of(const CsvLine& line, Problems& problems, MeasuredRuns& out) {
   std::vector<std::string> header;
-  for (const Field& field : fields) {
-    const std::string name = column_name(field.text);
+  for (const CsvCell& cell : line.cells) {
+    const std::string name = column_name(cell.text);
     if (std::ranges::find(header, name) != header.end())
-      problems.add({.line = 1, .column = field.column, .width = field.width},
-                   fmt::format("two columns are called `{}`", name), "remove one of them");
+      problems.add(cell.spot, fmt::format("two columns are called `{}`", name), "remove one of them");
     const auto known = [&](const auto& names) { return std::ranges::find(names, name) != names.end(); };
     const bool term = name.ends_with("_s") && known_term(name.substr(0, name.size() - 2));
-    if (!known(required) && !known(trained) && !known(others) && !term) out.ignored.push_back(field.text);
+    if (!known(required) && !known(trained) && !known(others) && !term) out.ignored.push_back(cell.text);
     header.push_back(name);
   }
   for (const std::string_view column : required)
     if (std::ranges::find(header, column) == header.end() && column != "grid") {
       const std::string near = did_you_mean(column, out.ignored);
-      problems.add({.line = 1, .column = 1, .width = 1}, fmt::format("column `{}` is missing", column),
+      problems.add({line.number, 1, 1}, fmt::format("column `{}` is missing", column),
                    near.empty()
                        ? fmt::format("name the columns in the first line: {}", fmt::join(required, ","))
                        : fmt::format("rename a column: {}", near));
@@ -249,26 +203,13 @@ Spot MeasuredRun::spot(std::string_view column) const {
 
 MeasuredRuns read_measured_runs(SourceText source) {
   MeasuredRuns out{.source = std::move(source)};
-  if (out.source.text.starts_with("\xef\xbb\xbf")) out.source.text.erase(0, 3);  // spreadsheets write a BOM
-  Problems problems(out.source);
-  const auto lines = split(out.source.text, '\n');
-  const auto header = header_of(fields_of(without_return(lines.front())), problems, out);
-  problems.raise();
-  for (std::size_t i = 1; i < lines.size() && !problems.full(); ++i) {
-    const std::string_view line = without_return(lines[i]);
-    if (line.empty() || line.starts_with('#')) continue;
-    std::vector<Field> fields = fields_of(line);
-    const int number = int(i) + 1;
-    if (const Field& last = fields.back(); last.open) {
-      problems.add({.line = number, .column = last.column, .width = 1}, "the closing quote is missing",
-                   "write another `\"` after the text; a run is one line");
-      continue;
-    }
-    if (fields.size() > header.size())
-      problems.add({.line = number, .column = fields[header.size()].column, .width = 1},
-                   fmt::format("{} cells, but the first line names {} columns", fields.size(), header.size()),
-                   "put quotes around a text with commas");
-    out.runs.push_back(read_run(Cells(header, std::move(fields), number, problems), number));
+  Problems columns(out.source), problems(out.source);
+  const CsvFile file = read_csv(out.source.text, problems);
+  const auto header = header_of(file.header, columns, out);
+  columns.raise();
+  for (const CsvLine& line : file.lines) {
+    if (problems.full()) break;
+    out.runs.push_back(read_run(Cells(header, line, problems), line.number));
   }
   if (out.runs.empty() && !problems.any())
     problems.add({.line = 1, .column = 1, .width = 1}, "the file has no runs",

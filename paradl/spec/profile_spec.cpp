@@ -212,7 +212,8 @@ ProfileSpec read_profile(SourceText source) {
 }
 
 std::string measured_under(const ProfileSpec& profile) {
-  return scalar_text(parse_yaml(profile.source)["framework"]);
+  const YAML::Node root = shared_yaml(profile.source);
+  return scalar_text(root["framework"]);
 }
 
 std::string profile_text(const ProfileSpec& p) {

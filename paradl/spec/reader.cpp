@@ -167,19 +167,24 @@ Reader::Reader(YAML::Node map, Problems& problems, std::string what)
   constexpr std::size_t usual = 16;  // number of keys
   known_.reserve(usual);
   entries_.reserve(map_.size());
-  std::set<std::string_view> seen;
+  std::vector<std::string_view> keys;
+  keys.reserve(map_.size());
   for (const auto& entry : map_) {
     if (!entry.first.IsScalar()) {
       problems_.add(spot_of(entry.first), "a key must be a word", "");
       continue;
     }
-    const std::string& key = entry.first.Scalar();
-    if (seen.insert(key).second)
-      entries_.push_back({&key, entry.second});
-    else
-      problems_.add(spot_of(entry.first), fmt::format("`{}` is given twice in {}", key, what_),
-                    "keep one of them");
+    entries_.push_back({&entry.first.Scalar(), entry.second});
+    keys.push_back(*entries_.back().key);
   }
+  std::ranges::sort(keys);
+  if (std::ranges::adjacent_find(keys) == keys.end()) return;
+  std::set<std::string_view> seen;
+  for (const auto& entry : map_)
+    if (entry.first.IsScalar() && !seen.insert(entry.first.Scalar()).second)
+      problems_.add(spot_of(entry.first),
+                    fmt::format("`{}` is given twice in {}", entry.first.Scalar(), what_),
+                    "keep one of them");
 }
 
 const YAML::Node* Reader::find(const std::string& key) const {
@@ -188,13 +193,12 @@ const YAML::Node* Reader::find(const std::string& key) const {
 }
 
 YAML::Node Reader::node(const std::string& key) {
-  known_.push_back(key);
-  if (const YAML::Node* value = find(key)) return *value;
+  if (has(key)) return *find(key);
   return YAML::Node(YAML::NodeType::Undefined);
 }
 
 bool Reader::has(const std::string& key) {
-  known_.push_back(key);
+  if (known_.empty() || known_.back() != key) known_.push_back(key);  // a value is read in several steps
   return find(key) != nullptr;
 }
 

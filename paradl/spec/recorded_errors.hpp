@@ -66,12 +66,15 @@ struct RecordedError {
   Spot spot = {};  // of its strategy in the file
 };
 
-/// The file profiles/accuracy/recorded.yaml, as `paradl validate --record` writes it.
+/// The file profiles/accuracy/recorded.csv, as `paradl validate --record` writes it. A table, since every answer
+/// reads it, and YAML takes forty times as long.
 struct RecordedErrors {
   std::string source;
   std::vector<RecordedError> errors;
 };
 RecordedErrors read_recorded_errors(const SourceText& source);
+/// Whether a file of any kind has the columns of a record.
+bool is_record(std::string_view text);
 std::string recorded_text(const RecordedErrors& recorded);
 
 /// Replaces the records of the levels in `fresh`; the others keep their values and places.

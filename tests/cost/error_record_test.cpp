@@ -65,7 +65,7 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   CHECK_FALSE(found_if([](ParameterLevel& l) { l.fidelity = Fidelity::paper; }));
   CHECK(find_recorded(errors, level, "data/ooc", 64) == nullptr);
   // A file says the same.
-  const auto again = read_recorded_errors({"r.yaml", recorded_text({"here", errors})});
+  const auto again = read_recorded_errors({"r.csv", recorded_text({"here", errors})});
   CHECK(again.source == "here\n");
   REQUIRE(again.errors.size() == 6);
   CHECK(again.errors[0].high == doctest::Approx(errors[0].high).epsilon(1e-3));
@@ -215,12 +215,8 @@ TEST_CASE("closed forms are recorded around a strategy's own bias, at a level th
     CHECK(errors[i].low <= 0.8);  // where a run was faster
   }
   const std::string text = recorded_text({"here", errors});
-  CHECK(text.find("    fidelity: paper\n") != text.npos);
-  CHECK(read_recorded_errors({"r.yaml", text}).errors.front().level == closed);
-  // Files that were written before closed forms had a record are of detailed projections.
-  const std::string before = recorded_text({"here", same});
-  CHECK(before.find("fidelity") == before.npos);
-  CHECK(read_recorded_errors({"r.yaml", before}).errors.front().level == ideal);
+  CHECK(read_recorded_errors({"r.csv", text}).errors.front().level == closed);
+  CHECK(read_recorded_errors({"r.csv", recorded_text({"here", same})}).errors.front().level == ideal);
   // Both stand in one file.
   const RecordedErrors both = merged({"here", same}, errors, "there");
   CHECK(both.errors.size() == errors.size() + same.size());
@@ -228,27 +224,55 @@ TEST_CASE("closed forms are recorded around a strategy's own bias, at a level th
 }
 
 TEST_CASE("a record with words that mean nothing is refused, and so are runs that stand there twice") {
-  const std::string entry =
-      "  - {layers: profile, links: measured, framework: f, device: d, precision: fp32, networks: "
-      "convolutional, errors: [{strategy: data, from: 1, below: 65, runs: 3, mean-accuracy: 0.9, low: 0.9, "
-      "high: 1.1}]}\n";
-  const auto read = [](const std::string& entries) {
-    return complaint([&] { read_recorded_errors({"r.yaml", "records:\n" + entries}); });
+  const std::string text = recorded_text({"",
+                                          {{.level = level,
+                                            .strategy = "data",
+                                            .below = 65,
+                                            .runs = 3,
+                                            .mean_accuracy = 0.9,
+                                            .low = 0.9,
+                                            .high = 1.1}}});
+  const std::string entry = text.substr(text.find("\nprofile,") + 1);
+  const std::string header = text.substr(0, text.size() - entry.size());
+  const auto read = [&](const std::string& entries) {
+    return complaint([&] { read_recorded_errors({"r.csv", header + entries}); });
   };
   const auto changed = [&](const std::string& from, const std::string& to) {
     std::string out = entry;
     return out.replace(out.find(from), from.size(), to);
   };
+  const auto says = [](const std::string& out, const std::string& part) {
+    return out.find(part) != std::string::npos;
+  };
   CHECK(read(entry).empty());
-  CHECK(read(changed("layers: profile", "layers: magic")).find("`magic` is not one of model file, profile") !=
-        std::string::npos);
-  CHECK(read(changed("convolutional", "convolutionla")).find("did you mean") != std::string::npos);
-  CHECK(read(entry + entry).find("the same runs are already recorded above") != std::string::npos);
-  CHECK(read(changed("from: 1", "from: 1.5") + changed("below: 65", "below: 2")).find("above") !=
-        std::string::npos);
-  CHECK(complaint([] {
-          read_recorded_errors({"r.yaml", "records: 5\n"});
-        }).find("must be a list") != std::string::npos);
+  CHECK(says(read(changed("profile", "magic")), "`magic` is not one of model file, profile"));
+  CHECK(says(read(changed("convolutional", "convolutionla")), "did you mean"));
+  CHECK(says(read(entry + entry), "the same runs are already recorded above"));
+  CHECK(says(read(changed(",1,65,", ",80,65,")), "`below` is 65, and `from` is 80"));
+  CHECK(says(read(changed(",65,3,", ",65,2.5,")), "`runs` must be a whole number"));
+  CHECK(says(read(changed(",65,3,", ",65,,")), "`runs` is empty"));
+  CHECK(says(read(changed("1.100", "0.1")), "`high` must be from 1 to 1"));
+  CHECK(says(read(changed("0.900", "90 %")), "cannot read `90 %` as a number"));
+  CHECK(says(read("profile,measured\n"), "2 cells, but the first line names 17 columns"));
+  // A file of another kind is one mistake, with how to get a record.
+  const std::string other = complaint([] {
+    read_recorded_errors({"r.csv", "source: |\n  here\nrecords:\n"});
+  });
+  CHECK(says(other, "r.csv:1:1"));
+  CHECK(says(other, "column 1 of a record must be `layers`"));
+  CHECK(says(other, "--record FILE.csv"));
+}
+
+TEST_CASE("a record is read as it was written, whatever its words are") {
+  RecordedError error{.level = level, .strategy = "data", .runs = 3, .left_out_accuracy = 0.5};
+  error.level.device = "A, \"B\" ";
+  const std::string text = recorded_text({"one\ntwo\n", {error}});
+  const RecordedErrors again = read_recorded_errors({"r.csv", text});
+  CHECK(again.source == "one\ntwo\n");
+  CHECK(again.errors.front().level == error.level);
+  CHECK(again.errors.front().left_out_accuracy == 0.5);
+  CHECK(again.errors.front().below == error.below);
+  CHECK(recorded_text(again) == text);
 }
 
 TEST_CASE("of nine curves or more an interval reaches to the error of rank 0.9 (K + 1)") {

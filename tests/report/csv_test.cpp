@@ -38,5 +38,5 @@ TEST_CASE("csv: what would be misread is quoted") {
         "a,b\n"
         "\"data=16,filter=4\",plain\n"
         "\"say \"\"p\"\"\",\"two\nlines\"\n"
-        "\"carriage\r\", spaced \n");
+        "\"carriage\r\",\" spaced \"\n");
 }
