@@ -261,10 +261,12 @@ const LocalTimes::Found& LocalTimes::find(const Layout& layout, const MeshTable&
 
 PassTable::PassTable(const Links& links, const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
                      const GradientTable& gradients, const Plan& plan, std::pmr::memory_resource* memory)
-    : samples(plan.samples()), cells(layout.cells.size(), memory) {
+    : samples(plan.samples()), cells(memory) {
   const LocalTimes::Found& local = times.find(layout, mesh, samples);
   const CellPricer pricer(links, mesh, gradients, plan);
-  for (std::size_t i = 0; i < cells.size(); ++i) pricer.price(layout.cells[i], local[i], cells[i]);
+  cells.reserve(layout.cells.size());
+  for (std::size_t i = 0; i < layout.cells.size(); ++i)
+    pricer.price(layout.cells[i], local[i], cells.emplace_back());
 }
 
 }  // namespace paradl

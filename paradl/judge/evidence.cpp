@@ -22,10 +22,18 @@ Seconds per_sample(const Projection& p) {
   return ((*p.cost)[Term::forward] + (*p.cost)[Term::backward] + (*p.cost)[Term::recompute]) / p.batch;
 }
 
+/// Point-to-point time with direct transfers between GPUs.
+Seconds direct_time(const Projection& p, const Evaluator& evaluator) {
+  if (!passes_hosts(evaluator.setting().training)) return between_neighbours(*p.cost);
+  Setting other = evaluator.setting();
+  other.training.transport = other.training.framework.halos = Transport::gpu;
+  return between_neighbours(*Evaluator(other, evaluator.layouts()).project(*p.strategy, p.mesh, p.batch).cost);
+}
+
 /// The mini-batch, of those that fit, at which a sample takes least computation. Stages keep their layers:
 /// another cut into stages changes the time of a sample, but not the efficiency of the kernels.
-std::pair<double, Seconds> best_batch(const Projection& p, const Evaluator& evaluator, const StagePlan& cut) {
-  std::pair best{p.batch, per_sample(p)};
+BestBatch best_batch(const Projection& p, const Evaluator& evaluator, const StagePlan& cut) {
+  BestBatch best{p.batch, per_sample(p)};
   if (!p.feasible()) return best;
   for (double factor = 0.25; factor <= 16; factor *= 2) {
     const double batch = factor * p.batch;
@@ -33,7 +41,7 @@ std::pair<double, Seconds> best_batch(const Projection& p, const Evaluator& eval
     const Projection other =
         evaluator.project(*p.strategy, evaluator.plan_of(*p.strategy, p.mesh, batch), &cut);
     if (factor > 1 && !other.feasible()) break;  // nor do larger ones fit: with the same stages, memory only grows
-    if (other.feasible() && per_sample(other) < best.second) best = {batch, per_sample(other)};
+    if (other.feasible() && per_sample(other) < best.per_sample) best = {batch, per_sample(other)};
   }
   return best;
 }
@@ -119,29 +127,20 @@ Evidence evidence_of(const Projection& p, const Setting& setting) {
   return {p, setting, without_ones(p.mesh)};
 }
 
+Evidence::Details::Details(const Projection& p, const Evaluator& evaluator)
+    : evaluation(evaluator.evaluate(p)),
+      lines(exchange_lines(evaluation)),
+      direct(direct_time(p, evaluator)),
+      best(best_batch(p, evaluator, *evaluation.stages)) {
+  const Layout& layout = *evaluation.layout;
+  const int cell = largest_cell(layout, evaluation.plan.mesh);
+  largest = layout.cells[std::size_t(cell)].layer;
+  largest_layer = evaluator.memory_of_layer(evaluation, cell);
+}
+
 Evidence evidence_of(const Projection& p, const Setting& setting, const Evaluator& evaluator) {
   Evidence e = evidence_of(p, setting);
-  if (!p.cost) return e;
-  Seconds direct = between_neighbours(*p.cost);
-  if (passes_hosts(setting.training)) {
-    Setting other = setting;
-    other.training.transport = other.training.framework.halos = Transport::gpu;
-    direct = between_neighbours(
-        *Evaluator(other, evaluator.layouts()).project(*p.strategy, p.mesh, p.batch).cost);
-  }
-  Evaluation evaluation = evaluator.evaluate(p);
-  const auto [batch, time] = best_batch(p, evaluator, *evaluation.stages);
-  const Layout& layout = *evaluation.layout;
-  const int largest = largest_cell(layout, e.mesh);
-  const Bytes need = evaluator.memory_of_layer(evaluation, largest);
-  std::vector<ExchangeLine> lines = exchange_lines(evaluation);
-  e.details.emplace(Evidence::Details{.evaluation = std::move(evaluation),
-                                      .lines = std::move(lines),
-                                      .direct = direct,
-                                      .best_batch = batch,
-                                      .best_per_sample = time,
-                                      .largest_layer = need,
-                                      .largest = layout.cells[std::size_t(largest)].layer});
+  if (p.cost) e.details.emplace(p, evaluator);
   return e;
 }
 

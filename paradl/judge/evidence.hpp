@@ -10,6 +10,12 @@
 
 namespace paradl {
 
+/// The mini-batch that fits with the least computation per sample.
+struct BestBatch {
+  double samples = 0;
+  Seconds per_sample;
+};
+
 /// What a projection is judged by, apart from its terms.
 struct Evidence {
   const Projection& projection;
@@ -18,15 +24,16 @@ struct Evidence {
   const SystemSpec* system = nullptr;  // the system file; nullptr if it cannot be changed
   /// From the engine; none if a limit is broken, and for the paper's closed forms.
   struct Details {
+    Details(const Projection& projection, const Evaluator& evaluator);
+
     Evaluation evaluation;
     std::vector<ExchangeLine> lines;
-    Seconds direct;           // point-to-point time with direct GPU-to-GPU transfer
-    double best_batch = 0;    // the mini-batch that fits with the least computation per sample; 0: unknown
-    Seconds best_per_sample;  // computation per sample at that mini-batch
-    Bytes largest_layer;      // memory of the largest layer, alone on a device
-    int largest = -1;         // index of that layer
+    Seconds direct;  // point-to-point time with direct GPU-to-GPU transfer
+    BestBatch best;
+    int largest = -1;     // index of the layer whose tensors are largest
+    Bytes largest_layer;  // its memory, alone on a device
   };
-  std::optional<Details> details = {};
+  std::optional<Details> details;
 };
 
 /// The value of a measure for one projection, and what it means.

@@ -11,9 +11,9 @@ std::optional<Reading> read(const Evidence& e) {
   if (!e.details) return {};
   const Cost& cost = *e.projection.cost;
   const Seconds passes = cost[Term::forward] + cost[Term::backward] + cost[Term::recompute];
-  const double ratio = passes / (e.projection.batch * e.details->best_per_sample);
+  const double ratio = passes / (e.projection.batch * e.details->best.per_sample);
   const double here = e.projection.batch / e.projection.gpus,
-               best = e.details->best_batch / e.projection.gpus;
+               best = e.details->best.samples / e.projection.gpus;
   return Reading{ratio, (1 - 1 / ratio) * share_of(e, passes), fmt::format("{:.3g} samples per GPU", here),
                  ratio > 1
                      ? fmt::format("compute time per sample is {:.2f} times that with {:.3g} samples per GPU",

@@ -69,8 +69,8 @@ Alternatives batch_for_all_gpus(const Evidence& e) {
 }
 
 Alternatives most_efficient_batch(const Evidence& e) {
-  if (!e.details || e.details->best_batch == e.projection.batch) return {};
-  return use_batch(e, e.details->best_batch);
+  if (!e.details || e.details->best.samples == e.projection.batch) return {};
+  return use_batch(e, e.details->best.samples);
 }
 
 /// Half of the parts of each other axis move to `data`.
