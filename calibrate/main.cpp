@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   using namespace paradl::calibrate;
   if (launched_rank() > 0 && !std::freopen("/dev/null", "w", stdout))
     return bad_environment;  // only rank 0 prints
-  // mpirun gives rank 0 a terminal, even if its own output is redirected.
+  // Under mpirun the stdout of rank 0 is a terminal, even if the output of mpirun is redirected.
   if (launched()) setenv("NO_COLOR", "1", 0);
   return leave(run_program({.name = "paradl-calibrate",
                             .about = "Measures this machine, and rehearses strategies on it.",

@@ -2,13 +2,13 @@
 # Nothing is written to stdout; output of the tools goes to stderr, and only when they fail.
 
 root=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
-set_up_failed=4  # as paradl's own exit code for trouble with the machine
+set_up_failed=4  # like paradl's exit code for a problem of the environment
 
 packages=(g++ cmake ninja-build ccache python3 libcli11-dev libyaml-cpp-dev libeigen3-dev libfmt-dev
           nlohmann-json3-dev libmd-dev doctest-dev libbenchmark-dev valgrind
           libdnnl-dev ocl-icd-opencl-dev libopenmpi-dev openmpi-bin)
 
-# quietly LOG COMMAND...: runs COMMAND, and shows what it wrote only when it fails.
+# quietly LOG COMMAND...: runs COMMAND, and shows its output only if it fails.
 quietly() {
   local log=$1
   shift
@@ -42,18 +42,18 @@ install_packages() {
   echo "installing ${missing[*]}" >&2
   log=$(mktemp)
   local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
-  # An unrelated source that cannot be reached must not stop us: the installation decides.
+  # An unrelated package source may be unreachable; only the installation itself must succeed.
   "${apt[@]}" update </dev/null >"$log" 2>&1 || cat "$log" >&2
   quietly "$log" "${apt[@]}" install -y --no-install-recommends "${missing[@]}" || return 1
   rm -f "$log"
 }
 
-# configure FOLDER [CMAKE_OPTION...]: only when it is needed; later changes of CMakeLists.txt are Ninja's business.
+# configure FOLDER [CMAKE_OPTION...]: only if necessary; Ninja detects later changes of CMakeLists.txt.
 configure() {
   local folder=$1 fresh=()
   shift
   if [[ ! -f $folder/build.ninja ]] || ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"; then
-    fresh=(--fresh)  # new, left half done, or made for a tree that has been moved or copied
+    fresh=(--fresh)  # new, incomplete, or made for a tree that was moved or copied
     echo "building in ${folder#"$root"/}: this takes some minutes, once" >&2
   elif [[ $# -eq 0 ]]; then
     return 0

@@ -15,7 +15,7 @@ update=${PARADL_UPDATE_GOLDEN:-}
 wanted=0
 [[ -f exit ]] && wanted=$(<"exit")
 
-# The answer must not depend on who runs the test.
+# The answer must not depend on the user's settings.
 unset "${!PARADL_@}" COLUMNS NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR
 if [[ -d ../input ]]; then
   PARADL_PATH=$(dirname "$PWD")/input

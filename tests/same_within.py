@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """same_within.py TOLERANCE EXPECTED ACTUAL: whether two outputs have the same words, and numbers that are close.
 
-For examples, which show fitted data: another fit changes their numbers a little, and no line of them. A time may differ
+For examples that show fitted data: another fit changes their numbers slightly, but not their words. A time may differ
 by TOLERANCE of the longest time on its line (some are differences of others), a percentage by 5 points more. Widths of
 columns, which follow the numbers, do not matter. Prints the lines that differ.
 """

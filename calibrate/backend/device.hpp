@@ -50,7 +50,7 @@ struct LayerData {
   std::array<const float*, 2> w{};
   std::array<float*, 2> dw{};  // overwritten
   float* kept = nullptr;       // LayerWork::kept_items(), from forward to backward
-  /// Batch norm: 2 C numbers that may be summed over PEs between the statistics and the pass. Forward: sums
+  /// Batch norm: 2 C numbers that may be summed over ranks between the statistics and the pass. Forward: sums
   /// of x and of x^2. Backward: sums of dy and of dy times the normalised x.
   float* statistics = nullptr;
   double counted = 0;  // batch norm: samples times positions in the statistics

@@ -6,7 +6,7 @@
 namespace paradl::calibrate {
 
 /// Synthetic values that depend only on their tensor and on their position in the whole tensor, so that every
-/// PE can generate its own part.
+/// rank can generate its own part.
 struct Synthetic {
   std::uint64_t seed = 0;
   double mean = 0, spread = 1;  // uniform between mean - spread and mean + spread

@@ -42,7 +42,7 @@ Plan read_plan(const Session& session, const Words& words, const Bench& bench) {
   const std::int64_t samples = read_samples(words.options, work, nodes);
   Plan plan{.system = find_target(session, words.name, "")};
   plan.links.time = read_seconds("link-time", words.link_time);
-  plan.links.most = std::clamp(largest_buffer(work, samples), Bytes{1e6}, Bytes{256e6});
+  plan.links.most = std::clamp(largest_buffer(work, double(samples)), Bytes{1e6}, Bytes{256e6});
 
   LayerJob& layers = plan.layers;
   layers.training = load_training(words.options.query(), session.catalog);
@@ -60,7 +60,7 @@ Plan read_plan(const Session& session, const Words& words, const Bench& bench) {
   RehearsalJob& rehearsal = plan.rehearsal;
   rehearsal.work = work;
   rehearsal.how.training = layers.training;
-  rehearsal.how.batch = samples;
+  rehearsal.how.plan.batch = double(samples);
   rehearsal.ranks = ranks;
   if (ranks > 1) rehearsal.candidates = find_candidates(all_candidates(), work, ranks, double(samples));
 
@@ -85,7 +85,7 @@ std::string plan_text(const Plan& plan, const Bench& bench) {
   std::string out = fmt::format("Would measure on {}, {}, {}:\n", device_text(bench.facts()),
                                 ranks_text(bench.ranks->nodes()), about(total));
   out += fmt::format("  {:3} shapes of {} x forward, backward, update; mini-batch {}\n",
-                     plan.layers.shapes.size(), plan.layers.model, how.batch);
+                     plan.layers.shapes.size(), plan.layers.model, how.plan.batch);
   if (ranks > 1) {
     out += fmt::format("  links: five operations, sizes up to {}, {} at most\n", decimal(plan.links.most),
                        text(plan.links.time));
@@ -122,7 +122,7 @@ int rehearse_all(const Session& session, const Bench& bench, const RehearsalJob&
   const Rehearsal rehearsal = run_rehearsal(session, bench, job);
   if (bench.prints()) {
     for (const std::string& warning : rehearsal.warnings) hint(session, "warning: " + warning);
-    print("\n" + rehearsal_text("text", session, session.style(), job, rehearsal));
+    print("\n" + rehearsal_answer(session, job, rehearsal).text(session.style()));
   }
   if (rehearsal.interrupted) return exit_interrupted;
   return all_right(rehearsal) ? answered : answered_no;
@@ -138,9 +138,6 @@ int run_on_ranks(const Session& session, const Bench& bench, const Plan& plan) {
 
 int run(const Session& session, Words& words) {
   words.options.complete();
-  if (words.options.json() || !words.options.outputs().empty())
-    throw UsageError("`all` prints text, and NAME decides where its files are",
-                     "leave --json and -o out; `layers`, `links`, ... have them");
   if (words.model.empty()) throw UsageError("which network?", "add --model resnet50");
   load_model(session.catalog, words.model);  // reports a wrong name before ranks start
   const Training training = load_training(words.options.query(), session.catalog);
@@ -167,7 +164,7 @@ int run(const Session& session, Words& words) {
   kept.remove();
   print(fmt::format("\nWrote {} and {}. Use them:\n  paradl advise {} --on {} -p {} -b {} --profile {}\n",
                     plan.system.path, plan.layers.path, words.model, plan.system.name, ranks,
-                    plan.rehearsal.how.batch, plan.layers.name));
+                    plan.rehearsal.how.plan.batch, plan.layers.name));
   return code;
 }
 
@@ -185,7 +182,7 @@ void define_all(const Arguments& root, Session& session, Action& action) {
   command.text("--link-time", words->link_time, {.help = "time for the links; default 30s", .meta = "TIME"});
   words->bench.define(command);
   words->rule.define(command);
-  words->options.define_only(command, {"batch", "precision", "optimizer"}, "not available: NAME decides");
+  words->options.define_only(command, {"batch", "precision", "optimizer"});
   command.footer(
       R"(Ctrl-C keeps the links, layers and contention measured so far, and the next run continues from there.
 

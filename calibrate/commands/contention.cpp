@@ -109,7 +109,7 @@ Table flows_table(const Contention& flows) {
 }
 
 Table memory_table(const ContentionOutcome& outcome) {
-  Table table{.columns = {{"work", "work beside others", Holds::text, 9},
+  Table table{.columns = {{"work", "work next to others", Holds::text, 9},
                           {"active", "ranks", Holds::count, 9},
                           {"time", "time", Holds::seconds, 8},
                           {"noise", "noise", Holds::share, 5},
@@ -140,7 +140,7 @@ Table contention_table(const ContentionOutcome& outcome) {
   return table;
 }
 
-std::string contention_json(const Session& session, const ContentionOutcome& outcome) {
+nlohmann::ordered_json contention_json(const Session& session, const ContentionOutcome& outcome) {
   nlohmann::ordered_json out = json_header("paradl.contention/1", session.arguments, {});
   out["between"] = outcome.between_nodes ? "nodes" : "ranks";
   out["flows"] = nlohmann::ordered_json::array();
@@ -160,7 +160,7 @@ std::string contention_json(const Session& session, const ContentionOutcome& out
                                {"active", s.active},
                                {"time_s", s.time.median.base()},
                                {"factor", s.factor}});
-  return out.dump(2) + "\n";
+  return out;
 }
 
 struct Words {
@@ -187,7 +187,7 @@ ContentionJob read_job(const Session& session, const Words& words) {
 std::string plan_text(const ContentionJob& job, const std::vector<int>& nodes) {
   const auto pairs = std::min(crossing_pairs(nodes).size(), std::size_t(job.flows));
   return fmt::format(
-      "Would measure on {}, {} at most:\n{}  copies{} beside other ranks of the first node\n"
+      "Would measure on {}, {} at most:\n{}  copies{} next to other ranks of the first node\n"
       "Would write nothing\n",
       ranks_text(nodes), text(job.options.time + Seconds{6}),
       pairs > 1 ? fmt::format("  1..{} flows of up to {}\n", pairs, decimal(job.options.most))
@@ -197,9 +197,7 @@ std::string plan_text(const ContentionJob& job, const std::vector<int>& nodes) {
 
 int run(const Session& session, Words& words) {
   words.options.complete();
-  if (!words.options.outputs().empty())
-    throw UsageError("contention does not write files", "leave -o out, and redirect the output with `>`");
-  check_format(words.options);
+  check_delivery(words.options, {});
   const ContentionJob job = read_job(session, words);
   const Bench bench = open_bench(words.bench, Precision::fp32);
   if (bench.ranks->size() < 2)
@@ -213,11 +211,10 @@ int run(const Session& session, Words& words) {
   const ContentionOutcome outcome = run_contention(session, bench, job);
   if (outcome.interrupted) return exit_interrupted;
   if (bench.prints())
-    print(words.options.read("format", "text", [&](const std::string& format) {
-      if (format == "text") return contention_text(outcome, session.style());
-      if (format == "json") return contention_json(session, outcome);
-      return render_table(format, contention_table(outcome));
-    }));
+    deliver(session, words.options,
+            {.text = [&](const Style& style) { return contention_text(outcome, style); },
+             .table = [&](ReadBy) { return contention_table(outcome); },
+             .json = [&] { return contention_json(session, outcome); }});
   return answered;
 }
 
@@ -263,17 +260,18 @@ void define_contention(const Arguments& root, Session& session, Action& action) 
   auto words = std::make_shared<Words>();
   const Arguments command = root.add_command(
       "contention", "how much flows that share a link, and ranks that share a memory, slow each other down");
-  command.text("-k,--flows", words->flows, {.help = "at most so many flows at once; default 4", .meta = "N"});
+  command.text("-k,--flows", words->flows,
+               {.help = "largest number of concurrent flows; default 4", .meta = "N"});
   command.text("--size", words->most, {.help = "largest message; default 16MB", .meta = "SIZE"});
   command.text("--time", words->time, {.help = "time for the flows; default 30s", .meta = "TIME"});
   command.text("--memory", words->model,
-               {.help = "also time the heaviest layer of this network beside other ranks", .meta = "MODEL"});
+               {.help = "also time the heaviest layer of this network next to other ranks", .meta = "MODEL"});
   words->bench.define(command);
-  words->options.define_only(command, {"batch", "format"}, "not available: nothing is written");
+  words->options.define_only(command, {"batch", "format"});
   command.footer(
-      R"(phi(k) is the slowdown of one flow beside k - 1 others. Between nodes k / phi(k) is the
-number of `ports` to write at that level of the system file. Ctrl-C keeps the samples in contention.samples, and the
-next run in this folder continues from there.
+      R"(phi(k) is the slowdown of one flow next to k - 1 others. Between nodes k / phi(k) is the
+number of `ports` to write at that level of the system file. Ctrl-C keeps the samples in contention.samples,
+and the next run in this folder continues from there.
 
 Examples:
   mpirun -np 4 paradl-calibrate contention

@@ -80,7 +80,8 @@ std::string origin_text(const BenchedDevice& benched) {
   return fmt::format(
       "Fitted by `paradl-calibrate fit kernels` on DeepBench (Baidu Research) timings of single kernels, "
       "{}; log\n"
-      "error, soft L1, each kind of kernel weighing alike. `stream` and `volume` are not fitted there: "
+      "error, soft L1, with equal weight for each kind of kernel. `stream` and `volume` are not fitted "
+      "there: "
       "0.91 is what\n"
       "ReLU and additions reach on V100 (Aceso's operator times), and 0.25 rests on one network, "
       "CosmoFlow, whose two\n"
@@ -125,8 +126,8 @@ FittedKernels fit_device(const BenchedDevice& benched, const DeviceSpec& device,
 void write_kernels(const FittedKernels& kernels, const std::string& folder) {
   const KernelSpec& spec = kernels.spec;
   const std::string path = (std::filesystem::path(folder) / (spec.name + ".yaml")).string();
-  replace_file(path, fmt::format("# profiles/kernels/{}.yaml: what kernels of {} reach on {}\n", spec.name,
-                                 spec.libraries, spec.device) +
+  replace_file(path, fmt::format("# profiles/kernels/{}.yaml: fitted efficiency of kernels of {} on {}\n",
+                                 spec.name, spec.libraries, spec.device) +
                          kernels_text(spec) + kernel_errors_text(kernels.errors));
   print(fmt::format("Wrote {}\n", path));
 }
@@ -189,8 +190,9 @@ void define_fit(const Arguments& root, Session& session, Action& action) {
                 .meta = "WHERE"});
   command.flag("--dry-run", words->dry_run, {.help = "print only"});
   command.footer(
-      R"(Kernels: the fit is bounded and robust (log error, soft L1) and gives the same numbers every time. Cross-validation
-leaves each fifth of the shapes out once; shapes that differ in batch or transposition only count as one.
+      R"(Kernels: the fit is bounded and robust (log error, soft L1) and gives the same numbers every time.
+Cross-validation leaves out each fifth of the shapes once; shapes that differ only in batch or transposition count as
+one.
 Links: alpha and beta by ranges of size, for each operation and group; the ranges are found from the times
 (`paradl help calibrate` has the columns of the table). Every second size is left out once, and predicted.
 

@@ -119,7 +119,8 @@ LayerJob read_job(const Session& session, const Words& words, const Workload& wo
   job.training = load_training(words.options.query(), session.catalog);
   job.batch = read_layer_batch(words.options, work);
   job.rule = words.rule.read();
-  job.shapes = plan_shapes(work, read_splits(words, work, job.batch), job.training, job.batch);
+  job.shapes = plan_shapes(work, read_splits(words, work, job.batch), job.training, job.batch,
+                           plan_of(words.options.query()));
   if (words.options.outputs().size() > 1)
     throw UsageError("a profile is written to one file", "leave one -o out");
   return job;
@@ -135,23 +136,21 @@ void settle_name(LayerJob& job, const Words& words, const Bench& bench) {
                                              : words.options.outputs().front();
 }
 
-std::string answer(const std::string& format, Style style, const Session& session, const LayerJob& job,
-                   const LayerOutcome& outcome) {
+nlohmann::ordered_json answer_json(const Session& session, const LayerJob& job, const LayerOutcome& outcome) {
+  nlohmann::ordered_json out = json_header("paradl.profile/1", session.arguments, {});
+  out["file"] = job.path;
+  out["interrupted"] = outcome.interrupted;
+  out["rounds"] = outcome.rounds;
+  out["shapes"] = {{"planned", outcome.planned},
+                   {"known", outcome.known},
+                   {"noisy", outcome.noisy.size()},
+                   {"refused", outcome.refused.size()}};
+  out.update(profile_json(outcome.profile));
+  return out;
+}
+
+std::string answer_text(const Style& style, const LayerJob& job, const LayerOutcome& outcome) {
   constexpr std::size_t most = 8;
-  if (format == "json") {
-    nlohmann::ordered_json out = json_header("paradl.profile/1", session.arguments, {});
-    out["file"] = job.path;
-    out["interrupted"] = outcome.interrupted;
-    out["rounds"] = outcome.rounds;
-    out["shapes"] = {{"planned", outcome.planned},
-                     {"known", outcome.known},
-                     {"noisy", outcome.noisy.size()},
-                     {"refused", outcome.refused.size()}};
-    out.update(profile_json(outcome.profile));
-    return out.dump(2) + "\n";
-  }
-  if (format != "text")
-    return render_table(format, slowest_shapes(outcome.profile.entries, job.shapes.size()));
   return fmt::format("{}\n{}\nUse it: paradl project {} --on SYSTEM --profile {}\n",
                      layer_summary(job, outcome),
                      to_text(slowest_shapes(outcome.profile.entries, most), style).text, job.model,
@@ -161,11 +160,12 @@ std::string answer(const std::string& format, Style style, const Session& sessio
 int run(const Session& session, Words& words) {
   words.options.complete();
   const auto [spec, work] = load_model(session.catalog, words.model);
-  check_format(words.options);
+  words.options.format();  // a mistake in -f must not cost a measurement
   if (!words.name.empty()) check_name(words.name);
   LayerJob job = read_job(session, words, work);
   const Bench bench = open_bench(words.bench, job.training.precision);
   settle_name(job, words, bench);
+  refuse_overwriting({job.path}, files_of(spec));
   if (words.bench.dry_run) {
     if (bench.prints()) print(plan_text(job, bench.facts(), rates_of(bench)));
     return answered;
@@ -174,9 +174,10 @@ int run(const Session& session, Words& words) {
   note_interrupts();
   const LayerOutcome outcome = run_layers(session, bench, job);
   if (bench.prints()) {
-    print(words.options.read("format", "text", [&](const std::string& format) {
-      return answer(format, session.style(), session, job, outcome);
-    }));
+    print_answer(session, words.options,
+                 {.text = [&](const Style& style) { return answer_text(style, job, outcome); },
+                  .table = [&](ReadBy) { return slowest_shapes(outcome.profile.entries, job.shapes.size()); },
+                  .json = [&] { return answer_json(session, job, outcome); }});
     warn_of_layers(session, job, outcome);
   }
   return outcome.interrupted ? exit_interrupted : answered;

@@ -16,6 +16,7 @@
 #include "calibrate/files/logs.hpp"
 #include "calibrate/files/replace_file.hpp"
 #include "calibrate/rehearse/survey.hpp"
+#include "paradl/console/deliver.hpp"
 #include "paradl/console/ranges.hpp"
 #include "paradl/core/format.hpp"
 
@@ -29,7 +30,7 @@ std::vector<LinkPoint> from_first(Communicator& ranks, std::vector<LinkPoint> po
   points.resize(std::size_t(first(double(points.size()))));
   for (LinkPoint& p : points) {
     const auto level = std::ranges::find(levels, std::string_view(p.level)) - levels.begin();
-    p.operation = LinkOperation(int(first(double(p.operation))));
+    p.operation = Collective(int(first(double(p.operation))));
     p.level = levels[std::min(std::size_t(first(double(level))), levels.size() - 1)];
     p.ranks = int(first(p.ranks));
     p.bytes = Bytes{first(p.bytes.base())};
@@ -46,18 +47,18 @@ struct Words {
   Options options;
 };
 
-std::vector<LinkOperation> read_operations(const std::string& text) {
-  std::vector<LinkOperation> out;
+std::vector<Collective> read_operations(const std::string& text) {
+  std::vector<Collective> out;
   for (const std::string& word : split_list(text, ',')) {
-    const auto found = find_name<LinkOperation>(link_operation_names, word);
+    const auto found = find_name<Collective>(collective_names, word);
     if (!found)
       throw UsageError(fmt::format("--operations {}: no operation is called `{}`", text, word),
-                       fmt::format("use {}", fmt::join(link_operation_names, ", ")));
+                       fmt::format("use {}", fmt::join(collective_names, ", ")));
     out.push_back(*found);
   }
   if (out.empty() && !text.empty())
     throw UsageError(fmt::format("--operations {}: no operation is named", text),
-                     fmt::format("use {}", fmt::join(link_operation_names, ", ")));
+                     fmt::format("use {}", fmt::join(collective_names, ", ")));
   return out;
 }
 
@@ -85,8 +86,7 @@ std::vector<LinkPoint> read_logs(const Words& words) {
 void finish(const Session& session, const Options& options, const LinkReport& report,
             const std::string& text) {
   replace_file(report.target.path, text);
-  print(options.read("format", "text",
-                     [&](const std::string& format) { return links_answer(format, session, report); }));
+  print_answer(session, options, links_answer(session, report));
 }
 
 int run_from_logs(const Session& session, const Words& words, const LinkTarget& target) {
@@ -109,7 +109,7 @@ int run_from_logs(const Session& session, const Words& words, const LinkTarget& 
 std::string plan_text(const LinkOptions& options, const Bench& bench, const LinkTarget& target) {
   const double sizes = 1 + std::floor(std::log(options.most / options.least) / std::log(options.factor));
   std::vector<std::string_view> names;
-  for (const LinkOperation op : options.operations) names.push_back(link_operation_names[std::size_t(op)]);
+  for (const Collective op : options.operations) names.push_back(collective_names[std::size_t(op)]);
   return fmt::format("Would measure on {}, {} at most:\n  {}\n  {} sizes up to {}\nWould {} {}\n",
                      ranks_text(bench.ranks->nodes()), text(options.time), fmt::join(names, ", "), sizes,
                      decimal(options.most), target.existing ? "change the levels in" : "write", target.path);
@@ -118,9 +118,10 @@ std::string plan_text(const LinkOptions& options, const Bench& bench, const Link
 int run(const Session& session, Words& words) {
   words.options.complete();
   const LinkOptions options = read_options(words);
-  check_format(words.options);
+  words.options.format();  // a mistake in -f must not cost a measurement
   const auto& outputs = words.options.outputs();
   if (outputs.size() > 1) throw UsageError("a system is written to one file", "leave one -o out");
+  refuse_overwriting(outputs, words.logs);
   const LinkTarget target = find_target(session, words.name, outputs.empty() ? "" : outputs.front());
   if (!words.logs.empty()) return run_from_logs(session, words, target);
   const Bench bench = open_bench(words.bench, Precision::fp32);

@@ -7,6 +7,7 @@
 #include "calibrate/measure/kept.hpp"
 #include "calibrate/measure/links.hpp"
 #include "paradl/console/session.hpp"
+#include "paradl/report/formats.hpp"
 
 namespace paradl::calibrate {
 
@@ -31,7 +32,8 @@ struct LinkReport {
   std::vector<LinkPoint> points;
   std::vector<MeasuredLevel> levels;
 };
-std::string links_answer(const std::string& format, const Session& session, const LinkReport& report);
+/// Refers to the report, which must outlive it.
+Output links_answer(const Session& session, const LinkReport& report);
 
 /// One line for each level: " node   alpha = 1.2 us +- 0.1 us, 1/beta = 10 GB/s +- 2 %  (r2 = 0.998)".
 std::string links_summary(const std::vector<MeasuredLevel>& levels);

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "calibrate/commands/links.hpp"
-#include "paradl/console/deliver.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/report/json.hpp"
 
@@ -32,7 +32,7 @@ Table links_table(const std::vector<LinkFit>& fits) {
       const LineFit& line = range.line;
       const bool has_beta = line.beta.value > 0;
       table.rows.push_back(
-          {.values = {fit.level, std::string(link_operation_names[std::size_t(fit.operation)]),
+          {.values = {fit.level, std::string(collective_names[std::size_t(fit.operation)]),
                       double(std::ranges::max(fit.ranks)), range.from,
                       std::isfinite(range.below) ? Value{range.below} : Value{}, line.alpha.value,
                       line.alpha.interval(), has_beta ? Value{1 / line.beta.value} : Value{},
@@ -44,7 +44,7 @@ Table links_table(const std::vector<LinkFit>& fits) {
 
 nlohmann::ordered_json fit_json(const LinkFit& fit) {
   nlohmann::ordered_json out{{"level", fit.level},
-                             {"operation", link_operation_names[std::size_t(fit.operation)]},
+                             {"operation", collective_names[std::size_t(fit.operation)]},
                              {"ranks", fit.ranks},
                              {"mean_error", fit.mean_error},
                              {"ranges", nlohmann::ordered_json::array()}};
@@ -68,26 +68,27 @@ nlohmann::ordered_json fit_json(const LinkFit& fit) {
 
 }  // namespace
 
-std::string links_answer(const std::string& format, const Session& session, const LinkReport& report) {
-  const auto fits = fit_links(report.points);
-  const LinkTarget& target = report.target;
-  if (format == "json") {
+Output links_answer(const Session& session, const LinkReport& report) {
+  const auto fits = std::make_shared<const std::vector<LinkFit>>(fit_links(report.points));
+  const auto text = [&report, fits](const Style& style) {
+    const LinkTarget& target = report.target;
+    return fmt::format(
+        "Wrote {}\n{}\n{}\nalpha and beta are those of one message in the operation's ring; ± are 95 % "
+        "confidence "
+        "intervals.\n"
+        "Use it: paradl project MODEL --on {}\n",
+        target.path, links_summary(report.levels), to_text(links_table(*fits), style).text,
+        target.path == fmt::format("systems/{}.yaml", target.name) ? target.name : target.path);
+  };
+  const auto json = [&session, &report, fits] {
     nlohmann::ordered_json out = json_header("paradl.links/1", session.arguments, {});
-    out["file"] = target.path;
+    out["file"] = report.target.path;
     out["results"] = nlohmann::ordered_json::array();
-    for (const LinkFit& fit : fits) out["results"].push_back(fit_json(fit));
+    for (const LinkFit& fit : *fits) out["results"].push_back(fit_json(fit));
     out["points"] = points_json(report.points);
-    return out.dump(2) + "\n";
-  }
-  const Table table = links_table(fits);
-  if (format != "text") return render_table(format, table);
-  return fmt::format(
-      "Wrote {}\n{}\n{}\nalpha and beta are those of one message in the operation's ring; ± are 95 % "
-      "confidence "
-      "intervals.\n"
-      "Use it: paradl project MODEL --on {}\n",
-      target.path, links_summary(report.levels), to_text(table, session.style()).text,
-      target.path == fmt::format("systems/{}.yaml", target.name) ? target.name : target.path);
+    return out;
+  };
+  return {.text = text, .table = [fits](ReadBy) { return links_table(*fits); }, .json = json};
 }
 
 std::string links_summary(const std::vector<MeasuredLevel>& levels) {
@@ -110,8 +111,7 @@ void warn_of_links(const Session& session, const std::vector<LinkFit>& fits) {
   for (const LinkFit& fit : fits) {
     std::size_t points = 0;
     for (const RangeFit& range : fit.ranges) points += range.line.points;
-    const std::string name =
-        fmt::format("{} ({})", link_operation_names[std::size_t(fit.operation)], fit.level);
+    const std::string name = fmt::format("{} ({})", collective_names[std::size_t(fit.operation)], fit.level);
     if (points < few) short_of.push_back(name);
     if (points >= few && fit.mean_error > far_off) off.push_back(name);
     if (!rises(fit)) flat.push_back(name);

@@ -71,15 +71,18 @@ Requirement read_requirement(const Words& words) {
   return out;
 }
 
-std::optional<Machine> read_machine(const Session& session, const Options& options, int ranks) {
+std::optional<SystemSpec> read_system_of(const Session& session, const Options& options) {
   if (!options.has("on")) {
     if (!options.sets().empty())
       throw UsageError("--set changes a system, but no system is named", "add --on SYSTEM");
     return {};
   }
   const auto find = [&](const std::string& name) { return session.catalog.find("systems", name); };
-  const Machine machine =
-      build_machine(session.catalog.system(options.read("on", "", find), options.query().system_changes));
+  return session.catalog.system(options.read("on", "", find), options.query().system_changes);
+}
+
+Machine machine_for(const SystemSpec& system, int ranks) {
+  Machine machine = build_machine(system);
   if (machine.gpus() < ranks)
     throw UsageError(
         fmt::format("{} has {} GPUs, but there are {} ranks", machine.name, machine.gpus(), ranks),
@@ -87,29 +90,39 @@ std::optional<Machine> read_machine(const Session& session, const Options& optio
   return machine;
 }
 
-std::shared_ptr<const Profile> read_profile_of(const Session& session, const Options& options,
-                                               const Training& training) {
+std::optional<ProfileSpec> read_profile_of(const Session& session, const Options& options,
+                                           const Training& training) {
   if (!options.has("profile")) return {};
   return options.read("profile", "", [&](const std::string& name) {
     ProfileSpec profile = read_profile(session.catalog.find("profiles", name));
     check_profile(profile, training);
-    return std::make_shared<const Profile>(std::move(profile));
+    return profile;
   });
 }
 
 /// Everything that was typed, for these ranks. `how` has what does not depend on them.
-RehearsalJob read_job(const Session& session, const Words& words, const Workload& work, RehearsalOptions how,
-                      const std::vector<int>& nodes) {
+RehearsalJob read_job(const Session& session, const Words& words, const ModelSpec& model,
+                      const Workload& work, RehearsalOptions how, const std::vector<int>& nodes) {
   const Options& options = words.options;
-  RehearsalJob job{.work = work, .candidates = {}, .how = std::move(how), .ranks = int(nodes.size())};
-  job.how.batch = read_samples(options, work, nodes);
+  RehearsalJob job{.work = work,
+                   .candidates = {},
+                   .how = std::move(how),
+                   .ranks = int(nodes.size()),
+                   .read = files_of(model)};
+  job.how.plan.batch = double(read_samples(options, work, nodes));
   job.how.rounds = read_count("rounds", words.rounds, 1, 1000);
   job.how.iterations = read_count("iterations", words.iterations, 1, 10'000);
-  job.how.machine = read_machine(session, options, job.ranks);
-  job.how.profile = read_profile_of(session, options, job.how.training);
+  if (const auto system = read_system_of(session, options)) {
+    job.read.push_back(system->source.file);
+    job.how.machine = machine_for(*system, job.ranks);
+  }
+  if (const auto profile = read_profile_of(session, options, job.how.training)) {
+    job.read.push_back(profile->source.file);
+    job.how.profile = std::make_shared<const Profile>(*profile);
+  }
   const CandidateQuery query = read_candidates(words);
   job.candidates = options.read("grid", "", [&](const std::string&) {
-    return find_candidates(query, work, job.ranks, double(job.how.batch));
+    return find_candidates(query, work, job.ranks, job.how.plan.batch);
   });
   return job;
 }
@@ -142,9 +155,7 @@ int exit_code(Verdict verdict) {
 void report(const Session& session, const Words& words, const RehearsalJob& job, const Rehearsal& rehearsal,
             Verdict verdict) {
   for (const std::string& warning : rehearsal.warnings) hint(session, "warning: " + warning);
-  deliver(session, words.options, [&](const std::string& format, Style style) {
-    return rehearsal_text(format, session, style, job, rehearsal);
-  });
+  deliver(session, words.options, rehearsal_answer(session, job, rehearsal), {.read = job.read});
   if (verdict == Verdict::interrupted) hint(session, "interrupted: these are the results so far");
   if (verdict == Verdict::nothing_broken)
     hint(session,
@@ -153,16 +164,18 @@ void report(const Session& session, const Words& words, const RehearsalJob& job,
 
 int run(const Session& session, Words& words) {
   words.options.complete();
-  const Workload work = load_model(session.catalog, words.model).second;
-  check_delivery(words.options);
+  const auto [model, work] = load_model(session.catalog, words.model);
   refuse_unrunnable(work);
   RehearsalOptions how;
   how.fault = read_fault(words.spoil);
   how.timed = !words.check;
   const Requirement required = read_requirement(words);
   how.training = load_training(words.options.query(), session.catalog);
+  how.plan = plan_of(words.options.query());
   const Bench bench = open_bench(words.bench, how.training.precision);
-  const RehearsalJob job = read_job(session, words, work, std::move(how), bench.between_devices().nodes());
+  const RehearsalJob job =
+      read_job(session, words, model, work, std::move(how), bench.between_devices().nodes());
+  check_delivery(words.options, job.read);
   if (words.bench.dry_run) {
     if (bench.prints()) print(rehearsal_plan(job, bench.facts(), rates_of(bench)));
     return answered;
@@ -188,7 +201,7 @@ std::vector<Mesh> grids_of(const StrategyName& strategy, const CandidateQuery& q
     grids = meshes(strategy, read_grid(query.grid, strategy), extents);
     if (grids[0].gpus() != ranks)
       throw UsageError(
-          fmt::format("the grid {} has {} PEs, but there are {} ranks", query.grid, grids[0].gpus(), ranks),
+          fmt::format("the grid {} needs {} ranks, but there are {}", query.grid, grids[0].gpus(), ranks),
           fmt::format("start it with mpirun -np {}", grids[0].gpus()));
   }
   std::erase_if(grids, [&](const Mesh& mesh) {

@@ -5,6 +5,7 @@
 #include "calibrate/commands/bench.hpp"
 #include "calibrate/rehearse/rehearsal.hpp"
 #include "paradl/console/session.hpp"
+#include "paradl/report/formats.hpp"
 
 namespace paradl::calibrate {
 
@@ -13,13 +14,14 @@ struct RehearsalJob {
   std::vector<Candidate> candidates;
   RehearsalOptions how;
   int ranks = 1;
+  std::vector<std::string> read = {};  // paths of the files that were read
 };
 
 /// Which strategies to rehearse, and on which grids.
 struct CandidateQuery {
   std::vector<StrategyName> strategies;
   std::string grid;              // as typed; empty: the first grid that the network allows
-  bool every_axis_split = true;  // leaves out hybrids with one PE on an axis: they equal a simpler strategy
+  bool every_axis_split = true;  // leaves out hybrids with one rank on an axis: they equal a simpler strategy
 };
 /// All single strategies and their usual hybrids, for --all.
 CandidateQuery all_candidates();
@@ -30,9 +32,8 @@ std::vector<Candidate> find_candidates(const CandidateQuery& query, const Worklo
 /// Runs the job with a line of progress, until it is interrupted. All ranks call it.
 Rehearsal run_rehearsal(const Session& session, const Bench& bench, const RehearsalJob& job);
 
-/// The result in one of the formats.
-std::string rehearsal_text(const std::string& format, const Session& session, Style style,
-                           const RehearsalJob& job, const Rehearsal& rehearsal);
+/// The result. It refers to its arguments, which must outlive it.
+Output rehearsal_answer(const Session& session, const RehearsalJob& job, const Rehearsal& rehearsal);
 
 /// For --dry-run: what would be run, and about how long it takes.
 std::string rehearsal_plan(const RehearsalJob& job, const DeviceFacts& facts, const Rates& rates);

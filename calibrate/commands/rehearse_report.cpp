@@ -6,7 +6,6 @@
 #include "calibrate/commands/rehearse.hpp"
 #include "calibrate/measure/layer_plan.hpp"
 #include "calibrate/measure/layers.hpp"
-#include "paradl/console/deliver.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/report/json.hpp"
 
@@ -135,7 +134,7 @@ std::string first_line(const Rehearsal& rehearsal) {
 std::string last_lines(const RehearsalJob& job, const Rehearsal& rehearsal) {
   const Summary s = summary_of(rehearsal);
   if (!s.worst_of) return "";
-  const std::string links = job.how.machine ? job.how.machine->name : "measured beside the runs";
+  const std::string links = job.how.machine ? job.how.machine->name : "measured together with the runs";
   return fmt::format(
       "\nAccuracy (1 - |projected - measured| / measured): mean {}, worst {} ({}). The ranking {}.\n"
       "Layer times: {}. Links: {}.\n",
@@ -150,7 +149,7 @@ Json result_json(const Rehearsed& r, const RehearsalJob& job) {
     out["grid"][std::string(mesh.axis[std::size_t(a)].strategy->name)] =
         mesh.axis[std::size_t(a)].parts.total;
   out["ranks"] = job.ranks;
-  out["batch"] = job.how.batch;
+  out["batch"] = std::int64_t(job.how.plan.batch);
   if (!r.refused.empty()) {
     out["refused"] = r.refused;
     return out;
@@ -183,25 +182,20 @@ Json rehearsal_json(const Session& session, const RehearsalJob& job, const Rehea
 }
 
 std::string ranks_and_batch(const RehearsalJob& job) {
-  return fmt::format("{} rank{}, mini-batch {}", job.ranks, job.ranks == 1 ? "" : "s", job.how.batch);
+  return fmt::format("{} rank{}, mini-batch {}", job.ranks, job.ranks == 1 ? "" : "s", job.how.plan.batch);
 }
 
 }  // namespace
 
-std::string rehearsal_text(const std::string& format, const Session& session, Style style,
-                           const RehearsalJob& job, const Rehearsal& rehearsal) {
-  if (format == "json") return rehearsal_json(session, job, rehearsal).dump(2) + "\n";
-  if (format == "jsonl") {
-    std::string lines;
-    for (const Rehearsed& r : rehearsal.results) lines += result_json(r, job).dump() + "\n";
-    return lines;
-  }
-  const Table results = without_empty_columns(results_table(rehearsal));
-  if (format != "text") return render_table(format, results);
-  std::string out = fmt::format("{}\n{}, {}\n\n{}", first_line(rehearsal), job.work.name,
-                                ranks_and_batch(job), to_text(results, style).text);
-  if (summary_of(rehearsal).worst_of) out += "\n" + to_text(terms_table(rehearsal), style).text;
-  return out + last_lines(job, rehearsal);
+Output rehearsal_answer(const Session& session, const RehearsalJob& job, const Rehearsal& rehearsal) {
+  const auto table = [&](ReadBy) { return without_empty_columns(results_table(rehearsal)); };
+  const auto text = [&, table](const Style& style) {
+    std::string out = fmt::format("{}\n{}, {}\n\n{}", first_line(rehearsal), job.work.name,
+                                  ranks_and_batch(job), to_text(table(ReadBy::people), style).text);
+    if (summary_of(rehearsal).worst_of) out += "\n" + to_text(terms_table(rehearsal), style).text;
+    return out + last_lines(job, rehearsal);
+  };
+  return {.text = text, .table = table, .json = [&] { return rehearsal_json(session, job, rehearsal); }};
 }
 
 std::string rehearsal_plan(const RehearsalJob& job, const DeviceFacts& facts, const Rates& rates) {
@@ -212,16 +206,16 @@ std::string rehearsal_plan(const RehearsalJob& job, const DeviceFacts& facts, co
     return sum;
   };
   std::vector<Mesh> meshes{{}};
-  const Seconds alone = turn_of(shapes_on(job.work, meshes, how.training, double(how.batch)));
+  const Seconds alone = turn_of(shapes_on(job.work, meshes, how.training, how.plan));
   for (const Candidate& c : job.candidates) meshes.push_back(without_ones(c.mesh));
-  const auto shapes = shapes_on(job.work, meshes, how.training, double(how.batch));
+  const auto shapes = shapes_on(job.work, meshes, how.training, how.plan);
   const double n = double(job.candidates.size());
   Seconds time = (n + 1) * alone;  // the check
   if (how.timed)
     time += how.rounds * ((how.turns + 1) * turn_of(shapes) + n * (how.iterations + 1) * alone +
                           (job.ranks > 1 && !how.machine ? how.link_time : Seconds{}));
   double flop = 0;
-  for (const Layer& layer : job.work.layers) flop += 6 * layer.macs * double(how.batch);
+  for (const Layer& layer : job.work.layers) flop += 6 * layer.macs * how.plan.batch;
   std::string out = fmt::format("Would rehearse {} on {}, {}, {}:\n", job.work.name, device_text(facts),
                                 ranks_and_batch(job), about(time));
   for (const Candidate& c : job.candidates)

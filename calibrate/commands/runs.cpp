@@ -248,6 +248,13 @@ int run(const Session& session, Words& words) {
     also = read_measured_runs(read_source(words.also));
     std::ranges::move(ask_runs(library, words.options.query(), *also), std::back_inserter(runs));
   }
+  if (!words.write.empty()) {
+    std::vector<std::string> read{file.source.file};
+    if (also) read.push_back(also->source.file);
+    for (const RunAsked& one : runs)
+      for (const std::string& path : one.about().files()) read.push_back(path);
+    refuse_overwriting({words.write}, read);
+  }
   for (const RunAsked& one : runs) {
     refuse_other(one, runs.front(), query);
     demand_parameters(one, query);
@@ -287,10 +294,9 @@ void define_runs(const Arguments& root, Session& session, Action& action) {
       {.help = "links: links of the machine and costs of the framework (default); kernels: efficiency of the "
                "device, and its host",
        .meta = "WHAT"});
-  command.text("--up-to", words->up_to,
-               {.help = "fit runs of at most so many GPUs; default 64", .meta = "N"});
+  command.text("--up-to", words->up_to, {.help = "fit runs of at most N GPUs; default 64", .meta = "N"});
   command.text("--judge-to", words->judge_to,
-               {.help = "report the accuracy of runs of at most so many GPUs; default 256", .meta = "N"});
+               {.help = "report the accuracy of runs of at most N GPUs; default 256", .meta = "N"});
   command.flag("--leave-one-out", words->leave_out,
                {.help = "also fit without each curve in turn, and predict it"});
   command.text(
@@ -303,8 +309,8 @@ void define_runs(const Arguments& root, Session& session, Action& action) {
                 .meta = "FILE.csv"});
   words->options.define_only(command, {"on", "framework", "profile", "layer-times"});
   command.footer(
-      R"(Prints the numbers for `measured` and `staged` of the system file and for `costs` of the framework file, with their
-standard errors; no file is changed. All runs must be of one machine and one framework.
+      R"(Prints the numbers for `measured` and `staged` of the system file and for `costs` of the framework file,
+with their standard errors; no file is changed. All runs must be of one machine and one framework.
 
 Examples:
   paradl-calibrate runs examples/validate/abci.csv

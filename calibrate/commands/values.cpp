@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "paradl/console/deliver.hpp"
 #include "paradl/console/ranges.hpp"
 #include "paradl/core/error.hpp"
 #include "paradl/core/units.hpp"
@@ -64,7 +63,7 @@ void LayerRuleWords::define(const Arguments& command) {
   command.text("--time", time,
                {.help = "no round begins after this; default 10min", .meta = "TIME", .group = group});
   command.text("--rounds", rounds,
-               {.help = "at most so many rounds; default 10", .meta = "N", .group = group});
+               {.help = "largest number of rounds; default 10", .meta = "N", .group = group});
 }
 
 LayerRule LayerRuleWords::read() const {
@@ -81,6 +80,12 @@ LayerRule LayerRuleWords::read() const {
   return rule;
 }
 
+std::vector<std::string> files_of(const ModelSpec& model) {
+  std::vector<std::string> out;
+  for (const SourceText& source : model.sources) out.push_back(source.file);
+  return out;
+}
+
 void check_name(const std::string& name) {
   const auto plain = [](unsigned char c) {
     return std::isalnum(c) || c == '-' || c == '_' || c == '.' || c == '+';
@@ -88,14 +93,6 @@ void check_name(const std::string& name) {
   if (name.empty() || name.front() == '.' || name.front() == '-' || !std::ranges::all_of(name, plain))
     throw UsageError(fmt::format("`{}` cannot be the name of a file", name),
                      "use letters, digits, - _ . and +; -o names another folder");
-}
-
-void check_format(const Options& options) {
-  options.read("format", "text", [](const std::string& format) {
-    if (format == "jsonl")
-      throw UsageError("-f jsonl: this command prints one answer", "use text, markdown, csv, json or latex");
-    return format == "text" || format == "json" ? format : render_table(format, {});
-  });
 }
 
 }  // namespace paradl::calibrate

@@ -15,7 +15,7 @@ Seconds read_seconds(const std::string& name, const std::string& text);
 /// `256MB`.
 Bytes read_bytes(const std::string& name, const std::string& text);
 
-/// `32` samples, `32/gpu`; by default the model file's batch per PE.
+/// `32` samples, `32/gpu`; by default the model file's batch per rank.
 BatchRule read_layer_batch(const Options& options, const Workload& work);
 /// Samples of all ranks together: `16`, `8/gpu`, `16/node`; by default the model file's batch on each rank.
 std::int64_t read_samples(const Options& options, const Workload& work, const std::vector<int>& nodes);
@@ -27,10 +27,10 @@ struct LayerRuleWords {
   LayerRule read() const;
 };
 
+/// Paths of a model's file and its bases.
+std::vector<std::string> files_of(const ModelSpec& model);
+
 /// UsageError unless it can be the name of a file without quotes: letters, digits, - _ . +
 void check_name(const std::string& name);
-
-/// -f of commands that print one table, checked before anything is measured.
-void check_format(const Options& options);
 
 }  // namespace paradl::calibrate

@@ -7,8 +7,8 @@
 // Attention of each head:  shares = softmax(q k' / sqrt(size)),  y = shares v.
 //
 // FusedAttention is one graph of cuDNN and never stores the shares; it needs 16 bits and sm_80.
-// ProductAttention is made of matrix products. Queries that share a head of keys and values are rows of one
-// product, so that the products are samples times kv_heads many.
+// ProductAttention consists of matrix products. Queries that share a head of keys and values are rows of one
+// product, so there are samples * kv_heads products.
 
 namespace paradl::calibrate::cuda {
 namespace {
@@ -40,7 +40,7 @@ class AttentionWork : public CudaWork {
     const std::int64_t kv_items = queries() / sharing_ * size_;
     return {c.lend(bytes(queries() * size_)), c.lend(bytes(kv_items)), c.lend(bytes(kv_items))};
   }
-  /// Head by head, from x and back.
+  /// Copies head by head, from x or back to it.
   Heads split(const void* x) {
     const Heads to = lend_heads();
     run("split_heads", queries_in_x(), x, to.q);
@@ -82,7 +82,7 @@ class FusedAttention : public AttentionWork {
         forward_(std::move(forward)),
         backward_(std::move(backward)) {}
 
-  // The statistics of each query, in 32 bits, then y in 16, which the layers behind need not keep.
+  // The statistics of each query in 32 bits, then y in 16 bits, which later layers need not keep.
   std::size_t kept_items() const override { return std::size_t(statistics_items() + layer().y_items()); }
 
   void forward(const LayerData& d) override {
@@ -112,10 +112,10 @@ class FusedAttention : public AttentionWork {
   }
 
  private:
-  /// A multiple of 64, so that y behind them is aligned.
+  /// A multiple of 64, so that y after them is aligned.
   std::int64_t statistics_items() const { return (queries() + 63) / 64 * 64; }
   void* y_behind(void* statistics) const { return static_cast<float*>(statistics) + statistics_items(); }
-  /// Without sharing, cuDNN finds them by strides.
+  /// Without shared heads, cuDNN reads them with strides.
   Heads in_place(void* x) {
     auto* const first = static_cast<char*>(x);
     return {first, first + bytes(size()), first + bytes(2 * size())};

@@ -21,7 +21,7 @@ const char* help_with(cudaError_t code) {
     case cudaErrorNoKernelImageForDevice:
       return "this CUDA toolkit does not support this GPU: CUDA 13 needs sm_75, a V100 needs CUDA 12";
     case cudaErrorDevicesUnavailable:
-      return "another process has the GPU for itself: `nvidia-smi` shows which";
+      return "another process uses the GPU exclusively: `nvidia-smi` shows which";
     default:
       return "`nvidia-smi` shows the state of the GPUs, CUDA_LAUNCH_BLOCKING=1 finds the kernel at fault";
   }
@@ -31,7 +31,7 @@ const char* help_with(cudaError_t code) {
 
 void check(cudaError_t code, const char* call) {
   if (code == cudaSuccess) return;
-  cudaGetLastError();  // forgets it, unless the GPU is lost
+  cudaGetLastError();  // clears the error, unless the GPU is lost
   fail(call, int(code), cudaGetErrorString(code), help_with(code));
 }
 
@@ -53,7 +53,7 @@ void check(ncclResult_t code, const char* call) {
 
 void check(nvrtcResult code, const char* call) {
   if (code != NVRTC_SUCCESS)
-    fail(call, int(code), nvrtcGetErrorString(code), "is the library NVRTC that of this CUDA runtime?");
+    fail(call, int(code), nvrtcGetErrorString(code), "does the version of NVRTC match the CUDA runtime?");
 }
 
 }  // namespace paradl::calibrate::cuda

@@ -7,7 +7,7 @@
 
 namespace paradl::calibrate::cuda {
 
-/// EnvironmentError unless the call, which is named for the message, did what it was asked for.
+/// EnvironmentError unless the call succeeded; `call` is its name for the message.
 void check(cudaError_t code, const char* call);
 void check(cudnnStatus_t code, const char* call);
 void check(cublasStatus_t code, const char* call);

@@ -23,8 +23,8 @@ const char* kernel_source();
 /// The kernels that a source defines.
 std::vector<Kernel> kernels_in(const std::string& source);
 
-/// Code for GPUs of an architecture (80 is sm_80): for that one alone, or, where this NVRTC knows only older
-/// ones, in the newest portable form. EnvironmentError if it cannot be compiled.
+/// Code for GPUs of an architecture (80 is sm_80): for that one only or, if this NVRTC knows only older ones,
+/// the newest portable code. EnvironmentError if it cannot be compiled.
 std::vector<char> compile_kernels(Storage storage, int architecture);
 /// The architectures that this NVRTC compiles for, in ascending order.
 std::vector<int> known_architectures();

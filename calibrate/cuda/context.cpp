@@ -38,8 +38,8 @@ int attribute(cudaDeviceAttr which, int ordinal) {
 
 }  // namespace
 
-// If a constructor throws, no destructor runs; what exists by then stays until the program ends, which is
-// soon.
+// If a constructor throws, no destructor runs. Objects created before are leaked until the program ends,
+// which is soon.
 Context::Context(int ordinal, Precision precision)
     : ordinal_(ordinal), precision_(precision), storage_(storage_of(precision)) {
   require_device(ordinal);
@@ -93,8 +93,7 @@ void* Context::lend(std::size_t bytes) {
   return out;
 }
 
-// After a pass that needed several rooms, one that would have been enough takes their place when it is next
-// needed.
+// After a pass that needed several rooms, one larger room replaces them.
 void Context::give_back() {
   const std::size_t needed = lent_before_ + lent_;
   lent_ = lent_before_ = 0;
@@ -102,7 +101,7 @@ void Context::give_back() {
   rooms_.clear();
   void* data = nullptr;
   if (cudaMalloc(&data, needed) != cudaSuccess)
-    cudaGetLastError();  // then they are lent one by one again
+    cudaGetLastError();  // if that fails, several rooms are used again
   else
     rooms_.push_back(Room::adopt(data, needed));
 }
@@ -126,7 +125,7 @@ void Context::submit(const char* kernel, std::int64_t blocks, std::string_view k
   if (found == kernels_.end() || found->second.parameters != kinds)
     throw std::logic_error(fmt::format("kernel {} ({}) does not exist", kernel, kinds));
   if (blocks <= 0) return;
-  // Enough to fill any GPU; the kernels loop over the rest.
+  // Enough blocks to fill any GPU; the kernels loop over the rest.
   const auto grid = unsigned(std::min<std::int64_t>(blocks, 1 << 20));
   check(cudaLaunchKernel(reinterpret_cast<const void*>(found->second.kernel), dim3(grid), dim3(block_size),
                          arguments, 0, stream_),

@@ -14,8 +14,8 @@
 
 namespace paradl::calibrate::cuda {
 
-/// One GPU: its stream, libraries, kernels and memory. All work is enqueued on the one stream, in the order
-/// of the calls. For one thread.
+/// One GPU: its stream, libraries, kernels and memory. All work is enqueued on one stream, in the order of
+/// the calls. Not thread-safe.
 class Context {
  public:
   Context(int ordinal, Precision precision);
@@ -30,17 +30,17 @@ class Context {
   int architecture() const { return architecture_; }  // 80 is sm_80
   cudaStream_t stream() const { return stream_; }
   cublasLtHandle_t blas() const { return blas_; }
-  cudnnHandle_t dnn();  // made when it is first asked for: it takes memory and a second
+  cudnnHandle_t dnn();  // created at the first call, because it takes memory and a second
   Memory& memory() { return *memory_; }
 
   /// Makes this GPU the current one of the thread. Every entry point calls it.
   void enter() const { check(cudaSetDevice(ordinal_), "cudaSetDevice"); }
   void synchronize() const;
 
-  /// The storage of the items at `p`, as the interface counts them; null stays null.
+  /// The storage of the items at `p`, a pointer of the interface; null stays null.
   const void* in(const float* p) { return p ? memory_->storage(p) : nullptr; }
   void* out(float* p) { return p ? memory_->storage(p) : nullptr; }
-  /// The same for numbers that are kept in 32 bits.
+  /// The same for numbers that are stored in 32 bits.
   float* wide(float* p) { return p ? memory_->wide(p) : nullptr; }
   const float* wide(const float* p) { return p ? memory_->wide(p) : nullptr; }
 
@@ -52,14 +52,14 @@ class Context {
   void launch(const char* kernel, std::int64_t work, Arguments... arguments) {
     put_in_line(kernel, (work + block_size - 1) / block_size, arguments...);
   }
-  /// ... on `rows`, one per block.
+  /// Runs a kernel on `rows`, one per block.
   template <class... Arguments>
   void launch_rows(const char* kernel, std::int64_t rows, Arguments... arguments) {
     put_in_line(kernel, rows, arguments...);
   }
 
   void zero(void* to, std::size_t bytes);
-  /// Between 32 bits and storage.
+  /// Converts between 32 bits and storage.
   void convert(std::size_t items, const void* from, bool from_wide, void* to, bool to_wide);
   void move(void* to, const void* from, std::size_t bytes);  // both on the GPU
   std::int64_t processors() const { return processors_; }
@@ -68,7 +68,7 @@ class Context {
   friend class Pass;
   static constexpr int block_size = 256;  // as in kernels/0_prelude.cu
 
-  /// The letters that Kernel::parameters has.
+  /// The letters of Kernel::parameters.
   template <class Argument>
   static constexpr char kind() {
     static_assert(std::is_pointer_v<Argument> || std::is_same_v<Argument, std::int64_t> ||
@@ -105,13 +105,13 @@ class Context {
   cudaLibrary_t library_ = nullptr;
   std::map<std::string, Loaded, std::less<>> kernels_;
   std::shared_ptr<Memory> memory_;
-  std::vector<Room> rooms_;      // to lend from; the last one is being used
-  std::size_t lent_ = 0;         // bytes, of the last one
-  std::size_t lent_before_ = 0;  // bytes, of the others
+  std::vector<Room> rooms_;      // scratch memory; the last one is in use
+  std::size_t lent_ = 0;         // bytes of the last one
+  std::size_t lent_before_ = 0;  // bytes of the others
 };
 
-/// Scratch memory of one pass of a layer, returned at its end. Enqueued work still uses it then, but the next
-/// pass may have it, because it comes later on the same stream.
+/// Scratch memory of one pass of a layer, returned at its end. Enqueued work may still use it then, but the
+/// next pass can reuse it, because it runs later on the same stream.
 class Pass {
  public:
   explicit Pass(Context& context) : context_(context) { context_.enter(); }
@@ -123,7 +123,7 @@ class Pass {
   Context& context_;
 };
 
-/// A mark in the stream.
+/// A CUDA event in the stream.
 class Event {
  public:
   Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
@@ -138,7 +138,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Calls `work` a few times and gives the shortest time it takes on the GPU.
+/// Calls `work` a few times and returns its shortest time on the GPU.
 Seconds shortest_time(Context& context, const std::function<void()>& work);
 
 }  // namespace paradl::calibrate::cuda

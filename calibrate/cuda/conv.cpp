@@ -8,8 +8,8 @@
 #include "calibrate/cuda/work.hpp"
 #include "paradl/core/error.hpp"
 
-// Convolution by cuDNN. Its fast engines want the weights' channels closest, as those of x: weights with
-// several taps are brought into that order, once after each change, and their gradients back.
+// Convolution by cuDNN. Its fast engines need channels as the innermost dimension of weights, as of x.
+// Weights with several taps are reordered once after each change, and their gradients are reordered back.
 
 namespace paradl::calibrate::cuda {
 namespace {
@@ -107,7 +107,7 @@ class ConvWork : public CudaWork {
     return ordered_.get();
   }
 
-  /// Copies the rows that x and its fitted copy have in common, from the one or from the other.
+  /// Copies the rows that x and its fitted copy have in common, in either direction.
   void copy_common(const void* from, bool from_fitted, void* to) {
     const LocalLayer &own = layer(), &other = fitted_.layer;
     const auto strides = [](const LocalLayer& l) {
@@ -137,9 +137,9 @@ class ConvWork : public CudaWork {
   Fitted fitted_;
   std::int64_t taps_, group_channels_, w_items_;
   std::unique_ptr<Graph> forward_, data_, weights_;
-  Room ordered_;  // the weights, channels closest ...
+  Room ordered_;  // the weights with channels innermost ...
   const float* ordered_of_ = nullptr;
-  std::uint64_t ordered_version_ = 0;  // ... of these
+  std::uint64_t ordered_version_ = 0;  // ... and their version
 };
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 namespace paradl::calibrate::cuda {
 
-/// A convolution as cuDNN has engines for: padded by the same on both sides. If the layer is not such a one,
-/// its x is copied to one of `x_extent` rows without padding, which may be more rows or fewer.
+/// A convolution that cuDNN supports: with equal padding on both sides. If the layer has another padding, its
+/// x is copied to a tensor of `x_extent` rows (more or fewer), which is not padded.
 struct Fitted {
   LocalLayer layer;
   bool copies_x = false;

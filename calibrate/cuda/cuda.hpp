@@ -7,7 +7,7 @@
 namespace paradl::calibrate {
 
 /// GPU `ordinal` of this machine, with cuDNN, cuBLASLt and our own kernels. fp32 is true fp32; 16-bit
-/// precisions store activations, weights and gradients in 16 bits, add up in 32 and update 32-bit copies of
+/// precisions store activations, weights and gradients in 16 bits, sum in 32 bits and update 32-bit copies of
 /// the weights. EnvironmentError without a driver or without that GPU, UsageError for fp8.
 std::unique_ptr<Device> make_cuda_device(int ordinal, Precision precision);
 

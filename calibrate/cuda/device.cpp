@@ -12,7 +12,7 @@ namespace paradl::calibrate {
 namespace cuda {
 namespace {
 
-/// Whole numbers that 16 bits may not hold, as token ids are: they are kept in 32.
+/// Whole numbers that may not fit in 16 bits, such as token ids, are stored in 32 bits.
 bool are_large_numbers(std::span<const float> values) {
   constexpr float exact_in_bf16 = 256;
   return std::ranges::all_of(values, [](float v) { return v == std::floor(v); }) &&
@@ -68,7 +68,7 @@ void CudaDevice::write(float* to, std::span<const float> from) {
   check(cudaMemcpyAsync(target, from.data(), from.size_bytes(), cudaMemcpyHostToDevice, context_->stream()),
         "cudaMemcpyAsync");
   if (!wide) context_->convert(from.size(), target, true, memory.as_is(to), false);
-  context_->synchronize();  // `from` may go away
+  context_->synchronize();  // the caller may free `from`
 }
 
 void CudaDevice::read(std::span<float> to, const float* from) {

@@ -23,7 +23,7 @@ class CudaDevice : public Device {
   Context& context() { return *context_; }
 
  private:
-  std::shared_ptr<Context> context_;  // layers have it, too
+  std::shared_ptr<Context> context_;  // shared with layers
 };
 
 }  // namespace paradl::calibrate::cuda

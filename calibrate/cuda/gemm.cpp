@@ -11,8 +11,8 @@ namespace paradl::calibrate::cuda {
 namespace {
 
 constexpr std::size_t largest_workspace = std::size_t{32}
-                                          << 20;  // what NVIDIA recommends for its newest GPUs
-constexpr int tried = 8;                          // algorithms, the best by the heuristics
+                                          << 20;  // NVIDIA's recommendation for its newest GPUs
+constexpr int tried = 8;                          // algorithms to time, the best by the heuristics
 
 cudaDataType_t type_of(Storage storage) {
   switch (storage) {
@@ -35,7 +35,7 @@ void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attrib
         "cublasLtMatmulDescSetAttribute");
 }
 
-/// A matrix of `columns` columns of `rows` numbers each, as cuBLAS counts: column by column.
+/// A matrix of `columns` columns of `rows` numbers each, stored column by column as in cuBLAS.
 class Layout {
  public:
   Layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t batch) {
@@ -108,7 +108,7 @@ class Preference {
 
 }  // namespace
 
-// cuBLAS counts column by column, so that it sees every matrix transposed: C' = B' A'.
+// cuBLAS stores matrices column by column, so it sees every matrix transposed: C' = B' A'.
 struct Gemm::Plan {
   Plan(Context& context, const GemmShape& s)
       : shape(s),
@@ -144,7 +144,7 @@ Gemm::Gemm(Context& context, const GemmShape& shape)
   const Room a = room(shape.m, shape.k), b = room(shape.k, shape.n), c = room(shape.m, shape.n),
              bias = room(shape.n, 1), workspace(largest_workspace);
   for (const Room* operand : {&a, &b, &bias}) context.zero(operand->get(), operand->bytes());
-  // The heuristics want to know that there is a bias at a place.
+  // The heuristics need any valid address of a bias.
   if (shape.bias)
     set(plan_->description.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(bias.get()));
 

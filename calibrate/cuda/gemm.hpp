@@ -11,18 +11,18 @@ namespace paradl::calibrate::cuda {
 struct GemmShape {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
-  std::int64_t batch = 1;  // the matrices of each operand one after the other
+  std::int64_t batch = 1;  // the matrices of an operand are contiguous
   bool bias = false;       // n numbers, added to each row of C
 };
 
-/// A matrix product by cuBLASLt, its algorithm chosen by its heuristics and then by trial.
+/// A matrix product by cuBLASLt. The heuristics propose algorithms, and the fastest one is chosen by timing.
 class Gemm {
  public:
   Gemm(Context& context, const GemmShape& shape);
   ~Gemm();
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;
-  /// All matrices at multiples of 16 bytes.
+  /// All matrices must be aligned to 16 bytes.
   void run(const void* a, const void* b, void* c, float alpha = 1, const void* bias = nullptr);
 
  private:

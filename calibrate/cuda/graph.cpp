@@ -1,4 +1,4 @@
-// The only file that includes cudnn-frontend, which takes long to compile.
+// The only file that includes cudnn-frontend, which is slow to compile.
 #include "calibrate/cuda/graph.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 using Numbers = std::vector<std::int64_t>;
 
 constexpr std::int64_t largest_workspace = std::int64_t{1} << 30;
-constexpr std::int64_t tried = 8;  // plans, the best by the heuristics
+constexpr std::int64_t tried = 8;  // plans to time, the best by the heuristics
 
 fe::DataType_t type_of(Precision precision) {
   switch (storage_of(precision)) {
@@ -30,13 +30,13 @@ fe::DataType_t type_of(Precision precision) {
   }
 }
 
-/// A graph before it knows of a GPU: tensor i has the number i + 1 and `bytes[i]`.
+/// A graph that is not yet bound to a GPU: tensor i has the number i + 1 and `bytes[i]`.
 struct Drawing {
   Drawing(Precision chosen, int architecture) : precision(chosen) {
     graph.set_io_data_type(type_of(chosen))
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT)
-        .set_sm_version(architecture);  // or the library would ask a GPU
+        .set_sm_version(architecture);  // otherwise the library would ask a GPU
   }
 
   Tensor input(const Numbers& sizes, const Numbers& strides, std::optional<fe::DataType_t> type = {}) {
@@ -51,7 +51,7 @@ struct Drawing {
     tensor->set_data_type(type.value_or(type_of(precision)));
   }
 
-  /// An output whose sizes cuDNN works out: it must come to the same as we.
+  /// An output whose sizes cuDNN infers; they must equal ours.
   void inferred_output(const Tensor& tensor, const Numbers& sizes, const Numbers& strides) {
     tensor->set_output(true).set_stride(strides).set_uid(next(sizes, strides, {}));
     tensor->set_data_type(type_of(precision));
@@ -63,7 +63,7 @@ struct Drawing {
   std::string problem() {
     fe::error_t result = graph.validate();
     if (result.is_bad()) return result.get_message();
-    return inferred && inferred->get_dim() != expected ? "cuDNN works out other sizes" : "";
+    return inferred && inferred->get_dim() != expected ? "cuDNN infers other sizes" : "";
   }
 
   Precision precision;
@@ -83,7 +83,7 @@ struct Drawing {
   }
 };
 
-/// Sizes in cuDNN's order (samples, channels, extents) of a tensor whose channels are closest in memory.
+/// Sizes in cuDNN's order (samples, channels, extents) of a tensor whose channels are innermost in memory.
 struct ChannelsLast {
   ChannelsLast(std::int64_t outer, std::int64_t channels, std::span<const std::int64_t> extents) {
     sizes = {outer, channels};
@@ -101,7 +101,7 @@ struct ChannelsLast {
 };
 
 void draw_conv(Drawing& drawing, GraphKind kind, const LocalLayer& l) {
-  const std::size_t dims = l.dims == 3 ? 3 : 2;  // cuDNN knows two and three
+  const std::size_t dims = l.dims == 3 ? 3 : 2;  // cuDNN supports two and three
   const auto first = [dims](const std::array<std::int64_t, 3>& values) {
     return Numbers(values.begin(), values.begin() + std::ptrdiff_t(dims));
   };
@@ -224,7 +224,7 @@ bool PlannedGraph::choose() {
   std::int64_t built = 0;
   for (std::int64_t plan = 0; plan < graph.get_execution_plan_count() && built < tried; ++plan) {
     std::int64_t bytes = 0;
-    if (graph.build_plan_at_index(plan).is_bad()) continue;  // barred, or not for this GPU
+    if (graph.build_plan_at_index(plan).is_bad()) continue;  // excluded, or not for this GPU
     if (graph.get_workspace_size_plan_at_index(plan, bytes).is_bad() || bytes > largest_workspace) continue;
     ++built;
     const Room workspace{std::size_t(bytes)};

@@ -19,15 +19,15 @@ enum class GraphKind {
 };
 
 /// Why the library rejects the graph on GPUs of that architecture (80 is sm_80), or "". Does not check
-/// whether there is an engine for it, and needs no GPU. A convolution must be padded by the same on both
-/// sides (see conv.hpp).
+/// whether there is an engine for it, and needs no GPU. A convolution must have equal padding on both sides
+/// (see conv.hpp).
 std::string problem_with(GraphKind kind, const LocalLayer& layer, Precision precision, int architecture);
 
-/// A graph with the plan that runs it: the fastest in trials of those that the heuristics name.
+/// A graph with its plan: the fastest of those that the heuristics propose.
 class Graph {
  public:
   virtual ~Graph() = default;
-  /// Tensors in the order of GraphKind, at multiples of 16 bytes.
+  /// Tensors in the order of GraphKind, aligned to 16 bytes.
   virtual void run(std::span<const void* const> tensors) = 0;
 };
 

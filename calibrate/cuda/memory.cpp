@@ -31,7 +31,7 @@ Memory::Memory(Context& context)
     : context_(context), ordinal_(context.ordinal()), item_bytes_(context.item_bytes()) {}
 
 Buffer Memory::allocate(std::size_t items) {
-  // Four bytes an item in any case: the interface's pointers count in floats.
+  // Always four bytes per item, because pointers of the interface count in floats.
   Allocation allocation{.room = Room(items * sizeof(float)), .items = items, .version = ++versions_};
   auto* data = static_cast<float*>(allocation.room.get());
   allocations_.emplace(address(data), std::move(allocation));
@@ -50,7 +50,7 @@ Memory::Allocation& Memory::find(const float* p) {
     if (address(p) < std::prev(next)->first + std::max<std::size_t>(allocation.items, 1) * sizeof(float))
       return allocation;
   }
-  throw std::logic_error("a pointer that is not into a buffer of this device");
+  throw std::logic_error("a pointer does not belong to a buffer of this device");
 }
 
 std::size_t Memory::items_before(const Allocation& allocation, const float* p) const {
@@ -99,7 +99,7 @@ float* Memory::master(const float* p) {
   return static_cast<float*>(allocation.master.get()) + before;
 }
 
-// In another room and back: items would overwrite each other.
+// Copied to another room and back, because items would overwrite each other.
 void Memory::make(Allocation& allocation, bool wide) {
   const std::size_t bytes = allocation.items * (wide ? sizeof(float) : item_bytes_);
   const Room other(bytes);

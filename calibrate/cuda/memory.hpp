@@ -31,24 +31,24 @@ class Room {
   std::size_t bytes_ = 0;
 };
 
-/// The buffers that the interface knows. It counts items as floats; a device that stores 16 bits has item i
-/// of a buffer at byte 2i, so that every pointer is looked up here on its way to a kernel. Few buffers stay
-/// at 32 bits (statistics, states of optimizers, token ids), and a buffer becomes what its user needs when it
-/// is first used: the numbers stay what they are.
+/// The buffers of the interface, whose pointers count items as floats. A device with 16-bit storage has item
+/// i of a buffer at byte 2i, so every pointer is translated here before a kernel gets it. A few buffers stay
+/// at 32 bits (statistics, states of optimizers, token ids). A buffer is converted to the width that its user
+/// needs when it is first used; its numbers do not change.
 class Memory : public std::enable_shared_from_this<Memory> {
  public:
   explicit Memory(Context& context);
 
   Buffer allocate(std::size_t items);
   bool is_wide(const float* p) { return item_bytes_ == 4 || find(p).wide; }
-  /// As the buffer is, or as asked for.
+  /// In the buffer's own width, or in a requested one.
   void* as_is(const float* p);
   void* storage(const float* p);
   float* wide(const float* p);
-  void make_wide(const float* p);  // what is in there is lost
+  void make_wide(const float* p);  // its contents are lost
   /// Must be called after changes to weights, because layers keep copies in another order.
   void changed(const float* p);
-  /// Different for different contents of weights.
+  /// Changes with the contents of weights.
   std::uint64_t version(const float* p) { return find(p).version; }
   /// The 32-bit copy of the weights at `p`, which are about to be updated.
   float* master(const float* p);
@@ -60,7 +60,7 @@ class Memory : public std::enable_shared_from_this<Memory> {
     Room room;
     std::size_t items = 0;
     bool wide = false;          // 32 bits an item
-    std::uint64_t version = 0;  // counts what was written from outside of layers
+    std::uint64_t version = 0;  // counts writes from outside of layers
     Room master;                // 32-bit copy of 16-bit weights; none before the first update
   };
   Allocation& find(const float* p);
@@ -68,11 +68,11 @@ class Memory : public std::enable_shared_from_this<Memory> {
 
   void make(Allocation& allocation, bool wide);
 
-  Context& context_;  // buffers may outlive it: they are given back without its help
+  Context& context_;  // buffers may outlive it: they are freed without it
   int ordinal_;
   std::size_t item_bytes_;
   std::uint64_t versions_ = 0;
-  std::map<std::uintptr_t, Allocation> allocations_;  // by where they begin
+  std::map<std::uintptr_t, Allocation> allocations_;  // by address
 };
 
 }  // namespace paradl::calibrate::cuda

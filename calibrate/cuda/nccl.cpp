@@ -13,7 +13,8 @@ namespace paradl::calibrate {
 namespace cuda {
 namespace {
 
-/// Rank 0's id, by messages of host memory: one float a byte, which no transport changes.
+/// Distributes the id of rank 0 by messages in host memory, one float per byte, so that no transport changes
+/// it.
 ncclUniqueId common_id(Communicator& host) {
   ncclUniqueId id{};
   std::array<float, sizeof id.internal> bytes{};
@@ -32,7 +33,7 @@ ncclUniqueId common_id(Communicator& host) {
   return id;
 }
 
-/// Calls between begin and end are one.
+/// Groups the NCCL calls between begin and end.
 template <class Calls>
 void in_one_group(Calls calls) {
   check(ncclGroupStart(), "ncclGroupStart");
@@ -65,7 +66,7 @@ class NcclCommunicator : public Communicator {
 
   void exchange(std::span<const Message> sends, std::span<const Message> receives) override {
     context_.enter();
-    // Find all storage first: that may enqueue conversions, which must come before.
+    // Look up all storage first, because that may enqueue conversions.
     std::vector<void*> sent, received;
     for (const Message& m : sends) sent.push_back(m.items > 0 ? context_.out(m.data) : nullptr);
     for (const Message& m : receives) received.push_back(m.items > 0 ? context_.out(m.data) : nullptr);
@@ -133,7 +134,7 @@ class NcclCommunicator : public Communicator {
   }
 
  private:
-  /// Numbers as NCCL sees them.
+  /// A buffer with its NCCL type.
   struct Numbers {
     void* data;
     ncclDataType_t type;
@@ -145,14 +146,14 @@ class NcclCommunicator : public Communicator {
     static_assert(types.size() == std::size_t(Storage::bf16) + 1, "one for each Storage");
     return types[std::size_t(context_.storage())];
   }
-  /// Sums stay in the width their buffer has, the same on all ranks: statistics are of 32 bits.
+  /// Sums have the width of their buffer, which is the same on all ranks (32 bits for statistics).
   Numbers find(float* data) {
     context_.memory().changed(data);
     if (context_.memory().is_wide(data)) return {context_.memory().as_is(data), ncclFloat, sizeof(float)};
     return {context_.out(data), stored_type(), context_.item_bytes()};
   }
 
-  /// Equal parts in one call, others as a group of calls, one with each rank as its root.
+  /// One call if parts are equal; otherwise a group of calls, one for each rank as root.
   template <class Even, class OfRoot>
   void collective(float* data, std::span<const std::size_t> items, Even even, OfRoot of_root) {
     const std::size_t all = std::accumulate(items.begin(), items.end(), std::size_t{0});
@@ -173,8 +174,7 @@ class NcclCommunicator : public Communicator {
     wait();
   }
 
-  /// Until the GPU is done. A rank that has died shows as an error here; without looking, this would take
-  /// forever.
+  /// Waits for the GPU, and checks for errors meanwhile: if a rank has died, waiting alone would never end.
   void wait() {
     while (true) {
       const cudaError_t state = cudaStreamQuery(context_.stream());

@@ -6,9 +6,9 @@
 
 namespace paradl::calibrate {
 
-/// NCCL among the GPUs of the ranks of `host`, by which they find each other (MPI, or anything that exchanges
-/// numbers in host memory). `device` is one of make_cuda_device and must outlive it. All ranks call this at
-/// once, each with a GPU of its own.
+/// NCCL between the GPUs of all ranks. The ranks find each other through `host` (MPI, or another communicator
+/// in host memory). `device` comes from make_cuda_device and must outlive the result. All ranks call this at
+/// once, each with its own GPU.
 std::unique_ptr<Communicator> make_nccl_communicator(Device& device, const Communicator& host);
 
 }  // namespace paradl::calibrate

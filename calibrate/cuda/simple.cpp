@@ -1,4 +1,4 @@
-// Layers that run in kernels of our own: all but convolution, matrix product and attention.
+// Layers that run in our own kernels: all except convolution, matrix product and attention.
 #include <cmath>
 
 #include "calibrate/cuda/work.hpp"
@@ -6,7 +6,7 @@
 namespace paradl::calibrate::cuda {
 namespace {
 
-/// The passes of one operation; nullptr where there is nothing to do.
+/// The passes of one operation; nullptr if there is nothing to do.
 struct Passes {
   using Function = void (*)(Context&, const LocalLayer&, const LayerData&);
   Function forward = nullptr, backward_data = nullptr, backward_weights = nullptr;
@@ -16,7 +16,7 @@ struct Passes {
 
 std::size_t bytes_of(const Context& c, std::int64_t items) { return std::size_t(items) * c.item_bytes(); }
 
-// Element-wise. `keeps` is the tensor, x or y, that gives the slope.
+// Element-wise layers. `keeps` is the tensor, x or y, from which the slope is computed.
 
 struct ActivationKernels {
   const char *forward, *backward;
@@ -66,8 +66,8 @@ constexpr Passes softmax{.forward =
                                              c.in(d.dy), c.out(d.dx[0]));
                              }};
 
-// Layers that compute nothing or next to nothing: dropout at a rate of zero, and the loss, whose gradient
-// comes from outside, are copies.
+// Layers with little or no computation. Dropout (at a rate of zero) and the loss (whose gradient comes from
+// outside) are copies.
 
 void copy_gradient(Context& c, const LocalLayer& l, const LayerData& d) {
   for (float* dx : d.dx)
@@ -94,7 +94,7 @@ void copy_rows(Context& c, std::int64_t rows, std::int64_t width, const void* fr
                void* to, std::int64_t to_stride) {
   const RegionSizes sizes{
       .length = {1, 1, 1, rows, width}, .to = {0, 0, 0, to_stride, 1}, .from = {0, 0, 0, from_stride, 1}};
-  // Both in storage, which for fp32 is the same as wide.
+  // Both are in storage, which for fp32 is the same as wide.
   c.launch("copy_region", rows * width, rows * width, sizes, from, std::int64_t{0}, to, std::int64_t{0},
            std::int64_t{0});
 }
@@ -203,8 +203,8 @@ constexpr Passes global_pool{.forward =
                                               l.x_positions(), l.x_channels, c.in(d.dy), c.out(d.dx[0]));
                                  }};
 
-// Batch norm keeps, a channel: mean, r, and the own sums of dy and of dy z, as the gradients of the weights
-// are those of this PE's samples.
+// For each channel batch norm keeps the mean, r, and this rank's sums of dy and of dy z, because weight
+// gradients are those of this rank's samples.
 
 constexpr Passes batch_norm{
     .forward =
@@ -249,7 +249,7 @@ constexpr Passes batch_norm{
         },
     .kept_items = [](const LocalLayer& l) { return 4 * std::size_t(l.x_channels); }};
 
-// The other norms: what is normalised together.
+// The other norms: which items are normalised together.
 
 BlockSizes by_position(const LocalLayer& l) { return {l.samples * l.x_positions(), 1, 1, l.x_channels, 1}; }
 BlockSizes by_position_uncentred(const LocalLayer& l) {
@@ -290,7 +290,7 @@ constexpr Passes norm{.forward =
                             return 2 * std::size_t(b.samples * b.groups);
                           }};
 
-// Layers whose weights are a table. Token ids stay as they were written.
+// Layers whose weights are a table. Token ids stay in the width in which they were written.
 
 constexpr Passes embedding{
     .forward =
@@ -358,7 +358,7 @@ constexpr std::array<const Passes*, std::size_t(Op::loss) + 1> passes_of{
     &copy,                                                          // dropout
     &softmax, nullptr,                                              // attention
     &add, &concat, &flatten, &tokens, &select,
-    &copy,                                                          // rotary, for its time only
+    &copy,                                                          // rotary: a copy takes as long
     &copy,                                                          // loss
 };
 // clang-format on

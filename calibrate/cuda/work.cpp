@@ -23,7 +23,8 @@ void Sums::store() {
 
 Chunks::Chunks(const Context& context, std::int64_t rows, std::int64_t channels) {
   const std::int64_t tiles = (channels + 31) / 32;  // lanes of column_sums
-  // Four blocks a processor keep it busy; a chunk of fewer than 64 rows is not worth its atomic additions.
+  // Four blocks keep a multiprocessor busy; chunks of fewer than 64 rows are not worth their atomic
+  // additions.
   count = std::clamp<std::int64_t>(4 * context.processors() / tiles, 1, std::max<std::int64_t>(rows / 64, 1));
   blocks = tiles * count;
 }

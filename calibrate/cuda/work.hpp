@@ -17,7 +17,7 @@ struct BlockSizes {
   std::int64_t samples, rows, groups, width, centred;
 };
 
-/// A layer on a GPU: each pass borrows what it needs and gives it back.
+/// A layer on a GPU. Each pass borrows scratch memory and returns it.
 class CudaWork : public LayerWork {
  public:
   CudaWork(std::shared_ptr<Context> context, const LocalLayer& layer)
@@ -35,10 +35,10 @@ class CudaWork : public LayerWork {
 std::unique_ptr<LayerWork> prepare_conv(std::shared_ptr<Context> context, const LocalLayer& layer);
 std::unique_ptr<LayerWork> prepare_fc(std::shared_ptr<Context> context, const LocalLayer& layer);
 std::unique_ptr<LayerWork> prepare_attention(std::shared_ptr<Context> context, const LocalLayer& layer);
-/// All others, which run in kernels of our own.
+/// All other layers, which run in our own kernels.
 std::unique_ptr<LayerWork> prepare_simple(std::shared_ptr<Context> context, const LocalLayer& layer);
 
-/// Sums in 32 bits on their way to a buffer of gradients: zeros at first, stored by store().
+/// Sums in 32 bits for a buffer of gradients: initially zero, stored by store().
 class Sums {
  public:
   Sums(Context& context, float* gradients, std::int64_t items);
@@ -52,7 +52,7 @@ class Sums {
   float* sums_;
 };
 
-/// How many blocks share the rows of a column_sums kernel, and the blocks that makes.
+/// The number of blocks that share the rows of a column_sums kernel, and the total number of blocks.
 struct Chunks {
   Chunks(const Context& context, std::int64_t rows, std::int64_t channels);
   std::int64_t count, blocks;

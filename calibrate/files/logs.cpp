@@ -41,23 +41,23 @@ bool is_size(std::string_view word) {
 
 struct Name {
   std::string_view word;
-  LinkOperation operation;
+  Collective operation;
 };
 constexpr std::array nccl_names{
-    Name{"all_reduce_perf", LinkOperation::allreduce}, Name{"all_gather_perf", LinkOperation::allgather},
-    Name{"reduce_scatter_perf", LinkOperation::reduce_scatter},
-    Name{"alltoall_perf", LinkOperation::all_to_all}, Name{"sendrecv_perf", LinkOperation::point_to_point}};
+    Name{"all_reduce_perf", Collective::allreduce}, Name{"all_gather_perf", Collective::allgather},
+    Name{"reduce_scatter_perf", Collective::reduce_scatter}, Name{"alltoall_perf", Collective::all_to_all},
+    Name{"sendrecv_perf", Collective::point_to_point}};
 // As in their titles: "# OSU MPI Allreduce Latency Test v7.0", "# OSU MPI-CUDA Latency Test".
 constexpr std::array osu_names{
-    Name{"Allreduce", LinkOperation::allreduce}, Name{"Allgather", LinkOperation::allgather},
-    Name{"Reduce_scatter", LinkOperation::reduce_scatter}, Name{"All-to-All", LinkOperation::all_to_all},
-    Name{"Alltoall", LinkOperation::all_to_all}};
+    Name{"Allreduce", Collective::allreduce}, Name{"Allgather", Collective::allgather},
+    Name{"Reduce_scatter", Collective::reduce_scatter}, Name{"All-to-All", Collective::all_to_all},
+    Name{"Alltoall", Collective::all_to_all}};
 
 /// The first of these words that a text has.
 template <std::size_t N>
-std::optional<LinkOperation> named(std::string_view text, const std::array<Name, N>& names) {
+std::optional<Collective> named(std::string_view text, const std::array<Name, N>& names) {
   std::size_t first = text.npos;
-  std::optional<LinkOperation> found;
+  std::optional<Collective> found;
   for (const Name& name : names)
     if (const std::size_t at = text.find(name.word); at < first) {
       first = at;
@@ -206,14 +206,14 @@ std::vector<LinkPoint> read_nccl_tests(const SourceText& log, const LogOptions& 
   for (const Row& row : rows)
     points.push_back({.operation = *operation,
                       .level = level,
-                      .ranks = *operation == LinkOperation::point_to_point ? 2 : ranks,
+                      .ranks = *operation == Collective::point_to_point ? 2 : ranks,
                       .bytes = Bytes{row.bytes},
                       .seconds = Seconds{row.seconds}});
   return points;
 }
 
 std::vector<LinkPoint> read_osu(const SourceText& log, const LogOptions& options) {
-  std::optional<LinkOperation> operation;
+  std::optional<Collective> operation;
   bool bandwidth = false, titled = false;
   std::vector<Row> rows;
   int line = 0;
@@ -227,7 +227,7 @@ std::vector<LinkPoint> read_osu(const SourceText& log, const LogOptions& options
       if (text.find("Bi-Directional") != text.npos)
         fail(log, line, "a bidirectional bandwidth is not the bandwidth of one link", "use osu_bw");
       const bool pair = is_pair(words_of(text));
-      if (!operation && pair) operation = LinkOperation::point_to_point;
+      if (!operation && pair) operation = Collective::point_to_point;
       continue;
     }
     const Words words = words_of(text);
@@ -244,9 +244,9 @@ std::vector<LinkPoint> read_osu(const SourceText& log, const LogOptions& options
   if (!operation) fail(log, 1, "this operation is not supported", "use osu_latency, osu_allreduce, ...");
   check_rows(log, rows);
 
-  const bool pair = *operation == LinkOperation::point_to_point;
+  const bool pair = *operation == Collective::point_to_point;
   const int ranks = pair ? 2 : ranks_of(log, options, 0);
-  const bool parts = *operation == LinkOperation::allgather || *operation == LinkOperation::all_to_all;
+  const bool parts = *operation == Collective::allgather || *operation == Collective::all_to_all;
   std::vector<LinkPoint> points;
   for (const Row& row : rows)
     points.push_back({.operation = *operation,

@@ -10,7 +10,7 @@ namespace paradl::calibrate {
 
 /// What a log may not state.
 struct LogOptions {
-  std::optional<LinkOperation> operation;  // if neither the log nor its file name states it
+  std::optional<Collective> operation;     // if neither the log nor its file name states it
   int ranks = 0;                           // if the log does not state it
   std::string level;                       // if the log does not state it; default: within a node
 };

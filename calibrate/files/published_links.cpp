@@ -16,12 +16,12 @@ namespace {
 constexpr std::array<std::string_view, 8> columns{"source", "system", "interconnect", "collective",
                                                   "gpus",   "nodes",  "bytes",        "time_us"};
 
-std::optional<LinkOperation> operation_of(std::string_view word) {
-  if (word == "all_reduce") return LinkOperation::allreduce;
-  if (word == "all_gather") return LinkOperation::allgather;
-  if (word == "reduce_scatter") return LinkOperation::reduce_scatter;
-  if (word == "all_to_all") return LinkOperation::all_to_all;
-  if (word == "send_recv") return LinkOperation::point_to_point;
+std::optional<Collective> operation_of(std::string_view word) {
+  if (word == "all_reduce") return Collective::allreduce;
+  if (word == "all_gather") return Collective::allgather;
+  if (word == "reduce_scatter") return Collective::reduce_scatter;
+  if (word == "all_to_all") return Collective::all_to_all;
+  if (word == "send_recv") return Collective::point_to_point;
   return {};
 }
 
@@ -109,7 +109,7 @@ void check_group(const PublishedCurve& curve, const SystemSpec& spec) {
 }
 
 /// The curve of one row, with its point, and a key that is equal for all rows of the curve.
-std::pair<std::string, PublishedCurve> curve_of(const Row& row, LinkOperation operation) {
+std::pair<std::string, PublishedCurve> curve_of(const Row& row, Collective operation) {
   PublishedCurve curve{.source = row.text("source"),
                        .system = row.text("system"),
                        .interconnect = row.text("interconnect"),
@@ -118,7 +118,7 @@ std::pair<std::string, PublishedCurve> curve_of(const Row& row, LinkOperation op
                        .points = {}};
   if (!row.text("nodes").empty()) curve.group.nodes = row.count("nodes", 1);
   const double share = row.positive("bytes");
-  const double whole = operation == LinkOperation::allgather ? share * curve.group.gpus : share;
+  const double whole = operation == Collective::allgather ? share * curve.group.gpus : share;
   curve.points.push_back(observation({.operation = operation,
                                       .level = "",
                                       .ranks = curve.group.gpus,
@@ -139,7 +139,7 @@ std::size_t PublishedCurve::sizes() const {
 
 std::string name_of(const PublishedCurve& curve) {
   const MeasuredGroup& group = curve.group;
-  return fmt::format("{} on {} GPUs{}", link_operation_names[std::size_t(curve.operation)], group.gpus,
+  return fmt::format("{} on {} GPUs{}", collective_names[std::size_t(curve.operation)], group.gpus,
                      group.nodes == 0   ? ""
                      : group.nodes == 1 ? " of one node"
                                         : fmt::format(" of {} nodes", group.nodes));

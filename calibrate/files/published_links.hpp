@@ -11,7 +11,7 @@ namespace paradl::calibrate {
 /// Published times of one collective on one group of GPUs, by the size of its buffer.
 struct PublishedCurve {
   std::string source, system, interconnect;
-  LinkOperation operation = LinkOperation::allreduce;
+  Collective operation = Collective::allreduce;
   MeasuredGroup group;  // with 0 nodes if their number is not stated
   std::vector<Observation> points;
 

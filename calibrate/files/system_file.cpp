@@ -55,7 +55,7 @@ std::string heading(const LinkFit& fit) {
   std::size_t points = 0;
   for (const RangeFit& range : fit.ranges) points += range.line.points;
   return fmt::format("{} on {} ranks: {} points, {:.2g} % off on average",
-                     link_operation_names[std::size_t(fit.operation)], fmt::join(fit.ranks, ", "), points,
+                     collective_names[std::size_t(fit.operation)], fmt::join(fit.ranks, ", "), points,
                      100 * fit.mean_error);
 }
 
@@ -72,7 +72,7 @@ Lines measured_lines(const MeasuredLevel& level, const Provenance& provenance, c
       const std::string below =
           std::isfinite(link.below.base()) ? fmt::format(" below: {},", words(link.below)) : "";
       out.push_back(fmt::format("{}  - {{operation: {}, {}from: {},{} latency: {}, bandwidth: {}}}{}", indent,
-                                link_operation_names[std::size_t(link.operation)], words(link.group),
+                                collective_names[std::size_t(link.operation)], words(link.group),
                                 words(link.from), below, words(link.latency, digits),
                                 words(link.bandwidth, digits),
                                 fit.quality.empty() ? fmt::format("  # {}", quality(range.line)) : ""));

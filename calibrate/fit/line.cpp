@@ -144,7 +144,7 @@ class Cuts {
   }
 
   /// The noise of the measurement: the scatter that remains if cuts cost nothing, corrected for the
-  /// parameters of so many ranges.
+  /// parameters of this many ranges.
   double noise() const {
     const auto at = best([](double e) { return std::min(std::abs(e), 0.2); }).back().second;
     std::vector<double> errors;

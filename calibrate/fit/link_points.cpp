@@ -8,17 +8,17 @@ Observation observation(const LinkPoint& point) {
   const double p = point.ranks, m = point.bytes.base();
   Observation out{.seconds = point.seconds.base(), .size = m};
   switch (point.operation) {
-    case LinkOperation::allreduce:
+    case Collective::allreduce:
       out.messages = 2 * (p - 1);
       out.bytes = 2 * (p - 1) * m / p;
       break;
-    case LinkOperation::allgather:
-    case LinkOperation::reduce_scatter:
-    case LinkOperation::all_to_all:
+    case Collective::allgather:
+    case Collective::reduce_scatter:
+    case Collective::all_to_all:
       out.messages = p - 1;
       out.bytes = (p - 1) * m / p;
       break;
-    case LinkOperation::point_to_point:
+    case Collective::point_to_point:
       out.messages = 1;
       out.bytes = m;
       break;

@@ -13,7 +13,7 @@ inline constexpr std::string_view level_node = "node", level_between = "cluster"
 
 /// The time of one operation on `ranks` ranks.
 struct LinkPoint {
-  LinkOperation operation = LinkOperation::point_to_point;
+  Collective operation = Collective::point_to_point;
   std::string level;  // within a node, between nodes, or across both
   int ranks = 2;
   Bytes bytes;  // of the whole buffer; all-to-all: the buffer of one rank; point-to-point: the message
@@ -31,7 +31,7 @@ Observation observation(const LinkPoint& point);
 
 /// Alpha and beta of one message of an operation's ring on one level, by ranges of the buffer's size.
 struct LinkFit {
-  LinkOperation operation = LinkOperation::point_to_point;
+  Collective operation = Collective::point_to_point;
   std::string level;
   std::vector<int> ranks;  // of the fitted groups
   std::vector<RangeFit> ranges;

@@ -54,7 +54,7 @@ std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points)
 LineFit summary_line(const MeasuredLevel& level) {
   if (level.fits.empty()) throw UsageError(fmt::format("nothing was measured on level `{}`", level.name));
   for (const LinkFit& fit : level.fits)
-    if (fit.operation == LinkOperation::point_to_point) return fit.ranges.back().line;
+    if (fit.operation == Collective::point_to_point) return fit.ranges.back().line;
   return level.fits.front().ranges.back().line;
 }
 

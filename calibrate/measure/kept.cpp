@@ -16,9 +16,9 @@ using Json = nlohmann::ordered_json;
 
 LinkPoint read_point(const Json& item) {
   const auto name = item.at("operation").get<std::string>();
-  const auto operation = std::ranges::find(link_operation_names, name);
-  if (operation == link_operation_names.end()) throw std::out_of_range(name);
-  return {.operation = LinkOperation(operation - link_operation_names.begin()),
+  const auto operation = std::ranges::find(collective_names, name);
+  if (operation == collective_names.end()) throw std::out_of_range(name);
+  return {.operation = Collective(operation - collective_names.begin()),
           .level = item.at("level"),
           .ranks = item.at("ranks"),
           .bytes = Bytes{item.at("bytes").get<double>()},
@@ -85,7 +85,7 @@ void Kept::remove() const {
 Json points_json(const std::vector<LinkPoint>& points) {
   Json out = Json::array();
   for (const LinkPoint& p : points)
-    out.push_back({{"operation", link_operation_names[std::size_t(p.operation)]},
+    out.push_back({{"operation", collective_names[std::size_t(p.operation)]},
                    {"level", p.level},
                    {"ranks", p.ranks},
                    {"bytes", p.bytes.base()},

@@ -95,15 +95,15 @@ double batch_on(const BatchRule& batch, const Mesh& mesh) {
 }
 
 std::vector<PlannedShape> plan_shapes(const Workload& work, const std::vector<Mesh>& splits,
-                                      const Training& training, const BatchRule& batch) {
+                                      const Training& training, const BatchRule& batch, const Plan& plan) {
   refuse_unrunnable(work);
   std::vector<PlannedShape> out;
   std::set<LocalLayer> seen;
   std::vector<Mesh> all{{}};
   all.insert(all.end(), splits.begin(), splits.end());
   for (const Mesh& mesh : all) {
-    const Layout layout = place(work, mesh, training.placing());
-    const double samples = batch_on(batch, mesh) / training.micro_batches;
+    const Layout layout = place(work, mesh, training.placing(plan));
+    const double samples = batch_on(batch, mesh) / plan.micro_batches;
     for (const Cell& cell : layout.cells) {
       const Layer& layer = work.layers[std::size_t(cell.layer)];
       const LocalLayer local = local_layer(layer, cut_of(layout, cell, mesh), samples);

@@ -20,7 +20,7 @@ std::vector<Mesh> default_splits(const Workload& work, const BatchRule& batch);
 /// The reason why a network cannot have this mesh: "filter = 128 breaks p <= min F"; "" if it can.
 std::string broken_limit(const Workload& work, const Mesh& mesh, double samples);
 
-/// The mini-batch of a mesh: in total, or so many samples for each PE.
+/// The mini-batch of a mesh: the total, or the samples of each rank.
 double batch_on(const BatchRule& batch, const Mesh& mesh);
 
 /// A shape to measure, and its origin.
@@ -33,9 +33,10 @@ struct PlannedShape {
 /// UsageError if the network has layers that no back end can run.
 void refuse_unrunnable(const Workload& work);
 
-/// The shapes of a network's layers, whole and on these meshes; each shape once.
+/// The shapes of a network's layers, whole and on these meshes; each shape once. `plan`: other options.
 std::vector<PlannedShape> plan_shapes(const Workload& work, const std::vector<Mesh>& splits,
-                                      const Training& training, const BatchRule& batch);
+                                      const Training& training, const BatchRule& batch,
+                                      const Plan& plan = {});
 
 /// "whole", "data=2,filter=2".
 std::string split_text(const Mesh& mesh);

@@ -18,13 +18,13 @@ constexpr std::array passes{&PassTimes::forward, &PassTimes::backward_data, &Pas
 }  // namespace
 
 std::set<LocalLayer> shapes_on(const Workload& work, std::span<const Mesh> meshes, const Training& training,
-                               double batch) {
+                               const Plan& plan) {
   std::set<LocalLayer> out;
   for (const Mesh& mesh : meshes) {
-    const Layout layout = place(work, mesh, training.placing());
+    const Layout layout = place(work, mesh, training.placing(plan));
     for (const Cell& cell : layout.cells)
-      out.insert(local_layer(work.layers[std::size_t(cell.layer)], cut_of(layout, cell, mesh),
-                             batch / training.micro_batches));
+      out.insert(
+          local_layer(work.layers[std::size_t(cell.layer)], cut_of(layout, cell, mesh), plan.samples()));
   }
   return out;
 }

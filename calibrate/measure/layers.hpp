@@ -12,9 +12,9 @@
 
 namespace paradl::calibrate {
 
-/// The layers that PEs run on these meshes, for a mini-batch of `batch` samples: each shape once.
+/// The layers that ranks run if a plan has these meshes: each shape once.
 std::set<LocalLayer> shapes_on(const Workload& work, std::span<const Mesh> meshes, const Training& training,
-                               double batch);
+                               const Plan& plan);
 
 /// A layer that is ready to be timed. One turn runs all its passes once, as an iteration does.
 class LayerTimer {

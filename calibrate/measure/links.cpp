@@ -81,24 +81,24 @@ void ping_pong(Communicator& group, float* data, std::size_t items) {
   group.rank() == 0 ? group.exchange(none, one) : group.exchange(one, none);
 }
 
-void run(LinkOperation operation, Communicator& group, float* data, std::size_t items) {
+void run(Collective operation, Communicator& group, float* data, std::size_t items) {
   switch (operation) {
-    case LinkOperation::allreduce:
+    case Collective::allreduce:
       return group.allreduce(data, items);
-    case LinkOperation::allgather:
+    case Collective::allgather:
       return group.allgather(data, even_parts(items, std::size_t(group.size())));
-    case LinkOperation::reduce_scatter:
+    case Collective::reduce_scatter:
       return group.reduce_scatter(data, even_parts(items, std::size_t(group.size())));
-    case LinkOperation::all_to_all:
+    case Collective::all_to_all:
       return all_to_all(group, data, items);
-    case LinkOperation::point_to_point:
+    case Collective::point_to_point:
       return ping_pong(group, data, items);
   }
 }
 
 /// One operation on one group with one size, and its samples so far.
 struct Cell {
-  LinkOperation operation = LinkOperation::point_to_point;
+  Collective operation = Collective::point_to_point;
   Group* group = nullptr;
   std::size_t items = 0;
   Stopping stopping;
@@ -107,7 +107,7 @@ struct Cell {
   bool left_out = false;
 
   bool open() const { return !known && !left_out && !stopping.done(); }
-  int ranks() const { return operation == LinkOperation::point_to_point ? 2 : group->size; }
+  int ranks() const { return operation == Collective::point_to_point ? 2 : group->size; }
   Bytes bytes() const { return Bytes{4.0 * double(items)}; }
   std::optional<LinkPoint> point() const {
     if (known) return known;
@@ -139,7 +139,7 @@ std::vector<Cell> make_cells(std::vector<Group>& groups, const LinkOptions& opti
     if (items == last) continue;
     last = items;
     for (Group& group : groups)
-      for (LinkOperation operation : options.operations)
+      for (Collective operation : options.operations)
         cells.push_back({operation, &group, items, Stopping(options.rule)});
   }
   for (Cell& cell : cells) cell.known = find_known(options.known, cell);
@@ -179,7 +179,7 @@ class Session {
     }
     const auto all = ranks_.gather(mine);
     const double slowest = *std::max_element(all.begin(), all.end());
-    return cell.operation == LinkOperation::point_to_point ? slowest / 2 : slowest;
+    return cell.operation == Collective::point_to_point ? slowest / 2 : slowest;
   }
 
   Communicator& ranks_;

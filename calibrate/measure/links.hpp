@@ -14,9 +14,8 @@ namespace paradl::calibrate {
 Buffer host_memory(std::size_t items);
 
 struct LinkOptions {
-  std::vector<LinkOperation> operations{LinkOperation::point_to_point, LinkOperation::allreduce,
-                                        LinkOperation::allgather, LinkOperation::reduce_scatter,
-                                        LinkOperation::all_to_all};
+  std::vector<Collective> operations{Collective::point_to_point, Collective::allreduce, Collective::allgather,
+                                     Collective::reduce_scatter, Collective::all_to_all};
   Bytes least{8}, most{256e6};
   double factor = 2;  // from one size to the next
   Seconds time{60};   // in total; sizes that would take longer are left out

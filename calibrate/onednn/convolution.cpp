@@ -88,7 +88,7 @@ class Convolution : public LayerWork {
     if (bias_) backward_weights_.writes(DNNL_ARG_DIFF_BIAS, bias);
   }
 
-  // A PE with a part of the channels may have no bias; then it adds zeros.
+  // A rank with a part of the channels may have no bias; then it adds zeros.
   void forward(const LayerData& data) override {
     if (bias_)
       forward_.run({data.x[0], data.w[0], data.y, data.w[1] ? data.w[1] : no_bias_.data()});

@@ -6,7 +6,7 @@
 // Normalisation: y = factor * z + addend with z = (x - mean) / sqrt(variance + epsilon), over items that
 // belong together:
 //
-//   batch norm    a channel, over all samples and positions (of all PEs, if the statistics are summed)
+//   batch norm    a channel, over all samples and positions (of all ranks, if the statistics are summed)
 //   group norm    a group of channels of one sample, over all positions
 //   layer norm    the channels of one position
 //   rms norm      the same, with zero instead of the mean
@@ -22,7 +22,7 @@ float factor(const LayerData& data, std::int64_t c) { return data.w[0] ? data.w[
 float addend(const LayerData& data, std::int64_t c) { return data.w[1] ? data.w[1][c] : 0.0f; }
 
 // Batch norm keeps, a channel: mean, r, and from backward_statistics the own sums of dy and of dy z, as the
-// gradients of the weights are those of this PE's samples.
+// gradients of the weights are those of this rank's samples.
 
 std::size_t batch_kept(const LocalLayer& l) { return 4 * std::size_t(l.x_channels); }
 

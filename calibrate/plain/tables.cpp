@@ -10,7 +10,7 @@ namespace {
 
 // Embedding: x holds token ids as numbers (exact up to 2^24). They have no gradient.
 
-/// The row of w[0] for an id, or -1 if another PE has it.
+/// The row of w[0] for an id, or -1 if another rank has it.
 std::int64_t row_of(const LocalLayer& l, const LayerData& data, std::int64_t at) {
   const std::int64_t row = std::int64_t(data.x[0][at]) - data.first_row;
   return row >= 0 && row < l.rows ? row : -1;

@@ -1,4 +1,4 @@
-// What a PE needs for its part of an iteration: boxes, buffers, kernels. All of it is prepared before the
+// What a rank needs for its part of an iteration: boxes, buffers, kernels. All of it is prepared before the
 // first iteration.
 #include <algorithm>
 #include <limits>
@@ -21,20 +21,21 @@ int stage_of(std::size_t layer, const std::vector<int>& first_layer) {
 
 Worker::Worker(const Script& script, Device& device, const Communicator& world)
     : script_(script),
-      seat_(device, world, script_.mesh),
-      placed_(script_.work, script_.mesh, script_.training.placing()),
-      layout_(place(script_.work, script_.mesh, script_.training.placing())),
+      seat_(device, world, script_.plan.mesh),
+      placed_(script_.work, script_.plan.mesh, script_.training.placing(script_.plan)),
+      layout_(place(script_.work, script_.plan.mesh, script_.training.placing(script_.plan))),
       tensors_(script_.work.layers.size() + 1) {
-  if (script_.batch % script_.training.micro_batches != 0)
+  const Plan& plan = script_.plan;
+  samples_ = std::int64_t(plan.samples());
+  if (double(samples_) != plan.samples())
     throw UsageError(fmt::format("a mini-batch of {} cannot be split into {} equal micro-batches",
-                                 script_.batch, script_.training.micro_batches),
+                                 plan.batch, plan.micro_batches),
                      "use a mini-batch that is a multiple of it");
-  if (script_.training.chunks > 1)
+  if (plan.chunks > 1)
     throw UsageError("a rehearsal supports the schedules gpipe and 1f1b, not an interleaved one",
                      "use --schedule 1f1b");
-  samples_ = script_.batch / script_.training.micro_batches;
-  // All PEs create all groups together, in one order, even if their own stage does not need them.
-  for (int a = 0; a < script_.mesh.axes; ++a) {
+  // All ranks create all groups together, in one order, even if their own stage does not need them.
+  for (int a = 0; a < script_.plan.mesh.axes; ++a) {
     seat_.group_on(std::size_t(a));
     if (layout_.role[std::size_t(a)].front() == Role::stage) stage_axis_ = a;
   }
@@ -71,8 +72,8 @@ void Worker::build() {
       input.writes_in_place = alone && input.counts && !input.halo && input.box == t.gradient.box;
       if (!input.writes_in_place) input.dx = seat_.device().allocate(input.box.items());
     }
-  weights_.emplace(script_.work, layout_, placed_, seat_, first_, last_, script_.training,
-                   script_.gradient_sets);
+  weights_.emplace(script_.work, layout_, placed_, seat_, first_, last_, script_.training.optimizer,
+                   script_.plan.micro_batches, script_.gradient_sets);
   fill_data();
 }
 
@@ -149,17 +150,17 @@ void Worker::check_slices(std::size_t i) {
                     x.begin[4] * units % C == 0 && x.end[4] * units % C == 0;
   if (!fits)
     throw UsageError(fmt::format("the channels of `{}` cannot be split into equal parts", l.name),
-                     "rehearse with a number of PEs that divides them");
+                     "rehearse with a number of ranks that divides them");
 }
 
-/// The rows that the windows of `y` read, if space is split; otherwise a PE has all rows.
+/// The rows that the windows of `y` read, if space is split; otherwise a rank has all rows.
 Box Worker::window(std::size_t i, Box own, const Box& y) const {
   const Layer& l = layer(i);
   if (!traits(l.op).window) return own;
   for (std::size_t a = 0; a < placed_.axes(); ++a) {
     if (placed_.on(a).role[i] != Role::spatial) continue;
     for (std::size_t d = 0; d < 3; ++d) {
-      if (script_.mesh.axis[a].parts.cut[d] < 2) continue;
+      if (script_.plan.mesh.axis[a].parts.cut[d] < 2) continue;
       const auto stride = std::int64_t(l.stride[d]), padding = std::int64_t(l.padding[d]);
       const auto reach = std::int64_t(l.dilation[d] * (l.kernel[d] - 1) + 1);
       own.begin[1 + d] = y.begin[1 + d] * stride - padding;
@@ -199,12 +200,12 @@ Worker::Input Worker::build_input(std::size_t i, int from, const Box& y) {
   return in;
 }
 
-/// The layer as this PE runs it, from its boxes: parts may differ by a row.
+/// The layer as this rank runs it, from its boxes: parts may differ by a row.
 LocalLayer Worker::local(std::size_t i) {
   const Part& p = part(i);
   const Box& x = p.inputs.front().box;
   const Cell& cell = layout_.cells[std::size_t(layout_.order[i])];
-  LocalLayer l = local_layer(layer(i), cut_of(layout_, cell, script_.mesh), double(samples_));
+  LocalLayer l = local_layer(layer(i), cut_of(layout_, cell, script_.plan.mesh), double(samples_));
   l.samples = p.y.length(0);
   for (std::size_t d = 0; d < 3; ++d) {
     l.x_extent[d] = x.length(1 + d);
@@ -213,7 +214,7 @@ LocalLayer Worker::local(std::size_t i) {
   l.y_channels = p.y.length(4);
   l.x_channels = l.op == Op::concat ? l.y_channels : x.length(4);
   if (l.op == Op::embedding)
-    l.rows = weight_shares(layer(i), i, placed_, script_.mesh, seat_.at())[0].own.length(0);
+    l.rows = weight_shares(layer(i), i, placed_, script_.plan.mesh, seat_.at())[0].own.length(0);
   return l;
 }
 

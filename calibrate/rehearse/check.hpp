@@ -12,8 +12,8 @@ struct Difference {
   std::string where;   // the tensor with that difference
 };
 
-/// Compares a PE's parts of tensors with the whole tensors of a serial run. Throws if the serial run does not
-/// have a tensor.
+/// Compares a rank's parts of tensors with the whole tensors of a serial run. Throws if the serial run does
+/// not have a tensor.
 Difference compare(const std::vector<Outcome>& parallel, const std::vector<Outcome>& serial);
 
 /// Sums in another order differ by rounding, a few times 2^-24 of the summands. A wrong halo or a wrong scale

@@ -37,8 +37,8 @@ void Worker::pass_back(int sent, int received, Stopwatch& watch) {
 }
 
 void Worker::run_stages(Stopwatch& watch) {
-  const int S = script_.training.micro_batches, stages = int(script_.first_layer.size());
-  const bool alternate = script_.training.schedule == PipelineSchedule::one_forward_one_backward;
+  const int S = script_.plan.micro_batches, stages = int(script_.first_layer.size());
+  const bool alternate = script_.plan.schedule == PipelineSchedule::one_forward_one_backward;
   // The micro-batches that go forward before the first backward pass: all, or as many as there are later
   // stages.
   const int ahead = alternate ? std::min(S, stages - 1 - stage_) : S;

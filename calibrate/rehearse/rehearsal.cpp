@@ -29,9 +29,9 @@ void add_skew(Machine& machine, Seconds skew) {
   for (Level& level : machine.levels)
     for (MeasuredLink& link : level.measured) {
       const double p = level.gpus / level.inside;
-      const double messages = link.operation == LinkOperation::allreduce ? 2 * (p - 1) : p - 1;
+      const double messages = link.operation == Collective::allreduce ? 2 * (p - 1) : p - 1;
       // Not for point-to-point messages: the bubble of a pipeline includes that wait.
-      if (link.operation != LinkOperation::point_to_point && messages > 0)
+      if (link.operation != Collective::point_to_point && messages > 0)
         link.link.alpha += 1.0 / messages * skew;
     }
 }
@@ -42,15 +42,15 @@ void use_two_way_messages(Machine& machine) {
   for (Level& level : machine.levels) {
     std::vector<MeasuredLink> messages;
     for (MeasuredLink link : level.measured)
-      if (link.operation == LinkOperation::all_to_all) {
-        link.operation = LinkOperation::point_to_point;
+      if (link.operation == Collective::all_to_all) {
+        link.operation = Collective::point_to_point;
         link.from = 0.5 * link.from;
         link.below = 0.5 * link.below;
         messages.push_back(link);
       }
     if (messages.empty()) continue;
     std::erase_if(level.measured,
-                  [](const MeasuredLink& l) { return l.operation == LinkOperation::point_to_point; });
+                  [](const MeasuredLink& l) { return l.operation == Collective::point_to_point; });
     level.measured.insert(level.measured.end(), messages.begin(), messages.end());
   }
 }
@@ -124,7 +124,7 @@ class Rehearser {
     std::vector<Mesh> meshes{{}};
     for (const Rehearsed& r : out_.results)
       if (r.refused.empty()) meshes.push_back(without_ones(r.candidate.mesh));
-    return shapes_on(work_, meshes, training_, double(options_.batch));
+    return shapes_on(work_, meshes, training_, options_.plan);
   }
 
   /// Stages are balanced once, by the times of whole layers, so that the run and the projection have the same
@@ -133,19 +133,20 @@ class Rehearser {
     balance_.layer.resize(work_.layers.size(), {Seconds{1}, Seconds{1}, Seconds{1}});
     if (!options_.timed) return;
     if (options_.profile) {
-      balance_ = profiled_times(std::move(balance_), work_, options_.profile, double(options_.batch));
+      balance_ = profiled_times(std::move(balance_), work_, options_.profile, options_.plan.batch);
       return;
     }
     show_progress("whole layers");
     Survey first(device_, ranks_, training_.optimizer, options_.stop);
-    first.measure_layers(shapes_on(work_, std::vector<Mesh>{{}}, training_, double(options_.batch)), 2);
+    first.measure_layers(shapes_on(work_, std::vector<Mesh>{{}}, training_, options_.plan), 2);
     balance_ = profiled_times(std::move(balance_), work_, std::make_shared<Profile>(first.profile()),
-                              double(options_.batch) / training_.micro_batches);
+                              options_.plan.samples());
   }
 
   Script script(const Mesh& mesh) const {
-    Script script{.work = work_, .mesh = mesh, .training = training_, .batch = options_.batch};
-    const Layout layout = place(work_, mesh, training_.placing());
+    Script script{.work = work_, .plan = options_.plan, .training = training_};
+    script.plan.mesh = mesh;
+    const Layout layout = place(work_, mesh, training_.placing(script.plan));
     for (const Layout::Gradients& kind : layout.gradients) script.gradient_sets.push_back(kind.summed);
     for (int a = 0; a < mesh.axes; ++a)
       if (layout.role[std::size_t(a)].front() == Role::stage)
@@ -196,7 +197,8 @@ class Rehearser {
     show_progress("layers");
     if (!options_.profile) survey_->measure_layers(shapes(), options_.turns);
     show_progress("links");
-    if (!options_.machine) survey_->measure_links(largest_buffer(work_, options_.batch), options_.link_time);
+    if (!options_.machine)
+      survey_->measure_links(largest_buffer(work_, options_.plan.batch), options_.link_time);
   }
 
   void time(Rehearsed& r) {
@@ -236,14 +238,16 @@ class Rehearser {
     out_.machine = options_.machine ? *options_.machine : measured_machine();
     LayerTimes times = balance_;
     times.profile = options_.profile ? options_.profile : std::make_shared<Profile>(survey_->profile());
-    times.source = options_.profile ? "profile " + options_.profile->name() : "measured beside the runs";
+    times.source =
+        options_.profile ? "profile " + options_.profile->name() : "measured together with the runs";
     for (Rehearsed& r : out_.results) {
       if (r.rounds == 0) continue;
       Machine machine = *out_.machine;
       if (!options_.machine && cuts_space(r.candidate.mesh)) use_two_way_messages(machine);
       const Setting setting{work_, machine, times, training_};
-      r.projection =
-          Evaluator(setting).project(r.candidate.strategy, r.candidate.mesh, double(options_.batch));
+      const auto& [strategy, mesh] = r.candidate;
+      const Plan plan = options_.plan.on(strategy, mesh, options_.plan.batch);
+      r.projection = Evaluator(setting).project(strategy, plan);
       r.projection->strategy = nullptr;  // r.candidate has the strategy
     }
     out_.times = std::move(times);
@@ -264,9 +268,9 @@ class Rehearser {
 
 }  // namespace
 
-Bytes largest_buffer(const Workload& work, std::int64_t batch) {
+Bytes largest_buffer(const Workload& work, double batch) {
   double items = work.parameters();
-  for (const Layer& layer : work.layers) items = std::max(items, layer.y.items() * double(batch));
+  for (const Layer& layer : work.layers) items = std::max(items, layer.y.items() * batch);
   return items * Bytes{4};
 }
 

@@ -19,7 +19,7 @@ struct Candidate {
 /// What to rehearse, and how thoroughly.
 struct RehearsalOptions {
   Training training;
-  std::int64_t batch = 1;
+  Plan plan;             // of every candidate, but for its mesh
   int rounds = 5;        // of measuring and running in turn, because the speed of a shared machine changes
   int iterations = 3;    // of each strategy in a round
   int turns = 3;         // of each layer in a round
@@ -58,10 +58,10 @@ struct Rehearsal {
 };
 
 /// The largest buffer in any exchange: all gradients, or the largest activation.
-Bytes largest_buffer(const Workload& work, std::int64_t batch);
+Bytes largest_buffer(const Workload& work, double batch);
 
-/// Runs every candidate, compares its result with a run on one PE, and projects it. All ranks call it and get
-/// the same result.
+/// Runs every candidate, compares its result with a run on one rank, and projects it. All ranks call it and
+/// get the same result.
 Rehearsal rehearse(const Workload& work, const std::vector<Candidate>& candidates,
                    const RehearsalOptions& options, Device& device, Communicator& ranks);
 
@@ -72,7 +72,7 @@ bool ranking_agrees(const std::vector<Rehearsed>& results, double tie = 0.05);
 /// Whether the candidate projected to be fastest is the fastest, or within `tie` of it.
 bool winner_agrees(const std::vector<Rehearsed>& results, double tie = 0.05);
 
-/// Whether at least one candidate ran, and all that ran gave the result of one PE.
+/// Whether at least one candidate ran, and all that ran gave the result of one rank.
 bool all_right(const Rehearsal& rehearsal);
 
 /// Over all timed candidates; 1 if there are none.

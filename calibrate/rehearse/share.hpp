@@ -16,7 +16,7 @@ int rank_at(const Mesh& mesh, const Coordinates& at, std::size_t axis, int to);
 /// A whole tensor of `samples` samples.
 Box whole_box(const Shape& shape, std::int64_t samples);
 
-/// The part of a tensor that a PE has. Ranges are split axis by axis, as evenly as possible; the innermost
+/// The part of a tensor that a rank has. Ranges are split axis by axis, as evenly as possible; the innermost
 /// axis first, so that parts can be gathered from the outside in.
 Box share_of(Box whole, const TensorPlacement& placement, const Mesh& mesh, const Coordinates& at);
 

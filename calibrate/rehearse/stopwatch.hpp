@@ -7,7 +7,7 @@
 
 namespace paradl::calibrate {
 
-/// The time of an iteration by terms, on one PE.
+/// The time of an iteration by terms, on one rank.
 class Stopwatch {
  public:
   explicit Stopwatch(Device& device) : device_(device), last_(now()) {}

@@ -9,7 +9,7 @@
 
 namespace paradl::calibrate {
 
-/// One PE of a mesh, with the groups it belongs to.
+/// One rank of a mesh, with the groups it belongs to.
 class Seat {
  public:
   Seat(Device& device, const Communicator& world, const Mesh& mesh);
@@ -18,11 +18,11 @@ class Seat {
   const Mesh& mesh() const { return mesh_; }
   const Coordinates& at() const { return at_; }
   int rank() const { return rank_; }
-  /// The PEs that differ from this one only on these axes. All PEs must ask for the same groups in the same
-  /// order.
+  /// The ranks that differ from this one only on these axes. All ranks must ask for the same groups in the
+  /// same order.
   Communicator& group(AxisSet axes);
   Communicator& group_on(std::size_t axis) { return group(axis_bit(int(axis))); }
-  /// The share of the PE at `index` on an axis, with the other coordinates of this PE.
+  /// The share of the rank at `index` on an axis, with the other coordinates of this rank.
   Box share(const Box& whole, const TensorPlacement& placement, std::size_t axis, int index) const;
   Box share(const Box& whole, const TensorPlacement& placement) const {
     return share_of(whole, placement, mesh_, at_);
@@ -55,9 +55,9 @@ class Passage {
     PlacementChange change;
     Box box;                         // after the change
     Buffer data;                     // after the change; an allreduce works in place
-    std::vector<Box> parts;          // gather: the part of each PE; otherwise this PE's part for each
+    std::vector<Box> parts;          // gather: the part of each rank; otherwise this rank's part for each
     std::vector<std::size_t> items;  // of each part
-    std::vector<Box> arriving;       // all-to-all: the part of each PE for this one
+    std::vector<Box> arriving;       // all-to-all: the part of each rank for this one
     Buffer packed, received;         // parts one after the other
   };
   void add_stop(const Box& whole, const PlacementChange& change, const TensorPlacement& before,
@@ -71,11 +71,11 @@ class Passage {
   std::vector<Stop> stops_;
 };
 
-/// The halo: rows of other PEs that the windows of this PE read. They are fetched before a forward pass;
+/// The halo: rows of other ranks that the windows of this rank read. They are fetched before a forward pass;
 /// after a backward pass their gradients are sent back to the owners and added there.
 class HaloTrade {
  public:
-  /// `placement` is the placement of the tensor, `wanted(k)` the box that PE k of the axis reads.
+  /// `placement` is the placement of the tensor, `wanted(k)` the box that rank k of the axis reads.
   template <class Wanted>
   HaloTrade(Seat& seat, const Box& whole, const TensorPlacement& placement, std::size_t axis, Wanted wanted);
 
@@ -85,7 +85,7 @@ class HaloTrade {
  private:
   struct Neighbour {
     int peer;          // in the group of the axis
-    Box theirs, mine;  // the part that the peer needs, and the part that this PE needs
+    Box theirs, mine;  // the part that the peer needs, and the part that this rank needs
     Buffer out, in;
   };
   enum class Direction { forward, backward };

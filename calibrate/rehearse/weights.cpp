@@ -102,8 +102,13 @@ std::array<WeightShare, 2> weight_shares(const Layer& layer, std::size_t index, 
 }
 
 Weights::Weights(const Workload& work, const Layout& layout, const Placements& placed, Seat& seat,
-                 std::size_t first, std::size_t last, const Training& training, std::vector<AxisSet> sets)
-    : seat_(seat), first_(first), training_(training), layers_(last - first) {
+                 std::size_t first, std::size_t last, Optimizer optimizer, int micro_batches,
+                 std::vector<AxisSet> sets)
+    : seat_(seat),
+      first_(first),
+      optimizer_(optimizer),
+      micro_batches_(micro_batches),
+      layers_(last - first) {
   for (std::size_t g = 0; g < layout.gradients.size(); ++g) {
     Kind kind{.set = sets[g]};
     for (int a = 0; a < seat.mesh().axes; ++a)
@@ -148,10 +153,10 @@ void Weights::add_layer(const Workload& work, const Layout& layout, const Placem
   kinds_[part.kind].items += part.items;
   Device& device = seat_.device();
   part.values = device.allocate(part.items);
-  const auto slots = std::size_t(optimizer_slots(training_.optimizer));
+  const auto slots = std::size_t(optimizer_slots(optimizer_));
   part.state = device.allocate(slots * part.items);
   device.fill(part.state.get(), slots * part.items, 0);
-  if (training_.micro_batches > 1 || part.owner != i)
+  if (micro_batches_ > 1 || part.owner != i)
     part.addend = device.allocate(part.items + (part.owner != i ? part.share[0].own.items() : 0));
   for (std::size_t k = 0; k < 2; ++k)
     if (part.array[k].items > 0)
@@ -209,7 +214,7 @@ void Weights::sum_gradients() {
 void Weights::update() {
   for (const Part& part : layers_)
     if (part.items > 0)
-      seat_.device().update(training_.optimizer, part.items, part.values.get(),
+      seat_.device().update(optimizer_, part.items, part.values.get(),
                             kinds_[part.kind].gradients.get() + part.at, part.state.get());
 }
 

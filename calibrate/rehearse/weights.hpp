@@ -8,8 +8,8 @@
 
 namespace paradl::calibrate {
 
-/// One array of weights of a layer (LayerData::w): the whole, and the part that a PE has. Empty boxes if the
-/// layer does not have the array.
+/// One array of weights of a layer (LayerData::w): the whole, and the part that a rank has. Empty boxes if
+/// the layer does not have the array.
 struct WeightShare {
   Box whole{.begin = {}, .end = {}}, own{.begin = {}, .end = {}};
 };
@@ -18,14 +18,14 @@ struct WeightShare {
 std::array<WeightShare, 2> weight_shares(const Layer& layer, std::size_t index, const Placements& placed,
                                          const Mesh& mesh, const Coordinates& at);
 
-/// The weights of one PE, their gradients and the optimizer's state. Gradients that are summed over the same
-/// PEs are contiguous, so that one allreduce sums them all.
+/// The weights of one rank, their gradients and the optimizer's state. Gradients that are summed over the
+/// same ranks are contiguous, so that one allreduce sums them all.
 class Weights {
  public:
   /// Of the layers from `first` up to `last`. `sets` are the axes over which each kind of Layout::gradients
   /// is summed. UsageError if tied weights are split in two ways.
   Weights(const Workload& work, const Layout& layout, const Placements& placed, Seat& seat, std::size_t first,
-          std::size_t last, const Training& training, std::vector<AxisSet> sets);
+          std::size_t last, Optimizer optimizer, int micro_batches, std::vector<AxisSet> sets);
 
   /// Puts the pointers of a layer into `data`.
   void lend(std::size_t layer, LayerData& data) const;
@@ -53,11 +53,11 @@ class Weights {
     Buffer values, state;
     Buffer addend;          // if several passes add: the summand of one, then its share of the owner's
     std::size_t owner = 0;  // the layer whose w[0] it uses
-    bool has_bias = true;   // if channels are split, only the first PE adds it
+    bool has_bias = true;   // if channels are split, only the first rank adds it
   };
   struct Kind {
     AxisSet set = 0;     // empty: not summed
-    bool counts = true;  // if several PEs have the same gradient, only the first contributes
+    bool counts = true;  // if several ranks have the same gradient, only the first contributes
     std::size_t items = 0;
     Buffer gradients;
   };
@@ -65,7 +65,8 @@ class Weights {
 
   Seat& seat_;
   std::size_t first_;
-  Training training_;
+  Optimizer optimizer_;
+  int micro_batches_;
   std::vector<Part> layers_;
   std::vector<Kind> kinds_;  // as Layout::gradients, and one more that is not summed
 };

@@ -17,9 +17,8 @@ enum class Fault { none, halo, gradient };
 /// A strategy to run.
 struct Script {
   const Workload& work;
-  Mesh mesh;  // axes of more than one PE
+  Plan plan;  // its mesh has axes of more than one rank
   Training training;
-  std::int64_t batch = 1;              // samples of the whole mini-batch
   std::vector<int> first_layer{0};     // of each stage
   std::vector<AxisSet> gradient_sets;  // the axes over which each kind of Layout::gradients is summed
   Fault fault = Fault::none;
@@ -32,7 +31,7 @@ struct Outcome {
   std::vector<float> values;
 };
 
-/// One PE that trains its part of a network on synthetic data. UsageError if the strategy cannot be run.
+/// One rank that trains its part of a network on synthetic data. UsageError if the strategy cannot be run.
 class Worker {
  public:
   Worker(const Script& script, Device& device, const Communicator& world);
@@ -40,15 +39,15 @@ class Worker {
   /// One iteration: all micro-batches forward and backward, gradients summed, weights updated.
   void iterate(Stopwatch& watch);
 
-  /// The results of the last iteration: this PE's parts of the output and of all gradients.
+  /// The results of the last iteration: this rank's parts of the output and of all gradients.
   std::vector<Outcome> outcomes();
 
  private:
-  /// The output of a layer, or the network's input, on this PE.
+  /// The output of a layer, or the network's input, on this rank.
   struct Tensor {
     Box whole;
     TensorPlacement placement{};                     // placement for its readers
-    Box held;                      // this PE's part in that placement
+    Box held;                                        // this rank's part in that placement
     std::vector<Buffer> given;     // by micro-batch: as computed or received
     std::vector<Passage> passage;  // by micro-batch: from there to its readers; empty if not computed here
     std::vector<float*> data;      // by micro-batch: in the placement for its readers
@@ -61,12 +60,12 @@ class Worker {
   /// An input of a layer.
   struct Input {
     int tensor = -1;
-    Box own, box;           // this PE's part; with its halo
+    Box own, box;           // this rank's part; with its halo
     bool in_place = false;  // reads the tensor without a copy
     std::vector<Buffer> x;  // by micro-batch: the copy, otherwise
     bool fetches = false;   // needs a halo exchange
     std::optional<HaloTrade> halo;
-    bool counts = true;            // this PE adds its gradient
+    bool counts = true;            // this rank adds its gradient
     bool writes_in_place = false;  // no other layer adds to it
     Buffer dx;                     // otherwise
   };
@@ -82,7 +81,7 @@ class Worker {
     double counted = 1;
   };
 
-  std::size_t micro_batches() const { return std::size_t(script_.training.micro_batches); }
+  std::size_t micro_batches() const { return std::size_t(script_.plan.micro_batches); }
   Tensor& tensor(int layer) { return *tensors_[std::size_t(layer + 1)]; }
   Part& part(std::size_t layer) { return parts_[layer - first_]; }
   const Layer& layer(std::size_t i) const { return script_.work.layers[i]; }
@@ -123,7 +122,7 @@ class Worker {
   Layout layout_;
   int stage_ = 0, stage_axis_ = -1;
   std::size_t first_ = 0, last_ = 0;            // layers of this stage
-  std::int64_t samples_ = 1;                    // of a micro-batch, over all PEs
+  std::int64_t samples_ = 1;                    // of a micro-batch, over all ranks
   std::vector<int> incoming_, outgoing_;        // tensors from the previous stage, and to the next
   std::vector<std::optional<Tensor>> tensors_;  // the network's input, then one per layer
   std::vector<Part> parts_;

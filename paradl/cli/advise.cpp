@@ -35,19 +35,19 @@ std::string batch_text(const BatchRule& rule, double batch) {
   return fmt::format("{}", batch);
 }
 
-/// All that is said about the best plan, found before anything is printed and before the table is sorted.
+/// The facts about the best plan, computed before the table is sorted and printed.
 struct Verdict {
-  Projection best;                // of what was asked
-  const Remedy* instead;          // a change in core that is faster than it; nullptr: none
+  Projection best;                // of the question as typed
+  const Remedy* instead;          // a faster change in core; nullptr: none
   std::vector<Bottleneck> found;  // of `best`, unless `instead` replaces it
-  std::string whole_layers;       // that run on every GPU of an axis
+  std::string whole_layers;       // layers that run on every GPU of an axis
 
   const Projection& shown() const { return instead ? instead->projection : best; }
 };
 
-constexpr std::size_t most_bottlenecks = 3;  // that are shown with remedies
+constexpr std::size_t most_bottlenecks = 3;  // shown with remedies
 
-/// Nothing where the best answer is in core; what needs more GPUs is not an answer to the question.
+/// Nothing if the best answer is in core. Changes that need more GPUs do not answer the question.
 const Remedy* faster_in_core(const Answer& answer) {
   const Projection& best = answer.results.front();
   if (!best.feasible() || answer.fitting.empty()) return nullptr;
@@ -56,7 +56,7 @@ const Remedy* faster_in_core(const Answer& answer) {
   return first.note.empty() && first.projection.epoch() < worth_a_change * best.epoch() ? &first : nullptr;
 }
 
-/// `answer` has its best result first, and must outlive the verdict.
+/// The best result of `answer` must be first, and `answer` must outlive the verdict.
 Verdict judge(const Oracle& oracle, const Answer& answer, const Options& options) {
   Verdict out{answer.results.front(), faster_in_core(answer), {}, {}};
   if (!out.best.feasible() || out.instead || !options.wants(Prints::text)) return out;
@@ -65,9 +65,10 @@ Verdict judge(const Oracle& oracle, const Answer& answer, const Options& options
   for (std::size_t i = 0; i < std::min(most_bottlenecks, out.found.size()); ++i)
     examiner.price(out.found[i], out.best);
   if (oracle.about().fidelity == Fidelity::detailed) {
-    const Mesh split = without_ones(out.best.mesh);
-    const Layout& layout = oracle.evaluator().layout(plan_of(oracle.about().training, split, out.best.batch));
-    out.whole_layers = whole_layers_text(layout.role, split, oracle.about().work);
+    Plan split = out.best.plan;
+    split.mesh = without_ones(split.mesh);
+    const Layout& layout = oracle.evaluator().layout(split);
+    out.whole_layers = whole_layers_text(layout.role, split.mesh, oracle.about().work);
   }
   return out;
 }
@@ -83,7 +84,7 @@ std::string headline(const Oracle& oracle, const Answer& answer, const Verdict& 
   if (const Remedy* remedy = verdict.instead)
     return use(fmt::format("{} with {}", remedy->of, remedy->words), remedy->projection) +
            fmt::format("As typed, only {} {} fits: {} per epoch, {:.2f} times as long.\n",
-                       best.strategy->text, grid_text(best.mesh, true), text(best.epoch()),
+                       best.strategy->text, grid_text(best.plan.mesh, true), text(best.epoch()),
                        best.epoch() / remedy->projection.epoch());
   if (best.feasible()) return use(best.strategy->text, best);
   const Projection* smallest = nullptr;
@@ -98,7 +99,7 @@ std::string headline(const Oracle& oracle, const Answer& answer, const Verdict& 
 
 bool exposes_input(const Projection& p) { return p.cost && (*p.cost)[Term::io] > Seconds{}; }
 
-/// What limits the best plan, with what would help.
+/// The bottlenecks of the best plan, with remedies.
 std::string bottlenecks_text(const Verdict& verdict) {
   constexpr std::size_t most_remedies = 2;
   const std::vector<Bottleneck>& found = verdict.found;
@@ -113,23 +114,23 @@ std::string bottlenecks_text(const Verdict& verdict) {
   return out;
 }
 
-/// What was typed about machine and training is typed again: the next question must be about the same.
+/// Repeats the typed options about machine and training, so that the next command asks about the same case.
 std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& verdict, const Query& query,
                     const Options& options) {
   const std::string again = options.repeated();
   std::string out;
-  const std::string_view behind = hides_behind(oracle.setting(), answer.results);
+  const std::string_view behind = hides_behind(answer.results);
   if (!behind.empty())
-    out += fmt::format("Hidden exchanges run behind {}: epoch = compute + comm - hidden{}.\n", behind,
+    out += fmt::format("Hidden exchanges overlap with {}: epoch = compute + comm - hidden{}.\n", behind,
                        std::ranges::any_of(answer.results, exposes_input) ? " + io" : "");
   const Remedy* instead = verdict.instead;
   const Projection& best = verdict.shown();
   if (best.feasible() && !instead) {
     out += bottlenecks_text(verdict);
     if (!verdict.whole_layers.empty())
-      out += fmt::format("Run whole on every GPU of an axis: {}.\n", verdict.whole_layers);
+      out += fmt::format("Layers that run whole on every GPU of an axis: {}.\n", verdict.whole_layers);
   }
-  for (const std::string& note : plan_notes(oracle.setting(), best.mesh))
+  for (const std::string& note : plan_notes(oracle.setting(), best.plan))
     if (best.feasible()) out += fmt::format("{}: {}.\n", best.strategy->text, note);
   if (best.input) out += input_sentence(oracle.setting(), best) + "\n";
   if (answer.costs && best.cost)
@@ -143,9 +144,10 @@ std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& v
   if (best.congested) out += fmt::format("With other jobs on the network: {}.\n", band_text(best));
   out += fmt::format(
       "Layer times: {}. Links: {}{}.{}\n", oracle.about().times.source, links_text(oracle.about()),
-      !query.batch ? fmt::format("; mini-batch {} a GPU, the model file's", oracle.about().work.batch) : "",
+      !query.batch ? fmt::format("; mini-batch {} per GPU, from the model file", oracle.about().work.batch)
+                   : "",
       framework_text(oracle.about()));
-  if (const std::string allreduce = allreduce_basis(oracle.about().training, answer.results);
+  if (const std::string allreduce = allreduce_basis(answer.results);
       !allreduce.empty())
     out += allreduce + "\n";
   if (best.timed()) out += fmt::format("Accuracy: {}\n", accuracy_text(answer, best));
@@ -156,7 +158,8 @@ std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& v
     out += fmt::format(
         "Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text, shell_word(*query.model),
         shell_word(*query.system),
-        best.mesh.axes > 1 ? "--grid " + grid_text(best.mesh, false) : fmt::format("-p {}", best.gpus),
+        best.plan.mesh.axes > 1 ? "--grid " + grid_text(best.plan.mesh, false)
+                                : fmt::format("-p {}", best.gpus),
         again);
   return out;
 }
@@ -183,8 +186,8 @@ int run(const Session& session, Options& options, const std::string& model, cons
     return tell_system(session, options, query, library, oracle, answer), answered;
   const bool leaves_core = answer.results.front().out_of_core && !oracle.question().named;
   if ((!fits || leaves_core) && oracle.about().fidelity != Fidelity::paper)
-    // The grid that comes nearest to fitting need not be the best once it is made to fit.
-    answer.fitting = ways_to_fit(oracle.every_grid(), setting, &oracle.question());
+    // The grid that needs the least memory is not always the fastest once it fits.
+    answer.fitting = ways_to_fit(oracle.every_grid(), oracle.evaluator(), &oracle.question());
   const Verdict verdict = judge(oracle, answer, options);
   answer.ranked = !options.has("sort");
   if (options.has("sort"))
@@ -199,7 +202,7 @@ int run(const Session& session, Options& options, const std::string& model, cons
   }
 
   const auto people = [&](const Printed& table) {
-    const double p = verdict.best.gpus, batch = verdict.best.batch;
+    const double p = verdict.best.gpus, batch = verdict.best.plan.batch;
     return headline(oracle, answer, verdict) +
            fmt::format("\n{} on {}, {} GPU{}, mini-batch {}, epoch of {} samples\n\n",
                        oracle.about().work.name, oracle.about().machine.name, p, p == 1 ? "" : "s",

@@ -12,9 +12,9 @@ namespace paradl {
 std::string links_text(const Machine& machine) {
   std::vector<std::string_view> measured, messages, specified;
   for (const Level& level : machine.levels)
-    (level.measured.empty()                        ? specified
-     : taken_from(level, LinkOperation::allreduce) ? measured
-                                                   : messages)
+    (level.measured.empty()                     ? specified
+     : taken_from(level, Collective::allreduce) ? measured
+                                                : messages)
         .push_back(level.name);
   if (specified.size() == machine.levels.size()) return "specifications in";
   if (measured.size() == machine.levels.size()) return "measured, in";
@@ -23,16 +23,16 @@ std::string links_text(const Machine& machine) {
     if (!levels.empty()) out += fmt::format("{} ({}), ", what, fmt::join(levels, ", "));
   };
   add("measured", measured);
-  add("measured for single messages alone", messages);
+  add("measured only for single messages", messages);
   add("specifications", specified);
   return out + "in";
 }
 
 std::string links_text(const Case& about) {
-  return fmt::format("{} {}{}",
-                     about.level().links == LinkLevel::ideal ? "specifications in" : links_text(about.machine),
-                     std::filesystem::path(about.system_spec.source.file).filename().string(),
-                     about.system_changes.empty() ? "" : " with --set");
+  return fmt::format(
+      "{} {}{}", about.level().links == LinkLevel::ideal ? "specifications in" : links_text(about.machine),
+      std::filesystem::path(about.system_spec.source.file).filename().string(),
+      about.system_changes.empty() ? "" : " with --set");
 }
 
 std::string framework_text(const Case& about) {

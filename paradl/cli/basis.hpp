@@ -3,11 +3,11 @@
 
 #include "paradl/query/case.hpp"
 
-// On what an answer rests, for footnotes.
+// The sources of an answer, for footnotes.
 namespace paradl {
 
-/// Where link times come from, some machines being measured in part: "measured (node), specifications
-/// (cluster), in"; a file's name follows.
+/// Where link times come from. Some machines are only measured in part: "measured (node), specifications
+/// (cluster), in". The caller appends the name of the file.
 std::string links_text(const Machine& machine);
 /// The same with the file: "measured, in abci.yaml".
 std::string links_text(const Case& about);

@@ -1,4 +1,4 @@
-// paradl calibrate: the other program, under this one's name.
+// paradl calibrate: starts the program paradl-calibrate.
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -11,7 +11,7 @@
 namespace paradl {
 namespace {
 
-/// The program beside this one; else wherever the shell would find it.
+/// The program in the same folder, or else the one that the shell would find.
 std::string program_path() {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
@@ -21,7 +21,7 @@ std::string program_path() {
 
 int run(const Session& session) {
   std::vector<std::string> words{program_path()};
-  // What stands after the word `calibrate`: the rest is for the other program to read.
+  // The words after `calibrate` are for the other program.
   bool after = false;
   for (const std::string& word : session.arguments) {
     if (after) words.push_back(word);

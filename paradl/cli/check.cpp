@@ -20,20 +20,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Something that loads, but is probably not what was meant.
+/// A value that can be loaded, but is probably not intended.
 struct Warning {
   std::string message, help;
 };
 
-/// What was found out about one file.
+/// The findings for one file.
 struct Checked {
   std::string path, kind;
   std::optional<SpecError> error;  // none: the file is good
   std::vector<Warning> warnings;
 };
 
-/// Whether one of the keys stands at the top of the file. Block style is found in the text, since parsing
-/// takes long and the loader does it anyway.
+/// Whether the file has one of these keys at the top level. Block style is found in the text, because parsing
+/// is slow and the loader parses the file anyway.
 bool has_any(const SourceText& source, const std::vector<std::string>& keys) {
   const auto at_line_start = [&](const std::string& key) {
     return source.text.starts_with(key + ":") || source.text.find("\n" + key + ":") != std::string::npos;
@@ -46,7 +46,7 @@ bool has_any(const SourceText& source, const std::vector<std::string>& keys) {
          std::ranges::any_of(keys, [&](const std::string& key) { return root[key].IsDefined(); });
 }
 
-/// The folder and the name say what a file is meant to be.
+/// The kind of a file by its folder and name.
 std::string kind_by_path(const std::string& file) {
   const std::filesystem::path path(file);
   const std::string folder = std::filesystem::absolute(path).parent_path().filename().string();
@@ -61,7 +61,7 @@ std::string kind_by_path(const std::string& file) {
   return "unknown";
 }
 
-/// Content decides; the path only if the content does not.
+/// The kind of a file by its content, or by its path if the content is not clear.
 std::string kind_of(const SourceText& source) {
   if (is_record(source.text) || has_any(source, {"records", "networks"})) return "accuracy";
   if (has_any(source, {"layers", "total"}) && has_any(source, {"device"})) return "profile";
@@ -72,19 +72,19 @@ std::string kind_of(const SourceText& source) {
   const std::string kind = kind_by_path(source.file);
   const bool configures = has_any(source, Options::configuration_keys()) || has_any(source, {"bottlenecks"});
   if (kind != "unknown" || !configures) return kind;
-  return has_any(source, {"name"}) ? "framework" : "configuration";  // a framework chooses, too
+  return has_any(source, {"name"}) ? "framework" : "configuration";  // a framework has options too
 }
 
-/// Names are looked up by file, so a file that calls itself something else is found under one name and
-/// reported under another.
+/// Names are looked up as files. A file with another name inside would be found under one name and reported
+/// under the other.
 void warn_of_name(const SourceText& source, const std::string& kind, std::string name, Checked& out) {
   std::string stem = std::filesystem::path(source.file).stem().string();
-  if (source.file == "standard input") return;
+  if (source.file == standard_input) return;
   std::ranges::replace(stem, '_', '-');
   std::ranges::replace(name, '_', '-');
   if (stem != name)
-    out.warnings.push_back({fmt::format("the file is called `{}`, but the {} in it `{}`", stem, kind, name),
-                            "call both alike: a name is looked up as a file"});
+    out.warnings.push_back({fmt::format("the file is named `{}`, but the {} in it `{}`", stem, kind, name),
+                            "use one name for both: a name is looked up as a file"});
 }
 
 void check_model(const Session& session, const SourceText& source, Checked& out) {
@@ -93,7 +93,7 @@ void check_model(const Session& session, const SourceText& source, Checked& out)
   const Workload work = build_workload(spec);
   warn_of_name(source, "model", spec.name, out);
   if (spec.dataset.empty())
-    out.warnings.push_back({"it names no data set, so an epoch has no length",
+    out.warnings.push_back({"the model has no data set, so the length of an epoch is unknown",
                             "add `dataset: {name: ..., samples: ...}`, or use --samples"});
   if (!(work.parameters() > 0))
     out.warnings.push_back(
@@ -103,20 +103,20 @@ void check_model(const Session& session, const SourceText& source, Checked& out)
 /// Sizes between two measured ranges of the same operation and group.
 void warn_of_holes(const LevelSpec& level, Checked& out) {
   for (const MeasuredLinkSpec& link : level.measured) {
-    const MeasuredLinkSpec* next = nullptr;  // the range behind this one
+    const MeasuredLinkSpec* next = nullptr;  // the range after this one
     for (const MeasuredLinkSpec& other : level.measured)
       if (other.operation == link.operation && other.group == link.group && other.from >= link.below &&
           (!next || other.from < next->from))
         next = &other;
     if (next && next->from > link.below)
       out.warnings.push_back(
-          {fmt::format("level `{}` has nothing measured of {} from {} to {}", level.name,
-                       link_operation_names[std::size_t(link.operation)], text(link.below), text(next->from)),
+          {fmt::format("level `{}` has no measurement of {} from {} to {}", level.name,
+                       collective_names[std::size_t(link.operation)], text(link.below), text(next->from)),
            "let one range begin where the other ends"});
   }
 }
 
-/// A name that a file has of another; a mistake at its place if there is none.
+/// Checks a reference to another file by name; reports a mistake at its place if there is no such file.
 void check_name(const Session& session, const SourceText& source, const std::string& folder,
                 const std::string& name, Spot spot) {
   if (name.empty()) return;
@@ -138,7 +138,7 @@ void check_system(const Session& session, const SourceText& source, Checked& out
     warn_of_holes(level, out);
     if (!(level.latency > Seconds{}))
       out.warnings.push_back({fmt::format("level `{}` has no latency", level.name),
-                              "no link is that fast; write what a small message takes"});
+                              "every link has a latency; write the time of a small message"});
     if (i > 0 && level.bandwidth > spec.levels[i - 1].bandwidth)
       out.warnings.push_back(
           {fmt::format("level `{}` is faster than `{}` inside it", level.name, spec.levels[i - 1].name),
@@ -151,17 +151,17 @@ void check_profile(const Session& session, const SourceText& source, Checked& ou
   check_name(session, source, "frameworks", measured_under(spec), spot_of(parse_yaml(source)["framework"]));
   warn_of_name(source, "profile", spec.name, out);
   if (spec.entries.empty() && !spec.total)
-    out.warnings.push_back({"it has no layers", "`paradl-calibrate layers` measures them"});
+    out.warnings.push_back({"the profile has no layers", "`paradl-calibrate layers` measures them"});
   constexpr double much = 0.2;
   const auto noisy =
       std::ranges::count_if(spec.entries, [](const auto& entry) { return entry.time.noise > much; });
   if (noisy > 0)
     out.warnings.push_back(
         {fmt::format("{} of {} layers have a noise above 20 %", noisy, spec.entries.size()),
-         "run `paradl-calibrate layers` again: it measures those that are noisy"});
+         "run `paradl-calibrate layers` again: it repeats noisy measurements"});
 }
 
-/// Every value of a configuration is read as a command would, so far as that needs no model.
+/// Reads every value of a configuration as a command would, if no model is needed for that.
 void check_configuration(const Session& session, const SourceText& source) {
   Options options;
   options.read_configuration(source);
@@ -176,7 +176,7 @@ void check_configuration(const Session& session, const SourceText& source) {
   throw SpecError(
       source.file, source.text,
       {{{1, 1, 1},
-        "this is neither a model nor a system nor a profile nor a framework nor a configuration",
+        "this is not a model, system, profile, framework or configuration",
         "a model has `layers` or `base`, a system `device` and `levels`, a profile `device` and `layers`, a "
         "framework `name` and `costs`"}});
 }
@@ -206,7 +206,7 @@ Checked check(const Session& session, const SourceText& source) {
   } catch (const SpecError& error) {
     out.error = error;
   } catch (const UsageError& error) {
-    // What a loader blames on the command line can only be the fault of the file here.
+    // A usage error of a loader is a mistake in the file here.
     out.error = SpecError(source.file, source.text, {{{}, error.what(), error.help()}});
   }
   return out;
@@ -216,7 +216,7 @@ std::string counted(std::size_t n, const char* what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
-/// What a person reads. Mistakes in a base that several files share are shown once.
+/// The findings as text. Mistakes in a base that several files share are shown once.
 std::string tell(const Checked& checked, std::set<std::string>& told) {
   std::string out;
   if (checked.error) {
@@ -267,7 +267,7 @@ std::string to_text(const std::vector<Checked>& files, std::size_t good) {
   return out + fmt::format("{} checked, {} good.\n", counted(files.size(), "file"), good);
 }
 
-/// A file, or all that a name stands for: a model and a system may be called alike.
+/// A file, or all files of a name: a model and a system may have the same name.
 std::vector<SourceText> sources_of(const Catalog& catalog, const std::string& word) {
   std::error_code failed;
   if (Catalog::is_path(word) || std::filesystem::exists(word, failed)) return {read_source(word)};
@@ -282,14 +282,15 @@ std::vector<SourceText> sources_of(const Catalog& catalog, const std::string& wo
     }
   if (!out.empty()) return out;
   const std::string near = did_you_mean(word, known);
-  throw UsageError(fmt::format("`{}` is neither a file nor a known model, system, profile or framework", word),
-                   near.empty() ? "name a file, or what `paradl models`, `systems`, `profiles` or "
-                                  "`frameworks` list"
-                                : near);
+  throw UsageError(
+      fmt::format("`{}` is neither a file nor a known model, system, profile or framework", word),
+      near.empty() ? "name a file, or an entry of `paradl models`, `systems`, `profiles` or "
+                     "`frameworks`"
+                   : near);
 }
 
 int run(const Session& session, const std::vector<std::string>& words, bool json) {
-  std::vector<SourceText> sources;  // all are read first: a name that is not a file is a mistake in the command
+  std::vector<SourceText> sources;  // all are read first: an unknown name is a mistake of the command line
   for (const std::string& word : words)
     std::ranges::move(sources_of(session.catalog, word), std::back_inserter(sources));
   std::vector<Checked> files;
@@ -314,7 +315,7 @@ void define_check(const Arguments& root, Session& session, Action& action) {
       {.help = "models, systems, profiles, frameworks, kernels, records and configurations, each by "
                "path or by name; the file type is detected from its content",
        .required = true});
-  command.flag("--json", words->json, {.help = "the findings as JSON"});
+  command.flag("--json", words->json, {.help = "print the findings as JSON"});
   command.footer(R"(Exit code: 0 if all files are good, 1 if not, 2 if there is no such file.
 
 Examples:

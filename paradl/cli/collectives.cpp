@@ -1,4 +1,4 @@
-// paradl collectives: what one collective costs, by which algorithm, on which network.
+// paradl collectives: the time of one collective, by algorithm, on a network.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -39,24 +39,24 @@ Operation read_operation(const std::string& word) {
   std::vector<std::string> known;
   for (const Operation o : operations()) known.emplace_back(text_of(o));
   const std::string near = did_you_mean(word, known);
-  throw UsageError(fmt::format("`{}` is no collective", word),
-                   near.empty() ? fmt::format("there are: {}", fmt::join(known, ", ")) : near);
+  throw UsageError(fmt::format("`{}` is not a collective", word),
+                   near.empty() ? fmt::format("use one of: {}", fmt::join(known, ", ")) : near);
 }
 
-/// Whether it cuts its buffer: pipelines do, and what NCCL takes may be one.
+/// Whether it cuts its buffer into segments: pipelines do, and NCCL may choose one.
 bool uses_segments(const Algorithm& algorithm, Operation operation) {
   return algorithm.tabulated || algorithm.pipelines(operation);
 }
 
-/// With which a buffer is searched for its largest values: as told, or as the system's memory is read. Zero:
-/// not counted.
+/// Seconds per byte to select the largest values of a buffer: from --top-k, or from the memory bandwidth of
+/// the system. Zero: not counted.
 SecondsPerByte read_selection(const Words& words, const Network& network) {
   const auto rate =
       words.top_k.empty() ? network.memory_bandwidth() : std::optional(read_rate("top-k", words.top_k));
   return rate ? 1.0 / *rate : SecondsPerByte{};
 }
 
-/// `ring,hd`, `all`, or by default the two that everybody knows (and the one for nodes).
+/// `ring,hd`, `all`, or by default the two best known ones (and the one for nodes).
 std::vector<AlgorithmWord> read_algorithms(const Words& words, Operation operation, int per_node) {
   std::optional<double> density;
   if (!words.density.empty()) density = read_number("density", words.density, least_density, 1);
@@ -67,7 +67,9 @@ std::vector<AlgorithmWord> read_algorithms(const Words& words, Operation operati
   const bool race = words.algorithms.empty() && (words.best || operation != Operation::allreduce);
   if (race || words.algorithms == "all") {
     for (const Algorithm* a : algorithms())
-      // NCCL's own times rest on its own tables, and sparse ones on a density: neither is in the same race.
+      // NCCL's times come from its own tables, and sparse algorithms need a density: neither can be compared
+      // with the
+      // others.
       if (a->serves(operation) && (!a->sparse || (density && !race)) && (!a->tabulated || !race))
         add({a, a->sparse ? *density : 1});
   } else {
@@ -76,31 +78,31 @@ std::vector<AlgorithmWord> read_algorithms(const Words& words, Operation operati
                                                         : "ring,tree";
     for (const std::string& name : split_list(names, ',')) {
       if (name == "all")
-        throw UsageError(fmt::format("--algorithm {}: `all` stands alone", words.algorithms),
-                         "write --algorithm all, or name some");
+        throw UsageError(fmt::format("--algorithm {}: `all` cannot be combined with names", words.algorithms),
+                         "write --algorithm all, or only names");
       add(read_algorithm("algorithm", name, operation, density));
     }
   }
-  if (out.empty()) throw UsageError("--algorithm names none", "write --algorithm ring,hd");
+  if (out.empty()) throw UsageError("--algorithm is empty", "write --algorithm ring,hd");
   if (density && std::ranges::none_of(out, [](const AlgorithmWord& w) { return w.algorithm->sparse; }))
-    throw UsageError(fmt::format("--density {}: only sparse algorithms have one", words.density),
-                     operation == Operation::allreduce ? "add --algorithm sparse-ring, or leave it out"
-                                                       : "leave it out: there is none for this collective");
+    throw UsageError(fmt::format("--density {}: only sparse algorithms have a density", words.density),
+                     operation == Operation::allreduce
+                         ? "add --algorithm sparse-ring, or leave it out"
+                         : "leave it out: there are no sparse algorithms for this collective");
   if (!words.top_k.empty() &&
       std::ranges::none_of(out, [](const AlgorithmWord& w) { return w.algorithm->sparse; }))
-    throw UsageError(
-        fmt::format("--top-k {}: only sparse algorithms look for the largest values", words.top_k),
-        "leave it out");
+    throw UsageError(fmt::format("--top-k {}: only sparse algorithms select the largest values", words.top_k),
+                     "leave it out");
   if (!words.segments.empty() && std::ranges::none_of(out, [&](const AlgorithmWord& w) {
         return uses_segments(*w.algorithm, operation);
       }))
-    throw UsageError(fmt::format("--segments {}: no pipeline was asked for", words.segments),
+    throw UsageError(fmt::format("--segments {}: only pipelined algorithms have segments", words.segments),
                      operation == Operation::allreduce ? "add --algorithm tree-pipelined, or leave it out"
                                                        : "leave it out");
   return out;
 }
 
-/// "wire 5 -> 70": the one that paces a step, by the numbers of its ends.
+/// "host 5 to switch 6": the busiest wire of a step, by its ends.
 std::string wire_text(const Topology& topology, const Timing& timing) {
   if (timing.wire < 0 || !(timing.phi > 1)) return "";
   const Wire& wire = topology.wires()[std::size_t(timing.wire)];
@@ -110,31 +112,31 @@ std::string wire_text(const Topology& topology, const Timing& timing) {
   return fmt::format("{} to {}", end(wire.from), end(wire.to));
 }
 
-/// What a closed form leaves out where that matters, since it knows no routes. Where the schedule is small
-/// its link loads are there to tell; beyond that nothing is.
+/// A warning if a closed form, which ignores routes, is far from the truth. If the schedule is small, this is
+/// known from its link loads; otherwise it is only a suspicion.
 std::string closed_form_remark(const Algorithm& algorithm, const CollectiveResult& r, const Fabric& fabric) {
-  // NCCL's tables are no formula for these wires in the first place.
+  // NCCL's tables are not a formula for these wires.
   if (r.fidelity != NetworkFidelity::closed_form || algorithm.tabulated) return "";
   if (r.cost.link_load) {
     constexpr double much = 1.1;
-    // Both by specifications: wires are not what was measured.
+    // Both use specifications, because wires were not measured.
     const Seconds formula = r.cost.specified.value_or(*r.cost.closed_form);
     const double ratio = formula > Seconds{} ? *r.cost.link_load / formula : 1;
     if (ratio < much && ratio * much > 1) return "";
-    return fmt::format("its routes make it {} than its formula tells; use --fidelity link-load",
+    return fmt::format("because of its routes it is {} than its formula says; use --fidelity link-load",
                        ratio > 1 ? "slower" : "faster");
   }
-  if (fabric.topology->switches() == 1 && !fabric.topology->half_duplex()) return "";  // no wire to share
+  if (fabric.topology->switches() == 1 && !fabric.topology->half_duplex()) return "";  // no shared wire
   const bool in_order = std::ranges::is_sorted(fabric.seats) && fabric.seats.back() + 1 == fabric.ranks();
   return fmt::format(
-      "its messages are too many to be followed, and its formula knows no routes{}: it may be several times "
-      "slower; --fidelity link-load follows fewer GPUs",
-      fabric.topology->half_duplex() ? ", where both directions share a cable"
+      "it has too many messages to route, and its formula ignores routes{}: it may be several times slower; "
+      "check fewer GPUs with --fidelity link-load",
+      fabric.topology->half_duplex() ? " (here both directions share a cable)"
       : in_order                     ? ""
-                                     : ", where ranks do not sit in order");
+                                     : " (here ranks are not placed in order)");
 }
 
-/// The time beside other jobs, by the same fidelity; nothing where the system does not say.
+/// The time next to other jobs, at the same fidelity; nothing if the system has no `congestion`.
 template <class Price>
 std::optional<Projection::Band> band_of(const Fabric& fabric, const std::vector<Fabric>& slowed,
                                         Seconds alone, Price price) {
@@ -145,18 +147,15 @@ std::optional<Projection::Band> band_of(const Fabric& fabric, const std::vector<
   return Projection::Band{time(slowed[0]), time(slowed[1]), time(slowed[2])};
 }
 
-std::optional<LinkOperation> measured_as(std::string_view operation) {
-  return find_name<LinkOperation>(link_operation_names, operation == "halo" ? "point-to-point" : operation);
-}
-
-/// What was measured instead of an operation on the levels that so many ranks span: "allreduce".
-std::string stand_in(std::string_view operation, const Machine& machine, int ranks) {
+/// The operations whose measurements replace those of an operation, on the levels that these ranks span:
+/// "allreduce".
+std::string stand_in(Operation operation, const Machine& machine, int ranks) {
   const auto asked = measured_as(operation);
   std::vector<std::string_view> out;
   for (const Level& level : machine.levels) {
     const auto taken = asked && level.inside < ranks ? taken_from(level, *asked) : std::nullopt;
     if (!taken || taken == asked) continue;
-    const std::string_view name = link_operation_names[std::size_t(*taken)];
+    const std::string_view name = collective_names[std::size_t(*taken)];
     if (std::ranges::find(out, name) == out.end()) out.push_back(name);
   }
   return fmt::format("{}", fmt::join(out, ", "));
@@ -178,15 +177,15 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric,
   out.too_large =
       out.refused.empty() && fidelity != NetworkFidelity::closed_form && !is_small(algorithm, job, fidelity);
   if (out.too_large)
-    out.refused = fmt::format("has too many messages at {} ranks to be followed; use --fidelity closed-form",
-                              job.ranks);
+    out.refused =
+        fmt::format("has too many messages to route at {} ranks; use --fidelity closed-form", job.ranks);
   if (!out.refused.empty()) {
     if (!out.refused.starts_with('`')) out.refused = fmt::format("{}: {}", algorithm.name, out.refused);
     return out;
   }
   out.cost = time_of(algorithm, job, fabric, fidelity);
   out.bus_bandwidth = bus_bandwidth(job, out.cost.timing.time);
-  if (out.measured_links()) out.stands_in = stand_in(out.operation, *fabric.measured, job.ranks);
+  if (out.measured_links()) out.stands_in = stand_in(job.operation, *fabric.measured, job.ranks);
   out.congested = band_of(fabric, slowed, out.cost.timing.time, [&](const Fabric& other) {
     Job there = job;
     there.topology = other.topology.get();
@@ -200,7 +199,7 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric,
   return out;
 }
 
-/// Each answer takes a schedule to be followed, and nobody reads that many.
+/// Each answer takes the simulation of a schedule, and nobody reads that many.
 void refuse_too_many(std::size_t ranks, std::size_t sizes, std::size_t chosen) {
   constexpr std::size_t most = 10'000;
   if (ranks * sizes * chosen > most)
@@ -213,7 +212,7 @@ void refuse_too_many(std::size_t ranks, std::size_t sizes, std::size_t chosen) {
 void refuse_beside_schedule(const Words& words) {
   const auto refuse_typed = [](bool typed, const char* option) {
     if (typed)
-      throw UsageError(fmt::format("{} says nothing here: a schedule tells itself who sends what", option),
+      throw UsageError(fmt::format("{} has no effect here: the schedule file lists all messages", option),
                        "leave it out");
   };
   refuse_typed(!words.algorithms.empty(), "--algorithm");
@@ -246,15 +245,16 @@ CollectiveResult run_schedule(const Schedule& schedule, const Fabric& fabric,
   return out;
 }
 
-/// The machine with what was measured for this operation alone.
-Machine as_measured_for(std::string_view operation, Machine machine) {
-  const auto asked = measured_as(operation);
+/// The machine with only the measurements that this operation uses.
+Machine as_measured_for(std::string_view name, Machine machine) {
+  const auto operation = find_operation(name);
+  const auto asked = operation ? measured_as(*operation) : std::nullopt;
   for (Level& level : machine.levels)
     if (!asked || !taken_from(level, *asked)) level.measured.clear();
   return machine;
 }
 
-/// What closed forms of a system took for its links, and whose did not take what was measured.
+/// The links that closed forms used, and the algorithms that did not use measured ones.
 std::string links_line(const std::vector<CollectiveResult>& results, const Network& network) {
   std::vector<std::string_view> not_measured;
   bool any = false;
@@ -273,7 +273,7 @@ std::string links_line(const std::vector<CollectiveResult>& results, const Netwo
   int most = 1;
   for (const CollectiveResult& r : results) {
     if (!r.stands_in.empty())
-      stands_in = fmt::format("; {} was not measured, {} stands in", r.operation, r.stands_in);
+      stands_in = fmt::format("; {} was not measured, so {} is used instead", r.operation, r.stands_in);
     (find_algorithm(r.algorithm)->fitted ? ring : others) |= r.measured_links();
     most = std::max(most, r.gpus);
   }
@@ -281,13 +281,13 @@ std::string links_line(const std::vector<CollectiveResult>& results, const Netwo
   ring &= std::ranges::all_of(
       machine.levels, [&](const Level& level) { return level.inside >= most || !level.measured.empty(); });
   return fmt::format("\nLinks: {} {}{}{}.{}\n", links_text(machine), file, stands_in, besides,
-                     ring && others
-                         ? " `ring` is what was measured, whatever the library ran; others are told from it."
-                         : "");
+                     ring && others ? " Measured times are those of `ring`, whatever the library ran; times "
+                                      "of other algorithms follow from them."
+                                    : "");
 }
 
 void show(const Session& session, const Words& words, const std::vector<InputFile>& inputs,
-          const std::vector<CollectiveResult>& results, const std::string& links) {
+          const std::vector<CollectiveResult>& results, const Topology& topology, const std::string& links) {
   std::vector<std::string> names;
   for (const CollectiveResult& r : results)
     if (std::ranges::find(names, r.algorithm) == names.end()) names.push_back(r.algorithm);
@@ -295,7 +295,7 @@ void show(const Session& session, const Words& words, const std::vector<InputFil
     Table out = words.best                                           ? best_collectives(results)
                 : reader == ReadBy::machines || names.size() == 1 ? collective_table(results)
                                                                     : collective_comparison(results);
-    std::vector<std::string_view> keep{"gpus", "time"};  // also where they are zero
+    std::vector<std::string_view> keep{"gpus", "time"};  // even if they are zero
     if (results.front().operation != "schedule") keep.emplace_back("closed_form");
     keep.insert(keep.end(), names.begin(), names.end());
     return without_empty_columns(std::move(out), keep);
@@ -309,7 +309,9 @@ void show(const Session& session, const Words& words, const std::vector<InputFil
   const auto json = [&] {
     return collective_json(session.arguments, inputs, words.best ? best_of(results) : results);
   };
-  deliver(session, words.options, {.text = text, .table = table, .json = json});
+  AnswerFiles files{.read = files_of(inputs)};
+  if (!words.draw.empty()) files.more.push_back({words.draw, topology_svg(topology)});
+  deliver(session, words.options, {.text = text, .table = table, .json = json}, files);
 }
 
 int run(const Session& session, Words& words) {
@@ -318,7 +320,7 @@ int run(const Session& session, Words& words) {
   if (from_file && words.schedule.empty())
     throw UsageError("which schedule?", "write paradl collectives run FILE --topology torus:8,8");
   if (!from_file && !words.schedule.empty())
-    throw UsageError(fmt::format("`{}` is one word too many", words.schedule),
+    throw UsageError(fmt::format("unexpected argument `{}`", words.schedule),
                      "`paradl collectives run FILE` runs a schedule");
 
   const Operation operation = from_file ? Operation::allreduce : read_operation(words.operation);
@@ -334,7 +336,8 @@ int run(const Session& session, Words& words) {
     const Schedule schedule = read_schedule(source);
     inputs.push_back({"schedule", file_name(source), source});
     if (words.options.typed("links"))
-      throw UsageError("--links says nothing here: a schedule is followed along wires", "leave it out");
+      throw UsageError("--links has no effect here: a schedule is routed along specified wires",
+                       "leave it out");
     const Fabric fabric = network.fabric(schedule.ranks, schedule.ranks);
     const NetworkFidelity fidelity = read_fidelity(words.fidelity.empty() ? "flows" : words.fidelity);
     if (fidelity == NetworkFidelity::closed_form)
@@ -342,13 +345,13 @@ int run(const Session& session, Words& words) {
     results.push_back(run_schedule(schedule, fabric, network.slowed(fabric), fidelity));
     drawn = fabric.topology;
   } else {
-    // The best is chosen by what the wires really carry: a closed form does not know routes.
+    // The best one is chosen by link loads, because a closed form ignores routes.
     const NetworkFidelity fidelity = read_fidelity(!words.fidelity.empty() ? words.fidelity
                                                    : words.best            ? "link-load"
                                                                            : "closed-form");
     if (fidelity != NetworkFidelity::closed_form && words.options.typed("links") &&
         network.uses_measured_links())
-      throw UsageError("--links measured: messages are followed along wires, and those were not measured",
+      throw UsageError("--links measured: link-load and flows use single wires, which were not measured",
                        "use --fidelity closed-form");
     Job job{.operation = operation};
     job.selection = read_selection(words, network);
@@ -372,9 +375,8 @@ int run(const Session& session, Words& words) {
       drawn = fabric.topology;
     }
   }
-  if (!words.draw.empty()) write_file(words.draw, topology_svg(*drawn));
   const bool of_system = network.machine() && results.front().fidelity == NetworkFidelity::closed_form;
-  show(session, words, inputs, results, of_system ? links_line(results, network) : "");
+  show(session, words, inputs, results, *drawn, of_system ? links_line(results, network) : "");
   return answered;
 }
 
@@ -383,7 +385,7 @@ int run(const Session& session, Words& words) {
 void define_collectives(const Arguments& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
   const Arguments command =
-      root.add_command("collectives", "cost of one collective: closed form, algorithms, simulation");
+      root.add_command("collectives", "time of one collective: closed form, algorithms, simulation");
   command.text("OP", words->operation,
                {.help = "allreduce, reduce-scatter, allgather, broadcast, reduce, scatter, all-to-all, halo, "
                         "point-to-point; or `run`",
@@ -396,19 +398,20 @@ void define_collectives(const Arguments& root, Session& session, Action& action)
   command.text("--algorithm", words->algorithms,
                {.help = "ring,hd ...; `all`; default ring and tree; `paradl help collectives` lists them",
                 .meta = "LIST"});
-  command.text("--fidelity", words->fidelity,
-               {.help = "closed-form (the default), link-load (that of --best) or flows (that of `run`)",
-                .meta = "KIND"});
+  command.text(
+      "--fidelity", words->fidelity,
+      {.help = "closed-form (the default), link-load (default of --best) or flows (default of `run`)",
+       .meta = "KIND"});
   command.flag("--best", words->best, {.help = "only the best algorithm for each number of GPUs and size"});
   command.text("--density", words->density,
-               {.help = "share of values that are not zero, for sparse ones", .meta = "D"});
+               {.help = "share of values that are not zero, for sparse algorithms", .meta = "D"});
   command.text("--top-k", words->top_k,
-               {.help = "rate at which sparse ones search the buffer for its largest values; default: the "
-                        "system's memory bandwidth; without a system not counted",
+               {.help = "rate at which sparse algorithms select the largest values of a buffer; default: the "
+                        "system's memory bandwidth; not counted without a system",
                 .meta = "RATE"});
   command.text("--segments", words->segments,
-               {.help = "of pipelined ones; default: as many as serve best", .meta = "S"});
-  command.text("--draw", words->draw, {.help = "draw the topology there", .meta = "FILE.svg"});
+               {.help = "segments of pipelined algorithms; default: the fastest number", .meta = "S"});
+  command.text("--draw", words->draw, {.help = "draw the topology to this file", .meta = "FILE.svg"});
   words->options.define_only(command, {"on", "gpus", "links", "format"});
   command.footer(R"(Examples:
   paradl collectives allreduce --on abci -p 4..1024:x4 --size 100MB

@@ -13,7 +13,8 @@
 
 namespace paradl {
 
-// One per command, in its own file: adds the subcommand and sets `action` when it is chosen.
+// One function per command, each in its own file: it adds the subcommand, which sets `action` when it is
+// chosen.
 void define_advise(const Arguments& root, Session& session, Action& action);
 void define_project(const Arguments& root, Session& session, Action& action);
 void define_compare(const Arguments& root, Session& session, Action& action);
@@ -33,9 +34,11 @@ void define_help(const Arguments& root, Session& session, Action& action);
 
 /// The files that a case uses.
 std::vector<InputFile> inputs_of(const Case& about);
-/// An answer with everything but its results filled in.
+/// Their paths.
+std::vector<std::string> files_of(const std::vector<InputFile>& inputs);
+/// An answer with everything filled in except its results.
 Answer start_answer(const Session& session, const Case& about);
-/// The file profiles/accuracy/recorded.csv, its strategies looked up. SpecError.
+/// Reads the file profiles/accuracy/recorded.csv and looks up its strategies. SpecError.
 RecordedErrors read_record(const SourceText& source);
 /// The errors in that file; none if there is no such file.
 std::vector<RecordedError> recorded_errors(const Catalog& catalog);
@@ -43,8 +46,8 @@ std::vector<RecordedError> recorded_errors(const Catalog& catalog);
 /// Finds the limits and bottlenecks of every result.
 void examine(Answer& answer, Examiner& examiner);
 
-/// Prints an answer in the format asked for, and writes it to every -o. `people` is what a person reads: text
-/// around the table as the command likes it.
+/// Prints an answer in the requested format, and writes it to every -o. `people` makes the text format: the
+/// table with the command's text around it.
 void deliver(const Session& session, const Options& options, const Answer& answer,
              const std::vector<std::string>& columns,
              const std::function<std::string(const Printed& table)>& people);

@@ -1,5 +1,6 @@
 // paradl compare: strategies, systems or saved results, side by side.
 #include <algorithm>
+#include <filesystem>
 #include <list>
 
 #include <fmt/format.h>
@@ -42,12 +43,14 @@ struct Side {
 /// What a plan out of core gains over swapping or recomputing everything.
 std::string plan_of(const Oracle& oracle, const Projection& p) {
   if (!p.feasible() || !p.out_of_core || !p.out_of_core->plans()) return {};
-  const Evaluation e = oracle.evaluator().evaluate(p);
+  const Evaluation e = oracle.evaluator().evaluate(p.plan);
   return fmt::format("{} on {}:\n{}", p.strategy->text, oracle.about().machine.name,
                      plan_text(*e.out_of_core));
 }
 
-bool is_result_file(const std::string& word) { return word.ends_with(".json") || word.ends_with(".html"); }
+bool is_result_file(const std::string& word) {
+  return word.ends_with(row_of(Format::json).ending) || word.ends_with(".html");
+}
 
 bool is_strategy(const std::string& word) {
   const std::string first = word.substr(0, word.find_first_of("+/"));
@@ -61,45 +64,90 @@ Mode mode_of(const Session& session, const std::vector<std::string>& words, cons
   if (std::ranges::all_of(words, is_result_file)) return Mode::results;
   if (std::ranges::any_of(words, is_result_file))
     throw UsageError("saved results are compared with saved results", "give only .json files");
-  if (is_strategy(words.front())) return Mode::strategies;
+  const std::string& first = words.front();
+  if (is_strategy(first)) return Mode::strategies;
   if (!model.empty()) return Mode::systems;
   const auto systems = session.catalog.names("systems");
-  const auto is_system = [&](const std::string& word) {
-    return std::ranges::find(systems, word) != systems.end();
-  };
-  if (!is_system(words.front())) return Mode::strategies;
-  if (is_system(words.back())) throw UsageError("compare systems with which model?", "add --model resnet50");
-  throw UsageError(fmt::format("`{}` is a system: name the model with --model", words.front()),
-                   fmt::format("write paradl compare {} --model {}",
-                               fmt::join(words.begin(), words.end() - 1, " "), words.back()));
+  const bool system = Catalog::is_path(first) || std::ranges::find(systems, first) != systems.end();
+  return system ? Mode::systems : Mode::strategies;
+}
+
+/// The model stands behind what is compared, unless --model names it.
+void take_model(const Session& session, Mode mode, std::vector<std::string>& words, std::string& model) {
+  if (!model.empty()) return;
+  const auto systems = session.catalog.names("systems");
+  if (mode == Mode::systems && std::ranges::find(systems, words.back()) != systems.end())
+    throw UsageError("compare systems with which model?", "add --model resnet50");
+  model = words.back();
+  words.pop_back();
+}
+
+/// The name of each file, with its folder or a number where names are the same.
+std::vector<std::string> labels_of(const std::vector<std::string>& files) {
+  std::vector<std::string> out;
+  const auto stem = [](const std::string& file) { return std::filesystem::path(file).stem().string(); };
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::string label = std::ranges::count(files, stem(files[i]), stem) == 1 ? stem(files[i]) : files[i];
+    const auto again = std::count(files.begin(), files.begin() + std::ptrdiff_t(i), files[i]);
+    out.push_back(again == 0 ? std::move(label) : fmt::format("{} ({})", label, again + 1));
+  }
+  return out;
+}
+
+SavedComparison read_saved(const std::vector<std::string>& files) {
+  const std::vector<std::string> labels = labels_of(files);
+  std::vector<std::vector<Contestant>> saved;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    saved.push_back(read_results(read_source(files[i])));
+    for (Contestant& one : saved.back()) one.name = labels[i];
+  }
+  return compare_saved(saved);
+}
+
+/// What is said of saved answers before their numbers.
+std::string differences_text(const std::vector<std::string>& differ,
+                             const std::vector<std::string>& left_out) {
+  std::string out;
+  if (!differ.empty()) out += fmt::format("Asked differently: {}.\n", fmt::join(differ, "; "));
+  constexpr std::size_t most = 5;
+  const std::size_t named = std::min(most, left_out.size());
+  if (named > 0)
+    out += fmt::format("Left out: {}{}.\n",
+                       fmt::join(left_out.begin(), left_out.begin() + std::ptrdiff_t(named), "; "),
+                       named < left_out.size() ? fmt::format("; and {} more", left_out.size() - named) : "");
+  return out.empty() ? out : out + "\n";
 }
 
 int run(const Session& session, Options& options, std::vector<std::string> words, std::string model) {
   options.complete();
-  std::vector<Contestant> contestants;
+  std::vector<Comparison> all;
+  std::vector<std::string> left_out;
+  AnswerFiles files;
   std::list<Side> sides;  // which stay where they are
   Library library(session.catalog);
   const auto add = [&](const std::string& name, Query query) {
     query.model = model;
     const Side& side = sides.emplace_back(session, options.triggers(), query, library);
-    contestants.push_back(contestant(name, {side.answer, 0}));
+    if (all.empty()) all.emplace_back();
+    all.front().sides.push_back(contestant(name, {side.answer, 0}));
+    files.read.insert(files.read.end(), side.answer.read.begin(), side.answer.read.end());
   };
-  switch (mode_of(session, words, model)) {
-    case Mode::results:
+  const Mode mode = mode_of(session, words, model);
+  if (mode != Mode::results) take_model(session, mode, words, model);
+  if (words.size() < 2)
+    throw UsageError("compare needs two or more",
+                     "write paradl compare data data+filter resnet50 --on abci -p 64");
+  switch (mode) {
+    case Mode::results: {
       options.refuse_typed({"format"}, "saved results");
       if (!model.empty()) throw UsageError("--model says nothing about saved results", "leave it out");
-      for (std::size_t file = 0; file < words.size(); ++file)
-        for (Contestant& saved : read_results(read_source(words[file]))) {
-          saved.file = file;
-          contestants.push_back(std::move(saved));
-        }
-      if (contestants.size() > words.size()) keep_common(contestants, words.size());
+      files.read = words;
+      SavedComparison saved = read_saved(words);
+      all = std::move(saved.comparisons);
+      left_out = std::move(saved.left_out);
       break;
+    }
     case Mode::strategies:
-      if (model.empty()) {
-        model = words.back();
-        words.pop_back();
-      }
       for (const std::string& strategy : words) {
         options.set("strategy", strategy);
         add(strategy, options.query());
@@ -116,10 +164,10 @@ int run(const Session& session, Options& options, std::vector<std::string> words
       }
       break;
   }
-  if (contestants.size() < 2)
-    throw UsageError("compare needs two or more",
-                     "write paradl compare data data+filter resnet50 --on abci -p 64");
 
+  // Strategies and systems differ in what the words say.
+  const std::vector<std::string> differ =
+      mode == Mode::results ? differences(all) : std::vector<std::string>{};
   std::vector<InputFile> inputs;
   for (const Side& side : sides)
     inputs.insert(inputs.end(), side.answer.inputs.begin(), side.answer.inputs.end());
@@ -129,19 +177,27 @@ int run(const Session& session, Options& options, std::vector<std::string> words
     for (const Side& side : sides) {
       notes += plan_notes_text(side.setting, side.answer.results);
       plans += plan_of(side.oracle, side.best());
-      const std::string& name = contestants[i++].name;
+      const std::string& name = all.front().sides[i++].name;
       if (side.best().timed())
         accuracy += fmt::format("Accuracy of {}: {}\n", name, accuracy_text(side.answer, side.best()));
     }
-    return to_text(comparison_table(contestants), style).text + "\n" + verdict(contestants) + notes + plans +
-           basis(contestants) + accuracy;
+    return differences_text(differ, left_out) + to_text(comparison_table(all), style).text + "\n" +
+           verdict(all) + notes + plans + basis(all) + accuracy;
   };
   const auto table = [&](ReadBy reader) {
-    return reader == ReadBy::machines ? comparison_rows(contestants) : comparison_table(contestants);
+    return reader == ReadBy::machines ? comparison_rows(all) : comparison_table(all);
   };
-  const auto json = [&] { return comparison_json(session.arguments, inputs, contestants); };
-  deliver(session, options, {.text = text, .table = table, .json = json});
-  return std::ranges::any_of(contestants, &Contestant::feasible) ? answered : answered_no;
+  const auto json = [&] {
+    nlohmann::ordered_json out = comparison_json(session.arguments, inputs, all);
+    if (!differ.empty()) out["differences"] = differ;
+    if (!left_out.empty()) out["left_out"] = left_out;
+    return out;
+  };
+  deliver(session, options, {.text = text, .table = table, .json = json}, files);
+  const auto fits = [](const Comparison& one) {
+    return std::ranges::any_of(one.sides, &Contestant::feasible);
+  };
+  return std::ranges::any_of(all, fits) ? answered : answered_no;
 }
 
 }  // namespace
@@ -155,14 +211,13 @@ void define_compare(const Arguments& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
   const Arguments command =
       root.add_command("compare", "two or more strategies, systems or saved results, side by side");
-  command.texts(
-      "WORDS", words->words,
-      {.help = "strategies and a model; or systems with --model; or result files", .required = true});
-  command.text("--model", words->model, {.help = "the model, when systems are compared", .meta = "NAME"});
+  command.texts("WORDS", words->words,
+                {.help = "strategies or systems, and a model; or result files", .required = true});
+  command.text("--model", words->model, {.help = "the model, if it is not the last word", .meta = "NAME"});
   words->options.define(command, {"strategy", "grids", "columns", "sort"});
   command.footer(R"(Examples:
   paradl compare data data+spatial resnet50 --on abci -p 64
-  paradl compare abci dgx-a100 --model resnet50 -p 64
+  paradl compare abci dgx-a100 resnet50 -p 64
   paradl compare old.json new.json)");
   command.when_chosen([&session, &action, words] {
     action = [&session, words] { return run(session, words->options, words->words, words->model); };

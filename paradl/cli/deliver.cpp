@@ -23,10 +23,17 @@ std::vector<InputFile> inputs_of(const Case& about) {
   return out;
 }
 
+std::vector<std::string> files_of(const std::vector<InputFile>& inputs) {
+  std::vector<std::string> out;
+  for (const InputFile& input : inputs) out.push_back(input.source.file);
+  return out;
+}
+
 Answer start_answer(const Session& session, const Case& about) {
   Answer answer;
   answer.command = session.arguments;
   answer.inputs = inputs_of(about);
+  answer.read = about.files();
   answer.model = about.work.name;
   answer.system = about.machine.name;
   answer.framework = about.framework_spec.name;
@@ -81,11 +88,11 @@ void deliver(const Session& session, const Options& options, const Answer& answe
   if (ids.empty())
     options.blame("columns",
                   UsageError(fmt::format("--columns {} names none", wanted), "`--columns help` lists them"));
+  // Also where no table is printed: a mistake is a mistake.
+  options.read("columns", "", [&](const std::string&) { return projection_table({}, ids); });
   const auto table = [&](ReadBy reader) {
     const bool all = reader == ReadBy::machines && !chosen;
-    Table out = options.read("columns", "", [&](const std::string&) {
-      return projection_table(answer, all ? projection_columns() : ids);
-    });
+    Table out = projection_table(answer, all ? projection_columns() : ids);
     return all || chosen ? out : without_empty_columns(std::move(out), {"strategy", "epoch"});
   };
   const auto text = [&](Style style) {
@@ -94,7 +101,8 @@ void deliver(const Session& session, const Options& options, const Answer& answe
     hint(session, printed.hint);
     return people(printed);
   };
-  deliver(session, options, {.text = text, .table = table, .json = [&] { return to_json(answer); }});
+  deliver(session, options, {.text = text, .table = table, .json = [&] { return to_json(answer); }},
+          {.read = answer.read});
 }
 
 }  // namespace paradl

@@ -38,12 +38,12 @@ std::string summary_of(const StrategyName& strategy) {
   for (const Strategy* axis : strategy.axes)
     out += fmt::format("{}{}", out.empty() ? "" : "; ", axis->summary);
   if (out.empty()) out = "one GPU does everything";
-  return strategy.out_of_core ? out + "; what does not fit lies on the host, or is computed again" : out;
+  return strategy.out_of_core ? out + "; blocks that do not fit are swapped to the host or recomputed" : out;
 }
 
 constexpr std::size_t few_ways = 4;
 
-/// Every limit and bottleneck, also those that do not apply, and what would help.
+/// All limits and bottlenecks, including those that do not apply, with remedies.
 std::string bottlenecks_page(const Session& session, const Style& style, const Oracle& oracle,
                              const Answer& answer, const std::vector<Finding>& findings) {
   const std::vector<Bottleneck>& found = answer.bottlenecks.front();
@@ -51,7 +51,7 @@ std::string bottlenecks_page(const Session& session, const Style& style, const O
   hint(session, printed.hint);
   std::string out = printed.text + "\n";
   for (const Bottleneck& b : found) out += bottleneck_text(b, 100);
-  if (found.empty()) out += "No limit or bottleneck is beyond its trigger.\n";
+  if (found.empty()) out += "No limit or bottleneck reaches its trigger.\n";
   out += fmt::format("Layer times: {}. Links: {}.{}\n", oracle.about().times.source,
                      links_text(oracle.about()), framework_text(oracle.about()));
   if (const Projection& p = answer.results.front(); p.timed())
@@ -71,8 +71,8 @@ std::string page(const Style& style, const Oracle& oracle, const Answer& answer,
   }
   if (p.timed()) out += to_text(with_bars(term_table(oracle, p)), style).text + "\n";
   if (p.timed() && p.cost->hidden > Seconds{})
-    out += fmt::format(" besides, {} of the exchanges are hidden behind {}\n\n",
-                       text(p.iterations * p.cost->hidden), hides_behind(oracle.setting(), {&p, 1}));
+    out += fmt::format(" in addition, {} of exchanges overlap with {}\n\n",
+                       text(p.iterations * p.cost->hidden), hides_behind({&p, 1}));
   out += symbols_text(oracle.setting(), p, oracle.about().fidelity == Fidelity::paper) + "\n";
   out += input_lines(oracle.setting(), p);
   out += memory_text(oracle.setting(), p, oracle.about().fidelity == Fidelity::paper);
@@ -81,7 +81,7 @@ std::string page(const Style& style, const Oracle& oracle, const Answer& answer,
   if (answer.fitting.empty() && oracle.about().fidelity != Fidelity::paper)
     if (const std::string nothing = nothing_fits_text(p, oracle.setting()); !nothing.empty())
       out += fmt::format(" {}\n", nothing);
-  for (const std::string& note : plan_notes(oracle.setting(), p.mesh)) out += fmt::format(" {}\n", note);
+  for (const std::string& note : plan_notes(oracle.setting(), p.plan)) out += fmt::format(" {}\n", note);
   out += limits_text(p, oracle.about().work);
   if (p.congested) out += fmt::format(" with other jobs on the network  {}\n", band_text(p));
   if (const auto energy = network_joules(p, oracle.about().machine))
@@ -101,7 +101,7 @@ std::string page(const Style& style, const Oracle& oracle, const Answer& answer,
     const std::string shared = contention_text(exchange_lines(*e));
     if (!shared.empty()) out += "\n" + shared;
     const std::string whole = whole_layers_text(e->layout->role, e->plan.mesh, oracle.about().work);
-    if (!whole.empty()) out += fmt::format("\n run whole on every GPU of an axis: {}\n", whole);
+    if (!whole.empty()) out += fmt::format("\n layers that run whole on every GPU of an axis: {}\n", whole);
     if (!found.empty()) out += "\n";
     for (const Bottleneck& b : found) out += bottleneck_text(b, 3);
     if (layers) out += "\n" + to_text(layer_table(p, *e), style).text;
@@ -111,7 +111,7 @@ std::string page(const Style& style, const Oracle& oracle, const Answer& answer,
                      oracle.about().fidelity == Fidelity::paper ? "paper (closed forms)" : "detailed");
   if (const std::string framework = framework_text(oracle.about()); !framework.empty())
     out += framework + "\n";
-  if (const std::string allreduce = allreduce_basis(oracle.about().training, {p}); !allreduce.empty())
+  if (const std::string allreduce = allreduce_basis({p}); !allreduce.empty())
     out += fmt::format(" {}\n", allreduce);
   out += fmt::format(" accuracy: {}\n", record_text(answer, p));
   if (const std::string range = interval_text(answer, p); !range.empty())
@@ -119,28 +119,29 @@ std::string page(const Style& style, const Oracle& oracle, const Answer& answer,
   return style.unicode ? out : ascii(out);
 }
 
+bool is_picture(const std::string& file) { return file.ends_with(row_of(Format::svg).ending); }
+
 /// The executed schedule as a picture or as a trace, by the file's extension.
-void write_timeline(const std::string& file, const Oracle& oracle, const Projection& p) {
+std::string timeline_text(const std::string& file, const Oracle& oracle, const Projection& p) {
   if (oracle.about().fidelity == Fidelity::paper)
-    throw UsageError("--timeline shows the schedule that the engine executes", "leave --fidelity paper out");
+    throw UsageError("--timeline is not available with --fidelity paper", "leave --fidelity paper out");
   if (!p.cost)
     throw UsageError(
         fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, oracle.about().work)),
-        "leave --timeline out: the text tells what is known of it");
+        "leave --timeline out");
   if (p.out_of_core && !stages_stay(p)) {
-    const Evaluation e = oracle.evaluator().evaluate(p);
+    const Evaluation e = oracle.evaluator().evaluate(p.plan);
     if (!e.out_of_core->plan().time.possible)
       throw UsageError(
           fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, oracle.about().work)),
-          "leave --timeline out: the text tells what is known of it");
+          "leave --timeline out");
     const auto events = e.out_of_core->events();
     const std::string plan =
         fmt::format("{} on {}: {}, mini-batch {}{}", oracle.about().work.name, oracle.about().machine.name,
-                    p.strategy->text, p.batch, planned_stage(p));
-    return write_file(file,
-                      file.ends_with(".svg") ? timeline_svg(events, plan) : timeline_json(events, plan));
+                    p.strategy->text, p.plan.batch, planned_stage(p));
+    return is_picture(file) ? timeline_svg(events, plan) : timeline_json(events, plan);
   }
-  const auto timeline = oracle.evaluator().timeline(oracle.evaluator().plan_of(*p.strategy, p.mesh, p.batch));
+  const auto timeline = oracle.evaluator().timeline(p.plan);
   if (timeline.pipeline.stages == 1)
     throw UsageError(
         fmt::format("`{}` has no stages: a timeline shows the schedule of a pipeline", p.strategy->text),
@@ -148,12 +149,12 @@ void write_timeline(const std::string& file, const Oracle& oracle, const Project
   const Pipeline& pipeline = timeline.pipeline;
   const std::string name =
       fmt::format("{} on {}: {}, {} stages, {} micro-batch{}", oracle.about().work.name,
-                  oracle.about().machine.name, schedule_text(oracle.about().training), pipeline.stages,
+                  oracle.about().machine.name, schedule_text(p.plan), pipeline.stages,
                   pipeline.micro_batches, pipeline.micro_batches == 1 ? "" : "es");
-  write_file(file, file.ends_with(".svg") ? timeline_svg(timeline, name) : timeline_json(timeline, name));
+  return is_picture(file) ? timeline_svg(timeline, name) : timeline_json(timeline, name);
 }
 
-/// The strategy goes first; with -s or --grid, a word alone is the model.
+/// The strategy comes first; with -s or --grid, a single word is the model.
 void sort_words(const Options& options, std::string& strategy, std::string& model) {
   if (!model.empty()) return;
   if (options.typed("strategy") || options.typed("grid")) {
@@ -162,25 +163,22 @@ void sort_words(const Options& options, std::string& strategy, std::string& mode
   }
   const std::string first_axis = strategy.substr(0, strategy.find_first_of("+/"));
   if (first_axis == "serial" || find_strategy(first_axis))
-    throw UsageError(
-        fmt::format("explain `{}` of which model?", strategy),
-        fmt::format("write the model behind the strategy: paradl explain {} resnet50", strategy));
-  throw UsageError(fmt::format("explain which strategy of `{}`?", strategy),
-                   fmt::format("the strategy goes first: paradl explain data {}", strategy));
+    throw UsageError(fmt::format("explain `{}` for which model?", strategy),
+                     fmt::format("write the model after the strategy: paradl explain {} resnet50", strategy));
+  throw UsageError(fmt::format("explain which strategy for `{}`?", strategy),
+                   fmt::format("the strategy comes first: paradl explain data {}", strategy));
 }
 
 int run(const Session& session, Options& options, std::string strategy, std::string model, bool layers,
         bool all_bottlenecks, const std::vector<std::string>& timelines) {
   sort_words(options, strategy, model);
   options.complete();
-  std::vector<std::string> files = options.outputs();
-  files.insert(files.end(), timelines.begin(), timelines.end());
-  refuse_twice(files);
   for (const std::string& file : timelines)
-    if (!file.ends_with(".svg") && !file.ends_with(".json"))
-      throw UsageError(fmt::format("--timeline {}: a picture is .svg, a trace .json", file),
-                       fmt::format("write --timeline {}.svg", file));
-  // The option of a remedy names strategy and grid; appended to the command, it replaces the word.
+    if (!is_picture(file) && !file.ends_with(row_of(Format::json).ending))
+      throw UsageError(
+          fmt::format("--timeline {}: the file must end in .svg (a picture) or .json (a trace)", file),
+          fmt::format("write --timeline {}.svg", file));
+  // The option of a remedy names strategy and grid. Appended to the command, it replaces the first word.
   const bool replaced = options.typed("strategy") && options.typed("grid");
   if (options.typed("strategy") && !replaced && !strategy.empty() && options.get("strategy") != strategy)
     throw UsageError(fmt::format("`{}` and -s {} are two strategies", strategy, options.get("strategy")),
@@ -200,12 +198,13 @@ int run(const Session& session, Options& options, std::string strategy, std::str
   const Projection& p = answer.results.front();
 
   const bool paper = oracle.about().fidelity == Fidelity::paper;
-  if (!paper) answer.fitting = ways_to_fit(p, setting, &oracle.question());
+  if (!paper) answer.fitting = ways_to_fit(p, oracle.evaluator(), &oracle.question());
   if (layers && paper)
     throw UsageError("--layers is not available with --fidelity paper", "leave --fidelity paper out");
   if (layers && all_bottlenecks)
-    throw UsageError("--layers and --bottlenecks are two tables", "ask for one of them");
-  for (const std::string& file : timelines) write_timeline(file, oracle, p);
+    throw UsageError("--layers and --bottlenecks are two tables", "leave one of them out");
+  AnswerFiles files{.read = answer.read};
+  for (const std::string& file : timelines) files.more.push_back({file, timeline_text(file, oracle, p)});
   Examiner examiner = examiner_of(oracle, options.triggers());
   examine(answer, examiner);
   std::vector<Bottleneck>& found = answer.bottlenecks.front();
@@ -214,7 +213,7 @@ int run(const Session& session, Options& options, std::string strategy, std::str
   std::vector<std::optional<Evaluation>> evaluations;
   for (const Projection& one : answer.results)
     if (!paper)
-      evaluations.push_back(one.cost ? std::optional(oracle.evaluator().evaluate(one)) : std::nullopt);
+      evaluations.push_back(one.cost ? std::optional(oracle.evaluator().evaluate(one.plan)) : std::nullopt);
   const std::optional<Evaluation> none;
   const std::optional<Evaluation>& e = paper ? none : evaluations.front();
   const auto json = [&] {
@@ -231,7 +230,7 @@ int run(const Session& session, Options& options, std::string strategy, std::str
     if (!p.timed()) return limits_table(p, oracle.about().work);
     return layers ? layer_table(p, *e) : term_table(oracle, p);
   };
-  deliver(session, options, {.text = text, .table = table, .json = json});
+  deliver(session, options, {.text = text, .table = table, .json = json}, files);
   if (!p.feasible() && options.format().prints == Prints::table)  // text and JSON say so themselves
     hint(session, fmt::format("`{}` does not fit: {}", p.strategy->text, reasons(p, oracle.about().work)));
   return p.feasible() ? answered : answered_no;
@@ -251,13 +250,14 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   command.text("STRATEGY", words->strategy,
                {.help = "data, data+filter ...; -s or --grid may name it instead", .required = true});
   command.text("MODEL", words->model, {.help = "name in models/, a path, or gpt:layers=24,hidden=..."});
-  command.flag("--layers", words->layers, {.help = "the same for every layer, largest first"});
+  command.flag("--layers", words->layers, {.help = "show every layer instead, largest first"});
   command.flag("--bottlenecks", words->bottlenecks,
-               {.help = "every limit and bottleneck with its value and trigger, and what would help"});
-  command.texts("--timeline", words->timelines,
-                {.help = "the schedule of a pipeline, or the plan of data/ooc: FILE.svg, or FILE.json for "
-                         "Chrome and Perfetto; repeatable",
-                 .meta = "FILE"});
+               {.help = "all limits and bottlenecks with value and trigger, and remedies"});
+  command.texts(
+      "--timeline", words->timelines,
+      {.help = "draw the schedule of a pipeline, or the plan of data/ooc: FILE.svg, or FILE.json for "
+               "Chrome and Perfetto; repeatable",
+       .meta = "FILE"});
   words->options.define(command, {"grids", "columns", "sort"});
   command.footer(R"(Examples:
   paradl explain data resnet50 --on abci -p 64

@@ -1,4 +1,4 @@
-// paradl frameworks: what is known of frameworks, and what one does.
+// paradl frameworks: lists the frameworks, and shows the terms of one.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +21,7 @@ Listing list_frameworks(const Session& session) {
       json["frameworks"].back()["summary"] = spec.summary;
     });
   return {.sections = {{"", std::move(table)}},
-          .after = "`paradl help frameworks` tells what each word of a file means.\n",
+          .after = "`paradl help frameworks` explains the keys of a file.\n",
           .json = json};
 }
 
@@ -44,8 +44,8 @@ Listing show_framework(const Session& session, const std::string& name) {
                         facts_table({{"source", spec.origin}, {"file", spec.source.file}})},
                        {"", std::move(terms)}},
           .main = 1,
-          .after = fmt::format("One by one: --framework {} --set framework.overlap=on, say; "
-                               "`paradl help frameworks` tells more.\n",
+          .after = fmt::format("To change one term: --framework {} --set framework.overlap=on, for example; "
+                               "see `paradl help frameworks`.\n",
                                spec.name),
           .json = json};
 }
@@ -56,7 +56,7 @@ void define_frameworks(const Arguments& root, Session& session, Action& action) 
   define_listing(root, session, action,
                  {.word = "frameworks",
                   .one = "framework",
-                  .summary = "frameworks and what they cost: list, or show NAME",
+                  .summary = "frameworks and their costs: list, or show NAME",
                   .name_help = "name in systems/frameworks/, or a path",
                   .examples = R"(Examples:
   paradl frameworks

@@ -1,4 +1,4 @@
-// paradl help: the longer texts, and the help of each command.
+// paradl help: the manual pages, and the help of each command.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ int run(const Session& session, const Arguments& root, const std::string& word) 
   } else if (topic != topics.end()) {
     const std::string text(topic->text);
     print(style.unicode ? text : ascii(text));
-    if (is_command) hint(session, fmt::format("help: `paradl {} -h` tells of the command", word));
+    if (is_command) hint(session, fmt::format("help: `paradl {} -h` is the help of the command", word));
   } else if (is_command) {
     print(root.help_of(word));
   } else {
@@ -65,8 +65,8 @@ int run(const Session& session, const Arguments& root, const std::string& word) 
 
 void define_help(const Arguments& root, Session& session, Action& action) {
   auto word = std::make_shared<std::string>();
-  const Arguments command = root.add_command("help", "longer texts by topic, or the help of a command");
-  command.text("TOPIC", *word, {.help = "a topic or a command; without one, the list of them"});
+  const Arguments command = root.add_command("help", "manual pages by topic, or the help of a command");
+  command.text("TOPIC", *word, {.help = "a topic or a command; without it, the list of topics"});
   command.footer(R"(Examples:
   paradl help
   paradl help units

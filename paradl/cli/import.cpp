@@ -1,4 +1,4 @@
-// paradl import: bring in a model or a system from another tool.
+// paradl import: converts a model or a system of another tool.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -29,7 +29,7 @@ std::pair<std::string, SourceText> read_split(const std::string& word) {
   return {word.substr(0, equals), read_source(word.substr(equals + 1))};
 }
 
-/// A file is found by its own name, so a name that was not given is the output's, if that can be one.
+/// A spec is found by its file name, so the default name is that of the output file, if it is a valid name.
 std::string name_of(const Words& words) {
   if (!words.name.empty() || words.output == "-") return words.name;
   const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; };
@@ -37,13 +37,13 @@ std::string name_of(const Words& words) {
   return std::ranges::all_of(stem, plain) ? stem : "";
 }
 
-/// Names are looked up with `-` for `_`, hence files are called so.
+/// Names are looked up with `-` instead of `_`, so files are named with `-`.
 std::string file_name(std::string name) {
   std::ranges::replace(name, '_', '-');
   return name + ".yaml";
 }
 
-/// models/NAME.yaml or systems/NAME.yaml where there is such a folder here, else NAME.yaml.
+/// models/NAME.yaml or systems/NAME.yaml if there is such a folder here, otherwise NAME.yaml.
 std::string default_output(const Imported& imported) {
   const fs::path folder = imported.kind == Imported::Kind::model ? "models" : "systems";
   std::error_code failed;
@@ -52,7 +52,7 @@ std::string default_output(const Imported& imported) {
       .string();
 }
 
-/// What cannot be read back must not be left behind: it would be our mistake in the user's folder.
+/// Checks that the result can be read: a wrong file in the user's folder would be our mistake.
 void check_loads(const Session& session, const Imported& imported, const std::string& file) {
   const SourceText made{file, imported.yaml};
   try {
@@ -69,12 +69,12 @@ void check_loads(const Session& session, const Imported& imported, const std::st
         break;
     }
   } catch (const SpecError& error) {
-    throw std::logic_error(fmt::format("what import made does not load: line {}, {}",
+    throw std::logic_error(fmt::format("the imported file cannot be read: line {}, {}",
                                        error.problems().front().where.line, error.what()));
   }
 }
 
-/// Where the name leads to now; empty if nowhere.
+/// The file that the name refers to now; empty if there is none.
 std::string found_at(const Session& session, const Imported& imported) {
   const std::string folder = imported.kind == Imported::Kind::model ? "models" : "systems";
   const auto names = session.catalog.names(folder);
@@ -86,19 +86,23 @@ std::string found_at(const Session& session, const Imported& imported) {
 void refuse_to_replace(const std::string& path) {
   std::error_code failed;
   if (fs::exists(path, failed))
-    throw UsageError(fmt::format("there is a file `{}` already", path),
+    throw UsageError(fmt::format("`{}` already exists", path),
                      "add --force to replace it, or name another with -o");
 }
 
 int run(const Session& session, const Words& words) {
   ImportOptions options{.splits = {}, .name = name_of(words)};
   for (const std::string& split : words.splits) options.splits.push_back(read_split(split));
-  const Imported imported = import_file(read_source(words.file), options);
+  const SourceText source = read_source(words.file);
+  const Imported imported = import_file(source, options);
 
-  // A list of cut layers is a part of a model file: it is shown, and written only where -o says so.
+  // A list of cut layers is only a part of a model file: it is printed, and written only with -o.
   const bool shown = words.output == "-" || (words.output.empty() && imported.kind == Imported::Kind::split);
   const std::string path = shown ? "-" : words.output.empty() ? default_output(imported) : words.output;
   check_loads(session, imported, path);
+  std::vector<std::string> read{source.file};
+  for (const auto& [strategy, list] : options.splits) read.push_back(list.file);
+  if (!shown) refuse_overwriting({path}, read);
   if (!shown && !words.force) refuse_to_replace(path);
   const std::string before = found_at(session, imported);
   if (!shown) write_file(path, imported.yaml);
@@ -110,7 +114,7 @@ int run(const Session& session, const Words& words) {
     if (!before.empty() && before != found_at(session, imported))
       hint(session,
            fmt::format(
-               "warning: from here `{}` means this file now, no longer {}; --name gives it another name",
+               "warning: in this directory `{}` now means this file, not {}; --name gives it another name",
                imported.name, before));
     print(fmt::format("{} Wrote {}\n", imported.summary, path));
   }
@@ -121,21 +125,21 @@ int run(const Session& session, const Words& words) {
 
 void define_import(const Arguments& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
-  const Arguments command = root.add_command("import", "bring in a model or a system from another tool");
+  const Arguments command = root.add_command("import", "convert a model or a system of another tool");
   command.text(
       "FILE", words->file,
       {.help = "a network (.net), a platform (.plat) or a list of cut layers (.lc); `-` is standard input",
        .required = true});
   command.text("-o", words->output,
-               {.help = "where to write; default: models/NAME.yaml or systems/NAME.yaml if there is such a "
-                        "folder, else NAME.yaml; `-` prints it",
+               {.help = "output file; default: models/NAME.yaml or systems/NAME.yaml if there is such a "
+                        "folder, otherwise NAME.yaml; `-` prints it",
                 .meta = "OUT.yaml"});
-  command.text("--name", words->name,
-               {.help = "of the result; default: that of OUT.yaml, or what the file says", .meta = "NAME"});
-  command.texts(
-      "--split", words->splits,
-      {.help = "which layers a strategy cuts, from a list; repeatable", .meta = "STRATEGY=FILE.lc"});
-  command.flag("--force", words->force, {.help = "replace a file that is there already"});
+  command.text(
+      "--name", words->name,
+      {.help = "name of the result; default: that of OUT.yaml, or the one in the file", .meta = "NAME"});
+  command.texts("--split", words->splits,
+                {.help = "list of the layers that a strategy cuts; repeatable", .meta = "STRATEGY=FILE.lc"});
+  command.flag("--force", words->force, {.help = "replace an existing file"});
   command.footer(R"(Examples:
   paradl import RESNET50_ImageNet.net -o models/resnet50-authors.yaml --split filter=filter_resnet.lc
   paradl import ABCI.plat --name abci-flat

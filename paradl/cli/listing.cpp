@@ -14,9 +14,9 @@
 namespace paradl {
 namespace {
 
-/// What was typed after the command's name.
+/// The words after the command's name.
 struct Words {
-  std::string verb = "list", name, format = "text", columns;
+  std::string verb = "list", name, format, columns;
   bool json = false;
 };
 
@@ -37,15 +37,17 @@ Table chosen_columns(const Table& table, const std::string& list) {
   for (Row& row : chosen.rows) row.values.clear();
   for (const std::string& word : split_list(list, ',')) {
     const std::size_t column = find_column(table, word);
+    if (std::ranges::find(chosen.columns, table.columns[column].id, &Column::id) != chosen.columns.end())
+      throw UsageError(fmt::format("--columns {} names `{}` twice", list, word), "name each column once");
     chosen.columns.push_back(table.columns[column]);
     for (std::size_t r = 0; r < table.rows.size(); ++r)
       chosen.rows[r].values.push_back(value_at(table.rows[r], column));
   }
-  if (chosen.columns.empty()) throw UsageError("--columns names none", "`--columns help` lists them");
+  if (chosen.columns.empty()) throw UsageError("--columns is empty", "`--columns help` lists them");
   return chosen;
 }
 
-/// The section's table as people see it; spreadsheets get its numbers.
+/// The section's table as text; CSV has plain numbers.
 Table table_for_people(const Section& section) {
   Table table = section.table;
   if (section.digits == Digits::three) return table;
@@ -57,7 +59,7 @@ Table table_for_people(const Section& section) {
   return table;
 }
 
-/// Paragraphs and tables with an empty line between any two.
+/// Paragraphs and tables, separated by empty lines.
 std::string document(const Listing& listing, const std::function<std::string(const Section&)>& print_table) {
   std::string out;
   const auto add = [&](const std::string& block) {
@@ -74,7 +76,7 @@ std::string document(const Listing& listing, const std::function<std::string(con
 std::string text_document(const Session& session, const Words& words, const Listing& listing) {
   const Style style = session.style();
   const std::string out = document(listing, [&](const Section& section) {
-    // A long list may lose columns on a narrow terminal; what was asked for by name is shown whole.
+    // A list may lose columns on a narrow terminal; columns that were requested are always shown.
     const bool may_cut =
         words.verb == "list" && words.columns.empty() && &section == &listing.sections[listing.main];
     const Printed printed =
@@ -87,7 +89,7 @@ std::string text_document(const Session& session, const Words& words, const List
 }
 
 std::string render(const Session& session, const Words& words, const Listing& listing) {
-  const FormatRow& format = read_format(words.json ? "json" : words.format);
+  const FormatRow& format = typed_format(words.format, words.json);
   if (format.format == Format::markdown)
     return document(listing, [](const Section& section) { return to_markdown(table_for_people(section)); });
   return format.print({.text = [&](const Style&) { return text_document(session, words, listing); },
@@ -122,7 +124,7 @@ int run(const Session& session, const ListingCommand& command, const Words& word
   const bool list = words.verb == "list";
   if (!list && words.verb != "show") refuse_verb(session, command, words.verb);
   if (list && !words.name.empty())
-    throw UsageError(fmt::format("`list` lists all; it takes no `{}`", words.name),
+    throw UsageError(fmt::format("`list` does not take a name, but `{}` follows it", words.name),
                      fmt::format("write `paradl {} show {}`", command.word, words.name));
   if (!list && words.name.empty())
     throw UsageError(fmt::format("show which {}?", command.one),
@@ -138,9 +140,9 @@ void define_listing(const Arguments& root, Session& session, Action& action, con
   const Arguments app = root.add_command(command.word, command.summary);
   app.text("ACTION", words->verb, {.help = "list (the default) or show"});
   app.text("NAME", words->name, {.help = command.name_help});
-  app.text("-f,--format", words->format, {.help = format_names(), .meta = "NAME"});
+  app.text("-f,--format", words->format, {.help = format_names(), .meta = "NAME", .once = true});
   app.text("--columns", words->columns,
-           {.help = "columns of the table; `all`, or `help` to list them", .meta = "LIST"});
+           {.help = "columns of the table; `all`, or `help` to list them", .meta = "LIST", .once = true});
   app.flag("--json", words->json, {.help = "short for -f json"});
   app.footer(command.examples);
   app.when_chosen([&session, &action, command, words] {

@@ -13,21 +13,21 @@
 
 namespace paradl {
 
-/// How people see the counts of a table: "25.6 M" to compare, or "25 557 032" to check.
+/// The format of counts in text: "25.6 M" to compare, or "25 557 032" to check.
 enum class Digits { three, all };
 
-/// A paragraph, and the table that it stands above. Either may be empty.
+/// A paragraph and the table below it. Either may be empty.
 struct Section {
   std::string before;
   Table table;
   Digits digits = Digits::three;
 };
 
-/// One answer for all formats: sections for people, one of their tables for spreadsheets, JSON for programs.
+/// One answer for all formats: sections for text, one of their tables for CSV, and JSON.
 struct Listing {
   std::vector<Section> sections;
   std::size_t main = 0;    // the section whose table CSV and LaTeX print, and whose columns can be chosen
-  std::string after = {};  // a last paragraph for people
+  std::string after = {};  // the last paragraph of the text
   nlohmann::ordered_json json;
 };
 
@@ -37,25 +37,25 @@ struct ListingCommand {
   std::string summary, name_help, examples;
   Listing (*list)(const Session&);
   Listing (*show)(const Session&, const std::string& name);
-  std::vector<std::string> (*names)(const Session&);  // for the error if `show` was left out
+  std::vector<std::string> (*names)(const Session&);  // for the error message if `show` is missing
 };
 
 void define_listing(const Arguments& root, Session& session, Action& action, const ListingCommand& command);
 
-/// A name and what is to be said of it. A value of several lines takes several rows; an empty one, none.
+/// A table of names and values. A value of several lines takes several rows; an empty value takes none.
 struct Fact {
   std::string name, value;
 };
 Table facts_table(const std::vector<Fact>& facts);
 
-/// Adds rows with `add`. A list must not fail because one file does: what `add` throws becomes a row with a
+/// Adds rows with `add`. One wrong file must not make a list fail: an exception of `add` becomes a row with a
 /// footnote.
 void add_or_explain(Table& table, const std::string& name, const std::function<void()>& add);
 
 /// "resnet50: 50 layers": the first line of what `show` prints.
 std::string title_line(const std::string& name, const std::string& summary);
 
-/// "25 557 032": every digit, where three would not do to check a count.
+/// "25 557 032": all digits, to check a count.
 std::string all_digits(double number);
 
 }  // namespace paradl

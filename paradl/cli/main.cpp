@@ -11,15 +11,15 @@ constexpr const char* tree = R"(paradl: how long will training take, will it fit
   paradl project   MODEL --on SYSTEM -p RANGE      the table: time and memory for strategies x GPUs
   paradl explain   STRATEGY MODEL --on SYSTEM -p N each term: formula, symbols, values, share
   paradl compare   A B [...]                       strategies, systems or saved results, side by side
-  paradl collectives OP --on SYSTEM -p RANGE       cost of one collective: closed form, algorithms, simulation
+  paradl collectives OP --on SYSTEM -p RANGE       time of one collective: closed form, algorithms, simulation
   paradl topology  show SPEC                       hosts, switches, cables, diameter, bisection; a picture
 
   paradl validate  MEASURED.csv                    how close are projections to measured runs?
-  paradl calibrate ...                             measure this machine, rehearse on it (paradl-calibrate)
-  paradl import    FILE                            bring in a model or a system from another tool
+  paradl calibrate ...                             measure this machine and rehearse on it (paradl-calibrate)
+  paradl import    FILE                            convert a model or a system of another tool
   paradl check     FILE...                         are these spec files right?
   paradl models | systems | profiles | frameworks | strategies  [list | show NAME]
-  paradl help TOPIC                                longer texts; `paradl help` lists them
+  paradl help TOPIC                                manual pages; `paradl help` lists them
 
 Try: paradl advise resnet50 --on abci -p 64
 )";

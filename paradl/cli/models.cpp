@@ -1,4 +1,4 @@
-// paradl models: the models, and the layers of one.
+// paradl models: lists the models, and shows the layers of one.
 #include <algorithm>
 #include <cmath>
 
@@ -41,7 +41,7 @@ Json parameters_json(const Parameters& parameters) {
   return out;
 }
 
-/// What `list` prints, as tables and as JSON at once. A family is a model whose numbers are the user's.
+/// The answer of `list`, as tables and as JSON. A family is a model whose parameters the user chooses.
 struct Shelf {
   Table models{.columns = {{"name", "name", Holds::text, 9},
                            {"layers", "layers", Holds::count, 4},
@@ -78,14 +78,13 @@ Listing list_models(const Session& session) {
     add_or_explain(shelf.models, name, [&] { add_model(shelf, name, session.catalog.model(name)); });
   Listing out{.sections = {{"", std::move(shelf.models)}}, .json = shelf.json};
   if (!shelf.families.rows.empty())
-    out.sections.push_back(
-        {"Families, to be used with numbers of one's own (gpt:layers=24,hidden=2304,heads=24):\n",
-         std::move(shelf.families)});
+    out.sections.push_back({"Families, for parameters of your own (gpt:layers=24,hidden=2304,heads=24):\n",
+                            std::move(shelf.families)});
   return out;
 }
 
 std::string dataset_text(const ModelSpec& spec) {
-  if (spec.dataset.empty()) return "none named: give --samples";
+  if (spec.dataset.empty()) return "none: add --samples N";
   std::string out = fmt::format("{}, {} samples", spec.dataset, count(spec.samples));
   if (spec.sample > Bytes{}) out += fmt::format(" of {}", decimal(spec.sample));
   return out;
@@ -98,9 +97,8 @@ Table model_facts(const ModelSpec& spec, const Workload& work) {
   facts.push_back({"numbers", parameters_text(spec.parameters)});
   facts.push_back({"input", shape_text(work.input)});
   facts.push_back({"data set", dataset_text(spec)});
-  facts.push_back({"batch", fmt::format("{} a GPU, unless -b says otherwise", spec.batch)});
-  if (work.has_times())
-    facts.push_back({"time", "measured times come with it, and are used in place of the roofline"});
+  facts.push_back({"batch", fmt::format("{} per GPU by default (option -b)", spec.batch)});
+  if (work.has_times()) facts.push_back({"time", "measured times in the file replace the roofline"});
   return facts_table(facts);
 }
 
@@ -117,7 +115,7 @@ Table layer_lines(const Workload& work) {
     if (layer.auxiliary) table.rows.back().notes = {1};
   }
   if (std::ranges::any_of(work.layers, &Layer::auxiliary))
-    table.notes = {"trained, but not part of the published MACs"};
+    table.notes = {"trained, but not included in the published MACs"};
   return table;
 }
 

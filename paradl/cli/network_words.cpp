@@ -19,8 +19,7 @@ template <class Q>
 Q read_quantity(const std::string& option, const std::string& text) {
   const auto value = parse<Q>(text);
   if (!value)
-    throw UsageError(fmt::format("--{} {}: cannot read it", option, text),
-                     fmt::format("write {}", wanted<Q>()));
+    throw UsageError(fmt::format("cannot read --{} {}", option, text), fmt::format("write {}", wanted<Q>()));
   if (!plausible<Q>().holds(value->base()))
     throw UsageError(fmt::format("--{} {}: must be {}", option, text, plausible<Q>().text),
                      fmt::format("write {}", wanted<Q>()));
@@ -71,12 +70,12 @@ std::optional<Watts> read_watts(const std::string& text) {
   return watts;
 }
 
-/// A system's wires are in its file: more options about them would have no effect.
+/// The wires of a system are described in its file, so options for wires would have no effect.
 void refuse_wires(const NetworkWords& words, const Machine& machine) {
   const std::string level = machine.levels.back().name;
   const auto refuse = [&](const char* option, const std::string& text, const std::string& key) {
     if (!text.empty())
-      throw UsageError(fmt::format("--{} {}: {} has wires of its own", option, text, machine.name),
+      throw UsageError(fmt::format("--{} {}: the wires of {} are in its file", option, text, machine.name),
                        fmt::format("write --set {}", key));
   };
   refuse("latency", words.latency, fmt::format("levels.{}.latency={}", level, words.latency));
@@ -92,11 +91,11 @@ void refuse_wires(const NetworkWords& words, const Machine& machine) {
          fmt::format("'levels.{}.watts={{idle: {}, peak: {}}}'", level, words.watts.substr(0, colon),
                      colon == words.watts.npos ? words.watts : words.watts.substr(colon + 1)));
   if (!words.routing.empty() && words.routing != "minimal")
-    throw UsageError(fmt::format("--routing {}: routes of a system are minimal", words.routing),
+    throw UsageError(fmt::format("--routing {}: a system always has minimal routes", words.routing),
                      "leave it out, or name the network with --topology");
 }
 
-/// What is said of wires that a network does not have would have no effect either.
+/// Options for wires that a network does not have would have no effect either.
 void refuse_without_effect(const NetworkWords& words) {
   const std::string& word = words.topology;
   const std::string inner = word.starts_with("optical:") ? word.substr(word.find('+') + 1) : word;
@@ -105,7 +104,7 @@ void refuse_without_effect(const NetworkWords& words) {
     if (text.empty()) return;
     throw UsageError(
         fmt::format("--{} {}: {} has {}", option, text, shortened(word),
-                    own ? "wires of its own" : "no nodes with wires inside"),
+                    own ? "its own wires" : "no nodes with wires inside"),
         own ? "leave it out" : fmt::format("write {}/nvswitch:4, or leave it out", shortened(word)));
   };
   if (own || inner.find('/', inner.starts_with("graph:") ? inner.size() : 0) == inner.npos) {
@@ -120,22 +119,22 @@ void refuse_without_effect(const NetworkWords& words) {
   if (words.routing == "simgrid" && !inner.starts_with("dragonfly:"))
     throw UsageError(
         fmt::format("--routing simgrid: only a dragonfly has two kinds of routes, not {}", shortened(word)),
-        "leave it out: routes of the others are SimGrid's");
+        "leave it out: other topologies always have SimGrid's routes");
 }
 
-/// What joins the GPUs of a machine: the topology that it names, or its levels.
+/// The network of a machine: the topology that it names, or its levels.
 std::shared_ptr<const Topology> network_of_machine(const Machine& machine) {
   if (auto topology = topology_of(machine)) return topology;
   return levels_topology(machine);
 }
 
-/// `--topology abci`: a system has a network, too.
+/// `--topology abci`: a system has a network too.
 bool is_system(const Catalog& catalog, const std::string& word) {
   const auto names = catalog.names("systems");
   return word.ends_with(".yaml") || std::ranges::find(names, word) != names.end();
 }
 
-/// A crossbar without a number has as many hosts as are asked for, also behind circuits or under nodes.
+/// A crossbar without a number has as many hosts as requested, also with circuits or nodes.
 bool is_open(const std::string& word) {
   const std::size_t plus = word.starts_with("optical:") ? word.find('+') : word.npos;
   const std::string_view inner = std::string_view(word).substr(plus == word.npos ? 0 : plus + 1);
@@ -150,7 +149,7 @@ bool is_topology(const std::string& word) {
   }
 }
 
-/// Units as in files, `KB` in addition, or plain bytes.
+/// Units as in files, also `KB`, or plain bytes.
 Bytes read_bytes(const std::string& text) {
   double plain = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), plain);
@@ -167,16 +166,19 @@ Bytes read_bytes(const std::string& text) {
 }  // namespace
 
 void define_wires(const Arguments& command, NetworkWords& words) {
-  command.text("--latency", words.latency, {.help = "of a wire; default 500ns", .meta = "TIME"});
-  command.text("--bandwidth", words.bandwidth, {.help = "of a wire; default 12.5GB/s", .meta = "RATE"});
-  command.text("--inside-latency", words.inside_latency, {.help = "of a wire inside a node", .meta = "TIME"});
+  command.text("--latency", words.latency, {.help = "latency of a wire; default 500ns", .meta = "TIME"});
+  command.text("--bandwidth", words.bandwidth,
+               {.help = "bandwidth of a wire; default 12.5GB/s", .meta = "RATE"});
+  command.text("--inside-latency", words.inside_latency,
+               {.help = "latency of a wire inside a node", .meta = "TIME"});
   command.text("--inside-bandwidth", words.inside_bandwidth,
-               {.help = "of a wire inside a node", .meta = "RATE"});
+               {.help = "bandwidth of a wire inside a node", .meta = "RATE"});
   command.text("--duplex", words.duplex,
-               {.help = "full, or half: both directions share a cable", .meta = "KIND"});
-  command.text("--routing", words.routing, {.help = "of a dragonfly: minimal or simgrid", .meta = "KIND"});
+               {.help = "full (default), or half: both directions share a cable", .meta = "KIND"});
+  command.text("--routing", words.routing,
+               {.help = "routes of a dragonfly: minimal (default) or simgrid", .meta = "KIND"});
   command.text("--watts", words.watts,
-               {.help = "of a cable, idle and at its peak: adds joules", .meta = "IDLE:PEAK"});
+               {.help = "idle and peak power of a cable: adds the energy", .meta = "IDLE:PEAK"});
 }
 
 void define_network(const Arguments& command, NetworkWords& words) {
@@ -184,10 +186,11 @@ void define_network(const Arguments& command, NetworkWords& words) {
                {.help = "torus:8,8, fattree:2;24,3;1,8;1,1, dln:4,2 ...; `paradl help topologies` lists them",
                 .meta = "SPEC"});
   command.text("--placement", words.placement,
-               {.help = "consecutive, round-robin, round-robin:K, random:SEED or a file", .meta = "RULE"});
+               {.help = "hosts of the ranks: consecutive, round-robin, round-robin:K, random:SEED or a file",
+                .meta = "RULE"});
   command.text(
       "--per-node", words.per_node,
-      {.help = "ranks of a node, for hierarchical algorithms; default: the topology's own", .meta = "G"});
+      {.help = "ranks per node, for hierarchical algorithms; default: from the topology", .meta = "G"});
   define_wires(command, words);
 }
 
@@ -195,7 +198,7 @@ Network::Network(const Catalog& catalog, const NetworkWords& words, const Option
   if (!words.topology.empty() && options.typed("on"))
     throw UsageError("--on and --topology both name a network", "leave one of them out");
   if (words.topology.empty() && !options.has("on"))
-    throw UsageError("on which network?", "add --on abci, or --topology torus:8,8");
+    throw UsageError("which network?", "add --on abci, or --topology torus:8,8");
   const auto find_system = [&](const std::string& name) {
     if (!Catalog::is_path(name) && !is_system(catalog, name) && is_topology(name))
       throw UsageError(fmt::format("`{}` is a topology, not a system", name),
@@ -206,15 +209,15 @@ Network::Network(const Catalog& catalog, const NetworkWords& words, const Option
     Query changed;
     for (const std::string& change : options.sets()) add_change(changed, read_change(change));
     if (!changed.framework_changes.empty())
-      throw UsageError("--set framework... says nothing about a network", "leave it out");
+      throw UsageError("--set framework... has no effect on a network", "leave it out");
     SourceText file =
         words.topology.empty() ? options.read("on", "", find_system) : find_system(words.topology);
     read_system(catalog.system(std::move(file), changed.system_changes), changed.system_changes.empty());
   } else {
     if (!options.sets().empty())
-      throw UsageError(fmt::format("--set {} changes a system file, and {} is none", options.sets().front(),
-                                   shortened(words.topology)),
-                       "use --latency, --bandwidth and their like");
+      throw UsageError(fmt::format("--set {} changes a system file, but {} is a topology",
+                                   options.sets().front(), shortened(words.topology)),
+                       "use --latency, --bandwidth and so on");
     read_word(words);
   }
   read_links(options);
@@ -241,7 +244,7 @@ void Network::read_system(const SystemSpec& spec, bool as_in_file) {
   }
 }
 
-/// `--links`: by default what was measured, where something was.
+/// `--links`: by default measured ones, if there are any.
 void Network::read_links(const Options& options) {
   const bool there = machine_ && has_measured_links(*machine_);
   measured_links_ = there;
@@ -278,7 +281,7 @@ Fabric Network::fabric(int ranks, int most_ranks) const {
   if (ranks > fabric.topology->hosts())
     throw UsageError(
         fmt::format("{} has {} hosts, not {}", fabric.topology->text(), fabric.topology->hosts(), ranks),
-        fmt::format("seat {} ranks or fewer, or take a larger topology", fabric.topology->hosts()));
+        fmt::format("use -p {} or fewer, or a larger topology", fabric.topology->hosts()));
   fabric.seats = seats_ ? read_seats(*seats_, ranks, *fabric.topology, most_ranks)
                         : read_seats(words_.placement, ranks, *fabric.topology);
   fabric.per_node = words_.per_node.empty() ? hosts_of_a_switch(*fabric.topology)
@@ -312,8 +315,8 @@ std::vector<int> Network::ranks_asked_for(const Options& options) const {
   }
   return options.read("gpus", "", [&](const std::string& text) {
     if (machine_) return read_gpus(text, *machine_);
-    // Read as of a machine: hosts, in nodes where the topology has them.
-    constexpr double most_of_a_crossbar = 999'999;  // with its switch a million, as any topology may have
+    // Read as for a machine of hosts, with nodes if the topology has them.
+    constexpr double most_of_a_crossbar = 999'999;  // with its switch a million, the limit for any topology
     const double hosts = topology_ ? topology_->hosts() : most_of_a_crossbar;
     const int node = topology(1)->node_size();
     for (const std::string& item : split_list(text, ','))
@@ -359,13 +362,13 @@ std::vector<Bytes> read_byte_sizes(const std::string& text) {
     int by = 0;
     const auto [end, failed] = std::from_chars(step.data() + 1, step.data() + step.size(), by);
     if (!step.starts_with('x') || failed != std::errc{} || end != step.data() + step.size() || by < 2)
-      throw UsageError(fmt::format("--size {}: `{}` is no step from x2 up", item, step),
+      throw UsageError(fmt::format("--size {}: the step `{}` must be x2 or more", item, step),
                        "write --size 1KB..1GB:x4");
     if (first > last)
       throw UsageError(fmt::format("the range {} is empty", item), "write the smaller size first");
     for (Bytes size = first; size <= last; size *= by) add(size);
   }
-  if (out.empty()) throw UsageError("--size names none", "write --size 100MB");
+  if (out.empty()) throw UsageError("--size is empty", "write --size 100MB");
   return out;
 }
 

@@ -10,44 +10,45 @@
 
 namespace paradl {
 
-/// What was typed about a network. Empty: nothing.
+/// The typed options about a network. Empty: not given.
 struct NetworkWords {
   std::string topology, latency, bandwidth, inside_latency, inside_bandwidth, duplex, routing, watts,
       per_node, placement = "consecutive";
 };
-/// What its wires are like.
+/// Options for its wires.
 void define_wires(const Arguments& command, NetworkWords& words);
-/// Which one it is, and where ranks sit.
+/// Options for the topology and the placement of ranks.
 void define_network(const Arguments& command, NetworkWords& words);
 
-/// The network of a question, `--topology` or the system `--on`: its files are read once, and ranks are
-/// seated on it as often as asked for.
+/// The network of a question, from `--topology` or the system `--on`. Its files are read once; ranks can be
+/// placed on it many times.
 class Network {
  public:
   Network(const Catalog& catalog, const NetworkWords& words, const Options& options);
 
-  /// Whether it has hosts of its own: if not, as many as ranks are asked for.
+  /// Whether it has its own number of hosts; if not, there are as many hosts as ranks.
   bool topology_known() const { return bool(topology_); }
-  /// With room for `ranks` where its word leaves that open, as `crossbar` does.
+  /// The topology; if its text leaves the number of hosts open (`crossbar`), it has `ranks` hosts.
   std::shared_ptr<const Topology> topology(int ranks) const;
-  /// The same with its ranks seated; a file has seats for `most_ranks`, those of the largest job. Where ranks
-  /// fill node after node, as those did that were measured, it has the measured links.
+  /// The same with placed ranks. A placement file has a line for each of `most_ranks`, the ranks of the
+  /// largest job. The fabric has measured links if ranks fill one node after the other, as in the
+  /// measurements.
   Fabric fabric(int ranks, int most_ranks) const;
-  /// The same ranks beside other jobs: low, typical, high. Nothing where no system says how these slow it.
-  /// What is not slowed at all shares its topology with `fabric`.
+  /// The same ranks next to other jobs: low, typical, high. Empty if the network is not that of a system with
+  /// `congestion`. A factor of 1 shares the topology of `fabric`.
   std::vector<Fabric> slowed(const Fabric& fabric) const;
 
-  /// The system's, if the network is one's.
+  /// The machine, if the network is that of a system.
   const Machine* machine() const { return machine_.get(); }
-  /// Whether what was measured of the system's links is to be used: asked for, or there and not refused.
+  /// Whether to use the measured links of the system: they are requested, or exist and are not turned off.
   bool uses_measured_links() const { return measured_links_; }
 
-  /// With which a GPU reads its memory, where the network is a system's.
+  /// The memory bandwidth of a GPU, if the network is that of a system.
   std::optional<Bandwidth> memory_bandwidth() const;
 
-  /// What `-p` asks for; without it, all hosts of the topology.
+  /// The numbers of `-p`; without it, all hosts of the topology.
   std::vector<int> ranks_asked_for(const Options& options) const;
-  /// The files that it was read from.
+  /// The files that the network was read from.
   const std::vector<InputFile>& inputs() const { return inputs_; }
 
  private:
@@ -60,7 +61,7 @@ class Network {
   bool measured_links_ = false;
   WireSpec wires_;
   std::optional<Watts> watts_;
-  std::shared_ptr<const Topology> topology_;  // none: as many hosts as there are ranks
+  std::shared_ptr<const Topology> topology_;  // none: as many hosts as ranks
   struct Slowed {
     std::shared_ptr<const Topology> topology;
     std::shared_ptr<const Machine> machine;
@@ -70,13 +71,13 @@ class Network {
   std::vector<InputFile> inputs_;
 };
 
-/// `900GB/s`, as typed behind --`option`.
+/// Reads `900GB/s`, the value of --`option`.
 Bandwidth read_rate(const std::string& option, const std::string& text);
 
-/// What a file is called in an answer: its name without the folder.
+/// The name of a file in an answer: without its folder.
 std::string file_name(const SourceText& source);
 
-/// `100MB`, `1MB,32MiB`, `1KB..1GB`, `1KB..1GB:x4`; a number alone is in bytes.
+/// Reads `100MB`, `1MB,32MiB`, `1KB..1GB`, `1KB..1GB:x4`; a number without a unit is in bytes.
 std::vector<Bytes> read_byte_sizes(const std::string& text);
 
 }  // namespace paradl

@@ -1,4 +1,4 @@
-// paradl profiles: the measured profiles, and what one says.
+// paradl profiles: lists the measured profiles, and shows one.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -43,11 +43,12 @@ Listing list_profiles(const Session& session) {
       json["profiles"].back() = item;
     });
   const bool none = table.rows.empty();
-  return {.sections = {{"", std::move(table)}},
-          .after = none ? "No profiles yet: `paradl-calibrate` measures them into profiles/; until then "
-                          "layer times are a roofline's.\n"
-                        : "",
-          .json = json};
+  return {
+      .sections = {{"", std::move(table)}},
+      .after = none ? "No profiles found: `paradl-calibrate layers` writes them to profiles/. Without them "
+                      "layer times are modelled or ideal.\n"
+                    : "",
+      .json = json};
 }
 
 Listing show_profile(const Session& session, const std::string& name) {
@@ -56,8 +57,8 @@ Listing show_profile(const Session& session, const std::string& name) {
   json.update(profile_json(p));
   json["text"] = p.source.text;
   const std::string total =
-      p.total ? fmt::format("{} forward and backward of one sample; spread at {} and {}", text(p.total->time),
-                            text(p.total->rate), text(p.total->memory_bandwidth))
+      p.total ? fmt::format("{} forward and backward of one sample; divided by a roofline of {} and {}",
+                            text(p.total->time), text(p.total->rate), text(p.total->memory_bandwidth))
               : "";
   const Table facts = facts_table({{"model", p.model},
                                    {"device", p.device},
@@ -70,9 +71,8 @@ Listing show_profile(const Session& session, const std::string& name) {
                                    {"file", p.source.file},
                                    {"source", p.origin}});
   if (p.total)
-    return {
-        .sections = {{title_line(p.name, "a measured total, spread over the layers by a roofline"), facts}},
-        .json = json};
+    return {.sections = {{title_line(p.name, "a measured total, divided among the layers"), facts}},
+            .json = json};
   return {.sections = {{title_line(p.name, fmt::format("{} shapes", p.entries.size())), facts},
                        {"The slowest first:\n", slowest_shapes(p.entries, p.entries.size())}},
           .main = 1,

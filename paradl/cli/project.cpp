@@ -1,4 +1,4 @@
-// paradl project: the table of strategies and GPUs.
+// paradl project: a table of strategies and numbers of GPUs.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@
 namespace paradl {
 namespace {
 
-/// A mini-batch too small for the one strategy and size that was asked for is a mistake in the question; in a
-/// sweep it is an answer.
+/// If one strategy and one number of GPUs were requested, a mini-batch that is too small is a usage error; in
+/// a sweep it is an answer.
 void refuse_starved(const Oracle& oracle, const std::vector<Projection>& results) {
   if (!oracle.question().named || oracle.question().strategies.size() != 1 ||
       oracle.question().gpus.size() != 1)
@@ -25,12 +25,12 @@ void refuse_starved(const Oracle& oracle, const std::vector<Projection>& results
   const Projection& p = results.front();
   const Limit& limit = *std::ranges::find_if(p.limits.all(), starved);
   throw UsageError(
-      fmt::format("a mini-batch of {} cannot feed {} GPUs under `{}`", p.batch, limit.value,
+      fmt::format("a mini-batch of {} is too small for {} GPUs under `{}`", p.plan.batch, limit.value,
                   p.strategy->text),
       fmt::format("use --batch {0} or more, --batch 1/gpu, or another strategy (-s filter)", limit.value));
 }
 
-/// Of the fastest that fits; the table has the times of all.
+/// The cost of the fastest plan that fits; the table has the times of all.
 std::string input_text(const Oracle& oracle, const std::vector<Projection>& results) {
   const auto best = std::ranges::min_element(results, better);
   if (best == results.end() || !best->input) return {};
@@ -59,7 +59,7 @@ int run(const Session& session, Options& options, const std::string& model) {
   }
 
   deliver(session, options, answer, default_columns(answer, Shown::project), [&](const Printed& table) {
-    const std::string allreduce = allreduce_basis(oracle.about().training, answer.results);
+    const std::string allreduce = allreduce_basis(answer.results);
     const std::string on_record = records_text(answer);
     const bool judged = !from_ideal(answer) && std::ranges::any_of(answer.results, [&](const Projection& p) {
       return recorded_error(answer, p).has_value();
@@ -69,7 +69,7 @@ int run(const Session& session, Options& options, const std::string& model) {
                "\nLayer times: {}. Links: {}.{}{}{}{}\n", oracle.about().times.source,
                links_text(oracle.about()), allreduce.empty() ? "" : " ", allreduce,
                framework_text(oracle.about()),
-               judged ? " Intervals: where nine runs in ten lay (profiles/accuracy/recorded.csv)." : "") +
+               judged ? " Intervals contain nine of ten runs (profiles/accuracy/recorded.csv)." : "") +
            (on_record.empty() ? "" : fmt::format("Accuracy: {}.\n", on_record)) +
            plan_notes_text(setting, answer.results) + input_text(oracle, answer.results);
   });

@@ -1,4 +1,4 @@
-// paradl strategies: what can be split, how far, and what the paper says of it.
+// paradl strategies: lists the strategies, and shows the limits and the paper's formulas of one.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* serial_summary = "one GPU does everything";
 constexpr const char* limit_title = "at most as many parts as";
 
-/// What a bound counts; ends the sentence that `limit_title` begins.
+/// The text of a limit; it completes the sentence of `limit_title`.
 struct Counted {
   LimitRule rule;
   std::string_view what;
@@ -31,13 +31,13 @@ constexpr std::array counted{
     Counted{LimitRule::positions, "positions of the smallest layer, along each extent"},
     Counted{LimitRule::layers, "layers"},
     Counted{LimitRule::filters, "output channels of the narrowest layer"},
-    Counted{LimitRule::channels, "input channels of the narrowest layer but the first"},
-    Counted{LimitRule::heads, "attention heads, in transformers, which they divide"},
-    Counted{LimitRule::sequence, "positions of a sequence, which they divide"},
-    Counted{LimitRule::experts, "experts, which they divide"},
+    Counted{LimitRule::channels, "input channels of the narrowest layer except the first"},
+    Counted{LimitRule::heads, "attention heads of a transformer (parts must divide them)"},
+    Counted{LimitRule::sequence, "positions of a sequence (parts must divide them)"},
+    Counted{LimitRule::experts, "experts (parts must divide them)"},
 };
 
-/// A rule without words of its own speaks for itself.
+/// A rule without a text here is printed as it is.
 std::string_view in_words(LimitRule rule) {
   const auto found = std::ranges::find(counted, rule, &Counted::rule);
   return found == counted.end() ? row_of(rule).name : found->what;
@@ -48,8 +48,8 @@ void add_once(std::vector<T>& list, T item) {
   if (std::ranges::find(list, item) == list.end()) list.push_back(item);
 }
 
-/// Two layers of one kind: enough to ask a strategy for its bound and the paper for its formulas, neither of
-/// which depends on the numbers.
+/// A network of two equal layers, from which a strategy's limit and the paper's formulas can be read: these
+/// do not depend on the numbers.
 Workload probe(Op first, Op second, int extents) {
   const Shape shape{.channels = 8, .extent = {8, extents > 1 ? 8.0 : 1.0, 1}, .dims = extents};
   Workload work{.name = "probe", .layers = {}, .input = shape, .D = 16, .convolutional = first == Op::conv};
@@ -70,7 +70,7 @@ Workload probe(Op first, Op second, int extents) {
   return work;
 }
 
-/// The bounds of one axis: for pictures, and for sequences where they differ.
+/// The limits of one axis: for images, and for sequences if they differ.
 std::vector<LimitRule> rules_of(const Strategy& strategy) {
   std::vector<LimitRule> rules;
   for (const Workload& work : {probe(Op::conv, Op::conv, 2), probe(Op::fc, Op::attention, 1)})
@@ -79,7 +79,7 @@ std::vector<LimitRule> rules_of(const Strategy& strategy) {
   return rules;
 }
 
-/// What is shown of a strategy without `+`.
+/// The facts about a strategy of one axis.
 struct Simple {
   std::string name, summary, limit;
   std::vector<std::string_view> rules;
@@ -113,11 +113,11 @@ std::string hybrids_text() {
   std::vector<std::string_view> hybrids = paper::row_names();
   std::erase_if(hybrids, [](std::string_view name) { return name.find('+') == name.npos; });
   return fmt::format(
-      "Hybrids join them with `+`, outermost first, each once: data+filter, data+layer+tensor; the last sits "
-      "on the closest GPUs.\n"
-      "/ooc at the end trains out of core, beyond the memory of the device: data/ooc, "
+      "Hybrids combine them with `+`, outermost first, each once: data+filter, data+layer+tensor. The last "
+      "axis is on neighbouring GPUs.\n"
+      "/ooc at the end is for networks that exceed the memory of the device (out of core): data/ooc, "
       "data+layer/ooc.\n"
-      "The paper has closed forms for {} too (--fidelity paper). More: paradl help strategies\n",
+      "The paper also has closed forms for {} (--fidelity paper). More: paradl help strategies\n",
       fmt::join(hybrids, ", "));
 }
 
@@ -141,19 +141,20 @@ Listing list_strategies(const Session&) {
   return {.sections = {{"", std::move(table)}}, .after = hybrids_text(), .json = json};
 }
 
-/// The addends of the paper's row; none if it has no such row. They need some question to stand in, whose
-/// numbers are not shown.
+/// The terms of the paper's row; none if there is no such row. They are computed for an arbitrary question,
+/// whose numbers are not shown.
 paper::CostLines paper_lines(const StrategyName& strategy) {
   if (!in_paper(strategy.text)) return {};
   const Workload work = probe(Op::conv, Op::conv, 2);
   Machine machine;
   const Link link{Seconds{1}, SecondsPerByte{1}};
-  machine.levels.push_back({.name = "node", .gpus = 2, .link = link});  // a group a node
+  machine.levels.push_back({.name = "node", .gpus = 2, .link = link});  // one group per node
   machine.levels.push_back({.name = "rack", .gpus = 64, .inside = 2, .link = link});
   const LayerTimes times{.layer = {work.layers.size(), {Seconds{1}, Seconds{1}, Seconds{1}}}, .source = {}};
-  const Setting setting{work, machine, times, {.micro_batches = 2}};  // a pipeline is one only with segments
+  const Setting setting{work, machine, times, {}};
   const Mesh mesh = meshes(strategy, 1 << strategy.axes.size(), 2).front();
-  return paper::explain(setting, strategy, mesh, 8);
+  // A pipeline is one only with micro-batches.
+  return paper::explain(setting, strategy, {.mesh = mesh, .batch = 8, .micro_batches = 2});
 }
 
 Table formula_table(const paper::CostLines& lines) {
@@ -179,7 +180,7 @@ Table axis_table(const StrategyName& strategy) {
 
 std::string summary_of(const StrategyName& strategy) {
   const char* const beyond =
-      strategy.out_of_core ? "; what does not fit lies on the host, or is computed again" : "";
+      strategy.out_of_core ? "; blocks that do not fit are swapped to the host or recomputed" : "";
   if (strategy.axes.empty()) return serial_summary + std::string(beyond);
   if (strategy.axes.size() == 1) return std::string(strategy.axes.front()->summary) + beyond;
   return fmt::format("{} axes, outermost first{}", strategy.axes.size(), beyond);
@@ -190,12 +191,12 @@ bool is_default(const StrategyName& strategy) {
   return std::ranges::find(names, strategy.text) != names.end();
 }
 
-/// When it is tried, and what to do next.
+/// Whether it is a default strategy, and an example command.
 std::string advice_text(const StrategyName& strategy) {
   return fmt::format("{}{}\nTry: paradl explain {} resnet50 --on abci -p {}\n",
-                     in_paper(strategy.text) ? "The letters: paradl help strategies\n" : "",
-                     is_default(strategy) ? "Tried where no -s is given."
-                                          : fmt::format("Tried only when asked for: -s {}", strategy.text),
+                     in_paper(strategy.text) ? "Letters are explained by `paradl help strategies`.\n" : "",
+                     is_default(strategy) ? "Included by default (without -s)."
+                                          : fmt::format("Not included by default; use -s {}", strategy.text),
                      strategy.text, strategy.axes.empty() ? 1 : 64);
 }
 
@@ -214,10 +215,10 @@ Json strategy_json(const StrategyName& strategy, const paper::CostLines& lines) 
 Listing show_strategy(const Session&, const std::string& name) {
   const StrategyName strategy = read_strategy(name);
   const paper::CostLines lines = paper_lines(strategy);
-  const char* const fidelity =
-      in_paper(strategy.text)
-          ? "In the paper: closed forms, used by --fidelity paper:\n"
-          : "Not in the paper: only the engine prices it (--fidelity detailed, the default).\n";
+  const char* const fidelity = in_paper(strategy.text)
+                                   ? "Closed forms of the paper, used by --fidelity paper:\n"
+                                   : "The paper has no closed form for it; only the engine projects it "
+                                     "(--fidelity detailed, the default).\n";
   return {.sections = {{title_line(strategy.text, summary_of(strategy)), axis_table(strategy)},
                        {fidelity, formula_table(lines)}},
           .after = advice_text(strategy),

@@ -1,4 +1,4 @@
-// paradl systems: the systems, and the device and links of one.
+// paradl systems: lists the systems, and shows the device and links of one.
 #include <cmath>
 #include <optional>
 
@@ -59,20 +59,20 @@ std::string peaks_text(const DeviceSpec& device) {
 
 std::string host_text(const std::optional<HostSpec>& host) {
   std::vector<std::string> parts;
-  if (host && host->memory) parts.push_back(fmt::format("{} a node", text(*host->memory)));
+  if (host && host->memory) parts.push_back(fmt::format("{} per node", text(*host->memory)));
   if (host && host->memory_bandwidth)
-    parts.push_back(fmt::format("which it reads and writes at {}", text(*host->memory_bandwidth)));
+    parts.push_back(fmt::format("memory bandwidth {}", text(*host->memory_bandwidth)));
   if (host && host->bandwidth)
     parts.push_back(
         fmt::format("{} to {}", text(*host->bandwidth),
-                    host->shared_by > 1 ? fmt::format("each {} GPUs", host->shared_by) : "each GPU"));
+                    host->shared_by > 1 ? fmt::format("every {} GPUs", host->shared_by) : "each GPU"));
   return with_commas(parts);
 }
 
-/// "40 W at rest, 300 W at work"
+/// "40 W idle, 300 W at peak"
 std::string draw_text(const std::optional<Draw>& draw) {
   if (!draw) return {};
-  return draw->idle ? fmt::format("{} W at rest, {} W at work", *draw->idle, draw->peak)
+  return draw->idle ? fmt::format("{} W idle, {} W at peak", *draw->idle, draw->peak)
                     : fmt::format("at most {} W", draw->peak);
 }
 
@@ -86,7 +86,8 @@ std::string storage_text(const std::optional<StorageSpec>& storage) {
 Table system_facts(const SystemSpec& spec, const Machine& machine) {
   const DeviceSpec& device = spec.device;
   return facts_table({
-      {"GPUs", fmt::format("{}, {} a node", all_digits(machine.gpus()), all_digits(machine.gpus_per_node()))},
+      {"GPUs",
+       fmt::format("{}, {} per node", all_digits(machine.gpus()), all_digits(machine.gpus_per_node()))},
       {"device", device.name},
       {"memory", fmt::format("{} at {}", text(device.memory), text(device.memory_bandwidth))},
       {"peak", peaks_text(device)},
@@ -96,7 +97,7 @@ Table system_facts(const SystemSpec& spec, const Machine& machine) {
       {"storage of a node", storage_text(spec.node_storage)},
       {"shared storage", storage_text(spec.shared_storage)},
       {"price",
-       spec.price ? fmt::format("{} {} an hour and GPU", spec.price->per_hour, spec.price->currency) : ""},
+       spec.price ? fmt::format("{} {} per GPU hour", spec.price->per_hour, spec.price->currency) : ""},
       {"file", spec.source.file},
       {"source", spec.origin},
   });
@@ -104,7 +105,7 @@ Table system_facts(const SystemSpec& spec, const Machine& machine) {
 
 Table level_lines(const SystemSpec& spec, const Machine& machine) {
   Table table{.columns = {{"level", "level", Holds::text, 9},
-                          {"size", "joins", Holds::count, 7},
+                          {"size", "size", Holds::count, 7},
                           {"gpus", "GPUs", Holds::count, 7},
                           {"latency", "latency", Holds::seconds, 8},
                           {"bandwidth", "bandwidth", Holds::bandwidth, 8},
@@ -117,7 +118,7 @@ Table level_lines(const SystemSpec& spec, const Machine& machine) {
   return table;
 }
 
-/// What was measured of its links, by operation and size of the buffer.
+/// The measured links, by operation and size of the buffer.
 Table measured_lines(const SystemSpec& spec) {
   Table table{.columns = {{"level", "level", Holds::text, 9},
                           {"operation", "operation", Holds::text, 9},
@@ -130,11 +131,10 @@ Table measured_lines(const SystemSpec& spec) {
   for (const LevelSpec& level : spec.levels)
     for (const MeasuredLinkSpec& link : level.measured) {
       const auto count = [&](int n) { return link.group.gpus ? Value{double(n)} : Value{}; };
-      table.rows.push_back(
-          {.values = {level.name, std::string(link_operation_names[std::size_t(link.operation)]),
-                      count(link.group.gpus), count(link.group.nodes), link.from.base(),
-                      std::isfinite(link.below.base()) ? Value{link.below.base()} : Value{},
-                      link.latency.base(), link.bandwidth.base()}});
+      table.rows.push_back({.values = {level.name, std::string(collective_names[std::size_t(link.operation)]),
+                                       count(link.group.gpus), count(link.group.nodes), link.from.base(),
+                                       std::isfinite(link.below.base()) ? Value{link.below.base()} : Value{},
+                                       link.latency.base(), link.bandwidth.base()}});
     }
   return without_empty_columns(table);
 }
@@ -156,8 +156,7 @@ Json device_json(const DeviceSpec& device) {
 }
 
 Json measured_json(const MeasuredLinkSpec& link) {
-  Json out{{"operation", link_operation_names[std::size_t(link.operation)]},
-           {"from_bytes", link.from.base()}};
+  Json out{{"operation", collective_names[std::size_t(link.operation)]}, {"from_bytes", link.from.base()}};
   if (link.group.gpus) out["gpus"] = link.group.gpus;
   if (link.group.gpus && link.group.nodes > 1) out["nodes"] = link.group.nodes;
   if (std::isfinite(link.below.base())) out["below_bytes"] = link.below.base();
@@ -218,15 +217,17 @@ Json system_json(const SystemSpec& spec, const Machine& machine) {
 Listing show_system(const Session& session, const std::string& name) {
   const SystemSpec spec = session.catalog.system(name);
   const Machine machine = build_machine(spec);
-  Listing out{.sections = {{title_line(spec.name, spec.summary), system_facts(spec, machine)},
-                           {"", level_lines(spec, machine)}},
-              .main = 1,
-              .after =
-                  "A level joins units of the level before it (GPUs at first); each unit leaves through "
-                  "so many ports.\n",
-              .json = system_json(spec, machine)};
+  Listing out{
+      .sections = {{title_line(spec.name, spec.summary), system_facts(spec, machine)},
+                   {"", level_lines(spec, machine)}},
+      .main = 1,
+      .after =
+          "`size` counts units of the level before (GPUs on the first level); `ports` is the number of "
+          "ports of one such unit.\n",
+      .json = system_json(spec, machine)};
   if (Table measured = measured_lines(spec); !measured.rows.empty()) {
-    out.sections.push_back({"measured, of one message of the operation's ring", std::move(measured)});
+    out.sections.push_back(
+        {"Measured: latency and bandwidth of one message in the operation's ring", std::move(measured)});
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// paradl topology show: what a network is made of.
+// paradl topology show: the parts and properties of a network.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ struct Words {
   Options options;
 };
 
-/// What all cables draw together.
+/// The power of all cables together.
 Watts watts_of(const Topology& topology) {
   Watts sum;
   for (std::size_t w = 0; w < topology.wires().size(); w += topology.half_duplex() ? 1 : 2)
@@ -39,10 +39,10 @@ std::string watts_text(const Watts& watts) {
 std::string bandwidth_text(const TopologyFacts& facts, const Topology& topology) {
   if (!facts.bisection_bandwidth) return "too large to count";
   return fmt::format("{} {}", text(*facts.bisection_bandwidth),
-                     topology.half_duplex() ? "for both ways together" : "each way");
+                     topology.half_duplex() ? "in both directions together" : "in each direction");
 }
 
-/// One row of plain numbers, for machines.
+/// One row of plain numbers, for CSV.
 Table numbers_table(const Topology& topology, const TopologyFacts& facts, const Watts& watts) {
   Table table{.columns = {{"topology", "topology", Holds::text},
                           {"hosts", "hosts", Holds::count},
@@ -68,11 +68,10 @@ Table numbers_table(const Topology& topology, const TopologyFacts& facts, const 
 int run(const Session& session, Words& words) {
   words.options.complete();
   if (words.verb != "show")
-    throw UsageError(fmt::format("`{}` is not known here", words.verb),
-                     "write paradl topology show torus:8,8");
+    throw UsageError(fmt::format("unknown action `{}`", words.verb), "write paradl topology show torus:8,8");
   if (words.spec.empty()) throw UsageError("which topology?", "write paradl topology show torus:8,8");
   demand_svg(words.draw);
-  // A name without numbers may be a system: its levels are a topology, too.
+  // A name without numbers may be a system: its levels are a topology too.
   const auto systems = session.catalog.names("systems");
   const bool system =
       words.spec.find(':') == words.spec.npos && std::ranges::find(systems, words.spec) != systems.end();
@@ -89,7 +88,8 @@ int run(const Session& session, Words& words) {
   const auto topology = network.topology(open ? network.ranks_asked_for(words.options).front() : 1);
   const TopologyFacts facts = facts_of(*topology);
   const Watts watts = watts_of(*topology);
-  if (!words.draw.empty()) write_file(words.draw, topology_svg(*topology));
+  AnswerFiles files{.read = files_of(network.inputs())};
+  if (!words.draw.empty()) files.more.push_back({words.draw, topology_svg(*topology)});
 
   const auto number = [](const std::optional<int>& n) {
     return n ? fmt::format("{}", *n) : std::string("too large to count");
@@ -122,7 +122,8 @@ int run(const Session& session, Words& words) {
                [&](ReadBy reader) {
                  return reader == ReadBy::machines ? numbers_table(*topology, facts, watts) : table;
                },
-           .json = json});
+           .json = json},
+          files);
   return answered;
 }
 
@@ -135,7 +136,7 @@ void define_topology(const Arguments& root, Session& session, Action& action) {
   command.text("ACTION", words->verb, {.help = "show", .required = true});
   command.text("SPEC", words->spec, {.help = "torus:8,8, dln:4,2 ... or the name of a system"});
   define_wires(command, words->network);
-  command.text("--draw", words->draw, {.help = "draw it there", .meta = "FILE.svg"});
+  command.text("--draw", words->draw, {.help = "draw it to this file", .meta = "FILE.svg"});
   words->options.define_only(command, {"gpus", "format"});
   command.footer(R"(Examples:
   paradl topology show torus:8,8 --draw torus.svg

@@ -24,7 +24,7 @@ struct Words {
   Options options;
 };
 
-/// What projections are based on, each item once, in the order in which it is reported.
+/// The sources of projections, each once, in the order of the report.
 class Bases {
  public:
   void add(const RunAsked& one) {
@@ -36,7 +36,7 @@ class Bases {
     once(links_, "links: " + links_text(one.about()));
   }
   std::vector<std::string> told() const {
-    constexpr std::size_t few = 3;  // models that are named
+    constexpr std::size_t few = 3;  // up to this many models are named
     std::vector<std::string> out = frameworks_;
     out.insert(out.end(), notes_.begin(), notes_.end());
     for (const auto& [source, models] : times_)
@@ -59,8 +59,8 @@ class Bases {
   std::vector<Times> times_;
 };
 
-/// Judges one run after the other; none is kept longer. A projection that cannot be made is a mistake of its
-/// line.
+/// Compares the runs one after the other, without keeping their projections. If a run cannot be projected,
+/// that is a mistake in its line.
 Validation judge_all(const Session& session, const Words& words, const Query& query,
                      const MeasuredRuns& runs) {
   Validation out{.command = session.arguments,
@@ -88,8 +88,7 @@ Validation judge_all(const Session& session, const Words& words, const Query& qu
   return out;
 }
 
-/// Runs of strategies that the paper has no row for say nothing of its closed forms: they are taken out, and
-/// counted.
+/// Removes and counts runs of strategies for which the paper has no row.
 std::map<std::string, int> take_without_row(MeasuredRuns& runs) {
   std::map<std::string, int> out;
   std::erase_if(runs.runs, [&](const MeasuredRun& run) {
@@ -98,37 +97,38 @@ std::map<std::string, int> take_without_row(MeasuredRuns& runs) {
     return !known;
   });
   if (runs.runs.empty())
-    throw UsageError("the paper has a closed form for none of these runs", "leave --fidelity paper out");
+    throw UsageError("the paper has no closed form for any of these runs", "leave --fidelity paper out");
   return out;
 }
 
-/// A run that is off by orders of magnitude says nothing of projections: a slip of units, rather.
+/// A run that is off by orders of magnitude probably has a wrong unit, so it must not be recorded.
 void refuse_slips(const MeasuredRuns& runs, const Validation& validation) {
   constexpr double slip = 100;
   for (std::size_t i = 0; i < validation.judged.size(); ++i) {
     const Judged& run = validation.judged[i];
     const double times = run.measured / run.unseen();
     if (run.partial || (times < slip && times > 1 / slip)) continue;
-    throw SpecError(runs.source.file, runs.source.text,
-                    {{validation.runs[i].spot("iteration_s"),
-                      fmt::format("{} is {:.3g} times the {} that are projected: --record would take it for "
-                                  "an error of projections",
-                                  text(run.measured), times, text(run.unseen())),
-                      "are these seconds? leave the run out, or correct it"}});
+    throw SpecError(
+        runs.source.file, runs.source.text,
+        {{validation.runs[i].spot("iteration_s"),
+          fmt::format("{} is {:.3g} times the projected {}: --record would count this as an error "
+                      "of the projection",
+                      text(run.measured), times, text(run.unseen())),
+          "is it in seconds? correct the run, or leave it out"}});
   }
 }
 
-/// Adds what these runs say to the file, in place of what it had of their levels.
-void record(const Words& words, const Validation& validation) {
+/// The record with the intervals of these runs, which replace those of the same levels.
+std::string recorded(const Words& words, const Validation& validation) {
   const auto errors = record_errors(validation.judged, validation.levels);
   if (errors.empty())
-    throw UsageError(fmt::format("{} has nothing to record: no run has a whole iteration", words.file),
-                     "leave --record out, or measure iteration_s");
+    throw UsageError(fmt::format("{} has nothing to record: no run has a value for iteration_s", words.file),
+                     "leave --record out, or add iteration_s");
   RecordedErrors known;
   if (std::filesystem::exists(words.record)) known = read_record(read_source(words.record));
   std::string origin = words.origin;
   if (origin.empty()) origin = std::filesystem::path(words.file).filename().string();
-  write_file(words.record, recorded_text(merged(std::move(known), errors, origin)));
+  return recorded_text(merged(std::move(known), errors, origin));
 }
 
 int run(const Session& session, Words& words) {
@@ -136,14 +136,15 @@ int run(const Session& session, Words& words) {
   hint(session, session.verbosity > 0 ? words.options.origins() : "");
   const double require = words.require.empty() ? 0 : read_number("require", words.require, 0, 100);
   if (!words.origin.empty() && words.record.empty())
-    throw UsageError("--origin says what --record writes", "add --record FILE.csv, or leave --origin out");
+    throw UsageError("--origin has no effect without --record",
+                     "add --record FILE.csv, or leave --origin out");
   if (!words.record.empty() && !words.record.ends_with(".csv"))
     throw UsageError(fmt::format("--record {}: a record is a CSV file", words.record),
                      fmt::format("write --record {}",
                                  std::filesystem::path(words.record).replace_extension(".csv").string()));
   MeasuredRuns runs = read_measured_runs(read_source(words.file));
   if (!runs.ignored.empty())
-    hint(session, fmt::format("note: columns that mean nothing here: {}", fmt::join(runs.ignored, ", ")));
+    hint(session, fmt::format("note: ignored columns: {}", fmt::join(runs.ignored, ", ")));
   std::map<std::string, int> without_row;
   const Query query = words.options.query();
   if (query.fidelity == Fidelity::paper) without_row = take_without_row(runs);
@@ -152,22 +153,23 @@ int run(const Session& session, Words& words) {
   if (!words.record.empty())
     for (const ParameterLevel& level : validation.levels)
       if (!level.changed.empty())
-        throw UsageError(
-            fmt::format("--record is for runs as files have them, and here is {}", level.changed),
-            "write what is other into files of your own: --on FILE.yaml, --framework FILE.yaml");
+        throw UsageError(fmt::format("--record needs projections from unchanged files, but {} changes them",
+                                     level.changed),
+                         "put the changes into your own files: --on FILE.yaml, --framework FILE.yaml");
+  AnswerFiles files{.read = files_of(validation.inputs)};
   if (!words.record.empty()) {
     refuse_slips(runs, validation);
-    record(words, validation);
+    files.more.push_back({words.record, recorded(words, validation)});
   }
   deliver(session, words.options,
           {.text = [&](const Style& style) { return validation_text(validation, style); },
            .table = [&](ReadBy) { return validation_table(validation); },
            .json = [&] { return validation_json(validation); },
-           .picture = [&] { return validation_svg(validation.judged); }});
+           .picture = [&] { return validation_svg(validation.judged); }},
+          files);
   const double mean = 100 * tally(validation.judged, "").mean;
   if (mean >= require) return answered;
-  hint(session,
-       fmt::format("the mean accuracy is {:.1f} %, below the {} % that --require asks for", mean, require));
+  hint(session, fmt::format("the mean accuracy is {:.1f} %, below the {} % of --require", mean, require));
   return answered_no;
 }
 
@@ -177,19 +179,20 @@ void define_validate(const Arguments& root, Session& session, Action& action) {
   auto words = std::make_shared<Words>();
   const Arguments command = root.add_command("validate", "how close are projections to measured runs?");
   command.text("FILE.csv", words->file,
-               {.help = "measured runs; `paradl help formats` tells its columns", .required = true});
+               {.help = "measured runs; `paradl help formats` lists the columns", .required = true});
   command.text("--require", words->require,
                {.help = "exit with 1 if the mean accuracy is below N percent", .meta = "N"});
   command.text(
       "--record", words->record,
-      {.help = "write how far off each strategy was, for the intervals of projections; what the file has of "
-               "other levels stays",
+      {.help = "write the errors of each strategy to this file, for the intervals of projections; entries of "
+               "other levels stay",
        .meta = "FILE.csv"});
-  command.text("--origin", words->origin,
-               {.help = "with --record: what the runs are; default: the name of the file", .meta = "TEXT"});
+  command.text(
+      "--origin", words->origin,
+      {.help = "with --record: description of the runs; default: the name of the file", .meta = "TEXT"});
   words->options.define(command, {"gpus", "batch", "strategy", "grid", "grids", "samples", "epochs", "price",
                                   "columns", "sort"});
-  command.footer(R"(What a run leaves open is taken from these options. -o FILE.svg draws the runs.
+  command.footer(R"(The options give values for empty cells of a run. -o FILE.svg draws the runs.
 
 Examples:
   paradl validate examples/validate/abci.csv

@@ -1,4 +1,4 @@
-// The three views of advise: what to run is in advise.cpp; here is what to optimise, and what to buy.
+// Two of the three views of advise: what to optimise, and what to buy. (What to run is in advise.cpp.)
 #include "paradl/cli/views.hpp"
 
 #include <algorithm>
@@ -20,13 +20,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double nothing = 5e-4;         // of the epoch: without effect
-constexpr double worth_telling = 0.005;  // first
+constexpr double nothing = 5e-4;         // share of the epoch that counts as no effect
+constexpr double worth_telling = 0.005;  // share of the epoch for the first line
 
 std::string plan_line(const Oracle& oracle, const Projection& best) {
   return fmt::format("{} on {}, {} GPU{}: the best plan is {} {}, {} per epoch\n", oracle.about().work.name,
                      oracle.about().machine.name, best.gpus, best.gpus == 1 ? "" : "s", best.strategy->text,
-                     grid_text(best.mesh, true), text(best.epoch()));
+                     grid_text(best.plan.mesh, true), text(best.epoch()));
 }
 
 std::string basis(const Oracle& oracle, const Answer& answer) {
@@ -35,11 +35,12 @@ std::string basis(const Oracle& oracle, const Answer& answer) {
                      accuracy_text(answer, answer.results.front()));
 }
 
-/// Tables of a view have their own columns.
+/// The tables of these views have their own columns.
 void refuse_columns(const Options& options) {
   for (const char* key : {"columns", "sort"})
     if (options.typed(key))
-      throw UsageError(fmt::format("--{} is for the table of strategies", key), "leave it out, or --for");
+      throw UsageError(fmt::format("--{} applies only to the table of strategies", key),
+                       "leave it out, or leave --for out");
 }
 
 /// The answer of `advise` with one more field.
@@ -52,7 +53,7 @@ void deliver_view(const Session& session, const Options& options, const Answer& 
     out[field] = value;
     return out;
   };
-  deliver(session, options, {.text = people, .table = table, .json = json});
+  deliver(session, options, {.text = people, .table = table, .json = json}, {.read = answer.read});
 }
 
 }  // namespace
@@ -69,7 +70,7 @@ View read_view(const std::string& word) {
 void tell_framework(const Session& session, const Options& options, const Oracle& oracle, Answer& answer) {
   refuse_columns(options);
   if (oracle.about().fidelity == Fidelity::paper)
-    throw UsageError("what a change brings is asked of the engine", "leave --fidelity paper out");
+    throw UsageError("--for is not available with --fidelity paper", "leave --fidelity paper out");
   const Projection& best = answer.results.front();
   Examiner examiner = examiner_of(oracle, options.triggers());
   auto found = examiner.bottlenecks(best);
@@ -87,24 +88,25 @@ void tell_framework(const Session& session, const Options& options, const Oracle
   deliver_view(session, options, answer, "framework", "improvements", improvements_json(improvements), table,
                [&](const Style& style) {
                  std::string out =
-                     !worth
-                         ? fmt::format("No change of the framework makes the best plan faster{}{}.\n",
-                                       improvements.empty() ? "" : " by half a per cent",
-                                       oracle.about().framework_spec.name == "ideal"
-                                           ? ": it is the ideal one (name yours with --framework)"
-                                           : "")
-                         : fmt::format("Optimise first: {} ({}), {} of the epoch.\n",
-                                       improvements.front().priced.change.text,
-                                       improvements.front().priced.change.option,
-                                       gain_text(improvements.front().priced.gain));
+                     !worth ? fmt::format("No change of the framework makes the best plan faster{}{}.\n",
+                                          improvements.empty() ? "" : " by half a per cent",
+                                          oracle.about().framework_spec.name == "ideal"
+                                              ? ": it is the ideal one (name yours with --framework)"
+                                              : "")
+                            : fmt::format("Optimise first: {} ({}), a gain of {} of the epoch.\n",
+                                          improvements.front().priced.change.text,
+                                          improvements.front().priced.change.option,
+                                          gain_text(improvements.front().priced.gain));
                  out += "\n" + plan_line(oracle, best) + "\n";
                  if (!improvements.empty()) {
                    const Printed printed = to_text(table(ReadBy::people), style);
                    hint(session, printed.hint);
-                   out += printed.text + "\nEach was priced alone, by asking again with its option.\n";
+                   out += printed.text +
+                          "\nGain: share of the epoch that is saved. Each change was projected alone, with its "
+                          "option.\n";
                  }
                  for (const Bottleneck& b : found) out += bottleneck_text(b, 0);
-                 if (found.empty()) out += "No limit or bottleneck is beyond its trigger.\n";
+                 if (found.empty()) out += "No limit or bottleneck reaches its trigger.\n";
                  return out + basis(oracle, answer);
                });
 }
@@ -114,11 +116,11 @@ void tell_system(const Session& session, const Options& options, const Query& qu
   refuse_columns(options);
   std::vector<Oracle> others;  // projections refer to their strategies
   Query same_training = query;
-  // Other nodes, the same training: what was asked for by the node is asked for as a whole.
+  // Nodes change but training does not, so a mini-batch per node is converted to the whole mini-batch.
   std::string same_batch;
   if (oracle.question().batch.per == BatchRule::Per::node) {
-    same_training.batch = BatchRule{.per = BatchRule::Per::whole, .value = answer.results.front().batch};
-    same_batch = fmt::format("{:.0f}", answer.results.front().batch);
+    same_training.batch = BatchRule{.per = BatchRule::Per::whole, .value = answer.results.front().plan.batch};
+    same_batch = fmt::format("{:.0f}", answer.results.front().plan.batch);
   }
   auto swings = sensitivity(levers(oracle.about().system_spec, oracle.about().training.precision),
                             answer.results.front(),
@@ -160,18 +162,19 @@ void tell_system(const Session& session, const Options& options, const Query& qu
             if (*outcome && (*outcome)->fits && (*outcome)->gain > (buy ? buy->gain : nothing))
               buy = &**outcome, of = &s;
         std::string out =
-            buy ? fmt::format("Buy first: {} the {}, {} of the epoch.\n",
+            buy ? fmt::format("Buy first: {} the {}, a gain of {} of the epoch.\n",
                               buy == &*of->twice ? "twice" : "half", of->lever.name, gain_text(buy->gain))
-                : "Nothing that could be bought makes the best plan faster.\n";
+                : "No change of the machine makes the best plan faster.\n";
         out += "\n" + plan_line(oracle, best) + "\n";
         if (!shown.empty()) {
           const Printed printed = to_text(table(ReadBy::people), style);
           hint(session, printed.hint);
-          out += printed.text +
-                 "\nEpoch times relative to this machine, with the same mini-batch and the best strategy and grid "
-                 "each time.\n";
+          out +=
+              printed.text +
+              "\nGain: share of this machine's epoch that is saved (below 0: lost), with the same mini-batch "
+              "and the best strategy and grid each time.\n";
         }
-        if (!idle.empty()) out += fmt::format("Without effect, half or twice: {}.\n", fmt::join(idle, ", "));
+        if (!idle.empty()) out += fmt::format("No effect, halved or doubled: {}.\n", fmt::join(idle, ", "));
         return out + basis(oracle, answer);
       });
 }

@@ -20,8 +20,8 @@ Arguments Arguments::add_command(const std::string& name, const std::string& sum
 void Arguments::text(const std::string& names, std::string& value, const About& about) const {
   CLI::Option& option = *app_->add_option(names, value, about.help);
   describe(option, about);
-  // What is typed again replaces what was typed before, so that a printed option can be added to a command.
-  if (names.starts_with('-')) option.take_last();
+  // A repeated option replaces the earlier one, so that a printed option can be appended to a command.
+  if (names.starts_with('-') && !about.once) option.take_last();
 }
 
 void Arguments::texts(const std::string& names, std::vector<std::string>& values, const About& about) const {

@@ -13,21 +13,23 @@
 #include <unistd.h>
 
 #include "paradl/core/error.hpp"
+#include "paradl/report/formats.hpp"
+#include "paradl/spec/document.hpp"
 
 namespace paradl {
 namespace {
 
-/// The file that a link leads to, also where it is yet to be made: the link stays.
+/// The file that a symbolic link points to, even if it does not exist yet. The link itself is kept.
 std::string behind_links(std::filesystem::path path) {
   namespace fs = std::filesystem;
   std::error_code failed;
-  constexpr int most = 40;  // as the kernel follows
+  constexpr int most = 40;  // the kernel's limit
   for (int links = 0; links < most && fs::is_symlink(fs::symlink_status(path, failed)); ++links)
-    path = path.parent_path() / fs::read_symlink(path, failed);  // one that begins with `/` replaces all
+    path = path.parent_path() / fs::read_symlink(path, failed);  // an absolute path replaces the folder
   return path.string();
 }
 
-/// A file that is written beside the old one first: a full disk must not cost the user what was there.
+/// Writes a new file next to the old one first, so that a full disk does not destroy the old one.
 class NewFile {
  public:
   NewFile(const std::string& path, const std::string& text) : path_(path) {
@@ -35,8 +37,7 @@ class NewFile {
     std::error_code failed;
     path_ = behind_links(path);
     if (fs::is_fifo(path_, failed)) demand_reader();
-    if (fs::exists(path_, failed) &&
-        !fs::is_regular_file(path_, failed)) {  // devices are written as they are
+    if (fs::exists(path_, failed) && !fs::is_regular_file(path_, failed)) {  // devices are written directly
       fill(::open(path_.c_str(), O_WRONLY | O_CLOEXEC), text);
       return;
     }
@@ -52,7 +53,7 @@ class NewFile {
   NewFile& operator=(NewFile&&) = delete;
   ~NewFile() { forget(); }
 
-  /// Puts it in its place.
+  /// Replaces the old file.
   void keep() {
     if (beside_.empty()) return;
     if (std::rename(beside_.c_str(), path_.c_str()) != 0) refuse(errno);
@@ -60,8 +61,8 @@ class NewFile {
   }
 
  private:
-  /// Writes all of it and closes the file; a negative one could not be opened. A disk may be full after some
-  /// of it: only what is written next says so.
+  /// Writes all of it and closes the file; a negative descriptor means that opening failed. If the disk fills
+  /// up, a write may be partial, and only the next one fails.
   void fill(int file, std::string_view text) {
     if (file < 0) refuse(errno);
     int failed = 0;
@@ -75,14 +76,14 @@ class NewFile {
     if (::close(file) != 0 && failed == 0) failed = errno;
     if (failed != 0) refuse(failed);
   }
-  /// Opening a pipe that nobody reads would wait for ever.
+  /// Opening a pipe without a reader would block forever.
   void demand_reader() const {
     const int pipe = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (pipe >= 0) {
       ::close(pipe);
     } else if (errno == ENXIO) {
-      throw UsageError(fmt::format("`{}` is a pipe that nobody reads", path_),
-                       "name a file, or start its reader");
+      throw UsageError(fmt::format("`{}` is a pipe without a reader", path_),
+                       "name a file, or start the reader first");
     }
   }
   void forget() {
@@ -94,7 +95,7 @@ class NewFile {
     const bool full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
     throw EnvironmentError(
         fmt::format("cannot write `{}`: {}", path_, std::strerror(reason)),
-        full ? "make room, or name a file elsewhere" : "check the folder and its permissions");
+        full ? "free some space, or write to another disk" : "check the folder and its permissions");
   }
 
   std::string path_, beside_;
@@ -104,7 +105,7 @@ class NewFile {
 
 void write_file(const std::string& path, const std::string& text) { NewFile(path, text).keep(); }
 
-void write_files(const std::vector<std::pair<std::string, std::string>>& files) {
+void write_files(const std::vector<NewText>& files) {
   std::vector<NewFile> written;
   for (const auto& [path, text] : files) written.emplace_back(path, text);
   for (NewFile& file : written) file.keep();
@@ -130,11 +131,27 @@ void refuse_twice(const std::vector<std::string>& files) {
   }
 }
 
+void refuse_overwriting(const std::vector<std::string>& written, const std::vector<std::string>& read) {
+  namespace fs = std::filesystem;
+  for (const std::string& to : written)
+    for (const std::string& from : read) {
+      std::error_code failed;
+      const fs::path file = from == standard_input ? "/dev/stdin" : from;
+      // Devices can be read and written at once.
+      if (!fs::is_regular_file(to, failed) || !fs::equivalent(to, file, failed)) continue;
+      throw UsageError(to == from ? fmt::format("`{}` would be overwritten, but it is read here", to)
+                                  : fmt::format("`{}` would overwrite {}, which is read here", to,
+                                                from == standard_input ? from : "`" + from + "`"),
+                       "name another file to write");
+    }
+}
+
 void demand_svg(const std::string& path) {
-  if (path.empty() || path.ends_with(".svg")) return;
+  const std::string_view ending = row_of(Format::svg).ending;
+  if (path.empty() || path.ends_with(ending)) return;
   throw UsageError(
       fmt::format("--draw {}: drawings are SVG", path),
-      fmt::format("write --draw {}", std::filesystem::path(path).replace_extension(".svg").string()));
+      fmt::format("write --draw {}", std::filesystem::path(path).replace_extension(ending).string()));
 }
 
 }  // namespace paradl

@@ -1,19 +1,24 @@
 #pragma once
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace paradl {
 
-/// Writes a whole file; EnvironmentError if it cannot.
+/// Writes a whole file; EnvironmentError if that fails.
 void write_file(const std::string& path, const std::string& text);
-/// Writes several, each a path and its text: no old file is replaced before all new ones are written.
-void write_files(const std::vector<std::pair<std::string, std::string>>& files);
-/// EnvironmentError if nobody may write there: to be asked before a long run, not after it.
+/// A text and the file to write it to.
+struct NewText {
+  std::string path, text;
+};
+/// Writes several files. No old file is replaced before all new ones are written.
+void write_files(const std::vector<NewText>& files);
+/// EnvironmentError if the file cannot be written. Call this before a long run.
 void demand_writable_folder(const std::string& path);
-/// Refuses a drawing of another kind; an empty path is none.
+/// UsageError if the drawing is not an SVG file; an empty path means no drawing.
 void demand_svg(const std::string& path);
-/// UsageError if two of these are one file: the later would replace the earlier.
+/// UsageError if two of these are the same file: the later would replace the earlier.
 void refuse_twice(const std::vector<std::string>& files);
+/// UsageError if a file to be written is one that is read, however its path is spelled.
+void refuse_overwriting(const std::vector<std::string>& written, const std::vector<std::string>& read);
 
 }  // namespace paradl

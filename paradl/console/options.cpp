@@ -19,13 +19,12 @@ namespace {
 struct OptionRow {
   const char *flags, *key, *meta, *help;
   const char* group;
-  bool again =
-      false;  // belongs to the machine or the training, so the next question about the same has it too
+  bool again = false;  // describes the machine or the training, so proposed commands repeat it
 };
 
-constexpr const char* question = "What to ask";
-constexpr const char* training = "How it is trained";
-constexpr const char* output = "How to answer";
+constexpr const char* question = "Question";
+constexpr const char* training = "Training";
+constexpr const char* output = "Output";
 
 // clang-format off
 constexpr OptionRow rows[] = {
@@ -35,36 +34,36 @@ constexpr OptionRow rows[] = {
     {"-s,--strategy", "strategy", "LIST", "data,data+filter ...; default: all", question},
     {"--grid", "grid", "SIZES", "data=16,filter=4 or 16x4; space may be cut as spatial=2x2", question},
     {"--grids", "grids", "WHICH", "best (of each strategy) or all", question},
-    {"--fidelity", "fidelity", "KIND", "detailed (the engine) or paper (its closed forms)", question, true},
+    {"--fidelity", "fidelity", "KIND", "detailed (the engine, default) or paper (the paper's closed forms)", question, true},
     {"--iterations", "iterations", "RULE", "I = D/B: exact, or rounded up (ceil) in exchanges and updates", question, true},
     {"--samples", "samples", "N", "samples per epoch; default: the model file's data set", question, true},
     {"--epochs", "epochs", "N", "adds the time, GPU-hours, price and energy of N epochs", question},
-    {"--price", "price", "RATE", "of one GPU, such as 2.5USD/h: adds what the epochs cost; default: the system file's", question, true},
-    {"--profile", "profile", "NAME", "measured layer times: name in profiles/, or a path; default: one that fits, if there is any", training, true},
-    {"--layer-times", "layer-times", "LEVEL", "ideal (roofline), modelled (kernels) or profile (measured); default: the best there is", training, true},
-    {"--convolutions", "convolutions", "WHICH", "algorithms for modelled times: best, no-winograd, or those that need at most 1GB, say", training, true},
+    {"--price", "price", "RATE", "price of one GPU, such as 2.5USD/h: adds the cost of the epochs; default: the system file's", question, true},
+    {"--profile", "profile", "NAME", "measured layer times: name in profiles/, or a path; default: a matching one, if any", training, true},
+    {"--layer-times", "layer-times", "LEVEL", "ideal (roofline), modelled (kernels) or profile (measured); default: the most accurate available", training, true},
+    {"--convolutions", "convolutions", "WHICH", "algorithms for modelled times: best, no-winograd, or a workspace limit such as 1GB", training, true},
     {"--precision", "precision", "NAME", "fp32, tf32, fp16, bf16 (mixed) or fp8; default fp32", training, true},
     {"--optimizer", "optimizer", "NAME", "sgd, momentum, adam or lamb; default momentum", training, true},
-    {"--framework", "framework", "NAME", "ideal (default), ddp, megatron, chainermn, or a path: what it does and costs besides; see `paradl help frameworks`", training, true},
+    {"--framework", "framework", "NAME", "ideal (default), ddp, megatron, chainermn, or a path: its behaviour and costs; see `paradl help frameworks`", training, true},
     {"--transport", "transport", "WAY", "gpu, or host: exchanges are staged through host memory (no GPUDirect)", training, true},
     {"--input", "input", "FROM", "samples are read from `node` storage or the `shared` file system; default none: not counted; see `paradl help input`", training, true},
     {"--staging", "staging", "WHO", "who reads samples that several GPUs need: leader (one reads and distributes, default) or each", training, true},
-    {"--prefetch", "prefetch", "on|off", "the next mini-batch is read behind the iteration; default on, unless the framework says otherwise", training, true},
-    {"--shuffle", "shuffle", "HOW", "of node storage: global (every node has all samples, default), local, partial:Q (a fraction Q is exchanged each epoch)", training, true},
-    {"--links", "links", "LEVEL", "ideal (specifications) or measured; default: measured where the system file has it", training, true},
+    {"--prefetch", "prefetch", "on|off", "the next mini-batch is read during the iteration; default: the framework's, usually on", training, true},
+    {"--shuffle", "shuffle", "HOW", "with --input node: global (every node has all samples, default), local, partial:Q (a fraction Q is exchanged each epoch)", training, true},
+    {"--links", "links", "LEVEL", "ideal (specified) or measured; default: measured if the system file has it", training, true},
     {"--micro-batches", "micro-batches", "S", "micro-batches per pipeline and iteration; default 1", training, true},
-    {"--schedule", "schedule", "NAME", "gpipe, 1f1b, or interleaved:V with V pieces of the network on each stage; default gpipe", training, true},
+    {"--schedule", "schedule", "NAME", "gpipe, 1f1b, or interleaved:V with V chunks of the network on each stage; default gpipe", training, true},
     {"--recompute", "recompute", "KIND", "in the backward pass: none, selective (scores of attention), full (blocks); full:N, selective:N: N blocks", training, true},
-    {"--zero", "zero", "0..3", "deal out optimizer state (1), gradients too (2), weights too (3, as FSDP) over `data`; default 0", training, true},
-    {"--sequence-parallel", "sequence-parallel", "on|off", "split the sequence between the products that `tensor` pairs; default off", training, true},
-    {"--flash", "flash", "on|off", "attention that does not store its scores; default: as the model file says", training, true},
-    {"--gradients", "gradients", "NAME", "mixed precision: gradients are added up in fp32 (default) or fp16 (16 bits)", training, true},
+    {"--zero", "zero", "0..3", "shard optimizer state (1), also gradients (2), also weights (3, like FSDP) over `data`; default 0", training, true},
+    {"--sequence-parallel", "sequence-parallel", "on|off", "split the sequence between the pairs of products of `tensor`; default off", training, true},
+    {"--flash", "flash", "on|off", "attention that does not store its scores; default: the model file's", training, true},
+    {"--gradients", "gradients", "NAME", "with mixed precision, gradients are accumulated in fp32 (default) or fp16 (16 bits)", training, true},
     {"--reserve", "reserve", "SIZE", "memory for framework, driver and libraries on each GPU, such as 1GiB; default none", training, true},
     {"--fragmentation", "fragmentation", "SHARE", "memory lost to fragmentation, as a share of activations and workspace, such as 0.05; default 0", training, true},
-    {"--overlap", "overlap", "on|off", "gradient exchange behind the backward pass; default on", training, true},
-    {"--reduction", "reduction", "NAME", "allreduce (as the paper's framework) or reduce-scatter, for filter, channel, tensor", training, true},
+    {"--overlap", "overlap", "on|off", "gradient exchange during the backward pass; default on", training, true},
+    {"--reduction", "reduction", "NAME", "sums of filter, channel and tensor: allreduce (default, as in the paper's framework) or reduce-scatter", training, true},
     {"--allreduce", "allreduce", "NAME", "algorithm that sums gradients: ring, ring+ring, shd, sparse-ring:0.0078 ...; default: a ring on every level, trees for few bytes", training, true},
-    {"--batch-norm", "batch-norm", "NAME", "local statistics, or sync across GPUs", training, true},
+    {"--batch-norm", "batch-norm", "NAME", "local statistics (default), or sync across GPUs", training, true},
     {"--gamma", "gamma", "G", "the paper's memory accounting with reuse factor G", training, true},
     {"--format,-f", "format", "NAME", "", output},  // its help lists the formats
     {"--columns", "columns", "LIST", "columns of the table; `all`, or `help` to list them", output},
@@ -116,19 +115,24 @@ void Options::define_only(const Arguments& command, const std::vector<std::strin
   for (const OptionRow& row : rows)
     if (std::ranges::find(keys, row.key) != keys.end())
       command.text(row.flags, values_[row.key].text,
-                   {.help = *row.help ? row.help : format_names(), .meta = row.meta, .group = row.group});
+                   {.help = *row.help ? row.help : format_names(),
+                    .meta = row.meta,
+                    .group = row.group,
+                    .once = row.group == output});
   if (std::ranges::find(keys, "on") != keys.end())
     command.texts(
         "--set", sets_,
-        {.help = "override one value of the system file: device.memory=32GiB, or x2 for twice as much; "
-                 "of the framework: framework.halos=gpu",
+        {.help = "change one value of the system file: device.memory=32GiB, or x2 for twice as much; "
+                 "or of the framework: framework.halos=gpu; repeatable",
          .meta = "KEY=VALUE",
          .group = question});
+  if (std::ranges::find(keys, "format") == keys.end()) return;
   command.flag("--json", json_, {.help = "short for -f json", .group = output});
   command.texts("-o", outputs_, {.help = output_help, .meta = "FILE", .group = output});
 }
 
 void Options::read_configuration(const SourceText& source) {
+  files_.push_back(source.file);
   const YAML::Node root = parse_yaml(source);
   if (root.IsNull()) return;
   Problems problems(source);
@@ -138,7 +142,7 @@ void Options::read_configuration(const SourceText& source) {
     if (!map.has(key)) return;
     Entry entry{map.text(key), source.file, file, map.spot(key)};
     if (key != as && map.has(as))
-      map.wrong(key, fmt::format("`{}` and `{}` are the same", key, as), "keep one");
+      map.wrong(key, fmt::format("`{}` and `{}` are two names of one option", key, as), "keep one");
     if (values_[as].text.empty()) values_[as] = std::move(entry);
   };
   for (const OptionRow& row : rows) take(row.key, row.key);
@@ -179,8 +183,8 @@ Query Options::query() const {
 void Options::refuse_typed(const std::vector<std::string_view>& but, const std::string& what) const {
   for (const OptionRow& row : rows)
     if (typed(row.key) && std::ranges::find(but, row.key) == but.end())
-      throw UsageError(fmt::format("--{} says nothing about {}", row.key, what), "leave it out");
-  if (!sets_.empty()) throw UsageError(fmt::format("--set says nothing about {}", what), "leave it out");
+      throw UsageError(fmt::format("--{} has no effect on {}", row.key, what), "leave it out");
+  if (!sets_.empty()) throw UsageError(fmt::format("--set has no effect on {}", what), "leave it out");
 }
 
 std::vector<std::string> Options::configuration_keys() {
@@ -196,12 +200,7 @@ void Options::complete() {
       entry = {value, variable_name(key), {}, {}};
   if (const auto path = project_config()) read_configuration(read_source(path->string()));
   if (const auto path = user_config()) read_configuration(read_source(path->string()));
-  if (json_) {
-    if (typed("format") && get("format") != "json")
-      throw UsageError(fmt::format("--json and -f {} contradict each other", get("format")),
-                       "leave one of them out");
-    set("format", "json");
-  }
+  if (json_) set("format", std::string(typed_format(typed("format") ? get("format") : "", json_).name));
 }
 
 Triggers Options::triggers() const {
@@ -215,12 +214,14 @@ Triggers Options::triggers() const {
 }
 
 const FormatRow& Options::format(bool draws) const {
-  return *read("format", "text", [&](const std::string& name) { return &read_format(name, draws); });
+  if (!has("format")) return row_of(Format::text);
+  return *read("format", "", [&](const std::string& name) { return &read_format(name, draws); });
 }
 
 bool Options::writes(const FormatRow& row) const {
+  const FormatRow* main = has("format") ? find_format(get("format")) : &row_of(Format::text);
   const auto is_written = [&](const std::string& path) { return path.ends_with(row.ending); };
-  return get("format", "text") == row.name || std::ranges::any_of(outputs_, is_written);
+  return main == &row || std::ranges::any_of(outputs_, is_written);
 }
 
 bool Options::wants(Prints prints) const {
@@ -233,7 +234,7 @@ bool Options::wants_bottlenecks() const {
   const auto shows = [](const std::string& id) {
     return id == "all" || id == "bottlenecks" || id == "limited by";
   };
-  // Without --columns a CSV file has all of them.
+  // Without --columns, CSV has all columns.
   const bool all = columns.empty() && std::ranges::any_of(formats(), [&](const FormatRow& row) {
                      return row.format == Format::csv && writes(row);
                    });

@@ -1,4 +1,4 @@
-// What both programs do: parse, dispatch, catch once, return the exit code.
+// Common to both programs: parse, dispatch, catch once, return the exit code.
 #include "paradl/console/program.hpp"
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "paradl/console/utf8.hpp"
 #include "paradl/core/memory.hpp"
 #include "paradl/core/text.hpp"
+#include "paradl/report/formats.hpp"
 #include "paradl/report/json.hpp"
 
 namespace paradl {
@@ -35,18 +36,19 @@ std::vector<std::string> roots() {
   return out;
 }
 
-/// CLI11's own words are kept only where we have none: "--size: At Most 1 required but received 2".
-std::string sentence_of(const CLI::ParseError& error) {
+/// Replaces CLI11's messages, such as "--size: At Most 1 required but received 2", where we have a better
+/// one.
+UsageError in_our_words(const CLI::ParseError& error, const std::string& help) {
   const std::string text = error.what();
   const std::string name = text.substr(0, text.find_first_of(": "));
   if (text.find("At Most 1 required") != text.npos || text.find("received 2") != text.npos)
-    return fmt::format("`{}` is given more than once", name);
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return fmt::format("`{}` has no value", name);
-  return text;
+    return UsageError(fmt::format("`{}` is given more than once", name), "keep one of them");
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error))
+    return UsageError(fmt::format("`{}` has no value", name), help);
+  return UsageError(text, help);
 }
 
-/// CLI11 reports a misspelt word in several ways; the nearest known command or option is the same help for
-/// all.
+/// CLI11 reports a misspelt word in several ways; the help is always the nearest known command or option.
 UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& error) {
   const std::string program = root.get_name();
   const CLI::App* command = &root;
@@ -54,8 +56,8 @@ UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& erro
   std::vector<std::string> left = command->remaining(true);
   if (left.empty()) left = root.remaining(true);
   const auto help = [&] {
-    return fmt::format("`{} {}{}-h` shows how it is used", program,
-                       command == &root ? "" : command->get_name(), command == &root ? "" : " ");
+    return fmt::format("see `{} {}{}-h`", program, command == &root ? "" : command->get_name(),
+                       command == &root ? "" : " ");
   };
   if (!left.empty() && command == &root) {
     std::vector<std::string> known;
@@ -64,11 +66,11 @@ UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& erro
       return UsageError(fmt::format("`{}` is not an option of {}", left.front(), program), help());
     const std::string near = did_you_mean(left.front(), known);
     return UsageError(fmt::format("`{}` is not a {} command", left.front(), program),
-                      near.empty() ? fmt::format("`{}` alone lists them", program) : near);
+                      near.empty() ? fmt::format("`{}` without arguments lists them", program) : near);
   }
   if (!left.empty()) {
     const std::string& word = left.front();
-    if (!word.starts_with('-')) return UsageError(fmt::format("`{}` is one word too many", word), help());
+    if (!word.starts_with('-')) return UsageError(fmt::format("unexpected argument `{}`", word), help());
     std::vector<std::string> known;
     for (const CLI::Option* option : command->get_options())
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
@@ -76,32 +78,34 @@ UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& erro
     return UsageError(fmt::format("`{}` is not an option of `{} {}`", word, program, command->get_name()),
                       near.empty() ? help() : near);
   }
-  return UsageError(sentence_of(error), help());
+  return in_our_words(error, help());
 }
 
-/// Of a command's help what fits one screen: the options about training and output are left to --help.
+/// The part of a command's help that fits on one screen, without the options about training and output.
 std::string one_screen(const std::string& help) {
   std::string out;
   bool hidden = false, any = false;
   for (std::size_t start = 0; start < help.size();) {
     const std::size_t end = std::min(help.find('\n', start), help.size());
     const std::string_view line = std::string_view(help).substr(start, end - start);
-    if (!line.empty() && line.front() != ' ')
-      hidden = line == "How it is trained:" || line == "How to answer:";
+    if (!line.empty() && line.front() != ' ') hidden = line == "Training:" || line == "Output:";
     any |= hidden;
     if (!hidden) out.append(line) += '\n';
     start = end + 1;
   }
-  return any ? out + "\n`--help` shows the options about training and output, too.\n" : out;
+  return any ? out + "\n`--help` also shows the options about training and output.\n" : out;
 }
 
-/// Errors follow the format of the answer, and may come before the options have been read.
+/// Errors have the format of the answer, but may occur before the options are parsed.
 bool wants_json(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
-    if (word == "--json" || word == "--format=json" || word == "-fjson") return true;
-    if ((word == "-f" || word == "--format") && i + 1 < arguments.size() && arguments[i + 1] == "json")
-      return true;
+    if (word == "--json") return true;
+    std::string_view name;
+    if ((word == "-f" || word == "--format") && i + 1 < arguments.size()) name = arguments[i + 1];
+    for (const std::string_view before : {"--format=", "-f"})
+      if (word.starts_with(before) && word != before) name = std::string_view(word).substr(before.size());
+    if (const FormatRow* row = find_format(name); row && row->format == Format::json) return true;
   }
   return false;
 }
@@ -118,14 +122,15 @@ int report(bool json, const std::string& kind, const std::string& message, const
   return code;
 }
 
-/// CLI11 takes an empty word for one that was not given; more likely a variable of the shell was not set.
+/// CLI11 ignores an empty word; more likely a shell variable is not set.
 void refuse_empty(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     if (!word.empty() && !(word.starts_with("--") && word.ends_with('='))) continue;
-    throw UsageError(i == 0 || !word.empty() ? fmt::format("`{}` has no value", word)
-                                             : fmt::format("an empty word follows `{}`", arguments[i - 1]),
-                     "is a variable of the shell not set?");
+    throw UsageError(i == 0 || !word.empty()
+                         ? fmt::format("`{}` has no value", word)
+                         : fmt::format("an empty argument follows `{}`", arguments[i - 1]),
+                     "is a shell variable not set?");
   }
 }
 
@@ -166,7 +171,7 @@ int run_program(const Program& program, int argc, char** argv) {
   Session session{.catalog = Catalog(roots()), .arguments = {argv + 1, argv + argc}};
   Action action;
   CLI::App root{program.about, program.name};
-  root.set_help_flag("-h,--help", "show how it is used");
+  root.set_help_flag("-h,--help", "show this help");
   root.fallthrough();
   root.require_subcommand(0, 1);
   bool version = false;

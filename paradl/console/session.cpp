@@ -25,7 +25,7 @@ void print(const std::string& answer) {
   const int reason = errno;
   if (written) return;
   throw EnvironmentError(fmt::format("cannot write the answer: {}", std::strerror(reason)),
-                         "is the disk full, or the reader gone?");
+                         "is the disk full, or the pipe closed?");
 }
 
 void hint(const Session& session, const std::string& text) {

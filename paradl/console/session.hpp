@@ -9,7 +9,7 @@
 
 namespace paradl {
 
-/// What every command gets: where specs are, how to print, and the words that were typed.
+/// The context of every command: where specs are, how to print, and the typed words.
 struct Session {
   Catalog catalog;
   std::vector<std::string> arguments;
@@ -18,7 +18,7 @@ struct Session {
   Style style() const;  // for stdout
 };
 
-/// What a command does when it was chosen; returns the exit code.
+/// The action of a command; returns the exit code.
 using Action = std::function<int()>;
 
 /// Exit codes.

@@ -19,7 +19,7 @@ bool begins_with_ascii(std::string_view text) {
   return (bytes & 0x8080808080808080) == 0;
 }
 
-/// Number of bytes of the letter that a text begins with; 0 if it is not one.
+/// Number of bytes of the first letter of a text; 0 if it is not valid UTF-8.
 std::size_t letter_size(std::string_view text) {
   const unsigned first = code(text.front());
   if (first < 0x80) return 1;
@@ -38,7 +38,7 @@ std::string valid_utf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    std::size_t valid = 0;  // answers are long and nearly always valid: copied at once
+    std::size_t valid = 0;  // answers are long and nearly always valid, so valid text is copied at once
     while (valid < text.size()) {
       const std::string_view rest = text.substr(valid);
       const std::size_t size = begins_with_ascii(rest) ? sizeof(std::uint64_t) : letter_size(rest);

@@ -4,7 +4,8 @@
 
 namespace paradl {
 
-/// A text whose bytes that are not UTF-8 are shown as \xff: names of files may have any bytes.
+/// The text with bytes that are not UTF-8 replaced by escapes such as \xff, because file names may have any
+/// bytes.
 std::string valid_utf8(std::string_view text);
 
 }  // namespace paradl

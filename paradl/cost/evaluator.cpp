@@ -28,15 +28,6 @@ WorkingMemory& working_memory() {
   return memory;
 }
 
-/// The framework's rules, and what the plan says of them.
-PlacingRules rules_of(const Training& training, const Plan& plan) {
-  PlacingRules rules = training.placing();
-  rules.sequence_parallel = plan.sequence_parallel;
-  rules.recompute = plan.recompute;
-  rules.recomputed_blocks = plan.recomputed_blocks;
-  return rules;
-}
-
 Plan without_ones(Plan plan) {
   plan.mesh = without_ones(plan.mesh);
   return plan;
@@ -83,25 +74,11 @@ LayerLoad load_of(const CellCost& cost) {
 
 }  // namespace
 
-Plan plan_of(const Training& t, const Mesh& mesh, double batch, bool out_of_core) {
-  return {.mesh = mesh,
-          .batch = batch,
-          .micro_batches = t.micro_batches,
-          .schedule = t.schedule,
-          .chunks = t.chunks,
-          .recompute = t.recompute,
-          .recomputed_blocks = t.recomputed_blocks,
-          .zero = t.zero,
-          .sequence_parallel = t.sequence_parallel,
-          .out_of_core = out_of_core,
-          .allreduce = {t.allreduce, t.density}};
-}
-
 Evaluator::Evaluator(const Setting& setting, std::shared_ptr<const Layouts> layouts)
     : setting_(setting), links_(setting_), times_(setting_), layouts_(std::move(layouts)) {}
 
 const Layout& Evaluator::layout(const Plan& plan) const {
-  return layouts_->of(plan.mesh, rules_of(setting_.training, plan));
+  return layouts_->of(plan.mesh, setting_.training.placing(plan));
 }
 
 const StagePlan& Evaluator::stages(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,

@@ -41,9 +41,6 @@ struct Timeline {
   std::vector<std::vector<PipelineEvent>> passes;  // of each stage
 };
 
-/// The plan that a training describes, on a mesh.
-Plan plan_of(const Training& training, const Mesh& mesh, double batch, bool out_of_core = false);
-
 /// Prices plans of one case. Pure: the same plan gives the same cost whatever was asked before, and threads may
 /// share one evaluator. It only caches results of pure functions that many plans have in common: layouts,
 /// routes, kernel times, cuts into stages.
@@ -60,7 +57,6 @@ class Evaluator {
   Cost cost(const Plan& plan, const StagePlan* cut = nullptr) const;
   /// The cost with all tables behind it.
   Evaluation evaluate(const Plan& plan) const { return Evaluation(*this, plan); }
-  Evaluation evaluate(const Projection& p) const { return evaluate(plan_of(*p.strategy, p.mesh, p.batch)); }
   /// The cost charge by charge.
   Ledger ledger(const Plan& plan) const { return ledger_of(evaluate(plan)); }
   /// A lower bound for the iteration of a pipeline, found without cutting it into stages; zero for other plans,
@@ -71,13 +67,6 @@ class Evaluator {
   Limits limits(const Plan& plan, std::string* refused = nullptr) const;
   /// Cost, limits and everything else that an answer shows.
   Projection project(const StrategyName& strategy, const Plan& plan, const StagePlan* cut = nullptr) const;
-  /// The same for the plan that the training of the case describes.
-  Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
-    return project(strategy, plan_of(strategy, mesh, batch));
-  }
-  Plan plan_of(const StrategyName& strategy, const Mesh& mesh, double batch) const {
-    return paradl::plan_of(setting_.training, mesh, batch, strategy.out_of_core);
-  }
   Timeline timeline(const Plan& plan) const;
 
   /// The layout of a plan whose mesh has no axes of one GPU (see without_ones).

@@ -25,7 +25,8 @@ bool fills_buckets(const Tables& t, const Run& run, Bytes bucket) {
   std::array<Bytes, most_gradient_groups> sent{};
   for (int i = 0; i < run.period; ++i) {
     const auto id = std::size_t(t.layout.order[std::size_t(run.first + i)]);
-    if (const int g = t.layout.cells[id].gradients; g >= 0) sent[std::size_t(g)] += t.passes.cells[id].gradient;
+    if (const int g = t.layout.cells[id].gradients; g >= 0)
+      sent[std::size_t(g)] += t.passes.cells[id].gradient;
   }
   return std::ranges::all_of(sent, [&](Bytes part) { return part >= bucket || !(part > Bytes{}); });
 }

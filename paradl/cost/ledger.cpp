@@ -28,7 +28,8 @@ class Book {
     for (std::size_t g = 0; g < e_.gradients.groups.size(); ++g) add_gradient_sums(g);
     add_copies();
     add_transfers();
-    for (const auto& [term, kind] : {std::pair{Term::bubble, ChargeKind::bubble}, {Term::swap, ChargeKind::swap}})
+    for (const auto& [term, kind] :
+         {std::pair{Term::bubble, ChargeKind::bubble}, {Term::swap, ChargeKind::swap}})
       if (e_.cost[term] > Seconds{}) add({.term = term, .kind = kind, .exposed = e_.cost[term]});
     settle();
     return std::move(ledger_);
@@ -199,7 +200,11 @@ class Book {
 class LayerBook {
  public:
   LayerBook(const Evaluation& e, std::size_t cell, double passes)
-      : e_(e), cell_(e.layout->cells[cell]), id_(int(cell)), S_(e.plan.micro_batches), forward_(S_ * passes) {}
+      : e_(e),
+        cell_(e.layout->cells[cell]),
+        id_(int(cell)),
+        S_(e.plan.micro_batches),
+        forward_(S_ * passes) {}
 
   Ledger write() {
     add_changes(cell_.forward, ChargeKind::output, forward_);
@@ -214,8 +219,8 @@ class LayerBook {
   }
 
  private:
-  void add(Term term, ChargeKind kind, Collective operation, AxisSet axes, double count, Bytes m, Seconds each,
-           Seconds exposed, int extent = -1) {
+  void add(Term term, ChargeKind kind, Collective operation, AxisSet axes, double count, Bytes m,
+           Seconds each, Seconds exposed, int extent = -1) {
     ledger_.push_back({.term = term,
                        .kind = kind,
                        .cell = id_,
@@ -254,8 +259,8 @@ class LayerBook {
       const auto message = [&](double rows, double times) {
         if (!(rows > 0)) return;
         const Seconds each = e_.mesh.halo_message[std::size_t(d)](rows * row);
-        add(Term::halo_exchange, kind, Collective::point_to_point, axis_bit(cell_.halo_axis), times, rows * row,
-            each, times * each, d);
+        add(Term::halo_exchange, kind, Collective::point_to_point, axis_bit(cell_.halo_axis), times,
+            rows * row, each, times * each, d);
       };
       message(before, before == after ? 2 * count : count);
       if (before != after) message(after, count);
@@ -309,8 +314,9 @@ Ledger layer_charges(const Evaluation& e, std::size_t cell, double passes) {
 std::string text(const Charge& c) {
   const std::string_view kind = charge_names[std::size_t(c.kind)];
   if (!c.operation) return fmt::format("{}: {} exposed", kind, text(c.exposed));
-  return fmt::format("{} ({}): {:g} x {}, {} each, {} exposed", kind, text_of(*c.operation).name, c.count,
-                     decimal(c.bytes), text(c.each), text(c.exposed));
+  return fmt::format("{} ({}): {:g} x {}, {} each, {} exposed", kind,
+                     collective_names[std::size_t(*c.operation)], c.count, decimal(c.bytes), text(c.each),
+                     text(c.exposed));
 }
 
 Ledger ledger_of(const Evaluation& e) { return Book(e).write(); }

@@ -25,8 +25,8 @@ std::array<int, 4 * most_axes + 3> key_of(const Mesh& mesh, AxisSet set, int dim
   return key;
 }
 
-/// Run lengths, innermost first, of axes outside and inside `set`; zero-terminated. Equal encodings mean equal
-/// group placement.
+/// Run lengths, innermost first, of axes outside and inside `set`; zero-terminated. Equal encodings mean
+/// equal group placement.
 std::array<int, most_axes + 2> spread_of(const Mesh& mesh, AxisSet set) {
   std::array<int, most_axes + 2> out{};
   std::size_t at = 0;

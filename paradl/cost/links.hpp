@@ -37,7 +37,8 @@ class Links {
   /// The time per byte of a long message to the next stage, if `axis` of the mesh is a pipeline.
   SecondsPerByte stage_pace(const Mesh& mesh, int axis) const;
   /// The cost of the requested algorithm; nullptr: none was requested, or there is nothing to sum.
-  const AskedSum* asked_sum(const Allreduce& allreduce, const Mesh& mesh, AxisSet set, const Path& path) const;
+  const AskedSum* asked_sum(const Allreduce& allreduce, const Mesh& mesh, AxisSet set,
+                            const Path& path) const;
   /// The topology on which such an algorithm is routed; nullptr: it has too many wires.
   const Topology* wires() const;
 

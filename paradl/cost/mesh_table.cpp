@@ -50,7 +50,8 @@ Seconds MeshTable::skew_of(const Exchange& exchange) const {
 }
 
 Seconds MeshTable::time_of(const Exchange& exchange, double samples) const {
-  return cost[exchange.axis][std::size_t(exchange.operation)](bytes_of(exchange, samples)) + skew_of(exchange);
+  return cost[exchange.axis][std::size_t(exchange.operation)](bytes_of(exchange, samples)) +
+         skew_of(exchange);
 }
 
 double MeshTable::copies(const Cell& cell) const {

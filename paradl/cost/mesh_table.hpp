@@ -20,7 +20,7 @@ struct MeshTable {
   Mesh mesh;                                      // without axes of one GPU
   std::array<double, 1u << most_axes> parts;      // product of the sizes of a set of axes
   std::array<Path, most_axes> axis_path;          // how the groups of one axis are spread
-  std::array<std::array<MessageCost, collectives>, most_axes> cost;  // of what the layout exchanges on an axis
+  std::array<std::array<MessageCost, collectives>, most_axes> cost;  // of the exchanges on each axis
   AxisSet sharing = 0;                    // axes that split samples or space
   AxisSet tensor_axis = 0;                // axes that split heads and vocabularies ...
   double tensor = 1;                      // ... and their number of parts

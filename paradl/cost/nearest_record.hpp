@@ -24,9 +24,9 @@ const RecordedError* find_recorded(const std::vector<RecordedError>& errors, con
 /// The records of a level or, if there are none, of the nearest level. In order of increasing distance, it
 /// may differ in precision; device; framework (only `ideal` may replace another); source of the layer times
 /// (profile, modelled or model file); links (only specified links may replace measured ones); kind of
-/// network. Peak rates, specified links and closed forms are only compared with their like. Options that no run
-/// had are no distance. If anything but the framework differs, or such an option was given, the errors of the
-/// layer times differ as well, which widens the intervals by `kernel_uncertainty`.
+/// network. Peak rates, specified links and closed forms are only compared with their like. Options that no
+/// run had are no distance. If anything but the framework differs, or such an option was given, the errors of
+/// the layer times differ as well, which widens the intervals by `kernel_uncertainty`.
 std::vector<RecordedError> nearest_recorded(const std::vector<RecordedError>& errors,
                                             const ParameterLevel& level, double layer_error);
 

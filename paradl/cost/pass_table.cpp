@@ -199,7 +199,8 @@ RingTime ring_time(const Cell& cell, Bytes block, Seconds work, const MeshTable&
 }
 
 std::array<double, 2> halo_messages(int parts, Halo rows) {
-  return parts == 2 ? std::array{std::max(rows.before, rows.after), 0.0} : std::array{rows.before, rows.after};
+  return parts == 2 ? std::array{std::max(rows.before, rows.after), 0.0}
+                    : std::array{rows.before, rows.after};
 }
 
 double halo_row(const Cell& cell, const MeshTable& mesh, double samples, bool of_x, int dim) {

@@ -84,7 +84,8 @@ void sum_gradients(const Tables& t, std::vector<GradientTime>& sums) {
   for (std::size_t k = 0; k < t.sums.kinds.size(); ++k) {
     const LayerSums& kind = t.sums.kinds[k];
     Seconds backward;
-    for (const int piece : t.stages.kinds[k].piece) backward += t.sums.pieces[std::size_t(piece)].backward_pass;
+    for (const int piece : t.stages.kinds[k].piece)
+      backward += t.sums.pieces[std::size_t(piece)].backward_pass;
     const Seconds whole = whole_sum(t, kind);
     sums.push_back(
         {t.setting().training.overlap ? hidden_tail(t, kind.gradient, whole, backward) : whole, whole});

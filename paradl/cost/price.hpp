@@ -5,8 +5,8 @@
 
 namespace paradl {
 
-/// When the stages of a pipeline are done, and how many micro-batches they keep. Depends on the sums of stages
-/// and on the schedule, not on ZeRO. A single stage has no times.
+/// When the stages of a pipeline are done, and how many micro-batches they keep. Depends on the sums of
+/// stages and on the schedule, not on ZeRO. A single stage has no times.
 struct ScheduleTable {
   ScheduleTable(const StagePlan& stages, const StageTable& sums, const MeshTable& mesh, const Plan& plan,
                 PipelineScratch& scratch,

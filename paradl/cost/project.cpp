@@ -10,7 +10,8 @@ namespace {
 double local_samples(const Plan& plan) {
   double samples = plan.batch;
   for (int a = 0; a < plan.mesh.axes; ++a)
-    if (const Axis& axis = plan.mesh.axis[std::size_t(a)]; axis.strategy->input == Placement::split_sample) samples /= axis.parts.total;
+    if (const Axis& axis = plan.mesh.axis[std::size_t(a)]; axis.strategy->input == Placement::split_sample)
+      samples /= axis.parts.total;
   return samples;
 }
 
@@ -46,8 +47,7 @@ void add_allreduce(Projection& out, const Evaluation& e) {
 }  // namespace
 
 Projection Evaluator::project(const StrategyName& strategy, const Plan& plan, const StagePlan* cut) const {
-  Projection out{
-      .strategy = &strategy, .mesh = plan.mesh, .gpus = plan.mesh.gpus(), .batch = plan.batch};
+  Projection out{.strategy = &strategy, .plan = plan, .gpus = plan.mesh.gpus()};
   out.iterations = iterations_per_epoch(setting_, plan.batch);
   out.samples = setting_.work.D;
   out.limits = limits(plan, &out.refused);

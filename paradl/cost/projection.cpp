@@ -53,8 +53,9 @@ Seconds serial_time(const Setting& setting, double iterations) {
 }
 
 void add_input(Projection& projection, const Setting& setting) {
+  const Plan& plan = projection.plan;
   const InputCost& input = projection.input.emplace(
-      price_input(setting, projection.mesh, projection.batch, projection.iterations, projection.iteration()));
+      price_input(setting, plan.mesh, plan.batch, projection.iterations, projection.iteration()));
   if (input.known) (*projection.cost)[Term::io] = input.exposed();
   const auto& node = setting.machine.node_storage;
   if (input.kept_by_node > Bytes{} && node && node->capacity)

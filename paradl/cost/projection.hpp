@@ -37,8 +37,8 @@ struct Limits {
 /// The projection of a strategy on a grid. Times are those of one iteration.
 struct Projection {
   const StrategyName* strategy = nullptr;
-  Mesh mesh;
-  double gpus = 1, batch = 1;
+  Plan plan;
+  double gpus = 1;
   double samples = 1;             // D: per epoch
   double iterations = 1;          // I: per epoch
   std::optional<Cost> cost;  // none if the grid breaks a limit and a cost would have no meaning

@@ -5,11 +5,8 @@
 #include <string_view>
 
 #include "paradl/machine/layer_time.hpp"
-#include "paradl/mesh/exchange.hpp"
-#include "paradl/mesh/pipeline.hpp"
-#include "paradl/network/algorithm.hpp"
+#include "paradl/plan/plan.hpp"
 #include "paradl/spec/framework_spec.hpp"
-#include "paradl/strategy/rules.hpp"
 
 namespace paradl {
 
@@ -45,23 +42,15 @@ struct InputPlan {
   Shuffle shuffle;
 };
 
-/// How a framework trains: everything that is neither the network nor the machine.
+/// What all plans of a case have in common, apart from network and machine: how the framework trains, and
+/// what the query fixes for all of them.
 struct Training {
   Precision precision = Precision::fp32;
   Optimizer optimizer = Optimizer::momentum;
-  int micro_batches = 1;  // per pipeline and iteration
-  PipelineSchedule schedule = PipelineSchedule::gpipe;
-  int chunks = 1;  // pieces of the network on each stage, if the schedule is interleaved
   StageCut stage_cut = StageCut::balanced;
   bool overlap = true;                         // gradient exchange behind the backward pass
   Reduction reduction = Reduction::allreduce;  // of sums over filters or channels
   bool whole_sums = false;  // allreduce was requested by name: sums must not be scattered over a sequence
-  bool sequence_parallel = false;  // between the pairs of `tensor`
-  Recompute recompute = Recompute::none;
-  int recomputed_blocks = -1;  // number of recomputed blocks, evenly spread; -1: all
-  /// ZeRO shards optimizer state (1), gradients (2) and weights (3, as FSDP does) over the GPUs that have the
-  /// same weights and different samples.
-  int zero = 0;
   bool short_gradients = false;  // mixed precision: gradients are accumulated in 16 bits instead of fp32
   Bytes reserve;                 // memory for contexts, libraries and other needs of a framework
   double fragmentation = 0;      // as a fraction of activations and workspace
@@ -75,19 +64,17 @@ struct Training {
   bool ceil_iterations = false;          // rounds I = D/B up, as the authors' tool does
   std::optional<double> gamma;           // the paper's memory reuse factor instead of our own accounting
   Bytes bucket{25e6};                    // gradients are sent in buckets of this size (PyTorch's default)
-  const Algorithm* allreduce = nullptr;  // for gradients; none: a ring on every level
-  double density = 1;                    // of sparse gradients
   ConvolutionPolicy convolutions;        // which algorithms modelled layer times may choose from
   FrameworkTerms framework;              // ideal, unless the user names one
   Transport transport = Transport::gpu;  // of exchanges between GPUs
   InputPlan input;
 
-  Pipeline pipeline(int stages) const { return {stages, micro_batches, stages > 1 ? chunks : 1, schedule}; }
-  PlacingRules placing() const {
+  /// How a plan's tensors are placed.
+  PlacingRules placing(const Plan& plan) const {
     return {.reduction = reduction,
-            .sequence_parallel = sequence_parallel,
-            .recompute = recompute,
-            .recomputed_blocks = recomputed_blocks,
+            .sequence_parallel = plan.sequence_parallel,
+            .recompute = plan.recompute,
+            .recomputed_blocks = plan.recomputed_blocks,
             .convolutions_only = framework.convolutions_only,
             .gathers_reduce = framework.gathers_reduce};
   }
@@ -98,12 +85,10 @@ struct Training {
   }
 };
 
-/// As typed: `1f1b`, `interleaved:2`.
-std::string schedule_text(const Training& training);
 /// As typed: `global`, `local`, `partial:0.1`.
 std::string shuffle_text(const Shuffle& shuffle);
 
-/// Everything that a projection depends on, except strategy and grid.
+/// Everything that a projection depends on, except the plan.
 struct Setting {
   const Workload& work;
   const Machine& machine;

@@ -46,7 +46,8 @@ void add(HeldItems& sum, const HeldItems& part) {
 }
 
 /// Adds the weights of some layers: their update, their gradients, and their passes for ZeRO.
-void add_weights(LayerSums& sum, double count, const Cell& cell, const CellCost& cost, const MeshTable& mesh) {
+void add_weights(LayerSums& sum, double count, const Cell& cell, const CellCost& cost,
+                 const MeshTable& mesh) {
   sum.forward_passes += count * cost.forward_pass();
   sum.backward_passes += count * cost.backward_pass();
   sum.update += count * cost.update;

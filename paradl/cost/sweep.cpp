@@ -84,7 +84,7 @@ std::vector<Mesh> meshes(const StrategyName& strategy, int p, int extents) {
 
 bool better(const Projection& a, const Projection& b) {
   if (a.feasible() != b.feasible()) return a.feasible();
-  if (a.feasible()) return a.iteration() / a.batch < b.iteration() / b.batch;
+  if (a.feasible()) return a.iteration() / a.plan.batch < b.iteration() / b.plan.batch;
   if (a.cost.has_value() != b.cost.has_value()) return a.cost.has_value();
   return excess(a) < excess(b);
 }

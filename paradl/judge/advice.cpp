@@ -17,7 +17,7 @@ namespace {
 constexpr double worth_saving = 1.0 / 3;  // share of the needed memory
 constexpr double least_margin = 0.05;     // of the device, for contexts, libraries and fragmentation
 
-/// Work that every PE repeats: the paper's computation redundancy.
+/// Work that every GPU repeats: the paper's computation redundancy.
 bool is_redundant(Role role, const Layer& layer) {
   return role == Role::whole && layer.macs + layer.weights > 0;
 }
@@ -50,8 +50,8 @@ void add_options(Words& out, MemoryOf of, const Evidence& e) {
 /// What else reduces activations, but changes the result of training.
 void add_less_activation(Words& out, const Evidence& e) {
   const Training& training = e.setting.training;
-  const double samples = e.projection.batch / sample_parts(e.mesh);  // of one pipeline
-  if (samples > training.micro_batches) out.emplace_back("a smaller --batch");
+  const double samples = e.projection.plan.batch / sample_parts(e.mesh);  // of one pipeline
+  if (samples > e.projection.plan.micro_batches) out.emplace_back("a smaller --batch");
   if (item_bytes(training.precision).activation <= Bytes{2}) return;
   for (const Precision half : {Precision::bf16, Precision::fp16})
     if (e.setting.machine.device.peak[std::size_t(half)]) {

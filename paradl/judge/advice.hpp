@@ -19,7 +19,7 @@ std::string margin_text(const Projection& projection);
 /// Best first: those that fit by time, then the others by how nearly they fit.
 void rank(std::vector<Projection>& projections);
 
-/// The layers that run whole on every PE of an axis: "fc (spatial)".
+/// The layers that run whole on every GPU of an axis: "fc (spatial)".
 std::vector<std::string> whole_layers(const std::vector<std::vector<Role>>& roles, const Mesh& mesh,
                                       const Workload& work);
 /// The same as one short text: "fc6, fc7, fc8 (spatial); 97 layer-norm layers (tensor)".

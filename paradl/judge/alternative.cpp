@@ -8,28 +8,35 @@
 #include "paradl/cost/evaluator.hpp"
 
 namespace paradl {
-
 namespace {
 
-/// `layouts`: shared with other changes.
-Projection ask_again(const Setting& setting, const MachineWith& machine_with, const Projection& p,
-                     const Alternative& change, const std::shared_ptr<Layouts>& layouts) {
+/// The same projection with a change. A change of the plan alone needs no other evaluator.
+Projection ask_again(const Evaluator& evaluator, const MachineWith& machine_with, const Projection& p,
+                     const Alternative& change) {
+  const StrategyName& strategy = change.strategy ? *change.strategy : *p.strategy;
+  Plan plan = p.plan;
+  change.apply(plan);
+  if (!change.changes_case()) return evaluator.project(strategy, plan);
+  const Setting& setting = evaluator.setting();
   Training training = setting.training;
   if (change.training) change.training(training);
-  const StrategyName& strategy = change.strategy ? *change.strategy : *p.strategy;
-  const Mesh mesh = change.mesh.value_or(p.mesh);
-  const double batch = change.batch > 0 ? change.batch : p.batch;
   const LayerTimes& times = change.times ? *change.times : setting.times;
   if (change.system.empty())
-    return Evaluator({setting.work, setting.machine, times, training, setting.topology}, layouts)
-        .project(strategy, mesh, batch);
+    return Evaluator({setting.work, setting.machine, times, training, setting.topology}, evaluator.layouts())
+        .project(strategy, plan);
   const Machine machine = machine_with(change.system);
   const auto topology = topology_of(machine);
-  return Evaluator({setting.work, machine, times, training, topology.get()}, layouts)
-      .project(strategy, mesh, batch);
+  return Evaluator({setting.work, machine, times, training, topology.get()}, evaluator.layouts())
+      .project(strategy, plan);
 }
 
 }  // namespace
+
+void Alternative::apply(Plan& to) const {
+  if (plan) plan(to);
+  if (mesh) to.mesh = *mesh;
+  if (strategy) to.out_of_core = strategy->out_of_core;
+}
 
 Alternative system_change(std::string text, std::string path, std::string value) {
   std::string option = fmt::format("--set {}={}", path, value);
@@ -38,19 +45,13 @@ Alternative system_change(std::string text, std::string path, std::string value)
           .system = {{std::move(path), std::move(value)}}};
 }
 
-Projection ask_again(const Setting& setting, const MachineWith& machine_with, const Projection& p,
-                     const Alternative& change) {
-  return ask_again(setting, machine_with, p, change, std::make_shared<Layouts>(setting.work));
-}
-
-std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, const Setting& setting,
+std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, const Evaluator& evaluator,
                                      const MachineWith& machine_with, const Projection& projection) {
   std::vector<PricedAlternative> out;
-  const auto layouts = std::make_shared<Layouts>(setting.work);
   for (const Alternative& change : changes) {
     if (!change.system.empty() && !machine_with) continue;
     try {
-      const Projection then = ask_again(setting, machine_with, projection, change, layouts);
+      const Projection then = ask_again(evaluator, machine_with, projection, change);
       if (!then.feasible()) continue;
       const double gain = projection.cost ? 1 - then.epoch() / projection.epoch() : 0;
       out.push_back({change, gain, then.epoch(), then.cost->memory.total()});
@@ -62,7 +63,7 @@ std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, co
 }
 
 std::string gain_text(double gain) {
-  const double percent = -100 * gain;
+  const double percent = 100 * gain;
   return fmt::format("{:+.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
 }
 

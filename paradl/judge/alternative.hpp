@@ -16,20 +16,26 @@ enum class Owner { user, framework, system };
 inline constexpr std::array<std::string_view, 3> owner_names{"user", "framework", "system"};
 static_assert(names_every(Owner::system, owner_names), "name every Owner");
 
+class Evaluator;
 struct Change;  // changes.hpp
 
-/// One value of a change: its description, the option that makes it, and what it does to a plan.
+/// One value of a change: its description, the option that makes it, and what it does to a plan or its case.
 struct Alternative {
   std::string text;    // "sharded weight update"
   std::string option;  // "--zero 1", "--set levels.rack.ports=4"
   const Change* of = nullptr;
   Owner owner = Owner::user;
+  std::function<void(Plan&)> plan = {};               // its options; none: unchanged, as in all of these
+  std::shared_ptr<const StrategyName> strategy = {};
+  std::optional<Mesh> mesh = {};
   std::function<void(Training&)> training = {};
-  std::shared_ptr<const LayerTimes> times = {};  // null: unchanged
+  std::shared_ptr<const LayerTimes> times = {};
   std::vector<Override> system = {};
-  std::shared_ptr<const StrategyName> strategy = {};  // null: unchanged
-  std::optional<Mesh> mesh = {};                      // nothing: unchanged
-  double batch = 0;                                   // 0: unchanged
+
+  /// Changes options and mesh of a plan.
+  void apply(Plan& to) const;
+  /// Whether it changes more than the plan.
+  bool changes_case() const { return training || times || !system.empty(); }
 };
 
 /// A value of the system file.
@@ -37,10 +43,6 @@ Alternative system_change(std::string text, std::string path, std::string value)
 
 /// The machine with further values of its file changed; empty if the file is not known.
 using MachineWith = std::function<Machine(const std::vector<Override>&)>;
-
-/// The same projection with a change.
-Projection ask_again(const Setting& setting, const MachineWith& machine_with, const Projection& projection,
-                     const Alternative& change);
 
 /// A change and its effect.
 struct PricedAlternative {
@@ -50,11 +52,12 @@ struct PricedAlternative {
   Bytes memory;  // with the change
 };
 
-/// The changes that are possible and fit the machine, largest gain first.
-std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, const Setting& setting,
+/// The changes that are possible and fit the machine, largest gain first. `evaluator`: the one that made the
+/// projection.
+std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, const Evaluator& evaluator,
                                      const MachineWith& machine_with, const Projection& projection);
 
-/// "-18 %", "+3 %".
+/// "+18 %", "-3 %": the share of the epoch that a change saves; below 0: it costs time.
 std::string gain_text(double gain);
 
 /// The options that fix the plan if the question leaves strategy, grid or the spatial split open:

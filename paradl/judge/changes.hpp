@@ -1,6 +1,6 @@
-// Everything that could be done differently in training, framework or system: one row for each technique. Fitting, hints and the
-// remedies of bottlenecks refer to these rows. Whether a change helps, and by how much, is found by
-// projecting it.
+// Everything that could be done differently in training, framework or system: one row for each technique.
+// Fitting, hints and the remedies of bottlenecks refer to these rows. Whether a change helps, and by how
+// much, is found by projecting it.
 #pragma once
 #include <array>
 #include <span>
@@ -14,13 +14,15 @@ namespace paradl {
 
 using Alternatives = std::vector<Alternative>;
 
-/// One technique. Most have one value, with `applies` and `apply`; the others find their `values`.
+/// One technique. Most have one value, with `applies` and what it changes, `plan` or `training`; the others
+/// find their `values`.
 struct Change {
   std::string_view text = {};  // "sharded optimizer state"; empty if it depends on the value
   std::string_view option;  // as typed: "--zero 1"; if there are several values: the option that they share
   Owner owner = Owner::user;
   bool (*applies)(const Evidence&) = nullptr;
-  void (*apply)(Training&) = nullptr;
+  void (*plan)(Plan&) = nullptr;
+  void (*training)(Training&) = nullptr;
   Alternatives (*values)(const Evidence&) = nullptr;
   bool best_only = false;  // of several changes of this option only the best one is listed as a remedy
 };
@@ -52,15 +54,16 @@ Alternatives each_gpu_reads(const Evidence& e);
 Alternatives other_storage(const Evidence& e);
 
 // Conditions that several rows share.
-inline const Training& now(const Evidence& e) { return e.setting.training; }
+inline const Plan& now(const Evidence& e) { return e.projection.plan; }
+inline const Training& training(const Evidence& e) { return e.setting.training; }
 /// Whether some, but not all, blocks are recomputed.
 inline bool recomputes_some(const Evidence& e) { return now(e).recomputed_blocks >= 0; }
 bool stores_scores(const Evidence& e);
 bool has_blocks(const Evidence& e);
 /// Whether sequence parallelism is possible and not yet on.
 bool can_split_sequence(const Evidence& e);
-/// Whether this stage of ZeRO is possible and higher than the current one: some axis splits samples or space, so
-/// that its GPUs hold the same weights, and no allreduce algorithm was asked for.
+/// Whether this stage of ZeRO is possible and higher than the current one: some axis splits samples or space,
+/// so that its GPUs hold the same weights, and no allreduce algorithm was asked for.
 bool can_shard(const Evidence& e, int stage);
 bool reads_known_input(const Evidence& e);
 
@@ -74,18 +77,18 @@ inline constexpr Change selective_recomputation{
       return stores_scores(e) &&
              (is == Recompute::none || (is == Recompute::selective && recomputes_some(e)));
     },
-    .apply = [](Training& t) { t.recompute = Recompute::selective, t.recomputed_blocks = -1; }};
+    .plan = [](Plan& p) { p.recompute = Recompute::selective, p.recomputed_blocks = -1; }};
 inline constexpr Change full_recomputation{
     .text = "recomputed activations", .option = "--recompute full",
     .applies = [](const Evidence& e) {
       return has_blocks(e) && (now(e).recompute != Recompute::full || recomputes_some(e));
     },
-    .apply = [](Training& t) { t.recompute = Recompute::full, t.recomputed_blocks = -1; }};
+    .plan = [](Plan& p) { p.recompute = Recompute::full, p.recomputed_blocks = -1; }};
 inline constexpr Change sequence_parallelism{
     .text = "sequence parallelism between pairs of products", .option = "--sequence-parallel on",
     .owner = Owner::framework,
     .applies = can_split_sequence,
-    .apply = [](Training& t) { t.sequence_parallel = true; }};
+    .plan = [](Plan& p) { p.sequence_parallel = true; }};
 /// With a pipeline schedule that does not keep the activations of all micro-batches.
 inline constexpr Change smaller_micro_batches{
     .option = "--micro-batches", .values = smaller_micro_batches_of};
@@ -94,15 +97,15 @@ inline constexpr Change smaller_micro_batches{
 inline constexpr Change sharded_optimizer{
     .text = "sharded optimizer state", .option = "--zero 1", .owner = Owner::framework,
     .applies = [](const Evidence& e) { return can_shard(e, 1); },
-    .apply = [](Training& t) { t.zero = 1; }};
+    .plan = [](Plan& p) { p.zero = 1; }};
 inline constexpr Change sharded_gradients{
     .text = "sharded gradients and optimizer state", .option = "--zero 2", .owner = Owner::framework,
     .applies = [](const Evidence& e) { return can_shard(e, 2); },
-    .apply = [](Training& t) { t.zero = 2; }};
+    .plan = [](Plan& p) { p.zero = 2; }};
 inline constexpr Change sharded_weights{
     .text = "sharded weights, gradients and optimizer state", .option = "--zero 3", .owner = Owner::framework,
     .applies = [](const Evidence& e) { return can_shard(e, 3); },
-    .apply = [](Training& t) { t.zero = 3; }};
+    .plan = [](Plan& p) { p.zero = 3; }};
 
 // Pipelines.
 inline constexpr Change more_micro_batches{
@@ -116,41 +119,41 @@ inline constexpr Change two_chunks{
       return stages > 1 && now(e).chunks == 1 && now(e).micro_batches > 1 &&
              now(e).micro_batches % stages == 0;
     },
-    .apply = [](Training& t) { t.schedule = PipelineSchedule::interleaved, t.chunks = 2; }};
+    .plan = [](Plan& p) { p.schedule = PipelineSchedule::interleaved, p.chunks = 2; }};
 inline constexpr Change balanced_stages{
     .text = "stages of equal times instead of equal numbers of blocks",
     .option = "--set framework.stages=balanced", .owner = Owner::framework,
-    .applies = [](const Evidence& e) { return now(e).stage_cut == StageCut::equal_blocks; },
-    .apply = [](Training& t) { t.stage_cut = StageCut::balanced; }};
+    .applies = [](const Evidence& e) { return training(e).stage_cut == StageCut::equal_blocks; },
+    .training = [](Training& t) { t.stage_cut = StageCut::balanced; }};
 
 // Exchange of gradients.
 inline constexpr Change overlap{
     .text = "gradients sent during the backward pass", .option = "--overlap on", .owner = Owner::framework,
-    .applies = [](const Evidence& e) { return !now(e).overlap; },
-    .apply = [](Training& t) { t.overlap = true; }};
+    .applies = [](const Evidence& e) { return !training(e).overlap; },
+    .training = [](Training& t) { t.overlap = true; }};
 /// More GPUs send, each its own part.
 inline constexpr Change rings_per_part{
     .text = "a ring for each part of the weights instead of one leader per node",
     .option = "--set framework.hybrid-gradients=rings", .owner = Owner::framework,
     .applies = [](const Evidence& e) {
-      return now(e).framework.hybrid_gradients == GradientRoute::leader && e.mesh.axes > 1;
+      return training(e).framework.hybrid_gradients == GradientRoute::leader && e.mesh.axes > 1;
     },
-    .apply = [](Training& t) { t.framework.hybrid_gradients = GradientRoute::rings; }};
+    .training = [](Training& t) { t.framework.hybrid_gradients = GradientRoute::rings; }};
 inline constexpr Change rings_per_level{
     .text = "a ring on every level instead of one through all GPUs", .option = "--set framework.rings=levels",
     .owner = Owner::framework,
-    .applies = [](const Evidence& e) { return now(e).framework.flat_rings; },
-    .apply = [](Training& t) { t.framework.flat_rings = false; }};
+    .applies = [](const Evidence& e) { return training(e).framework.flat_rings; },
+    .training = [](Training& t) { t.framework.flat_rings = false; }};
 inline constexpr Change faster_packing{
     .text = "gradients packed twice as fast", .option = "--set framework.costs.packing=x2",
     .owner = Owner::framework,
-    .applies = [](const Evidence& e) { return now(e).framework.packing > SecondsPerByte{}; },
-    .apply = [](Training& t) { t.framework.packing = 0.5 * t.framework.packing; }};
+    .applies = [](const Evidence& e) { return training(e).framework.packing > SecondsPerByte{}; },
+    .training = [](Training& t) { t.framework.packing = 0.5 * t.framework.packing; }};
 inline constexpr Change faster_tensors{
     .text = "half the packing time per tensor", .option = "--set framework.costs.tensor=x0.5",
     .owner = Owner::framework,
-    .applies = [](const Evidence& e) { return now(e).framework.tensor > Seconds{}; },
-    .apply = [](Training& t) { t.framework.tensor *= 0.5; }};
+    .applies = [](const Evidence& e) { return training(e).framework.tensor > Seconds{}; },
+    .training = [](Training& t) { t.framework.tensor *= 0.5; }};
 inline constexpr Change other_allreduce{
     .option = "--allreduce", .owner = Owner::framework, .values = other_allreduces,
     .best_only = true};
@@ -160,39 +163,39 @@ inline constexpr Change other_allreduce{
 inline constexpr Change direct_halos{
     .text = "halos directly from GPU to GPU", .option = "--set framework.halos=gpu",
     .owner = Owner::framework,
-    .applies = [](const Evidence& e) { return now(e).framework.halos == Transport::host; },
-    .apply = [](Training& t) { t.framework.halos = Transport::gpu; }};
+    .applies = [](const Evidence& e) { return training(e).framework.halos == Transport::host; },
+    .training = [](Training& t) { t.framework.halos = Transport::gpu; }};
 inline constexpr Change direct_exchanges{
     .text = "exchanges directly from GPU to GPU", .option = "--transport gpu", .owner = Owner::framework,
-    .applies = [](const Evidence& e) { return now(e).transport == Transport::host; },
-    .apply = [](Training& t) { t.transport = Transport::gpu; }};
+    .applies = [](const Evidence& e) { return training(e).transport == Transport::host; },
+    .training = [](Training& t) { t.transport = Transport::gpu; }};
 inline constexpr Change reduce_scatter{
     .text = "reduce-scatter instead of allreduce", .option = "--reduction reduce-scatter",
     .owner = Owner::framework,
     .applies = [](const Evidence& e) {
-      return now(e).reduction == Reduction::allreduce &&
+      return training(e).reduction == Reduction::allreduce &&
              parts_of("filter", e.mesh) * parts_of("channel", e.mesh) * parts_of("tensor", e.mesh) > 1;
     },
-    .apply = [](Training& t) { t.reduction = Reduction::reduce_scatter; }};
+    .training = [](Training& t) { t.reduction = Reduction::reduce_scatter; }};
 
 // Computation.
 inline constexpr Change split_layers{
     .text = "all layers split, not only convolutions", .option = "--set framework.split=all",
     .owner = Owner::framework,
-    .applies = [](const Evidence& e) { return now(e).framework.convolutions_only; },
-    .apply = [](Training& t) { t.framework.convolutions_only = false; }};
+    .applies = [](const Evidence& e) { return training(e).framework.convolutions_only; },
+    .training = [](Training& t) { t.framework.convolutions_only = false; }};
 inline constexpr Change faster_split_layers{
     .text = "half the time for copies and small kernels of a split layer",
     .option = "--set framework.costs.split-layer=x0.5", .owner = Owner::framework,
-    .applies = [](const Evidence& e) { return now(e).framework.split_layer > Seconds{}; },
-    .apply = [](Training& t) { t.framework.split_layer *= 0.5; }};
+    .applies = [](const Evidence& e) { return training(e).framework.split_layer > Seconds{}; },
+    .training = [](Training& t) { t.framework.split_layer *= 0.5; }};
 inline constexpr Change fused_update{
     .text = "one update kernel per weight tensor instead of one per operation",
     .option = "--set framework.optimizer-kernels=fused", .owner = Owner::framework, .values = fused_kernels};
 inline constexpr Change synchronised_batch_norm{
     .text = "batch-norm statistics over all GPUs", .option = "--batch-norm sync",
-    .applies = [](const Evidence& e) { return !now(e).synchronised_batch_norm; },
-    .apply = [](Training& t) { t.synchronised_batch_norm = true; }};
+    .applies = [](const Evidence& e) { return !training(e).synchronised_batch_norm; },
+    .training = [](Training& t) { t.synchronised_batch_norm = true; }};
 
 // Mini-batch.
 inline constexpr Change twice_the_batch{.option = "-b", .values = doubled_batch};
@@ -210,18 +213,18 @@ inline constexpr Change split_memory{.option = "-s", .values = grids_with_less_m
 inline constexpr Change prefetch{
     .text = "the next mini-batch read during the iteration", .option = "--prefetch on",
     .owner = Owner::framework,
-    .applies = [](const Evidence& e) { return reads_known_input(e) && !now(e).input.prefetch; },
-    .apply = [](Training& t) { t.input.prefetch = true; }};
+    .applies = [](const Evidence& e) { return reads_known_input(e) && !training(e).input.prefetch; },
+    .training = [](Training& t) { t.input.prefetch = true; }};
 inline constexpr Change reading_by_each{
     .option = "--staging each", .owner = Owner::framework, .values = each_gpu_reads};
 inline constexpr Change direct_staging{
     .text = "leaders send samples directly from GPU to GPU", .option = "--set framework.staging=gpu",
     .owner = Owner::framework,
     .applies = [](const Evidence& e) {
-      return reads_known_input(e) && now(e).framework.staging == Transport::host &&
+      return reads_known_input(e) && training(e).framework.staging == Transport::host &&
              e.projection.input->staged > Bytes{};
     },
-    .apply = [](Training& t) { t.framework.staging = Transport::gpu; }};
+    .training = [](Training& t) { t.framework.staging = Transport::gpu; }};
 inline constexpr Change faster_reader{
     .option = "--set framework.costs.reader=x2", .owner = Owner::framework,
     .values = twice_the_reader_rate};

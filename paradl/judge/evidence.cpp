@@ -19,7 +19,7 @@ bool passes_hosts(const Training& training) {
 }
 
 Seconds per_sample(const Projection& p) {
-  return ((*p.cost)[Term::forward] + (*p.cost)[Term::backward] + (*p.cost)[Term::recompute]) / p.batch;
+  return ((*p.cost)[Term::forward] + (*p.cost)[Term::backward] + (*p.cost)[Term::recompute]) / p.plan.batch;
 }
 
 /// Point-to-point time with direct transfers between GPUs.
@@ -27,26 +27,26 @@ Seconds direct_time(const Projection& p, const Evaluator& evaluator) {
   if (!passes_hosts(evaluator.setting().training)) return between_neighbours(*p.cost);
   Setting other = evaluator.setting();
   other.training.transport = other.training.framework.halos = Transport::gpu;
-  return between_neighbours(*Evaluator(other, evaluator.layouts()).project(*p.strategy, p.mesh, p.batch).cost);
+  return between_neighbours(*Evaluator(other, evaluator.layouts()).project(*p.strategy, p.plan).cost);
 }
 
 /// The mini-batch, of those that fit, at which a sample takes least computation. Stages keep their layers:
 /// another cut into stages changes the time of a sample, but not the efficiency of the kernels.
 BestBatch best_batch(const Projection& p, const Evaluator& evaluator, const StagePlan& cut) {
-  BestBatch best{p.batch, per_sample(p)};
+  BestBatch best{p.plan.batch, per_sample(p)};
   if (!p.feasible()) return best;
   for (double factor = 0.25; factor <= 16; factor *= 2) {
-    const double batch = factor * p.batch;
-    if (batch == p.batch || batch != std::floor(batch)) continue;
-    const Projection other =
-        evaluator.project(*p.strategy, evaluator.plan_of(*p.strategy, p.mesh, batch), &cut);
+    const double batch = factor * p.plan.batch;
+    if (batch == p.plan.batch || batch != std::floor(batch)) continue;
+    const Plan plan = p.plan.on(*p.strategy, p.plan.mesh, batch);
+    const Projection other = evaluator.project(*p.strategy, plan, &cut);
     if (factor > 1 && !other.feasible()) break;  // nor do larger ones fit: with the same stages, memory only grows
     if (other.feasible() && per_sample(other) < best.per_sample) best = {batch, per_sample(other)};
   }
   return best;
 }
 
-/// The layer whose input and output take most of a PE's memory.
+/// The layer whose input and output take most of a GPU's memory.
 int largest_cell(const Layout& layout, const Mesh& mesh) {
   const auto items = [&](const Cell& cell) {
     return cell.x.items / parts_of(cell.x.divided, mesh) + cell.y.items / parts_of(cell.y.divided, mesh);
@@ -124,11 +124,11 @@ std::optional<Reading> read_term(const Evidence& e, Term term, std::string_view 
 }
 
 Evidence evidence_of(const Projection& p, const Setting& setting) {
-  return {p, setting, without_ones(p.mesh)};
+  return {p, setting, without_ones(p.plan.mesh)};
 }
 
 Evidence::Details::Details(const Projection& p, const Evaluator& evaluator)
-    : evaluation(evaluator.evaluate(p)),
+    : evaluation(evaluator.evaluate(p.plan)),
       lines(exchange_lines(evaluation)),
       direct(direct_time(p, evaluator)),
       best(best_batch(p, evaluator, *evaluation.stages)) {

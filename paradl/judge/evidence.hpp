@@ -20,7 +20,7 @@ struct BestBatch {
 struct Evidence {
   const Projection& projection;
   const Setting& setting;
-  Mesh mesh;                           // without axes of one PE
+  Mesh mesh;                           // without axes of one GPU
   const SystemSpec* system = nullptr;  // the system file; nullptr if it cannot be changed
   /// From the engine; none if a limit is broken, and for the paper's closed forms.
   struct Details {
@@ -56,7 +56,7 @@ double parts_of(AxisSet set, const Mesh& mesh);
 int parts_of(std::string_view strategy, const Mesh& mesh);
 /// Parts into which the samples of a mini-batch are split.
 double sample_parts(const Mesh& mesh);
-/// All axes except that of a pipeline, whose PEs have different layers.
+/// All axes except that of a pipeline, whose GPUs have different layers.
 AxisSet sharing_axes(const Evidence& e);
 /// A stage's layers: each kind of layer and its number.
 const std::vector<StageKind::Share>& cells_of_stage(const Evidence::Details& details, int stage);

@@ -46,7 +46,7 @@ Examiner::Examiner(const Setting& setting, const Evaluator* evaluator, Triggers 
 
 std::vector<Alternative> Examiner::typed(std::vector<Alternative> changes, const Projection& p) const {
   if (!asked_) return changes;
-  const std::string same = same_plan(*asked_, *p.strategy, p.mesh, setting_.work.input.dims);
+  const std::string same = same_plan(*asked_, *p.strategy, p.plan.mesh, setting_.work.input.dims);
   for (Alternative& change : changes)
     if (!change.mesh) change.option += same;  // a change of the mesh names its own plan
   return changes;
@@ -78,11 +78,12 @@ std::vector<Finding> Examiner::findings(const Projection& projection) const {
 namespace {
 
 /// Whether the paper's closed forms do not support a change.
-bool beyond_paper(const Alternative& change, Training training) {
+bool beyond_paper(const Alternative& change, Plan plan, Training training) {
   if (change.strategy && !paper::find_row(change.strategy->text)) return true;
+  change.apply(plan);
   if (change.training) change.training(training);
-  return training.zero > 0 || training.sequence_parallel || training.recompute != Recompute::none ||
-         training.allreduce || training.chunks > 1 || training.input.from != InputFrom::none;
+  return plan.zero > 0 || plan.sequence_parallel || plan.recompute != Recompute::none ||
+         plan.allreduce.algorithm || plan.chunks > 1 || training.input.from != InputFrom::none;
 }
 
 }  // namespace
@@ -91,7 +92,8 @@ std::vector<Alternative> Examiner::remedies(BottleneckKind kind, const Evidence&
   std::vector<Alternative> out;
   for (const Change* change : entry(kind).remedies)
     for (Alternative& one : alternatives(*change, e))
-      if (evaluator_ || !beyond_paper(one, setting_.training)) out.push_back(std::move(one));
+      if (evaluator_ || !beyond_paper(one, e.projection.plan, setting_.training))
+        out.push_back(std::move(one));
   return out;
 }
 
@@ -136,7 +138,7 @@ void Examiner::price(Bottleneck& b, const Projection& projection) const {
   if (!evaluator_) return;  // closed forms do not cover most changes
   b.remedies.clear();
   for (PricedAlternative& priced :
-       paradl::price(typed(b.changes, projection), setting_, machine_with_, projection)) {
+       paradl::price(typed(b.changes, projection), *evaluator_, machine_with_, projection)) {
     const auto same = [&](const PricedAlternative& other) {
       return family(other.change) == family(priced.change);
     };
@@ -164,7 +166,7 @@ std::vector<Improvement> Examiner::improvements(const Projection& projection, Ow
       }
     }
   changes = typed(std::move(changes), projection);
-  for (PricedAlternative& priced : paradl::price(changes, setting_, machine_with_, projection)) {
+  for (PricedAlternative& priced : paradl::price(changes, *evaluator_, machine_with_, projection)) {
     if (!(priced.gain > 0)) continue;
     const auto at = std::ranges::find(changes, priced.change.option, &Alternative::option) - changes.begin();
     const auto same = [&](const Improvement& i) { return family(i.priced.change) == family(priced.change); };

@@ -67,7 +67,7 @@ std::vector<ExchangeStep> tree_steps(const Path& path, Bytes m, const Evaluation
 ExchangeLine line_of(Term term, Collective operation, std::string what, std::string axis, std::string layer,
                      double count, Bytes m, const Path& path, const Evaluation& e) {
   ExchangeLine out{term, std::move(what), std::move(axis), std::move(layer), count, m, {}, {}, {}};
-  out.formula = text_of(operation).formula;
+  out.formula = formula_of(operation);
   const Path measured = measured_path(operation, path, e.mesh.setting.machine, m);
   if (operation == Collective::allreduce && takes_trees(e.mesh.setting.training) && is_by_levels(measured) &&
       tree_allreduce(measured)(m) < cost(operation, measured)(m)) {
@@ -87,7 +87,7 @@ std::string_view extent_name(int dim, int dims) {
 
 /// "allgather y", "halo of x, rows", "allreduce dw".
 std::string what_of(const Charge& charge, const Evaluation& e) {
-  const std::string_view operation = charge.operation ? text_of(*charge.operation).name : "";
+  const std::string_view operation = charge.operation ? collective_names[std::size_t(*charge.operation)] : "";
   switch (charge.kind) {
     case ChargeKind::output:
       return fmt::format("{} y", operation);
@@ -177,11 +177,11 @@ ExchangeLine line_of(const Charge& charge, const Evaluation& e) {
             charge.count,
             charge.bytes,
             charge.each,
-            text_of(Collective::point_to_point).formula,
+            formula_of(Collective::point_to_point),
             {{hop.level, 0, charge.bytes, hop.phi, charge.each, binding(e, hop)}}};
   }
-  return line_of(charge.term, *charge.operation, what_of(charge, e), axis_of(charge, e), layer_name(charge, e),
-                 charge.count, charge.bytes, path_of(charge, e), e);
+  return line_of(charge.term, *charge.operation, what_of(charge, e), axis_of(charge, e),
+                 layer_name(charge, e), charge.count, charge.bytes, path_of(charge, e), e);
 }
 
 std::vector<ExchangeLine> lines_of(const Ledger& ledger, const Evaluation& e) {

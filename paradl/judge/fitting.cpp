@@ -34,14 +34,14 @@ std::vector<Levels> options_of(const Projection& p, const Setting& setting) {
 Levels more_gpus(const Projection& p, const Setting& setting) {
   Levels out;
   if (2 * p.gpus > setting.machine.gpus()) return out;
-  for (int a = 0; a < p.mesh.axes; ++a) {
-    Mesh mesh = p.mesh;
+  for (int a = 0; a < p.plan.mesh.axes; ++a) {
+    Mesh mesh = p.plan.mesh;
     Parts& parts = mesh.axis[std::size_t(a)].parts;
     parts.total *= 2;
     if (mesh.axis[std::size_t(a)].strategy->input == Placement::split_space) parts.cut[0] *= 2;
     // With -b N/gpu the mini-batch would grow.
     out.push_back({.text = "twice the GPUs",
-                   .option = fmt::format("-p {} -b {:.0f}", 2 * p.gpus, p.batch),
+                   .option = fmt::format("-p {} -b {:.0f}", 2 * p.gpus, p.plan.batch),
                    .mesh = mesh});
   }
   return out;
@@ -53,15 +53,14 @@ bool only_memory_fails(const Projection& p) {
          });
 }
 
-/// Projects plans with some changes, and reuses what they do not change.
+/// Projects plans with some changes.
 class Oracle {
  public:
   /// Without a question, strategy and grid are fixed.
-  Oracle(const Setting& setting, const Question* asked)
-      : setting_(setting), asked_(asked), layouts_(std::make_shared<Layouts>(setting.work)) {}
-  const Setting& setting() const { return setting_; }
+  Oracle(const Evaluator& evaluator, const Question* asked) : evaluator_(evaluator), asked_(asked) {}
+  const Setting& setting() const { return evaluator_.setting(); }
   const Question* asked() const { return asked_; }
-  int dims() const { return std::max(1, setting_.work.input.dims); }
+  int dims() const { return std::max(1, setting().work.input.dims); }
 
   /// Whether the question leaves the spatial split open.
   bool cut_is_open() const {
@@ -71,17 +70,14 @@ class Oracle {
 
   /// With the best spatial split, if that is open.
   Projection changed(const Changes& changes, const Projection& p) const {
-    Setting other = setting_;
-    Mesh mesh = p.mesh;
-    for (const Alternative& change : changes) {
-      if (change.training) change.training(other.training);
-      if (change.mesh) mesh = *change.mesh;
-    }
-    const Evaluator evaluator(other, layouts_);
+    Plan plan = p.plan;
+    for (const Alternative& change : changes) change.apply(plan);
     std::optional<Projection> best;
-    for (const Mesh& one : every_cut(mesh, *p.strategy))
-      if (Projection found = evaluator.project(*p.strategy, one, p.batch); !best || better(found, *best))
+    for (const Mesh& one : every_cut(plan.mesh, *p.strategy)) {
+      plan.mesh = one;
+      if (Projection found = evaluator_.project(*p.strategy, plan); !best || better(found, *best))
         best = std::move(found);
+    }
     return *best;
   }
 
@@ -93,9 +89,8 @@ class Oracle {
     return meshes(strategy, sizes, std::clamp(dims(), 1, asked_->most_extents));
   }
 
-  const Setting& setting_;
+  const Evaluator& evaluator_;
   const Question* asked_;
-  std::shared_ptr<Layouts> layouts_;
 };
 
 /// Changes that make a projection fit.
@@ -110,14 +105,14 @@ std::string same_plan(const Way& way, const Oracle& oracle) {
   const Projection& found = way.found;
   const Question* asked = oracle.asked();
   if (found.gpus == way.of->gpus)
-    return asked ? paradl::same_plan(*asked, *found.strategy, found.mesh, oracle.dims()) : "";
+    return asked ? paradl::same_plan(*asked, *found.strategy, found.plan.mesh, oracle.dims()) : "";
   const bool one_of_many = asked && asked->strategies.size() > 1;
   return (one_of_many ? " -s " + found.strategy->text : "") + " --grid " +
-         exact_grid(found.mesh, oracle.dims());
+         exact_grid(found.plan.mesh, oracle.dims());
 }
 
 Remedy remedy_of(const Way& way, const Oracle& oracle) {
-  const Mesh& mesh = way.found.mesh;
+  const Mesh& mesh = way.found.plan.mesh;
   std::string words, option = "-s " + way.of->strategy->text;
   if (mesh.axes > 0) option += " --grid " + exact_grid(mesh, oracle.dims());
   for (const Alternative& change : way.changes) {
@@ -125,12 +120,12 @@ Remedy remedy_of(const Way& way, const Oracle& oracle) {
     option += " " + change.option;
   }
   const std::string change = words + same_plan(way, oracle);
-  const bool same_grid = grid_text(mesh, true) == grid_text(way.of->mesh, true);
+  const bool same_grid = grid_text(mesh, true) == grid_text(way.of->plan.mesh, true);
   return {.words = same_grid ? words : change,
           .change = change,
           .option = option,
           .note = way.found.gpus > way.of->gpus ? "twice the GPUs" : "",
-          .of = fmt::format("{} {}", way.of->strategy->text, grid_text(way.of->mesh, true)),
+          .of = fmt::format("{} {}", way.of->strategy->text, grid_text(way.of->plan.mesh, true)),
           .projection = way.found};
 }
 
@@ -160,9 +155,9 @@ Need together(const Need& now, const std::vector<Need>& alone) {
 
 /// The same with as few recomputed blocks as necessary, if not all are.
 std::optional<Way> fewest_blocks(const Way& way, const Oracle& oracle) {
-  const Setting& setting = oracle.setting();
-  int enough = int(recomputable_blocks(setting.work).size());
-  int too_few = setting.training.recompute == Recompute::full ? setting.training.recomputed_blocks : 0;
+  const Plan& now = way.of->plan;
+  int enough = int(recomputable_blocks(oracle.setting().work).size());
+  int too_few = now.recompute == Recompute::full ? now.recomputed_blocks : 0;
   std::optional<Way> best;
   while (enough - too_few > 1) {
     const int blocks = (enough + too_few) / 2;
@@ -171,9 +166,7 @@ std::optional<Way> fewest_blocks(const Way& way, const Oracle& oracle) {
       if (change.of == &changes::full_recomputation)
         change = {.text = fmt::format("{} blocks recomputed", blocks),
                   .option = fmt::format("--recompute full:{}", blocks),
-                  .training = [blocks](Training& t) {
-                    t.recompute = Recompute::full, t.recomputed_blocks = blocks;
-                  }};
+                  .plan = [blocks](Plan& p) { p.recompute = Recompute::full, p.recomputed_blocks = blocks; }};
     if (const Projection found = oracle.changed(fewer, *way.of); found.feasible())
       best = {way.of, fewer, found}, enough = blocks;
     else
@@ -273,10 +266,10 @@ void sort(std::vector<Way>& ways) {
 /// Adds variants of the fastest ways that recompute all blocks, with only as many blocks as necessary.
 void count_blocks(std::vector<Way>& ways, const Oracle& oracle) {
   constexpr int few = 3;
-  if (oracle.setting().training.recompute == Recompute::selective) return;
   std::vector<Way> more;
   for (const Way& way : ways)
-    if (recomputes_all(way.changes) && int(more.size()) < few)
+    if (recomputes_all(way.changes) && way.of->plan.recompute != Recompute::selective &&
+        int(more.size()) < few)
       if (auto fewer = fewest_blocks(way, oracle)) more.push_back(*std::move(fewer));
   for (Way& way : more) ways.push_back(std::move(way));
 }
@@ -286,18 +279,20 @@ double least_time(const Projection& p) { return (p.iteration() - (*p.cost)[Term:
 
 /// Whether they differ only in the spatial split.
 bool same_sizes(const Projection& a, const Projection& b) {
-  return a.strategy->text == b.strategy->text && grid_text(a.mesh, false) == grid_text(b.mesh, false);
+  return a.strategy->text == b.strategy->text &&
+         grid_text(a.plan.mesh, false) == grid_text(b.plan.mesh, false);
 }
 
 }  // namespace
 
-std::vector<Remedy> ways_to_fit(const Projection& p, const Setting& setting, const Question* asked) {
-  return ways_to_fit(std::span(&p, 1), setting, asked);
+std::vector<Remedy> ways_to_fit(const Projection& p, const Evaluator& evaluator, const Question* asked) {
+  return ways_to_fit(std::span(&p, 1), evaluator, asked);
 }
 
-std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const Setting& setting,
+std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const Evaluator& evaluator,
                                 const Question* asked) {
-  const Oracle oracle(setting, asked);
+  const Setting& setting = evaluator.setting();
+  const Oracle oracle(evaluator, asked);
   constexpr std::size_t most_asked = 12, most_searched = 3;
   std::vector<const Projection*> candidates;
   for (const Projection& p : projections)

@@ -7,6 +7,8 @@
 
 namespace paradl {
 
+class Evaluator;
+
 /// A change that makes a plan fit, with its projection.
 struct Remedy {
   std::string words;      // the changed options: "--zero 1"; includes the grid if that changes
@@ -22,10 +24,10 @@ struct Remedy {
 /// twice the GPUs. Empty if it fits, if it breaks another limit, or if nothing helps. `asked`: the question;
 /// a spatial split that it leaves open is chosen for each change, and the change's option fixes what else it
 /// leaves open.
-std::vector<Remedy> ways_to_fit(const Projection& projection, const Setting& setting,
+std::vector<Remedy> ways_to_fit(const Projection& projection, const Evaluator& evaluator,
                                 const Question* asked = nullptr);
 /// The same for several projections, such as all grids of a strategy: only for those that could be fastest.
-std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const Setting& setting,
+std::vector<Remedy> ways_to_fit(std::span<const Projection> projections, const Evaluator& evaluator,
                                 const Question* asked = nullptr);
 
 /// If no change helps: "nothing that was tried fits, up to --recompute full, --zero 3". Empty if the

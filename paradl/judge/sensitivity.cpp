@@ -44,8 +44,8 @@ std::vector<Swing> sensitivity(const std::vector<Lever>& all, const Projection& 
       BestPlan out{fmt::format("--set {}={}", lever.path, factor), best.has_value()};
       if (!best) return out;
       out.strategy = best->strategy->text;
-      out.grid = grid_text(best->mesh, true);
-      out.mesh = best->mesh;
+      out.grid = grid_text(best->plan.mesh, true);
+      out.mesh = best->plan.mesh;
       out.epoch = best->epoch();
       out.gain = 1 - best->epoch() / now.epoch();
       return out;

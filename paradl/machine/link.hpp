@@ -13,7 +13,7 @@ struct Link {
 /// Alpha and beta of one message in an operation's ring on a group, for buffers from `from` bytes up to, but
 /// not including, `below`.
 struct MeasuredLink {
-  LinkOperation operation = LinkOperation::point_to_point;
+  Collective operation = Collective::point_to_point;
   MeasuredGroup group;
   Bytes from, below;
   Link link;

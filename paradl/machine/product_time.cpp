@@ -25,7 +25,8 @@ constexpr double blocks_to_saturate = 2;  // half as many blocks as multiprocess
 constexpr double sum_bytes = 4;           // partial sums are kept in fp32
 constexpr double tensor_multiple = 8;
 
-/// std::ceil is a call of a library where the processor may lack SSE 4.1, and this is where models spend their time.
+/// std::ceil is a call of a library where the processor may lack SSE 4.1, and this is where models spend
+/// their time.
 double ceiling(double n) {
   const auto whole = double(std::int64_t(n));
   return whole < n ? whole + 1 : whole;
@@ -52,7 +53,7 @@ Seconds kernel_time(const KernelDevice& device, const Product& p, const Kernels&
   };
   const auto attempt = [&](double tm, double tn, double block_rate) {
     const double blocks = p.batch * ceiling(p.m / tm) * ceiling(p.n / tn);
-    if (cannot_help(2 * tm * tn * blocks * p.k / (S * block_rate))) return;  // all multiprocessors always busy
+    if (cannot_help(2 * tm * tn * blocks * p.k / (S * block_rate))) return;  // even if all are always busy
     for (int splits = 1; splits <= kernels.most_splits; splits *= 2) {
       const double sum = ceiling(p.k / splits);
       if (splits > 1 && sum < least_split_sum) break;

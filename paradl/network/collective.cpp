@@ -6,7 +6,7 @@
 namespace paradl {
 
 // Symbols in this file
-//   p      PEs taking part          m     bytes of the whole buffer (not a PE's share)
+//   p      GPUs taking part         m     bytes of the whole buffer (not a GPU's share)
 //   alpha  start-up per message     beta  seconds per byte      phi  flows that share a port
 
 /// Reduce-scatter, then allgather, around a ring: 2(p-1) steps of m/p bytes.
@@ -15,7 +15,7 @@ Seconds ring_allreduce(double p, Bytes m, Link link) {
   return 2.0 * (p - 1) * (alpha + m / p * beta);
 }
 
-/// p-1 steps; each PE forwards one share of m/p bytes per step. Reduce-scatter costs the same.
+/// p-1 steps; each GPU forwards one share of m/p bytes per step. Reduce-scatter costs the same.
 Seconds ring_allgather(double p, Bytes m, Link link) {
   const auto [alpha, beta] = link;
   return (p - 1) * (alpha + m / p * beta);
@@ -74,7 +74,7 @@ Linear cost(Collective operation, const Path& path) {
       return ring_of_rings(path);
     case Collective::allreduce:
       return 2.0 * ring_of_rings(path);
-    // Every PE sends p-1 messages of its p-th part, the slowest link paces them.
+    // Every GPU sends p-1 messages of its p-th part, the slowest link paces them.
     case Collective::all_to_all:
       return {(p - 1) * last.link.alpha, (p - 1) / p * last.phi * last.link.beta};
     case Collective::point_to_point:
@@ -98,17 +98,19 @@ Linear tree_allreduce(const Path& path) {
   return sum;
 }
 
-const CollectiveText& text_of(Collective operation) {
-  static constexpr std::array<CollectiveText, collectives> table{{
-      {"allgather", "(p-1)(α + m/p φ β)"},
-      {"reduce-scatter", "(p-1)(α + m/p φ β)"},
-      {"allreduce", "2(p-1)(α + m/p φ β)"},
-      {"all-to-all", "(p-1)α + m(p-1)/p φ β"},
-      {"point to point", "α + m φ β"},
-  }};
-  static_assert(collectives == std::size_t(Collective::point_to_point) + 1 && !table.back().name.empty(),
-                "name every Collective");
-  return table[std::size_t(operation)];
+std::string_view formula_of(Collective operation) {
+  switch (operation) {
+    case Collective::allgather:
+    case Collective::reduce_scatter:
+      return "(p-1)(α + m/p φ β)";
+    case Collective::allreduce:
+      return "2(p-1)(α + m/p φ β)";
+    case Collective::all_to_all:
+      return "(p-1)α + m(p-1)/p φ β";
+    case Collective::point_to_point:
+      return "α + m φ β";
+  }
+  return {};
 }
 
 }  // namespace paradl

@@ -29,11 +29,11 @@ struct Hop {
   double subgroups() const;
 };
 
-/// How a group of PEs is spread over the machine, innermost level first.
+/// How a group of GPUs is spread over the machine, innermost level first.
 struct Path {
   std::array<Hop, 8> hop;
   int hops = 0;
-  double in_node = 1;  // PEs of the group in one node
+  double in_node = 1;  // GPUs of the group in one node
   double sisters = 1;  // groups like this one in a node, itself among them
   double size() const;
   /// The slowest link that the group uses, phi included.
@@ -42,11 +42,8 @@ struct Path {
   const Hop& innermost() const;
 };
 
-enum class Collective { allgather, reduce_scatter, allreduce, all_to_all, point_to_point };
-inline constexpr std::size_t collectives = 5;
-
 /// Cost of a collective as a function of the bytes of the *whole* buffer (all_to_all, point_to_point: of one
-/// PE's part).
+/// GPU's part).
 Linear cost(Collective operation, const Path& path);
 
 /// An allreduce for short messages: rings inside nodes, which cut the buffer, and on each outer level trees
@@ -56,10 +53,8 @@ Linear tree_allreduce(const Path& path);
 /// Whether the links of a path are those of single messages, so that an algorithm can be chosen.
 bool is_by_levels(const Path& path);
 
-struct CollectiveText {
-  std::string_view name, formula;  // of one level; levels add up
-};
-const CollectiveText& text_of(Collective operation);
+/// The formula of cost(), of one level; levels add up.
+std::string_view formula_of(Collective operation);
 
 // Flat rings on one link, as in the paper. Every function is zero at p = 1 and linear in m.
 Seconds ring_allreduce(double p, Bytes m, Link link);

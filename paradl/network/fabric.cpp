@@ -42,7 +42,8 @@ double phi_of_directions(const Schedule& schedule, const Fabric& fabric) {
   return slowest > SecondsPerByte{} ? busiest / slowest : 1;
 }
 
-/// The collective whose measured links an operation uses.
+}  // namespace
+
 std::optional<Collective> measured_as(Operation operation) {
   switch (operation) {
     case Operation::allreduce:
@@ -63,8 +64,6 @@ std::optional<Collective> measured_as(Operation operation) {
   }
   return {};
 }
-
-}  // namespace
 
 Seconds setup_of(const Schedule& schedule, const Topology& topology, std::span<const int> seats) {
   const auto* optical = dynamic_cast<const OpticalTopology*>(&topology);

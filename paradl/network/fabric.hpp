@@ -29,6 +29,10 @@ struct Fabric {
 /// host is a switch, or if there is only one switch.
 int hosts_of_a_switch(const Topology& topology);
 
+/// The collective whose measured links an operation uses: a halo consists of messages. Nothing: it uses the
+/// specified links.
+std::optional<Collective> measured_as(Operation operation);
+
 /// The links of a fabric as closed forms see them: the longest latency and the slowest wire inside a node and
 /// between nodes, and how many flows share a wire when every rank sends to its counterpart in the next node.
 Ways ways_of(const Fabric& fabric);

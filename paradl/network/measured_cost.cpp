@@ -10,25 +10,9 @@
 namespace paradl {
 namespace {
 
-LinkOperation measured_as(Collective operation) {
-  switch (operation) {
-    case Collective::allgather:
-      return LinkOperation::allgather;
-    case Collective::reduce_scatter:
-      return LinkOperation::reduce_scatter;
-    case Collective::allreduce:
-      return LinkOperation::allreduce;
-    case Collective::all_to_all:
-      return LinkOperation::all_to_all;
-    case Collective::point_to_point:
-      break;
-  }
-  return LinkOperation::point_to_point;
-}
-
 /// Operations whose measured links an operation may use, the best first: its own.
-std::vector<LinkOperation> stand_ins(LinkOperation operation) {
-  using enum LinkOperation;
+std::vector<Collective> stand_ins(Collective operation) {
+  using enum Collective;
   switch (operation) {
     case allgather:
       return {allgather, reduce_scatter, allreduce};
@@ -89,7 +73,7 @@ struct SizedLink {
 
 /// What a level has of one operation on the groups that are asked for, the smallest first.
 template <class Asked>
-std::vector<Series> measured_on(const Level& level, LinkOperation operation, Asked asked) {
+std::vector<Series> measured_on(const Level& level, Collective operation, Asked asked) {
   std::vector<Series> out;
   for (const MeasuredLink& link : level.measured) {
     if (link.operation != operation || !asked(link.group)) continue;
@@ -120,7 +104,7 @@ std::optional<SizedLink> sized(const std::vector<Series>& groups, const std::vec
   // The start-ups of all messages together grow with the logarithm of the group. For collectives other than
   // an allreduce libraries have only rings, which matters on many nodes.
   SizedLink out{.smaller = nearest, .beyond = true};
-  if (gpus < n || !between_nodes || nearest.front().operation == LinkOperation::allreduce)
+  if (gpus < n || !between_nodes || nearest.front().operation == Collective::allreduce)
     out.start_ups = std::log2(gpus) / std::log2(n) * (n - 1) / (gpus - 1);
   return out;
 }
@@ -148,7 +132,9 @@ Path joined(Path path, int first, int last, const Machine& machine) {
 /// More nodes than were measured: the additional bytes that leave a node pass through its ports.
 void add_nodes(SizedLink& link, Collective operation, double gpus, double per_node, const Level& level,
                double ports) {
-  const auto sent = [](double parts) { return (parts - 1) / parts; };  // of a buffer, by one of so many
+  const auto sent = [](double parts) {
+    return (parts - 1) / parts;
+  };  // share of a buffer that one of `parts` sends
   const MeasuredGroup& measured = link.smaller.front().group;
   const double nodes = gpus / per_node;
   if (nodes <= measured.nodes) return;
@@ -170,13 +156,13 @@ std::optional<Plan> spanning(Collective operation, const Path& path, const Machi
   if (last == 0 || operation == Collective::point_to_point || path.hop[std::size_t(last)].wire >= 0)
     return {};
   const Level& level = machine.levels[std::size_t(last)];
-  for (const LinkOperation wanted : stand_ins(measured_as(operation))) {
+  for (const Collective wanted : stand_ins(operation)) {
     const auto any = measured_on(level, wanted, is_any);
     for (const int first : {0, 1}) {
       const int per_node = first == 0 ? int(path.in_node) : 1;
       const auto groups = measured_on(
           level, wanted, [&](const MeasuredGroup& g) { return is_named(g) && g.per_node() == per_node; });
-      if (groups.empty() || wanted == LinkOperation::point_to_point) continue;
+      if (groups.empty() || wanted == Collective::point_to_point) continue;
       Plan plan{joined(path, first, last, machine)};
       auto link = sized(groups, any, plan.path.hop[std::size_t(last)].size, true);
       if (link->smaller.front().group.gpus == 0) continue;  // of each level by itself
@@ -184,7 +170,7 @@ std::optional<Plan> spanning(Collective operation, const Path& path, const Machi
         if (link->beyond)
           add_nodes(*link, operation, plan.path.hop[std::size_t(last)].size, per_node, level,
                     machine.levels[1].ports);
-        if (wanted != measured_as(operation)) link->least = machine.levels[0].link.beta;
+        if (wanted != operation) link->least = machine.levels[0].link.beta;
       }
       plan.link[std::size_t(last)] = std::move(link);
       return plan;
@@ -196,17 +182,17 @@ std::optional<Plan> spanning(Collective operation, const Path& path, const Machi
 
 /// One hop by itself.
 std::optional<SizedLink> links_for(Collective operation, const Hop& hop, bool in_node, const Level& level) {
-  for (const LinkOperation wanted : stand_ins(measured_as(operation))) {
+  for (const Collective wanted : stand_ins(operation)) {
     const auto any = measured_on(level, wanted, is_any);
     auto groups = measured_on(level, wanted, is_named);
     // Groups across nodes were handled as a whole (above); a message has two ends in a group of any size.
-    if (wanted == LinkOperation::point_to_point && !groups.empty()) return SizedLink{groups.front()};
+    if (wanted == Collective::point_to_point && !groups.empty()) return SizedLink{groups.front()};
     if (!in_node) groups.clear();
     auto link = sized(groups, any, hop.size, false);
     if (!link) continue;
     // Switches that add up make an allreduce faster than its links. Whether they do so for another group is
     // not known, and what it stands in for is bound by the links.
-    const bool stands_in = wanted != measured_as(operation);
+    const bool stands_in = wanted != operation;
     if ((stands_in && is_named(link->smaller.front().group)) || link->beyond) link->least = level.link.beta;
     return link;
   }
@@ -244,8 +230,8 @@ bool has_measured_links(const Machine& machine) {
   return std::ranges::any_of(machine.levels, [](const Level& level) { return !level.measured.empty(); });
 }
 
-std::optional<LinkOperation> taken_from(const Level& level, LinkOperation operation) {
-  for (const LinkOperation candidate : stand_ins(operation))
+std::optional<Collective> taken_from(const Level& level, Collective operation) {
+  for (const Collective candidate : stand_ins(operation))
     if (std::ranges::find(level.measured, candidate, &MeasuredLink::operation) != level.measured.end())
       return candidate;
   return {};

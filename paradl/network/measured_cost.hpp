@@ -11,7 +11,7 @@ bool has_measured_links(const Machine& machine);
 
 /// The operation whose measured links an operation uses on a level: its own, or a similar one. Nothing: it
 /// uses the specified link.
-std::optional<LinkOperation> taken_from(const Level& level, LinkOperation operation);
+std::optional<Collective> taken_from(const Level& level, Collective operation);
 
 /// The path with the links that were measured for this operation and a buffer of m bytes, as input of cost().
 /// A group that was measured as a whole, within nodes and between them, is one ring on its outermost level.

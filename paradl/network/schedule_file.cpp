@@ -17,7 +17,7 @@ constexpr double most_bytes = 1e18;
 constexpr const char* header_form = "the first line has two numbers: ranks and steps";
 constexpr const char* flow_form = "a line has five numbers: step, repetitions, source, destination, bytes";
 
-/// A word and where it stands.
+/// A word and its place.
 struct Word {
   std::string_view text;
   Spot spot;
@@ -78,7 +78,7 @@ class ScheduleReader {
     const auto [stop, failed] = std::from_chars(word.text.data(), end, value);
     if (failed == std::errc::invalid_argument || stop != end)
       problems_.add(word.spot, fmt::format("`{}` is not a whole number", word.text),
-                    fmt::format("it stands where the {} should", name));
+                    fmt::format("the {} should be here", name));
     else if (failed != std::errc{} || value < least || value > most)
       problems_.add(word.spot, fmt::format("{} {} is out of range", name, word.text),
                     fmt::format("from {} to {}", least, most));
@@ -150,7 +150,7 @@ class ScheduleReader {
         fmt::format("step {} is repeated {} times here, and {} times on line {}: its ranks would wait for "
                     "ever",
                     step, repeat, first, step_line_),
-        "all messages of a step are repeated alike; use two steps");
+        "all messages of a step have the same number of repetitions; use two steps");
     return false;
   }
 

@@ -8,9 +8,9 @@ namespace paradl::paper {
 
 // clang-format off
 /// The input of a row of the paper's table, with the paper's letters:
-///   D  samples in the data set    B  samples per mini-batch      I = D/B  iterations    S  segments of a pipeline
+///   D  samples in the data set    B  samples per mini-batch      I = D/B  iterations   S  segments of a pipeline
 ///   p  GPUs, p = p1 p2            p1 data-parallel groups        p2 GPUs inside a group
-///   alpha, beta, delta            start-up time, seconds per byte, bytes per item       phi  flows that share a link
+///   alpha, beta, delta            start-up time, seconds per byte, bytes per item      phi  flows on a link
 // clang-format on
 struct Case {
   const Setting& setting;
@@ -50,16 +50,16 @@ const Row* find_row(std::string_view strategy);
 std::vector<std::string_view> row_names();
 
 /// Like Evaluator::project, but by the paper's closed forms.
-Projection project(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch);
+Projection project(const Setting& setting, const StrategyName& strategy, const Plan& plan);
 /// The links of α and β (all GPUs, or the groups) and of α_in and β_in (one group).
 struct Links {
   const Level* all;
   const Level* in;
   double phi;
 };
-Links links_of(const Setting& setting, const Mesh& mesh, double batch);
+Links links_of(const Setting& setting, const Plan& plan);
 /// The terms of its epoch time, for `explain`.
-CostLines explain(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch);
+CostLines explain(const Setting& setting, const StrategyName& strategy, const Plan& plan);
 
 // Sums that several rows share.
 

@@ -55,14 +55,15 @@ std::vector<bool> split_layers(const Workload& work, const Strategy* inner, cons
   return split;
 }
 
-Case case_of(const Setting& setting, const Mesh& mesh, double batch) {
+Case case_of(const Setting& setting, const Plan& plan) {
+  const Mesh& mesh = plan.mesh;
   Case c{.setting = setting,
          .D = setting.work.D,
-         .B = batch,
-         .I = iterations_per_epoch(setting, batch),
+         .B = plan.batch,
+         .I = iterations_per_epoch(setting, plan.batch),
          .p = mesh.gpus(),
          .hybrid = mesh.axes > 1};
-  c.S = setting.training.micro_batches;
+  c.S = plan.micro_batches;
   c.delta = item_bytes(setting.training.precision).activation;
   for (int a = 0; a < mesh.axes; ++a) {
     const Axis& axis = mesh.axis[std::size_t(a)];
@@ -99,26 +100,26 @@ std::vector<std::string_view> row_names() {
   return names;
 }
 
-Links links_of(const Setting& setting, const Mesh& mesh, double batch) {
-  const Case c = case_of(setting, mesh, batch);
+Links links_of(const Setting& setting, const Plan& plan) {
+  const Case c = case_of(setting, plan);
   return {&setting.machine.spanned_by(c.p), &setting.machine.spanned_by(c.p2), c.phi};
 }
 
-CostLines explain(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch) {
-  return row_of(strategy).time(case_of(setting, mesh, batch));
+CostLines explain(const Setting& setting, const StrategyName& strategy, const Plan& plan) {
+  return row_of(strategy).time(case_of(setting, plan));
 }
 
-Projection project(const Setting& setting, const StrategyName& strategy, const Mesh& mesh, double batch) {
+Projection project(const Setting& setting, const StrategyName& strategy, const Plan& plan) {
   const Row& row = row_of(strategy);
-  const Case c = case_of(setting, mesh, batch);
-  Projection out{.strategy = &strategy, .mesh = mesh, .gpus = c.p, .batch = batch, .iterations = c.I};
+  const Case c = case_of(setting, plan);
+  Projection out{.strategy = &strategy, .plan = plan, .gpus = c.p, .iterations = c.I};
   out.samples = setting.work.D;
   out.serial = serial_time(setting, c.I);
   if (!setting.times.update_known)  // as in the rows
     for (const LayerTime& t : setting.times.layer) out.serial -= t.WU;
-  double samples = batch;
-  for (int a = 0; a < mesh.axes; ++a) {
-    const Axis& axis = mesh.axis[std::size_t(a)];
+  double samples = plan.batch;
+  for (int a = 0; a < plan.mesh.axes; ++a) {
+    const Axis& axis = plan.mesh.axis[std::size_t(a)];
     out.limits.add(axis.strategy->limit(setting.work, axis.parts, samples));
   }
   if (c.S > 1) out.limits.add({LimitRule::micro_batch_samples, c.S, samples / c.p1});

@@ -1,10 +1,14 @@
 #pragma once
+#include <string>
+
 #include "paradl/mesh/mesh.hpp"
 #include "paradl/mesh/pipeline.hpp"
 #include "paradl/network/algorithm.hpp"
 #include "paradl/strategy/rules.hpp"
 
 namespace paradl {
+
+struct StrategyName;
 
 /// The algorithm that sums gradients. None: rings on every level, or as the framework does it.
 struct Allreduce {
@@ -15,7 +19,7 @@ struct Allreduce {
 
 /// How to train: one point of the search space. Everything else (network, machine, framework) is the case.
 struct Plan {
-  Mesh mesh;         // axes with their sizes, outermost first
+  Mesh mesh = {};    // axes with their sizes, outermost first
   double batch = 1;  // samples of a mini-batch
   int micro_batches = 1;  // per pipeline and iteration
   PipelineSchedule schedule = PipelineSchedule::gpipe;
@@ -27,10 +31,18 @@ struct Plan {
   int zero = 0;
   bool sequence_parallel = false;  // between the pairs of products of `tensor`
   bool out_of_core = false;        // what does not fit on the device is swapped to the host, or recomputed
-  Allreduce allreduce;
+  Allreduce allreduce = {};
 
+  /// The same options for another strategy, mesh and mini-batch. A strategy says whether it is out of core.
+  Plan on(const StrategyName& strategy, const Mesh& other_mesh, double other_batch) const;
   double samples() const { return batch / micro_batches; }  // of one micro-batch, over all GPUs
   Pipeline pipeline(int stages) const { return {stages, micro_batches, stages > 1 ? chunks : 1, schedule}; }
 };
+
+/// Options of a plan as typed: `1f1b`, `interleaved:2`; `full`, `full:4`; `hd`, `sparse-ring:0.0078`, or
+/// nothing if no algorithm was asked for.
+std::string schedule_text(const Plan& plan);
+std::string recompute_text(const Plan& plan);
+std::string allreduce_text(const Plan& plan);
 
 }  // namespace paradl

@@ -4,6 +4,7 @@
 
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/query/loading.hpp"
+#include "paradl/spec/system_change.hpp"
 
 namespace paradl {
 namespace {
@@ -41,11 +42,23 @@ std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine
 
 Machine Case::machine_with(const std::vector<Override>& more) const {
   std::vector<Override> all = system_changes;
-  all.insert(all.end(), more.begin(), more.end());
-  SystemSpec spec = read_system(system_spec.source, all);
+  SystemSpec spec = system_spec;
+  for (const Override& change : more) {
+    all.push_back(change);
+    auto changed = scaled(spec, change);
+    spec = changed ? *std::move(changed) : read_system(spec.source, all);
+  }
   spec.device.kernels = system_spec.device.kernels;
   Machine other = build_machine(spec);
   return specified_links ? without_measured_links(std::move(other)) : other;
+}
+
+std::vector<std::string> Case::files() const {
+  std::vector<std::string> out{system_spec.source.file, framework_spec.source.file};
+  for (const SourceText& source : model_spec.sources) out.push_back(source.file);
+  if (profile_spec) out.push_back(profile_spec->source.file);
+  if (system_spec.device.kernels) out.push_back(system_spec.device.kernels->source.file);
+  return out;
 }
 
 Training load_training(const Query& query, Library& library) {
@@ -76,6 +89,7 @@ Case load(const Query& query, Library& library) {
   c.framework_spec = framework_of(query, library);
   c.changed_terms = !query.framework_changes.empty();
   c.training = training_of(query, c.framework_spec);
+  c.plan = plan_of(query);
   if (query.flash) set_flash(c.work, *query.flash);
   if (query.samples) c.work.D = *query.samples;
   if (!(c.work.D > 0))

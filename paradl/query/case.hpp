@@ -24,6 +24,7 @@ struct Case {
   Machine machine;
   std::shared_ptr<const Topology> topology;  // none: a tree of the machine's levels
   Training training;
+  Plan plan;  // the options that the query fixes; its question has meshes and mini-batches
   LayerTimes times;
   Fidelity fidelity = Fidelity::detailed;
 
@@ -40,6 +41,9 @@ struct Case {
   /// The machine with more values of its file changed. UsageError if that is impossible.
   Machine machine_with(const std::vector<Override>& more) const;
 
+  /// Paths of the files that it was read from.
+  std::vector<std::string> files() const;
+
   /// The kind of parameters behind a projection: errors are recorded by it.
   ParameterLevel level() const;
   /// The relative error of the layer times: 0.2 is a fifth. Nothing: unknown.
@@ -54,6 +58,8 @@ Case load(const Query& query, const Catalog& catalog);
 /// The strategies, GPUs, mini-batches and grids that a query wants to try.
 Question question_of(const Query& query, const Case& about);
 
+/// The options of all plans that a query asks about.
+Plan plan_of(const Query& query);
 /// How a query trains under a framework. UsageError if options contradict each other.
 Training training_of(const Query& query, const FrameworkSpec& framework);
 /// The same under the framework that the query names, or the ideal one.

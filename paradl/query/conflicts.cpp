@@ -13,25 +13,36 @@ namespace {
 bool attends(const Layer& layer) { return layer.op == Op::attention; }
 
 void check_recomputation(const Query& query, const Case& about) {
-  const Training& t = about.training;
+  const Plan& plan = about.plan;
   const auto refuse = [&](const std::string& what, const std::string& help) {
     blame({query.recompute.origin()}, UsageError(what, help));
   };
   const std::string& name = about.work.name;
   const auto keeps_scores = [](const Layer& layer) { return layer.scores > 0; };
-  if (t.recompute == Recompute::selective && std::ranges::none_of(about.work.layers, keeps_scores))
-    refuse(fmt::format("{} stores no attention scores, so there is nothing for --recompute selective to drop", name),
+  if (plan.recompute == Recompute::selective && std::ranges::none_of(about.work.layers, keeps_scores))
+    refuse(fmt::format("{} stores no attention scores, so there is nothing for --recompute selective to drop",
+                       name),
            "try --recompute full, or leave it out");
   const auto blocks = int(recomputable_blocks(about.work).size());
-  if (t.recompute == Recompute::full && blocks == 0)
+  if (plan.recompute == Recompute::full && blocks == 0)
     refuse(fmt::format("{} has no blocks that could be recomputed", name), "leave --recompute out");
-  if (t.recomputed_blocks > blocks)
-    refuse(fmt::format("--recompute: {} has {} blocks, not {}", name, blocks, t.recomputed_blocks),
+  if (plan.recomputed_blocks > blocks)
+    refuse(fmt::format("--recompute: {} has {} blocks, not {}", name, blocks, plan.recomputed_blocks),
            fmt::format("write a number up to {}", blocks));
+}
+
+/// The device's memory as it was typed, if it was.
+std::string memory_text(const Case& about) {
+  std::string out = text(about.machine.device.memory);
+  for (const Override& change : about.system_changes)
+    if (change.path == "device.memory")
+      out = factor_of(change) ? text(about.machine.device.memory) : change.value;
+  return out;
 }
 
 void check_training(const Query& query, const Case& about) {
   const Training& t = about.training;
+  const Plan& plan = about.plan;
   using Origins = std::initializer_list<OriginPtr>;
   const auto refuse = [](Origins origins, const std::string& what, const std::string& help) {
     blame(origins, UsageError(what, help));
@@ -41,19 +52,18 @@ void check_training(const Query& query, const Case& about) {
   if (query.flash.typed() && !attention)
     refuse({}, fmt::format("{} has no attention", name), "leave --flash out");
   check_recomputation(query, about);
-  if (t.sequence_parallel && !attention)
+  if (plan.sequence_parallel && !attention)
     refuse({query.sequence_parallel.origin()}, fmt::format("samples of {} are not sequences", name),
            "leave --sequence-parallel out");
-  if (t.sequence_parallel && t.whole_sums)
+  if (plan.sequence_parallel && t.whole_sums)
     refuse({query.sequence_parallel.origin(), query.reduction.origin()},
            "sequence parallelism scatters sums over the sequence, which contradicts --reduction allreduce",
            "leave one of them out");
   if (t.reserve >= about.machine.device.memory)
     refuse({query.reserve.origin()},
-           fmt::format("--reserve must be less than the device's memory ({})",
-                       text(about.machine.device.memory)),
+           fmt::format("--reserve must be less than the device's memory ({})", memory_text(about)),
            "write less, such as 1GiB");
-  if (t.zero > 0 && t.allreduce)
+  if (plan.zero > 0 && plan.allreduce.algorithm)
     refuse({query.zero.origin(), query.allreduce.origin()},
            "ZeRO sums gradients with a reduce-scatter, so --allreduce has no effect",
            "leave --allreduce out, or use --zero 0");
@@ -62,29 +72,29 @@ void check_training(const Query& query, const Case& about) {
            fmt::format("--gradients fp16 is for mixed precision, not {}",
                        precision_names[std::size_t(t.precision)]),
            "add --precision fp16 or bf16");
-  if (t.allreduce && t.allreduce->on_wires && !about.topology)
+  if (const Algorithm* sum = plan.allreduce.algorithm; sum && sum->on_wires && !about.topology)
     blaming({query.allreduce.origin()}, [&] {
-      paradl::refuse(fmt::format("{}: {}", t.allreduce->name, refusal(*t.allreduce, {.ranks = 2})));
+      paradl::refuse(fmt::format("{}: {}", sum->name, refusal(*sum, {.ranks = 2})));
     });
 }
 
 /// What the paper's closed forms have no term for.
 void check_closed_forms(const Query& query, const Case& about) {
-  const Training& t = about.training;
+  const Plan& plan = about.plan;
   const OriginPtr& paper = query.fidelity.origin();
-  if (t.input.from != InputFrom::none)
+  if (about.training.input.from != InputFrom::none)
     blame({query.input.origin(), paper},
           UsageError("the paper's closed forms have no term for input",
                      "leave --input out, or --fidelity paper"));
-  if (t.zero > 0 || t.sequence_parallel || t.recompute != Recompute::none)
+  if (plan.zero > 0 || plan.sequence_parallel || plan.recompute != Recompute::none)
     blame({query.zero.origin(), query.sequence_parallel.origin(), query.recompute.origin(), paper},
           UsageError("the paper's closed forms have no terms for ZeRO, sequence parallelism or recomputation",
                      "leave --fidelity paper out"));
-  if (t.chunks > 1)
+  if (plan.chunks > 1)
     blame({query.schedule.origin(), paper},
           UsageError("the paper's closed form of a pipeline is for GPipe only",
                      "leave --schedule out, or --fidelity paper"));
-  if (t.allreduce)
+  if (plan.allreduce.algorithm)
     blame({query.allreduce.origin(), paper},
           UsageError("the paper's closed forms have their own allreduce, a ring",
                      "leave --allreduce out, or --fidelity paper"));

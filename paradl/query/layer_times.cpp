@@ -133,12 +133,12 @@ void find_layer_times(const Query& query, Library& library, Case& about) {
           UsageError(fmt::format("--profile and --layer-times {} contradict each other",
                                  layer_level_names[std::size_t(level)]),
                      "leave one of them out"));
-  // Times in a model file are measurements, too.
+  // Times in a model file are measurements too.
   about.times = blaming({query.precision.origin(), query.model.origin()}, [&] {
     return layer_times(about.work, about.machine, about.training.precision, about.training.optimizer,
                        best || level == LayerLevel::profile, about.training.framework.update_kernels);
   });
-  // The paper's closed forms use what the paper used: a profile, or ideal times.
+  // The paper's closed forms use a profile or ideal times, as in the paper.
   const bool closed = best && (about.fidelity == Fidelity::paper || about.work.has_times());
   if (level != LayerLevel::ideal && !closed) model_times(query, level, about);
   if (const ProfileSpec* profile = profile_of(query, library, level, about)) {

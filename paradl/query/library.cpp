@@ -1,5 +1,9 @@
 #include "paradl/query/library.hpp"
 
+#include <fmt/format.h>
+
+#include "paradl/spec/system_change.hpp"
+
 namespace paradl {
 namespace {
 
@@ -24,10 +28,16 @@ const SystemSpec& Library::system(const std::string& name) {
 }
 
 SystemSpec Library::system(const std::string& name, const std::vector<Override>& changes) {
-  const SystemSpec& written = system(name);
-  if (changes.empty()) return written;
-  SystemSpec changed = catalog_.system(written.source, changes);
-  return changed;
+  if (changes.empty()) return system(name);
+  // A study of a machine asks for many factors of one value, after the same other changes.
+  const SystemSpec& before = changed_system(name, {changes.begin(), changes.end() - 1});
+  if (auto out = scaled(before, changes.back())) return *std::move(out);
+  return catalog_.system(before.source, changes);
+}
+
+const SystemSpec& Library::changed_system(const std::string& name, const std::vector<Override>& changes) {
+  if (changes.empty()) return system(name);
+  return kept(systems_, fmt::format("{} {}", name, text_of(changes)), [&] { return system(name, changes); });
 }
 
 const FrameworkSpec& Library::framework(const std::string& name) {

@@ -35,11 +35,12 @@ class Library {
   const Catalog& catalog() const { return catalog_; }
 
  private:
+  const SystemSpec& changed_system(const std::string& name, const std::vector<Override>& changes);
   const SourceText& profile_source(const std::string& name);
 
   Catalog catalog_;
   std::map<std::string, Model> models_;
-  std::map<std::string, SystemSpec> systems_;
+  std::map<std::string, SystemSpec> systems_;  // by name, followed by the changes
   std::map<std::string, FrameworkSpec> frameworks_;
   std::map<std::string, SourceText> profile_sources_;
   std::map<std::string, ProfileSpec> profiles_;

@@ -39,13 +39,14 @@ Oracle::Oracle(Case about, Question question)
 Oracle Oracle::asked(Question question) const { return {engine_, std::move(question)}; }
 
 Projection Oracle::project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
-  return about().fidelity == Fidelity::paper ? paper::project(setting(), strategy, mesh, batch)
-                                             : evaluator().project(strategy, mesh, batch);
+  const Plan plan = about().plan.on(strategy, mesh, batch);
+  return about().fidelity == Fidelity::paper ? paper::project(setting(), strategy, plan)
+                                             : evaluator().project(strategy, plan);
 }
 
 Seconds Oracle::at_least(const StrategyName& strategy, const Mesh& mesh, double batch) const {
   if (about().fidelity == Fidelity::paper) return {};
-  return evaluator().at_least(evaluator().plan_of(strategy, mesh, batch));
+  return evaluator().at_least(about().plan.on(strategy, mesh, batch));
 }
 
 std::vector<Projection> Oracle::answers(const Question& question) const {
@@ -77,22 +78,22 @@ std::optional<Projection> Oracle::best_out_of_core() const {
   std::optional<Projection> best;
   double fastest = std::numeric_limits<double>::infinity();  // seconds per sample, of all that fit
   const auto faster = [&](const Projection& p) {
-    const double time = p.iteration().base() / p.batch;
+    const double time = p.iteration().base() / p.plan.batch;
     if (time >= fastest) return false;
     fastest = time;
     return true;
   };
   paradl::sweep(question(), about().work, about().machine,
                 [&](const StrategyName& strategy, const Mesh& mesh, double batch) {
-                  const Projection p = evaluator().project(strategy, mesh, batch);
+                  const Projection p = project(strategy, mesh, batch);
                   // Out of core is never faster: do not plan what is already too slow in core.
-                  if (!p.cost || p.iteration().base() / p.batch >= fastest) return p;
+                  if (!p.cost || p.iteration().base() / p.plan.batch >= fastest) return p;
                   if (p.feasible()) {
                     if (faster(p)) best.reset();
                   } else if (!strategy.out_of_core) {
                     const auto& beyond_core = *std::ranges::find(
                         tried_->out_of_core, out_of_core(strategy).text, &StrategyName::text);
-                    const Projection beyond = evaluator().project(beyond_core, mesh, batch);
+                    const Projection beyond = project(beyond_core, mesh, batch);
                     if (beyond.feasible() && faster(beyond)) best = beyond;
                   }
                   return p;
@@ -106,8 +107,8 @@ void Oracle::add_band(Projection& p) const {
   if (engine_->slowed.empty() || !p.cost) return;
   const auto iteration = [&](const Slowed& other) {
     const Setting there{about().work, other.machine, about().times, about().training, other.topology.get()};
-    return (about().fidelity == Fidelity::paper ? paper::project(there, *p.strategy, p.mesh, p.batch)
-                                                : other.evaluator->project(*p.strategy, p.mesh, p.batch))
+    return (about().fidelity == Fidelity::paper ? paper::project(there, *p.strategy, p.plan)
+                                                : other.evaluator->project(*p.strategy, p.plan))
         .iteration();
   };
   const auto& slowed = engine_->slowed;

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "paradl/core/text.hpp"
-#include "paradl/cost/evaluator.hpp"
+#include "paradl/cost/sweep.hpp"
 #include "paradl/query/words.hpp"
 
 namespace paradl {
@@ -28,9 +28,7 @@ struct PlanOption {
 };
 
 std::string schedule_word(const Plan& p) {
-  if (p.schedule == PipelineSchedule::gpipe) return "";
-  const std::string_view name = schedule_names[std::size_t(p.schedule)];
-  return p.chunks > 1 ? fmt::format("{}:{}", name, p.chunks) : std::string(name);
+  return p.schedule == PipelineSchedule::gpipe ? "" : schedule_text(p);
 }
 
 void set_schedule(const std::string& word, Plan& p) {
@@ -39,20 +37,12 @@ void set_schedule(const std::string& word, Plan& p) {
 }
 
 std::string recompute_word(const Plan& p) {
-  if (p.recompute == Recompute::none) return "";
-  const std::string_view name = recompute_names[std::size_t(p.recompute)];
-  return p.recomputed_blocks < 0 ? std::string(name) : fmt::format("{}:{}", name, p.recomputed_blocks);
+  return p.recompute == Recompute::none ? "" : recompute_text(p);
 }
 
 void set_recompute(const std::string& word, Plan& p) {
   const Recomputation what = read_recompute(word);
   p.recompute = what.kind, p.recomputed_blocks = what.blocks;
-}
-
-std::string allreduce_word(const Plan& p) {
-  if (!p.allreduce.algorithm) return "";
-  return p.allreduce.density < 1 ? fmt::format("{}:{}", p.allreduce.algorithm->name, p.allreduce.density)
-                                 : std::string(p.allreduce.algorithm->name);
 }
 
 void set_allreduce(const std::string& word, Plan& p) {
@@ -72,8 +62,7 @@ const std::array plan_options{
                [](const std::string& word, Plan& p) { p.zero = read_count("zero", word, 0, 3); }},
     PlanOption{"sequence-parallel", [](const Plan& p) -> std::string { return p.sequence_parallel ? "on" : ""; },
                [](const std::string& word, Plan& p) { p.sequence_parallel = read_switch("sequence-parallel", word); }},
-    PlanOption{"allreduce", allreduce_word,
-               set_allreduce},
+    PlanOption{"allreduce", allreduce_text, set_allreduce},
     PlanOption{"out-of-core", [](const Plan& p) -> std::string { return p.out_of_core ? "on" : ""; },
                [](const std::string& word, Plan& p) { p.out_of_core = read_switch("out-of-core", word); }},
 };
@@ -102,14 +91,16 @@ Mesh read_mesh(const std::string& grid, const Case& about) {
 std::string text(const Plan& plan) {
   std::string out = grid_text(plan.mesh, false);
   for (const PlanOption& option : plan_options)
-    if (const std::string word = option.text(plan); !word.empty()) out += fmt::format(" {}={}", option.key, word);
+    if (const std::string word = option.text(plan); !word.empty())
+      out += fmt::format(" {}={}", option.key, word);
   return out;
 }
 
 Plan parse_plan(std::string_view text, const Case& about) {
   const std::vector<std::string> words = split_list(text, ' ');
   if (words.empty()) throw UsageError("the plan is empty", "write a grid first: data=16,tensor=4 zero=1");
-  Plan plan = plan_of(about.training, read_mesh(words.front(), about), 1);
+  Plan plan = about.plan;
+  plan.mesh = read_mesh(words.front(), about);
   plan.batch = about.work.batch * plan.mesh.gpus();
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');

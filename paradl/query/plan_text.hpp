@@ -12,7 +12,7 @@ namespace paradl {
 std::string text(const Plan& plan);
 
 /// Reads such a text. Missing options come from the case: the mini-batch from its model, others from its
-/// training. UsageError for a word that cannot be read.
+/// query. UsageError for a word that cannot be read.
 Plan parse_plan(std::string_view text, const Case& about);
 
 }  // namespace paradl

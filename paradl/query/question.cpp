@@ -77,7 +77,7 @@ void check_batch(const BatchRule& rule, const std::vector<int>& gpus, const Mach
                        "choose one that gives whole samples, or write the whole mini-batch: -b 32");
 }
 
-/// A grid implies the number of GPUs; if -p is given, too, it must be the same.
+/// A grid implies the number of GPUs; if -p is also given, it must be the same.
 void take_grid(const Query& query, const Case& about, Question& q) {
   if (q.strategies.size() != 1 || query.grid->size() != q.strategies.front().axes.size())
     blame({query.grid.origin(), query.strategies.origin()},
@@ -105,7 +105,8 @@ Question question_of(const Query& query, const Case& about) {
   if (query.grid)
     take_grid(query, about, q);
   else if (!query.gpus)
-    throw UsageError("how many GPUs?", "add -p 64, or a range such as -p 16..1024");
+    throw UsageError("how many GPUs?",
+                     "add -p 64; `project` and `collectives` also take ranges, such as -p 16..1024");
   for (const StrategyName& s : q.strategies)
     if (q.named && s.axes.empty() && std::ranges::any_of(q.gpus, [](int p) { return p > 1; }))
       blame({query.strategies.origin(), query.gpus.origin()},
@@ -116,7 +117,7 @@ Question question_of(const Query& query, const Case& about) {
   q.grids = query.grids.value_or(Grids::best);
   if (about.training.gamma && std::ranges::any_of(q.strategies, &StrategyName::out_of_core))
     blame({query.gamma.origin(), query.strategies.origin()},
-          UsageError("--gamma counts memory as the paper does, without parts for single layers",
+          UsageError("--gamma uses the paper's memory formula, which has no out-of-core plans",
                      "leave --gamma or /ooc out"));
   return q;
 }

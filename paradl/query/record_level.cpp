@@ -53,16 +53,16 @@ std::optional<double> Case::layer_error() const {
 std::string changed_by(const Query& query, const Case& about) {
   if (std::ranges::any_of(about.system_changes, changes_times) || about.changed_terms) return "--set";
   const Training& t = about.training;
+  const Plan& plan = about.plan;
   if (t.input.from != InputFrom::none) return "--input";
   if (about.profile_spec && about.profile_spec->device != about.machine.device.name)
     return "a profile of another device";
   if (std::ranges::any_of(about.work.layers, [](const Layer& l) { return l.experts > 0; })) return "experts";
   const bool transformer = is_transformer(about.work);
-  if (t.recompute == Recompute::selective || (t.recompute == Recompute::full && !transformer))
-    return fmt::format("--recompute {}{}", recompute_names[std::size_t(t.recompute)],
-                       t.recomputed_blocks < 0 ? "" : fmt::format(":{}", t.recomputed_blocks));
-  if (t.zero != 0) return fmt::format("--zero {}", t.zero);
-  if (t.sequence_parallel) return "--sequence-parallel on";
+  if (plan.recompute == Recompute::selective || (plan.recompute == Recompute::full && !transformer))
+    return fmt::format("--recompute {}", recompute_text(plan));
+  if (plan.zero != 0) return fmt::format("--zero {}", plan.zero);
+  if (plan.sequence_parallel) return "--sequence-parallel on";
   if (query.flash.value_or(false)) return "--flash on";
   // The defaults of the framework, which its measured runs had.
   const Training usual = training_of({}, about.framework_spec);
@@ -77,9 +77,7 @@ std::string changed_by(const Query& query, const Case& about) {
   if (t.optimizer != usual.optimizer && !told_adam)
     return fmt::format("--optimizer {}", optimizer_names[std::size_t(t.optimizer)]);
   if (t.synchronised_batch_norm) return "--batch-norm sync";
-  if (t.allreduce)
-    return fmt::format("--allreduce {}{}", t.allreduce->name,
-                       t.allreduce->sparse ? fmt::format(":{}", t.density) : "");
+  if (plan.allreduce.algorithm) return fmt::format("--allreduce {}", allreduce_text(plan));
   return {};
 }
 

@@ -284,7 +284,7 @@ Judged judge(const RunAsked& asked) {
              .system = run.system,
              .strategy = run.strategy,
              .gpus = run.gpus,
-             .batch = p.batch,
+             .batch = p.plan.batch,
              .measured = run.iteration.value_or(Seconds{}),
              .projected = p.iteration(),
              .partial = !run.iteration,

@@ -39,6 +39,17 @@ InputPlan input_of(const Query& query, const FrameworkSpec& framework) {
 
 }  // namespace
 
+Plan plan_of(const Query& query) {
+  Plan p;
+  p.micro_batches = query.micro_batches.value_or(1);
+  if (query.schedule) p.schedule = query.schedule->schedule, p.chunks = query.schedule->chunks;
+  if (query.recompute) p.recompute = query.recompute->kind, p.recomputed_blocks = query.recompute->blocks;
+  p.zero = query.zero.value_or(0);
+  p.sequence_parallel = query.sequence_parallel.value_or(false);
+  if (query.allreduce) p.allreduce = {query.allreduce->algorithm, query.allreduce->density};
+  return p;
+}
+
 Training training_of(const Query& query, const FrameworkSpec& framework) {
   Training t{.framework = framework.terms};
   t.transport = chosen(query.transport, framework.transport, transport_names, Transport::gpu);
@@ -46,16 +57,10 @@ Training training_of(const Query& query, const FrameworkSpec& framework) {
   t.optimizer = chosen(query.optimizer, framework.optimizer, optimizer_names, Optimizer::momentum);
   t.reduction = chosen(query.reduction, framework.reduction, reduction_names, Reduction::allreduce);
   t.overlap = chosen(query.overlap, framework.overlap, true);
-  t.micro_batches = query.micro_batches.value_or(1);
-  if (query.schedule) t.schedule = query.schedule->schedule, t.chunks = query.schedule->chunks;
   if (framework.equal_stages) t.stage_cut = StageCut::equal_blocks;
   t.whole_sums = query.reduction.typed() && t.reduction == Reduction::allreduce;
   t.synchronised_batch_norm = query.synchronised_batch_norm.value_or(false);
   t.ceil_iterations = query.ceil_iterations.value_or(false);
-  if (query.allreduce) t.allreduce = query.allreduce->algorithm, t.density = query.allreduce->density;
-  if (query.recompute) t.recompute = query.recompute->kind, t.recomputed_blocks = query.recompute->blocks;
-  t.zero = query.zero.value_or(0);
-  t.sequence_parallel = query.sequence_parallel.value_or(false);
   t.short_gradients = query.short_gradients.value_or(false);
   t.reserve = query.reserve.value_or(Bytes{});
   t.fragmentation = query.fragmentation.value_or(0);

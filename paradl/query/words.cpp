@@ -67,7 +67,7 @@ int read_count(std::string_view name, std::string_view text, int least, int most
   const auto value = parse_number<int>(text);
   if (!value || *value < least || *value > most)
     throw UsageError(fmt::format("--{} {}: not a whole number from {} to {}", name, text, least, most),
-                     fmt::format("write --{} {}", name, least));
+                     fmt::format("write --{} {}", name, value && *value > most ? most : least));
   return *value;
 }
 

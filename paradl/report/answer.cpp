@@ -244,24 +244,18 @@ double model_flop(const Setting& setting, double batch) {
   return passes * flop_per_mac * setting.work.train_macs() * batch;
 }
 
-std::string allreduce_text(const Training& training) {
-  if (!training.allreduce) return {};
-  const Algorithm& algorithm = *training.allreduce;
-  return algorithm.sparse ? fmt::format("{}:{}", algorithm.name, training.density)
-                          : std::string(algorithm.name);
-}
-
-std::string allreduce_basis(const Training& training, const std::vector<Projection>& results) {
-  if (!training.allreduce) return {};
+std::string allreduce_basis(const std::vector<Projection>& results) {
+  if (results.empty() || !results.front().plan.allreduce.algorithm) return {};
   int followed = 0, formula = 0;
   for (const Projection& p : results)
     if (p.allreduce) ++(*p.allreduce == NetworkFidelity::link_load ? followed : formula);
-  const std::string name = allreduce_text(training);
+  const Plan& plan = results.front().plan;  // all have the same algorithm
+  const std::string name = allreduce_text(plan);
   constexpr std::string_view on_wires = "message by message (link-load)";
   if (formula == 0)
     return followed == 0 ? fmt::format("Allreduce: {}.", name)
                          : fmt::format("Allreduce: {}, {}.", name, on_wires);
-  if (training.allreduce->tabulated) {
+  if (plan.allreduce.algorithm->tabulated) {
     std::vector<std::string_view> chosen;
     for (const Projection& p : results)
       if (!p.chosen.empty() && std::ranges::find(chosen, p.chosen) == chosen.end())

@@ -22,6 +22,7 @@ struct InputFile {
 struct Answer {
   std::vector<std::string> command;  // as typed, without the program's name
   std::vector<InputFile> inputs;
+  std::vector<std::string> read;  // paths of all files that it was made from
   std::string model, system, framework, fidelity;
   const Setting* setting = nullptr;
   ParameterLevel level;                 // the inputs that the error of the projections depends on
@@ -66,10 +67,9 @@ std::string accuracy_text(const Answer& answer, const Projection& projection);
 /// Model flop of one iteration (forward and backward), for utilisation.
 double model_flop(const Setting& setting, double batch);
 
-/// The chosen allreduce, as typed: "sparse-ring:0.0078". Empty if none was chosen.
-std::string allreduce_text(const Training& training);
-/// How its time was computed: "Allreduce: hd, message by message (link-load)." Empty if none was chosen.
-std::string allreduce_basis(const Training& training, const std::vector<Projection>& results);
+/// How the time of the chosen allreduce was computed: "Allreduce: hd, message by message (link-load)." Empty
+/// if none was chosen.
+std::string allreduce_basis(const std::vector<Projection>& results);
 
 /// The vocabulary as a framework pads it for the parts of `tensor`; 0 if it is not padded.
 double padded_words(const Workload& work, const FrameworkTerms& framework, const Mesh& mesh);

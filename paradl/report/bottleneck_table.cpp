@@ -64,7 +64,7 @@ Value gain_of(double gain, ReadBy reader) {
   return reader == ReadBy::machines ? Value{gain} : Value{gain_text(gain)};
 }
 
-/// "-13 %", or "nothing fits".
+/// "+13 %", or "nothing fits".
 Value outcome_text(const std::optional<BestPlan>& outcome, ReadBy reader) {
   if (!outcome) return {};
   return outcome->fits ? gain_of(outcome->gain, reader) : Value{"nothing fits"};
@@ -123,7 +123,7 @@ Table findings_table(const std::vector<Finding>& findings, ReadBy reader) {
 }
 
 Table improvements_table(const std::vector<Improvement>& improvements, ReadBy reader) {
-  Table table{.columns = {{"gain", "epoch time", Holds::shape, 9},
+  Table table{.columns = {{"gain", "gain", Holds::shape, 9},
                           {"epoch", "epoch", Holds::seconds, 7},
                           {"change", "change", Holds::text, 8},
                           {"option", "option", Holds::text, 6},
@@ -141,10 +141,10 @@ Table improvements_table(const std::vector<Improvement>& improvements, ReadBy re
 
 Table sensitivity_table(const std::vector<Swing>& swings, ReadBy reader) {
   Table table{.columns = {{"parameter", "parameter", Holds::text, 9},
-                          {"half", "half", Holds::shape, 8},
+                          {"half", "gain of half", Holds::shape, 8},
                           {"half_epoch", "epoch", Holds::seconds, 3},
                           {"half_plan", "best plan", Holds::text, 4},
-                          {"twice", "twice", Holds::shape, 8},
+                          {"twice", "gain of twice", Holds::shape, 8},
                           {"twice_epoch", "epoch", Holds::seconds, 3},
                           {"twice_plan", "best plan", Holds::text, 4},
                           {"swing", "effect", Holds::share, 6},
@@ -181,10 +181,11 @@ std::string bottleneck_text(const Bottleneck& b, std::size_t most) {
   for (const PricedAlternative& remedy : b.remedies) {
     if (shown == most || !worth(remedy, b)) continue;
     ++shown;
-    out += fmt::format(
-        "  {:>7}  {}{} ({})\n", has_time(b.kind) ? gain_text(remedy.gain) : text(remedy.epoch) + " per epoch",
-        remedy.change.text, saves_memory(b.kind) ? fmt::format(", {}", text(remedy.memory)) : "",
-        remedy.change.option);
+    out +=
+        fmt::format("  {:>12}  {}{} ({})\n",
+                    has_time(b.kind) ? "gain " + gain_text(remedy.gain) : text(remedy.epoch) + " per epoch",
+                    remedy.change.text, saves_memory(b.kind) ? fmt::format(", {}", text(remedy.memory)) : "",
+                    remedy.change.option);
   }
   return out;
 }
@@ -193,7 +194,7 @@ std::string remedy_text(const Bottleneck& b) {
   if (!b.remedies.empty()) {
     const PricedAlternative& best = b.remedies.front();
     return fmt::format("{} ({}): {}", best.change.text, best.change.option,
-                       has_time(b.kind) ? gain_text(best.gain) : text(best.epoch) + " per epoch");
+                       has_time(b.kind) ? "gain " + gain_text(best.gain) : text(best.epoch) + " per epoch");
   }
   std::string out;
   for (const Alternative& change : b.changes)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -106,7 +107,10 @@ std::vector<Line> lines_of(const std::vector<Contestant>& sides) {
   return lines;
 }
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_of(const Json& value) {
+  if (value.is_number()) return fmt::format("{}", value.get<double>());
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
 
 /// "16x4", in the order of the strategy.
 std::string grid_of(const Json& result) {
@@ -124,6 +128,37 @@ struct WordLine {
 };
 constexpr auto strategy_of = [](const Json& r) { return word(r, "strategy"); };
 const std::array<WordLine, 2> word_lines{WordLine{"strategy", strategy_of}, WordLine{"grid", grid_of}};
+
+/// "data on 64 GPUs", or "data+spatial 16x4 (2x2) on 64 GPUs".
+std::string question_of(const Json& result, bool with_grid) {
+  std::string out = word(result, "strategy");
+  if (with_grid) {
+    out += " " + grid_of(result);
+    if (const Json* cut = find_json(result, "cut"); cut && cut->is_array()) {
+      std::vector<std::string> parts;
+      for (const Json& n : *cut) parts.push_back(text_of(n));
+      out += fmt::format(" ({})", fmt::join(parts, "x"));
+    }
+  }
+  return fmt::format("{} on {} GPUs", out, text_of(result["gpus"]));
+}
+
+/// Whether strategy and number of GPUs do not tell all results of a file apart.
+bool repeats_questions(const std::vector<Contestant>& results) {
+  std::set<std::string> seen;
+  return std::ranges::any_of(
+      results, [&](const Contestant& c) { return !seen.insert(question_of(c.result, false)).second; });
+}
+
+std::vector<Contestant> sides_of(const std::vector<Comparison>& all) {
+  std::vector<Contestant> out;
+  for (const auto& [question, sides] : all)
+    for (const Contestant& side : sides) {
+      out.push_back(side);
+      if (!question.empty()) out.back().name += ": " + question;
+    }
+  return out;
+}
 
 /// Why a result does not fit, from its limits.
 std::string reasons_of(const Json& result) {
@@ -194,6 +229,55 @@ void check_result(const Json& result, const std::string& place, Problems& proble
   demand(number(result, "samples_per_s").value_or(0) > 0, ".samples_per_s is not a rate");
 }
 
+/// A row for each quantity of one comparison.
+void add_rows(Table& table, const std::vector<Contestant>& sides) {
+  for (const WordLine& line : word_lines) {
+    Row row;
+    row.values.emplace_back(line.id);
+    for (const Contestant& side : sides) row.values.emplace_back(line.get(side.result));
+    if (sides.size() == 2) row.values.emplace_back(std::string());
+    table.rows.push_back(std::move(row));
+  }
+  for (const Line& line : lines_of(sides)) {
+    Row row;
+    row.values.emplace_back(line.title);
+    for (const auto& value : line.values)
+      row.values.emplace_back(value ? Value{cell_text(line.field->column, Value{*value})} : Value{});
+    // A term that is not listed is zero, unless that side has no times.
+    if (sides.size() == 2 && priced(sides[0].result) && priced(sides[1].result))
+      row.values.emplace_back(signed_text(line, line.values[0].value_or(0), line.values[1].value_or(0)));
+    table.rows.push_back(std::move(row));
+  }
+}
+
+/// Each line begins with `before`.
+std::string verdict_on(const std::vector<Contestant>& sides, const std::string& before) {
+  struct Speed {
+    std::string name;
+    double rate;
+  };
+  std::vector<Speed> speeds;
+  std::string out;
+  for (const Contestant& side : sides) {
+    const Json& result = side.result;
+    const auto rate = number(result, "samples_per_s");
+    if (side.feasible && rate) speeds.push_back({side.name, *rate});
+    if (side.feasible) continue;
+    const std::string why = reasons_of(result);
+    out += before + fmt::format("{} does not fit{}{}.\n", side.name, why.empty() ? "" : ": ", why);
+  }
+  if (speeds.size() < 2) return out;  // the time of a plan that does not fit is not compared
+  std::ranges::stable_sort(speeds, std::greater{}, &Speed::rate);
+  for (std::size_t i = 1; i < speeds.size(); ++i) {
+    const double ratio = speeds[0].rate / speeds[i].rate;
+    out += before;
+    out += ratio < 1.005 ? fmt::format("{} and {} are equally fast.\n", speeds[0].name, speeds[i].name)
+                         : fmt::format("{} is {} times as fast as {}.\n", speeds[0].name, three_digits(ratio),
+                                       speeds[i].name);
+  }
+  return out;
+}
+
 }  // namespace
 
 Contestant contestant(const std::string& name, const Result& result) {
@@ -213,54 +297,95 @@ std::vector<Contestant> read_results(const SourceText& source) {
   return out;
 }
 
-void keep_common(std::vector<Contestant>& sides, std::size_t files) {
-  std::map<std::string, std::vector<Contestant>> by_question;
-  std::vector<std::string> order;
-  for (const Contestant& side : sides) {
-    const Json& r = side.result;
-    const std::string key =
-        fmt::format("{} on {} GPUs", r.contains("strategy") ? text_of(r["strategy"]) : "?",
-                    r.contains("gpus") ? text_of(r["gpus"]) : "?");
-    if (!by_question.contains(key)) order.push_back(key);
-    auto& list = by_question[key];
-    if (std::ranges::none_of(list, [&](const Contestant& c) { return c.file == side.file; }))
-      list.push_back(side);
+SavedComparison compare_saved(const std::vector<std::vector<Contestant>>& files) {
+  SavedComparison out;
+  const auto single = [](const auto& results) { return results.size() == 1; };
+  if (std::ranges::all_of(files, single)) {
+    out.comparisons.emplace_back();
+    for (const auto& results : files) out.comparisons.back().sides.push_back(results.front());
+    return out;
   }
-  for (const std::string& key : order)
-    if (by_question[key].size() == files) {
-      sides = by_question[key];
-      for (Contestant& side : sides) side.name += fmt::format(": {}", key);
-      return;
+  const bool by_grid = std::ranges::any_of(files, repeats_questions);
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<Contestant>> answers;
+  for (const auto& results : files)
+    for (const Contestant& side : results) {
+      const std::string question = question_of(side.result, by_grid);
+      auto& sides = answers[question];
+      if (sides.empty()) order.push_back(question);
+      if (sides.empty() || sides.back().name != side.name) sides.push_back(side);
     }
-  throw UsageError("these files have no strategy and number of GPUs in common",
-                   "write them with the same -s and -p");
+  for (const std::string& question : order) {
+    const auto& sides = answers[question];
+    if (sides.size() == files.size()) {
+      out.comparisons.push_back({question, sides});
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const Contestant& side : sides) names.push_back(side.name);
+    out.left_out.push_back(fmt::format("{} (only in {})", question, fmt::join(names, ", ")));
+  }
+  if (out.comparisons.empty())
+    throw UsageError("these files have no strategy and number of GPUs in common",
+                     "write them with the same -s and -p");
+  return out;
 }
 
-Table comparison_table(const std::vector<Contestant>& sides) {
-  Table table{.columns = {{"quantity", "", Holds::text, 10}}};
-  for (const Contestant& side : sides) table.columns.push_back({side.name, side.name, Holds::shape, 9});
-  if (sides.size() == 2) table.columns.push_back({"change", "change", Holds::shape, 8});
-  for (const WordLine& line : word_lines) {
-    Row row;
-    row.values.emplace_back(line.id);
-    for (const Contestant& side : sides) row.values.emplace_back(line.get(side.result));
-    if (sides.size() == 2) row.values.emplace_back(std::string());
-    table.rows.push_back(std::move(row));
+std::vector<std::string> differences(const std::vector<Comparison>& all) {
+  struct Asked {
+    const char *name, *path;
+  };
+  constexpr std::array asked{Asked{"model", "model"},
+                             Asked{"system", "system"},
+                             Asked{"mini-batch", "batch.global"},
+                             Asked{"iterations per epoch", "iterations_per_epoch"},
+                             Asked{"framework", "parameters.framework"},
+                             Asked{"fidelity", "parameters.fidelity"},
+                             Asked{"precision", "parameters.precision"},
+                             Asked{"optimizer", "parameters.optimizer"},
+                             Asked{"micro-batches", "micro_batches"},
+                             Asked{"schedule", "schedule"},
+                             Asked{"allreduce", "parameters.allreduce"},
+                             Asked{"layer times", "parameters.layers"},
+                             Asked{"links", "parameters.links"}};
+  std::vector<std::string> out;
+  for (const auto& [name, path] : asked) {
+    std::vector<std::string> each;  // mini-batches may grow with the GPUs
+    for (const auto& [question, sides] : all) {
+      // Another mini-batch has another number of iterations.
+      const bool follows = path == std::string_view("iterations_per_epoch") && !alike(sides, "batch.global");
+      if (alike(sides, path) || follows) continue;
+      std::vector<std::string> values;
+      for (const Contestant& side : sides) {
+        const Json* value = find_json(side.result, path);
+        values.push_back(fmt::format("{} ({})", value ? text_of(*value) : "none", side.name));
+      }
+      const std::string text = fmt::format("{}", fmt::join(values, ", "));
+      if (std::ranges::find(each, text) == each.end()) each.push_back(text);
+    }
+    if (!each.empty())
+      out.push_back(fmt::format("{}: {}{}", name, each.front(), each.size() > 1 ? " and others" : ""));
   }
-  for (const Line& line : lines_of(sides)) {
-    Row row;
-    row.values.emplace_back(line.title);
-    for (const auto& value : line.values)
-      row.values.emplace_back(value ? Value{cell_text(line.field->column, Value{*value})} : Value{});
-    // A term that is not listed is zero, unless that side has no times.
-    if (sides.size() == 2 && priced(sides[0].result) && priced(sides[1].result))
-      row.values.emplace_back(signed_text(line, line.values[0].value_or(0), line.values[1].value_or(0)));
-    table.rows.push_back(std::move(row));
+  return out;
+}
+
+Table comparison_table(const std::vector<Comparison>& all) {
+  Table table{.columns = {{"quantity", "", Holds::text, 10}}};
+  const std::vector<Contestant>& names = all.front().sides;
+  for (const Contestant& side : names) table.columns.push_back({side.name, side.name, Holds::shape, 9});
+  if (names.size() == 2) table.columns.push_back({"change", "change", Holds::shape, 8});
+  for (const auto& [question, sides] : all) {
+    if (!question.empty()) {
+      table.rows.emplace_back().values.assign(table.columns.size(), std::string());
+      table.rows.back().values.front() = question;
+    }
+    add_rows(table, sides);
   }
   return table;
 }
 
-Table comparison_rows(const std::vector<Contestant>& sides) {
+Table comparison_rows(const std::vector<Comparison>& all) {
+  const std::vector<Contestant> sides = sides_of(all);
   Table table{.columns = {{"name", "name", Holds::text, 10}}};
   for (const Contestant& side : sides) table.rows.emplace_back().values.emplace_back(side.name);
   for (const WordLine& line : word_lines) {
@@ -279,33 +404,14 @@ Table comparison_rows(const std::vector<Contestant>& sides) {
   return table;
 }
 
-std::string verdict(const std::vector<Contestant>& sides) {
-  struct Speed {
-    std::string name;
-    double rate;
-  };
-  std::vector<Speed> speeds;
+std::string verdict(const std::vector<Comparison>& all) {
   std::string out;
-  for (const Contestant& side : sides) {
-    const Json& result = side.result;
-    const auto rate = number(result, "samples_per_s");
-    if (side.feasible && rate) speeds.push_back({side.name, *rate});
-    if (side.feasible) continue;
-    const std::string why = reasons_of(result);
-    out += fmt::format("{} does not fit{}{}.\n", side.name, why.empty() ? "" : ": ", why);
-  }
-  if (speeds.size() < 2) return out;  // the time of a plan that does not fit is not compared
-  std::ranges::stable_sort(speeds, std::greater{}, &Speed::rate);
-  for (std::size_t i = 1; i < speeds.size(); ++i) {
-    const double ratio = speeds[0].rate / speeds[i].rate;
-    out += ratio < 1.005 ? fmt::format("{} and {} are equally fast.\n", speeds[0].name, speeds[i].name)
-                         : fmt::format("{} is {} times as fast as {}.\n", speeds[0].name, three_digits(ratio),
-                                       speeds[i].name);
-  }
+  for (const auto& [question, sides] : all) out += verdict_on(sides, question.empty() ? "" : question + ": ");
   return out;
 }
 
-std::string basis(const std::vector<Contestant>& sides) {
+std::string basis(const std::vector<Comparison>& all) {
+  const std::vector<Contestant> sides = sides_of(all);
   std::vector<std::string> times, measured, specified, sums, unknown;
   const auto add = [](std::vector<std::string>& list, const std::string& item) {
     if (!item.empty() && std::ranges::find(list, item) == list.end()) list.push_back(item);
@@ -330,9 +436,9 @@ std::string basis(const std::vector<Contestant>& sides) {
 }
 
 Json comparison_json(const std::vector<std::string>& command, const std::vector<InputFile>& inputs,
-                     const std::vector<Contestant>& sides) {
+                     const std::vector<Comparison>& all) {
   Json results = Json::array();
-  for (const Contestant& side : sides) {
+  for (const Contestant& side : sides_of(all)) {
     results.push_back(side.result);
     results.back()["name"] = side.name;
   }

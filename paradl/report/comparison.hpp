@@ -15,7 +15,18 @@ struct Contestant {
   std::string name;
   nlohmann::ordered_json result;  // one element of `results`
   bool feasible = false;
-  std::size_t file = 0;  // index of its saved answer
+};
+
+/// Answers to one question, side by side.
+struct Comparison {
+  std::string question;  // "data on 64 GPUs"; empty: it is the only one
+  std::vector<Contestant> sides;
+};
+
+/// Saved answers that are compared.
+struct SavedComparison {
+  std::vector<Comparison> comparisons;  // a question for each plan that all files have, in their order
+  std::vector<std::string> left_out;    // "filter on 64 GPUs (only in old)"
 };
 
 Contestant contestant(const std::string& name, const Result& result);
@@ -23,19 +34,24 @@ Contestant contestant(const std::string& name, const Result& result);
 /// The results of a saved answer (JSON, or an HTML report that contains it). SpecError if it is not one.
 std::vector<Contestant> read_results(const SourceText& source);
 
-/// For files with several results: the first strategy and number of GPUs that all files have.
-void keep_common(std::vector<Contestant>& sides, std::size_t files);
+/// The results of each file, whose names differ. One result in each file is compared as it is; otherwise all
+/// strategies and numbers of GPUs that the files have in common, with grids if a file has several. UsageError
+/// without any.
+SavedComparison compare_saved(const std::vector<std::vector<Contestant>>& files);
 
-/// For people: one column for each side, one row for each quantity.
-Table comparison_table(const std::vector<Contestant>& sides);
+/// What was asked differently, such as model, system or mini-batch: "model: resnet50 (old), vgg16 (new)".
+std::vector<std::string> differences(const std::vector<Comparison>& all);
+
+/// For people: one column for each side, one row for each quantity, and a line above each question.
+Table comparison_table(const std::vector<Comparison>& all);
 /// For machines: one row for each side.
-Table comparison_rows(const std::vector<Contestant>& sides);
+Table comparison_rows(const std::vector<Comparison>& all);
 /// "data is 1.13 times as fast as data+spatial."; if one does not fit, why.
-std::string verdict(const std::vector<Contestant>& sides);
+std::string verdict(const std::vector<Comparison>& all);
 /// The sources of the numbers: "Layer times: ideal. Links: measured (dgx-h100), specified (b200)."
-std::string basis(const std::vector<Contestant>& sides);
+std::string basis(const std::vector<Comparison>& all);
 nlohmann::ordered_json comparison_json(const std::vector<std::string>& command,
                                        const std::vector<InputFile>& inputs,
-                                       const std::vector<Contestant>& sides);
+                                       const std::vector<Comparison>& all);
 
 }  // namespace paradl

@@ -67,7 +67,7 @@ std::vector<ExplainedTerm> engine_terms(const Projection& p) {
 
 std::vector<ExplainedTerm> paper_terms(const Setting& setting, const Projection& p) {
   std::vector<ExplainedTerm> out;
-  for (const paper::CostLine& line : paper::explain(setting, *p.strategy, p.mesh, p.batch))
+  for (const paper::CostLine& line : paper::explain(setting, *p.strategy, p.plan))
     out.push_back({line.term, line.time, std::string(line.formula), std::string(line.source)});
   return out;
 }
@@ -171,7 +171,7 @@ struct LayerLine {
 /// Where iterations are rounded up, the last mini-batch is smaller: its samples are not more work.
 LayerLine layer_line(const CellCost& cost, const Plan& plan, const Projection& p) {
   const double S = plan.micro_batches;
-  const double full = p.samples / p.batch / p.iterations;
+  const double full = p.samples / p.plan.batch / p.iterations;
   return {.forward = full * S * cost.forward,
           .backward = full * S * cost.backward,
           .update = cost.updated(plan.zero),

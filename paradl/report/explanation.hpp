@@ -29,10 +29,10 @@ std::string symbols_text(const Setting& setting, const Projection& projection, b
 std::string memory_text(const Setting& setting, const Projection& projection, bool paper);
 /// What exchanges overlap with: "the backward pass"; "both passes" for the rings of keys and values and for
 /// gathered weights (ZeRO 3). Empty if nothing overlaps.
-std::string_view hides_behind(const Setting& setting, std::span<const Projection> projections);
+std::string_view hides_behind(std::span<const Projection> projections);
 /// Sizes that do not divide evenly, and how they are handled: "vocabulary padded to 51200 words, ...", "...
 /// each head is on 2 of them", "stages cannot have equal numbers of blocks ...".
-std::vector<std::string> plan_notes(const Setting& setting, const Mesh& mesh);
+std::vector<std::string> plan_notes(const Setting& setting, const Plan& plan);
 /// The same for several projections, a line for each note with the projections it applies to: "data+tensor
 /// 8x8: vocabulary padded to ...".
 std::string plan_notes_text(const Setting& setting, std::span<const Projection> projections);

@@ -33,10 +33,10 @@ std::string link_text(std::string_view suffix, const Link& link, std::string_vie
 /// The letters in the formulas of the paper's row.
 std::string paper_links(const Setting& setting, const Projection& p) {
   std::string formulas;
-  for (const paper::CostLine& line : paper::explain(setting, *p.strategy, p.mesh, p.batch))
+  for (const paper::CostLine& line : paper::explain(setting, *p.strategy, p.plan))
     formulas += fmt::format("{}\n", line.formula);
   const auto has = [&](std::string_view letter) { return formulas.find(letter) != formulas.npos; };
-  const paper::Links links = paper::links_of(setting, p.mesh, p.batch);
+  const paper::Links links = paper::links_of(setting, p.plan);
   std::string out;
   if (has("α +")) {
     out += link_text("", links.all->link, links.all->name);
@@ -50,11 +50,10 @@ std::string paper_links(const Setting& setting, const Projection& p) {
 /// What replaces operations that were not measured on a level: "; allgather, reduce-scatter as allreduce".
 std::string others_text(const Level& level) {
   std::map<std::string_view, std::vector<std::string_view>> others;  // by what replaces them
-  for (std::size_t k = 0; k < link_operation_names.size(); ++k) {
-    const auto taken = taken_from(level, LinkOperation(k));
-    if (taken == LinkOperation(k)) continue;
-    others[taken ? link_operation_names[std::size_t(*taken)] : "specified"].push_back(
-        link_operation_names[k]);
+  for (std::size_t k = 0; k < collective_names.size(); ++k) {
+    const auto taken = taken_from(level, Collective(k));
+    if (taken == Collective(k)) continue;
+    others[taken ? collective_names[std::size_t(*taken)] : "specified"].push_back(collective_names[k]);
   }
   std::string out;
   for (const auto& [taken, names] : others) out += fmt::format("; {} as {}", fmt::join(names, ", "), taken);
@@ -65,8 +64,8 @@ std::string others_text(const Level& level) {
 std::string engine_links(const Setting& setting, const Projection& p) {
   std::string out;
   std::set<std::string_view> shown;
-  for (int a = 0; a < p.mesh.axes; ++a) {
-    const Path path = group_path(p.mesh, axis_bit(a), setting.machine);
+  for (int a = 0; a < p.plan.mesh.axes; ++a) {
+    const Path path = group_path(p.plan.mesh, axis_bit(a), setting.machine);
     for (int k = 0; k < path.hops; ++k) {
       const Hop& hop = path.hop[std::size_t(k)];
       if (hop.size <= 1 || !shown.insert(hop.level).second) continue;
@@ -85,13 +84,14 @@ std::string engine_links(const Setting& setting, const Projection& p) {
 std::string symbols_text(const Setting& setting, const Projection& p, bool paper) {
   LayerTime sum;
   for (const LayerTime& t : setting.times.layer) sum.FW += t.FW, sum.BW += t.BW, sum.WU += t.WU;
-  const bool hybrid = p.mesh.axes > 1;
+  const bool hybrid = p.plan.mesh.axes > 1;
   std::string groups;
   if (paper && hybrid)
-    groups = fmt::format("   p1 = {}   p2 = {}", p.mesh.axis[0].parts.total, p.mesh.axis[1].parts.total);
-  std::string out = fmt::format(" D = {} samples   B = {} samples   {} iterations   p = {} PE{} ({}){}\n",
-                                count(setting.work.D), p.batch, iterations_text(setting, p), p.gpus,
-                                p.gpus == 1 ? "" : "s", grid_text(p.mesh, false), groups);
+    groups = fmt::format("   p1 = {}   p2 = {}", p.plan.mesh.axis[0].parts.total,
+                         p.plan.mesh.axis[1].parts.total);
+  std::string out = fmt::format(" D = {} samples   B = {} samples   {} iterations   p = {} GPU{} ({}){}\n",
+                                count(setting.work.D), p.plan.batch, iterations_text(setting, p), p.gpus,
+                                p.gpus == 1 ? "" : "s", grid_text(p.plan.mesh, false), groups);
   const ItemBytes bytes = item_bytes(setting.training.precision);
   const std::string update =
       paper && !setting.times.update_known ? "" : fmt::format("   Σ WU = {}", text(sum.WU));
@@ -108,8 +108,8 @@ std::string memory_text(const Setting& setting, const Projection& p, bool paper)
                   text(m.optimizer), text(m.activations), text(m.workspace));
   if (m.buffers > Bytes{}) out += fmt::format(", buffers {}", text(m.buffers));
   if (m.reserve > Bytes{}) out += fmt::format(", reserve {}", text(m.reserve));
-  for (int a = 0; a < p.mesh.axes; ++a)
-    if (const Axis& axis = p.mesh.axis[std::size_t(a)];
+  for (int a = 0; a < p.plan.mesh.axes; ++a)
+    if (const Axis& axis = p.plan.mesh.axis[std::size_t(a)];
         axis.strategy->name == "layer" && axis.parts.total > 1)
       out += fmt::format(" (stage {} of {}, the fullest)", p.cost->worst_stage + 1, axis.parts.total);
   out += "\n";
@@ -121,13 +121,13 @@ std::string memory_text(const Setting& setting, const Projection& p, bool paper)
   return out;
 }
 
-std::string_view hides_behind(const Setting& setting, std::span<const Projection> projections) {
+std::string_view hides_behind(std::span<const Projection> projections) {
   std::string_view behind;
   for (const Projection& p : projections) {
     if (!p.cost || !(p.cost->hidden > Seconds{})) continue;
-    bool both = setting.training.zero >= 3;
-    for (int a = 0; a < p.mesh.axes; ++a) {
-      const Axis& axis = p.mesh.axis[std::size_t(a)];
+    bool both = p.plan.zero >= 3;
+    for (int a = 0; a < p.plan.mesh.axes; ++a) {
+      const Axis& axis = p.plan.mesh.axis[std::size_t(a)];
       both |= axis.strategy->name == "context" && axis.parts.total > 1;
     }
     if (both) return "both passes";
@@ -139,12 +139,13 @@ std::string_view hides_behind(const Setting& setting, std::span<const Projection
 namespace {
 
 /// If the framework wants equal numbers of blocks in all stages, but they do not divide evenly.
-std::string uneven_blocks(const Setting& setting, const Mesh& mesh) {
+std::string uneven_blocks(const Setting& setting, const Plan& plan) {
+  const Mesh& mesh = plan.mesh;
   int stages = 1;
   for (int a = 0; a < mesh.axes; ++a)
     if (mesh.axis[std::size_t(a)].strategy->name == "layer") stages = mesh.axis[std::size_t(a)].parts.total;
   if (stages == 1 || setting.training.stage_cut != StageCut::equal_blocks) return {};
-  const int chunks = setting.training.chunks;
+  const int chunks = plan.chunks;
   const int blocks = std::max(0, int(repeated_blocks(setting.work).size()) - 1);
   if (blocks > 0 && blocks % (stages * chunks) == 0) return {};
   const std::string why = blocks == 0 ? "the network has no repeated blocks"
@@ -156,27 +157,29 @@ std::string uneven_blocks(const Setting& setting, const Mesh& mesh) {
 }
 
 /// Options without effect because the mesh lacks the axis that they need.
-void add_idle(const Training& training, const Mesh& mesh, std::vector<std::string>& out) {
+void add_idle(const Plan& plan, std::vector<std::string>& out) {
+  const Mesh& mesh = plan.mesh;
   const auto any_axis = [&](auto holds) {
     return std::any_of(mesh.axis.begin(), mesh.axis.begin() + mesh.axes,
                        [&](const Axis& axis) { return holds(*axis.strategy); });
   };
-  if (training.zero > 0 && !any_axis([](const Strategy& s) { return is_split(s.input); }))
+  if (plan.zero > 0 && !any_axis([](const Strategy& s) { return is_split(s.input); }))
     out.push_back(
         fmt::format("--zero {} has no effect: no axis has GPUs with the same weights and different samples",
-                    training.zero));
-  if (training.chunks > 1 && !any_axis([](const Strategy& s) { return s.name == "layer"; }))
+                    plan.zero));
+  if (plan.chunks > 1 && !any_axis([](const Strategy& s) { return s.name == "layer"; }))
     out.emplace_back("--schedule interleaved has no effect: there is no pipeline");
-  if (training.sequence_parallel && !any_axis([](const Strategy& s) { return s.pairs; }))
+  if (plan.sequence_parallel && !any_axis([](const Strategy& s) { return s.pairs; }))
     out.emplace_back("--sequence-parallel on has no effect: it needs an axis `tensor`");
 }
 
 }  // namespace
 
-std::vector<std::string> plan_notes(const Setting& setting, const Mesh& mesh) {
+std::vector<std::string> plan_notes(const Setting& setting, const Plan& plan) {
+  const Mesh& mesh = plan.mesh;
   std::vector<std::string> out;
-  add_idle(setting.training, mesh, out);
-  if (std::string uneven = uneven_blocks(setting, mesh); !uneven.empty()) out.push_back(std::move(uneven));
+  add_idle(plan, out);
+  if (std::string uneven = uneven_blocks(setting, plan); !uneven.empty()) out.push_back(std::move(uneven));
   const FrameworkTerms& framework = setting.training.framework;
   if (const double padded = padded_words(setting.work, framework, mesh); padded > 0)
     out.push_back(fmt::format("vocabulary padded to {} words, a multiple of {} for each tensor-parallel GPU",
@@ -191,8 +194,8 @@ std::string plan_notes_text(const Setting& setting, std::span<const Projection> 
   std::vector<std::pair<std::string, std::string>> notes;  // with their projections
   for (const Projection& p : projections) {
     if (!p.cost) continue;
-    for (std::string& note : plan_notes(setting, p.mesh)) {
-      const std::string of = fmt::format("{} {}", p.strategy->text, grid_text(p.mesh, true));
+    for (std::string& note : plan_notes(setting, p.plan)) {
+      const std::string of = fmt::format("{} {}", p.strategy->text, grid_text(p.plan.mesh, true));
       const auto same = std::ranges::find(notes, note, &std::pair<std::string, std::string>::first);
       if (same == notes.end())
         notes.emplace_back(std::move(note), of);

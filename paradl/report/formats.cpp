@@ -35,6 +35,9 @@ constexpr std::array rows{
 };
 // clang-format on
 static_assert(rows.size() == std::size_t(Format::svg) + 1, "a row for every Format");
+static_assert(
+    std::ranges::all_of(rows, [](const FormatRow& row) { return &row == &rows[std::size_t(row.format)]; }),
+    "in the order of Format");
 
 /// "a, b or c" of the formats that an answer has.
 std::string listed(std::string_view FormatRow::*word, bool draws) {
@@ -55,9 +58,20 @@ const FormatRow* find(std::string_view FormatRow::*word, std::string_view text, 
 
 std::span<const FormatRow> formats() { return rows; }
 
+const FormatRow& row_of(Format format) { return rows[std::size_t(format)]; }
+
+const FormatRow* find_format(std::string_view name) { return find(&FormatRow::name, name, true); }
+
 const FormatRow& read_format(const std::string& name, bool draws) {
   if (const FormatRow* row = find(&FormatRow::name, name, draws)) return *row;
   throw UsageError(fmt::format("-f {}: not a format", name), fmt::format("use {}", format_names(draws)));
+}
+
+const FormatRow& typed_format(const std::string& name, bool json) {
+  if (!json) return name.empty() ? row_of(Format::text) : read_format(name);
+  if (!name.empty() && name != row_of(Format::json).name)
+    throw UsageError(fmt::format("--json and -f {} contradict each other", name), "leave one of them out");
+  return row_of(Format::json);
 }
 
 const FormatRow& format_of_file(const std::string& path, bool draws) {

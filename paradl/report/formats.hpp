@@ -37,10 +37,15 @@ struct FormatRow {
 };
 
 std::span<const FormatRow> formats();
+const FormatRow& row_of(Format format);
 
+/// nullptr if no format has that name.
+const FormatRow* find_format(std::string_view name);
 /// UsageError for a format that is not known, or that is a picture and `draws` is false.
 const FormatRow& read_format(const std::string& name, bool draws = false);
-/// The same by the ending of a file for -o.
+/// The format of -f NAME (empty: not typed) and --json; text without both. UsageError if they contradict.
+const FormatRow& typed_format(const std::string& name, bool json);
+/// The format of a file for -o, by its ending.
 const FormatRow& format_of_file(const std::string& path, bool draws = false);
 
 /// "text, markdown, csv, json, jsonl or latex"

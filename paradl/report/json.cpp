@@ -120,11 +120,10 @@ Json parameters(const Answer& answer, const Projection& p) {
       record["strategy"] = error->strategy;
     }
   }
-  if (training.zero > 0) out["zero"] = training.zero;
-  if (training.sequence_parallel) out["sequence_parallel"] = true;
-  if (training.recompute != Recompute::none)
-    out["recompute"] = training.recompute == Recompute::full ? "full" : "selective";
-  if (training.allreduce) out["allreduce"] = allreduce_text(training);
+  if (p.plan.zero > 0) out["zero"] = p.plan.zero;
+  if (p.plan.sequence_parallel) out["sequence_parallel"] = true;
+  if (p.plan.recompute != Recompute::none) out["recompute"] = recompute_names[std::size_t(p.plan.recompute)];
+  if (p.plan.allreduce.algorithm) out["allreduce"] = allreduce_text(p.plan);
   if (p.allreduce) out["allreduce_fidelity"] = network_fidelities[std::size_t(*p.allreduce)];
   if (!p.chosen.empty()) out["allreduce_chosen"] = p.chosen;
   return out;
@@ -138,7 +137,7 @@ void add_timed(Json& out, const Answer& answer, const Projection& p) {
   if (const auto error = recorded_error(answer, p)) add_interval(out["interval_s"], answer, p, *error);
   if (const auto joules = network_joules(p, setting.machine)) out["network_energy_j"]["iteration"] = *joules;
   if (p.input) out["input"] = input_json(setting, *p.input);
-  if (setting.training.allreduce) out["allreduce"] = setting.training.allreduce->name;
+  if (const Algorithm* sum = p.plan.allreduce.algorithm) out["allreduce"] = sum->name;
   const Expense expense = expense_of(answer, p);
   if (answer.epochs > 0) out["total"].update({{"epochs", answer.epochs}, {"gpu_hours", expense.gpu_hours}});
   out["cost"].update(expense_json(expense, setting.machine));
@@ -152,21 +151,22 @@ Json result_json(const Result& result) {
   const Setting& setting = *answer.setting;
   const Workload& work = setting.work;
   constexpr std::size_t usual = 32;  // further fields
-  Json out =
-      json_object({{"model", answer.model}, {"system", answer.system}, {"grid", grid_json(p.mesh)}}, usual);
+  Json out = json_object(
+      {{"model", answer.model}, {"system", answer.system}, {"grid", grid_json(p.plan.mesh)}}, usual);
   for (const ResultField& field : result_fields()) add_field(out, field, result);
-  out["batch"]["per_gpu"] = p.batch / p.gpus;
+  out["batch"]["per_gpu"] = p.plan.batch / p.gpus;
   out["iterations_per_epoch"] = p.iterations;
-  if (Json shape = cut(p.mesh, std::max(1, work.input.dims)); !shape.is_null()) out["cut"] = std::move(shape);
-  if (setting.training.micro_batches > 1) {
-    out["micro_batches"] = setting.training.micro_batches;
-    out["schedule"] = schedule_text(setting.training);
+  if (Json shape = cut(p.plan.mesh, std::max(1, work.input.dims)); !shape.is_null())
+    out["cut"] = std::move(shape);
+  if (p.plan.micro_batches > 1) {
+    out["micro_batches"] = p.plan.micro_batches;
+    out["schedule"] = schedule_text(p.plan);
   }
   if (p.timed()) add_timed(out, answer, p);
-  if (const double words = padded_words(work, setting.training.framework, p.mesh); words > 0)
+  if (const double words = padded_words(work, setting.training.framework, p.plan.mesh); words > 0)
     out["padded_vocabulary"] = words;
-  if (const double copies = kv_copies(work, p.mesh); copies > 1) out["kv_copies"] = copies;
-  if (const auto notes = plan_notes(setting, p.mesh); p.cost && !notes.empty()) out["notes"] = notes;
+  if (const double copies = kv_copies(work, p.plan.mesh); copies > 1) out["kv_copies"] = copies;
+  if (const auto notes = plan_notes(setting, p.plan); p.cost && !notes.empty()) out["notes"] = notes;
   out["feasible"] = p.feasible();
   out["limits"] = limits(p, work);
   out["bottlenecks"] = found_bottlenecks(answer, result.index);
@@ -215,7 +215,7 @@ Json to_json(const Answer& answer) {
   Json out = answer_json(answer.command, answer.inputs, std::move(results));
   for (const Remedy& remedy : answer.fitting)
     out["fitting"].push_back(json_object({{"strategy", remedy.projection.strategy->text},
-                                          {"grid", grid_json(remedy.projection.mesh)},
+                                          {"grid", grid_json(remedy.projection.plan.mesh)},
                                           {"change", remedy.change},
                                           {"option", remedy.option},
                                           {"text", text(remedy)},

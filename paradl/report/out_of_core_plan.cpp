@@ -35,8 +35,8 @@ std::vector<int> micro_batches(const std::vector<BlockLine>& lines) {
 }  // namespace
 
 int stages_of(const Projection& p) {
-  for (int a = 0; a < p.mesh.axes; ++a)
-    if (const Axis& axis = p.mesh.axis[std::size_t(a)]; axis.strategy->name == "layer")
+  for (int a = 0; a < p.plan.mesh.axes; ++a)
+    if (const Axis& axis = p.plan.mesh.axis[std::size_t(a)]; axis.strategy->name == "layer")
       return axis.parts.total;
   return 1;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,14 @@ const ResultField& column_field(const std::string& name) {
                    near.empty() ? "`--columns help` lists them" : near);
 }
 
+/// Whether some results differ only in how they cut samples: strategy and grid do not tell them apart.
+bool has_twins(const Answer& answer) {
+  std::set<std::pair<std::string, std::string>> seen;
+  return std::ranges::any_of(answer.results, [&](const Projection& p) {
+    return !seen.emplace(p.strategy->text, grid_text(p.plan.mesh, true)).second;
+  });
+}
+
 bool is_default(Shown shown, Shown command, const Answer& answer) {
   switch (shown) {
     case Shown::by_name:
@@ -31,6 +40,8 @@ bool is_default(Shown shown, Shown command, const Answer& answer) {
       return true;
     case Shown::with_costs:
       return answer.costs;
+    case Shown::with_cuts:
+      return has_twins(answer);
     case Shown::with_intervals:
       return command == Shown::project && !from_ideal(answer);
   }
@@ -57,7 +68,10 @@ Table projection_table(const Answer& answer, const std::vector<std::string>& col
   Table table;
   std::vector<const ResultField*> shown;
   for (const std::string& id : columns) {
-    shown.push_back(&column_field(id));
+    const ResultField& field = column_field(id);
+    if (std::ranges::find(shown, &field) != shown.end())
+      throw UsageError(fmt::format("--columns names `{}` twice", id), "name each column once");
+    shown.push_back(&field);
     table.columns.push_back(shown.back()->column);
   }
   std::map<std::string, int> notes;

@@ -1,8 +1,10 @@
 #include "paradl/report/result_fields.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "paradl/strategy/table.hpp"
 
@@ -91,6 +93,18 @@ double achieved_flop_rate(const Result& r) {
   return model_flop(setting, setting.work.D / p.iterations) / p.iteration().base() / p.gpus;
 }
 
+/// "2x2": the parts along each extent, if an axis splits space.
+Value cut_of(const Result& r) {
+  const int extents = std::max(1, r.answer.setting->work.input.dims);
+  const Mesh& mesh = r.projection().plan.mesh;
+  for (int a = 0; a < mesh.axes; ++a) {
+    const auto& [strategy, parts] = mesh.axis[std::size_t(a)];
+    if (strategy->input == Placement::split_space)
+      return fmt::format("{}", fmt::join(std::span(parts.cut).first(std::size_t(extents)), "x"));
+  }
+  return {};
+}
+
 constexpr const char* unpriced = "add --price 2.5USD/h";
 constexpr const char* uncongested = "add `congestion` to the system file";
 constexpr const char* unrecorded = "no measured run is on record; use --sort epoch";
@@ -109,12 +123,16 @@ std::vector<ResultField> make_fields() {
        .needs = Needs::nothing,
        .shown = Shown::both},
       {.column = {"grid", "grid", Holds::shape, 9},
-       .get = [](const Result& r) -> Value { return grid_text(r.projection().mesh, true); },
+       .get = [](const Result& r) -> Value { return grid_text(r.projection().plan.mesh, true); },
        .needs = Needs::nothing,
        .shown = Shown::both},
+      {.column = {"cut", "cut", Holds::shape, 9},
+       .get = cut_of,
+       .needs = Needs::nothing,
+       .shown = Shown::with_cuts},
       {.column = {"batch", "batch", Holds::count, 2},
        .json = "batch.global",
-       .get = [](const Result& r) -> Value { return r.projection().batch; },
+       .get = [](const Result& r) -> Value { return r.projection().plan.batch; },
        .needs = Needs::nothing},
       {.column = {"epoch", "epoch", Holds::seconds, 11},
        .json = "time_s.epoch",

@@ -23,7 +23,7 @@ enum class Needs { nothing, memory, times };
 enum class InJson { known, positive, always };
 
 /// Which tables show a column if --columns does not choose.
-enum class Shown { by_name, project, advise, both, with_costs, with_intervals };
+enum class Shown { by_name, project, advise, both, with_costs, with_intervals, with_cuts };
 
 /// One number or word of a result. Tables, CSV, JSON, --columns, --sort and `compare` all read this list.
 struct ResultField {

@@ -231,7 +231,7 @@ std::string validation_text(const Validation& validation, const Style& style) {
     out += fmt::format(
         "Ranking: {} of {} pairs of strategies that differ by more than {:.0f} % are ordered as measured.\n",
         order.agree, order.pairs, 100 * clear_difference);
-    for (const std::string& wrong : order.wrong) out += fmt::format("  not {}\n", wrong);
+    for (const std::string& wrong : order.wrong) out += fmt::format("  ordered differently: {}\n", wrong);
   }
   out += attribution_text(runs);
   out += coverage_text(validation);

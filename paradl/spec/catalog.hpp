@@ -16,7 +16,8 @@ class Catalog {
 #endif
   explicit Catalog(std::vector<std::string> roots) : roots_(std::move(roots)) {}
 
-  /// Names of a kind ("models", "systems", "frameworks", "profiles", "kernels", "accuracy"), each once, sorted.
+  /// Names of a kind ("models", "systems", "frameworks", "profiles", "kernels", "accuracy"), each once,
+  /// sorted.
   std::vector<std::string> names(const std::string& kind) const;
   /// The file of that kind and name; a word with `/` or ending in .yaml is a path. UsageError if it does not
   /// exist.

@@ -64,7 +64,7 @@ File open_pipe(const std::string& path) {
 }  // namespace
 
 SourceText read_source(const std::string& path) {
-  if (path == "-") return {"standard input", read_all(stdin, "standard input")};
+  if (path == "-") return {std::string(standard_input), read_all(stdin, std::string(standard_input))};
   namespace fs = std::filesystem;
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);

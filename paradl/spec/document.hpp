@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "paradl/core/error.hpp"
@@ -11,6 +12,9 @@ struct SourceText {
   std::string file;
   std::string text;
 };
+
+/// The file of a text that was read from `-`.
+inline constexpr std::string_view standard_input = "standard input";
 
 /// Reads a whole file. UsageError if it does not exist, EnvironmentError if it cannot be read.
 SourceText read_source(const std::string& path);

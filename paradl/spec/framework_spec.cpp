@@ -62,8 +62,9 @@ ChoiceTerm choice_term(const char* key, Words words, std::string_view meaning) {
 const std::vector<ChoiceTerm>& choice_terms() {
   using T = FrameworkTerms;
   static const std::vector<ChoiceTerm> table{
-      choice_term<&T::convolutions_only>("split", {"all", "convolutions"},
-                                         "layers that filter and channel split; others run whole on every GPU"),
+      choice_term<&T::convolutions_only>(
+          "split", {"all", "convolutions"},
+          "layers that filter and channel split; others run whole on every GPU"),
       choice_term<&T::gathers_reduce>("backward-of-allgather", {"slice", "reduce-scatter"},
                                       "backward pass of an allgather: take a slice, or reduce-scatter"),
       choice_term<&T::one_extent>("spatial-cut", {"any", "first"}, "extents along which spatial may split"),

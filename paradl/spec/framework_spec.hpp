@@ -13,7 +13,7 @@
 
 namespace paradl {
 
-/// How gradients are summed: one ring for each group of PEs that share weights, or through a leader.
+/// How gradients are summed: one ring for each group of GPUs that share weights, or through a leader.
 enum class GradientRoute { rings, leader };
 inline constexpr std::array<std::string_view, 2> gradient_route_names{"rings", "leader"};
 static_assert(names_every(GradientRoute::leader, gradient_route_names), "name every GradientRoute");
@@ -42,17 +42,17 @@ static_assert(names_every(VocabularyPadding::never, vocabulary_padding_names),
 
 /// How a framework differs from the ideal one, term by term. The defaults are the ideal.
 struct FrameworkTerms {
-  bool convolutions_only = false;  // filter and channel split convolutions; the rest runs whole on every PE
+  bool convolutions_only = false;  // filter and channel split convolutions; the rest runs whole on every GPU
   bool gathers_reduce = false;     // the backward pass of an allgather is a reduce-scatter
   bool one_extent = false;         // spatial cuts along the first extent only
   bool flat_rings = false;         // one ring through all GPUs of a group instead of one on every level
   bool fused_kernels = false;      // norms in one kernel, dropout in the kernel of the addition after it
   bool gathers_by_tensor =
       false;  // ZeRO-3: one ring through one port for each weight tensor, ahead of its use
-  bool scatters_transfers = false;  // PEs that hold the same stage output send one part each
+  bool scatters_transfers = false;  // GPUs that hold the same stage output send one part each
   GradientRoute hybrid_gradients = GradientRoute::rings;  // of strategies with several axes
   Transport halos = Transport::gpu;                       // of all exchanges along a spatial axis
-  Transport staging = Transport::gpu;                     // of samples that one PE reads for others
+  Transport staging = Transport::gpu;                     // of samples that one GPU reads for others
   VocabularyPadding padding = VocabularyPadding::split;
   UpdateKernels update_kernels = UpdateKernels::fused;
   double vocabulary_multiple = 128;  // a padded vocabulary is a multiple of this, for each part of `tensor`

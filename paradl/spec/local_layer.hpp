@@ -7,7 +7,7 @@
 
 namespace paradl {
 
-/// A layer as one PE runs it: the shapes that a kernel library gets. Equal local layers take the same time.
+/// A layer as one GPU runs it: the shapes that a kernel library gets. Equal local layers take the same time.
 struct LocalLayer {
   Op op = Op::relu;
   int dims = 0;  // how many extents there are; the others are 1

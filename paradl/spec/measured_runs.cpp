@@ -183,14 +183,22 @@ std::vector<std::string> header_of(const CsvLine& line, Problems& problems, Meas
     if (!known(required) && !known(trained) && !known(others) && !term) out.ignored.push_back(cell.text);
     header.push_back(name);
   }
-  for (const std::string_view column : required)
-    if (std::ranges::find(header, column) == header.end() && column != "grid") {
-      const std::string near = did_you_mean(column, out.ignored);
+  std::vector<std::string> missing;
+  for (const std::string_view column : required) {
+    if (std::ranges::find(header, column) != header.end() || column == "grid") continue;
+    const std::string near = did_you_mean(column, out.ignored);
+    if (near.empty())
+      missing.push_back(fmt::format("`{}`", column));
+    else
       problems.add({line.number, 1, 1}, fmt::format("column `{}` is missing", column),
-                   near.empty()
-                       ? fmt::format("name the columns in the first line: {}", fmt::join(required, ","))
-                       : fmt::format("rename a column: {}", near));
-    }
+                   fmt::format("rename a column: {}", near));
+  }
+  if (!missing.empty())
+    problems.add({line.number, 1, 1},
+                 fmt::format("column{} missing", missing.size() == 1
+                                                     ? fmt::format(" {} is", missing.front())
+                                                     : fmt::format("s {} are", fmt::join(missing, ", "))),
+                 fmt::format("name the columns in the first line: {}", fmt::join(required, ",")));
   return header;
 }
 

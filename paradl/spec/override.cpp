@@ -1,7 +1,6 @@
 #include "paradl/spec/override.hpp"
 
 #include <charconv>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -37,16 +36,6 @@ std::optional<std::pair<double, std::string>> number_of(std::string_view text) {
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failed != std::errc{}) return {};
   return std::pair{number, std::string(end, text.data() + text.size())};
-}
-
-/// `x2`: twice what is there.
-std::optional<double> factor_of(const Override& change) {
-  if (!change.value.starts_with('x')) return {};
-  const auto number = number_of(std::string_view(change.value).substr(1));
-  if (!number || !number->second.empty() || !(number->first > 0))
-    throw UsageError(fmt::format("--set {}={}: not a factor", change.path, change.value),
-                     "write x2 for twice the file's value, x0.5 for half");
-  return number->first;
 }
 
 std::string scaled(const Override& change, const YAML::Node& value, double factor) {
@@ -89,6 +78,15 @@ void apply(const Override& change, const YAML::Node& root, std::string_view file
 }
 
 }  // namespace
+
+std::optional<double> factor_of(const Override& change) {
+  if (!change.value.starts_with('x')) return {};
+  const auto number = number_of(std::string_view(change.value).substr(1));
+  if (!number || !number->second.empty() || !(number->first > 0))
+    throw UsageError(fmt::format("--set {}={}: not a factor", change.path, change.value),
+                     "write x2 for twice the file's value, x0.5 for half");
+  return number->first;
+}
 
 void apply(const std::vector<Override>& changes, const YAML::Node& root, std::string_view file,
            std::string_view example) {

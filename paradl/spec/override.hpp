@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ struct Override {
 /// replaces them. `file` and `example` are for messages: "system file", "device.memory".
 void apply(const std::vector<Override>& changes, const YAML::Node& root, std::string_view file,
            std::string_view example);
+
+/// `x2`: twice what the file has. Nothing for another value; UsageError for a factor that cannot be read.
+std::optional<double> factor_of(const Override& change);
 
 /// The overrides as typed: "--set device.memory=32GiB".
 std::string text_of(const std::vector<Override>& changes, std::string_view before = "");

@@ -212,8 +212,7 @@ ProfileSpec read_profile(SourceText source) {
 }
 
 std::string measured_under(const ProfileSpec& profile) {
-  const YAML::Node root = shared_yaml(profile.source);
-  return scalar_text(root["framework"]);
+  return scalar_text(shared_yaml(profile.source)["framework"]);
 }
 
 std::string profile_text(const ProfileSpec& p) {

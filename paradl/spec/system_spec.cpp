@@ -55,15 +55,21 @@ struct Around {
 };
 
 /// Reads `gpus: 8` within a node, or `gpus: 16, nodes: 2` across nodes; neither: any group.
-MeasuredGroup read_group(Reader& map, const Around& level, LinkOperation operation) {
+MeasuredGroup read_group(Reader& map, const Around& level, Collective operation) {
   if (!map.has("gpus") && !map.has("nodes")) return {};
-  const auto whole = [&](const char* key, double least, double most) {
-    const double n = map.number(key, least, std::max(least, most));
+  bool fits = true;
+  const auto whole = [&](const char* key, const char* what, double most) {
+    constexpr double any = 1 << 24;
+    const double n = map.number(key, 2, any);
     map.demand_whole(key, n);
+    if (n > most && fits)
+      map.wrong(key, fmt::format("a link was measured on {} {}, but its level has {}", n, what, most),
+                "raise `size` of the level, or remove the measurement");
+    fits &= n <= most;
     return int(n);
   };
-  MeasuredGroup group{.gpus = whole("gpus", 2, level.gpus)};
-  if (operation == LinkOperation::point_to_point && group.gpus != 2)
+  MeasuredGroup group{.gpus = whole("gpus", "GPUs", level.gpus)};
+  if (operation == Collective::point_to_point && group.gpus != 2)
     map.wrong("gpus", "point-to-point is between two GPUs", "write 2, or remove it");
   if (level.innermost) {
     // With one GPU per node, nodes are units of the innermost level, too.
@@ -71,7 +77,8 @@ MeasuredGroup read_group(Reader& map, const Around& level, LinkOperation operati
       map.wrong("nodes", "groups of the innermost level are within one node", "remove `nodes`");
     return group;
   }
-  group.nodes = whole("nodes", 2, level.gpus / level.node);
+  group.nodes = whole("nodes", "nodes", level.gpus / level.node);
+  if (!fits) return group;
   if (group.gpus % group.nodes != 0)
     map.wrong("gpus", fmt::format("{} GPUs cannot be divided evenly among {} nodes", group.gpus, group.nodes),
               fmt::format("write a multiple of {}", group.nodes));
@@ -98,13 +105,13 @@ std::vector<MeasuredLinkSpec> read_measured(Reader& level, const Around& around,
                           .bandwidth = map.quantity<Bandwidth>("bandwidth")};
     link.below = map.optional<Bytes>("below").value_or(link.below);
     const std::string word = map.text("operation");
-    const auto operation = find_name<LinkOperation>(link_operation_names, word);
+    const auto operation = find_name<Collective>(collective_names, word);
     if (operation)
       link.operation = *operation;
     else if (!word.empty())
       map.wrong("operation", fmt::format("no operation is called `{}`", word),
-                fmt::format("write {}", fmt::join(link_operation_names, ", ")));
-    link.group = read_group(map, around, operation.value_or(LinkOperation::allreduce));
+                fmt::format("write {}", fmt::join(collective_names, ", ")));
+    link.group = read_group(map, around, operation.value_or(Collective::allreduce));
     if (link.below <= link.from) map.wrong("below", "`below` must be more than `from`", "swap them");
     for (const MeasuredLinkSpec& other : all)
       if (operation && other.operation == link.operation && other.group == link.group &&

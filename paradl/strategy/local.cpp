@@ -69,8 +69,9 @@ LocalLayer local_layer(const Layer& layer, const Cut& cut, double samples) {
   const bool wide_x = !is_source(layer) && layer.inputs.size() == 1,
              wide_y = !rows && layer.op != Op::attention;
   const auto padded = [&](double n) { return cut.words > 0 && n == layer.vocabulary ? cut.words : n; };
-  l.x_channels = part(layer.op == Op::concat ? layer.y.channels : padded(layer.x.channels) * (wide_x ? grown : 1),
-                      (rows ? 1 : cut.channels) * cut.both);
+  l.x_channels =
+      part(layer.op == Op::concat ? layer.y.channels : padded(layer.x.channels) * (wide_x ? grown : 1),
+           (rows ? 1 : cut.channels) * cut.both);
   l.y_channels = part(padded(layer.y.channels) * (wide_y ? grown : 1), cut.filters * cut.both);
   l.groups = std::max<std::int64_t>(1, part(layer.groups, cut.both));
   l.heads = part(layer.query_heads, cut.both);

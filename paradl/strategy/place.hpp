@@ -59,8 +59,8 @@ struct Run {
   int repeats = 1;
 };
 
-/// A placed workload: its cells and their order. It depends on roles, on rules, and on which sequences are long
-/// enough to be split, but not on other sizes of the axes, so that many grids share one layout.
+/// A placed workload: its cells and their order. It depends on roles, on rules, and on which sequences are
+/// long enough to be split, but not on other sizes of the axes, so that many grids share one layout.
 struct Layout {
   std::vector<Cell> cells;
   std::vector<int> order;                   // cell of each layer

@@ -17,7 +17,8 @@ Role convolutions_only(const Workload& work, std::size_t i, const Strategy& stra
 
 }  // namespace
 
-Placement output_left(const Layer& layer, const AxisRoles& axis, const RoleRow& row, const PlacingRules& rules) {
+Placement output_left(const Layer& layer, const AxisRoles& axis, const RoleRow& row,
+                      const PlacingRules& rules) {
   if (row.y_given != Placement::partial) return row.y_given;
   const bool scattered =
       rules.sequence_parallel && axis.pairs && layer.y.dims == 1 && layer.y.positions() >= axis.parts;

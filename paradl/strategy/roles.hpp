@@ -29,7 +29,8 @@ RoleTable roles_of(const Workload& work, const Mesh& mesh, const PlacingRules& r
 
 /// The placement of a layer's output on an axis after its sums. With sequence parallelism, a sum between
 /// pairs of products is split by positions, if the layer has a sequence that is long enough.
-Placement output_left(const Layer& layer, const AxisRoles& axis, const RoleRow& row, const PlacingRules& rules);
+Placement output_left(const Layer& layer, const AxisRoles& axis, const RoleRow& row,
+                      const PlacingRules& rules);
 
 /// The placement of a layer's input on an axis. If one of several inputs is split, it decides: whole inputs
 /// can be sliced for free. `left` has the placements of the outputs of earlier layers.

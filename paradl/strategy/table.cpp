@@ -63,14 +63,14 @@ namespace {
 
 /// Names of strategies in other software.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> other_names{{
-    {"pipeline", "that is `layer`"},
-    {"pp", "that is `layer`"},
-    {"tp", "that is `tensor`"},
-    {"dp", "that is `data`"},
-    {"ddp", "that is `data`; --framework ddp does it as that framework does"},
-    {"fsdp", "that is `data` with --zero 3"},
-    {"zero", "that is `data` with --zero 1, 2 or 3"},
-    {"sequence", "that is `context`, or `tensor` with --sequence-parallel on"},
+    {"pipeline", "use `layer`"},
+    {"pp", "use `layer`"},
+    {"tp", "use `tensor`"},
+    {"dp", "use `data`"},
+    {"ddp", "use `data`; --framework ddp adds the behaviour of that framework"},
+    {"fsdp", "use `data` with --zero 3"},
+    {"zero", "use `data` with --zero 1, 2 or 3"},
+    {"sequence", "use `context`, or `tensor` with --sequence-parallel on"},
 }};
 
 std::string strategy_help(std::string_view name) {
@@ -97,7 +97,7 @@ StrategyName read_strategy(std::string_view text) {
   if (text == "serial") return strategy;
   if (text.empty() || text.starts_with('+') || text.ends_with('+') || text.find("++") != text.npos)
     throw UsageError(text.empty() ? "the strategy has no name"
-                                  : fmt::format("a strategy is missing beside a `+` of `{}`", text),
+                                  : fmt::format("a strategy is missing before or after a `+` of `{}`", text),
                      "write data, data+filter or data/ooc");
   for (std::string_view rest = text;;) {
     const std::string_view name = rest.substr(0, rest.find('+'));

@@ -43,7 +43,7 @@ struct Layer {
   double kv_length = 0;  // attention: positions of keys and values, which may come from another sequence
   double vocabulary = 0;  // tokens in its table or logits
   /// The channels of keys and values among those that attention reads or that a layer computes for it, and
-  /// the number of their heads. If there are more PEs than heads, PEs hold copies.
+  /// the number of their heads. If there are more GPUs than heads, GPUs hold copies.
   double kv_share = 0, kv_heads = 0;
   double groups = 1;
   std::array<double, 3> kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, padding{0, 0, 0};
@@ -54,7 +54,7 @@ struct Layer {
   int block = -1;               // the block instance that contains it
   int tied = -1;                // the layer whose weights it uses
   bool auxiliary = false;       // trained, but left out of the published MAC count
-  bool wants_whole = false;     // a loss that needs all channels on one PE
+  bool wants_whole = false;     // a loss that needs all channels on one GPU
   std::optional<Seconds> time;  // measured forward + backward, if the model file has it
   std::vector<int> inputs;      // indices of the layers it reads; -1 is the network's input
   int shape_class = 0;          // equal for layers that differ only in name and place

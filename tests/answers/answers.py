@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Saves what a program answers to the questions of questions.py, and compares two such files.
+"""Saves a program's answers to the questions of questions.py, and compares two such files.
 
   answers.py save PROGRAM FILE.jsonl        [--tree FOLDER] [--slow]
   answers.py compare OLD.jsonl NEW.jsonl    [--most N] [--differences FILE]
@@ -41,7 +41,7 @@ def stripped(value):
 
 
 def parsed(text):
-  """JSON, or a line of JSON after the other, as values; anything else as it is."""
+  """Values of JSON or of JSON lines; any other text unchanged."""
   text = text.replace(FILES + "/", "@")
   for attempt in (lambda: json.loads(text), lambda: [json.loads(line) for line in text.splitlines()]):
     try:
@@ -54,7 +54,7 @@ def parsed(text):
 
 
 def ask(program, tree, home, question):
-  """Exit code, answer, errors, and seconds of processor time."""
+  """Exit code, answer, errors, and seconds of CPU time."""
   words = [re.sub("@(?=[a-z-]+\\.)", FILES + "/", word) for word in question]
   environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "HOME": home}
   with tempfile.TemporaryFile(dir=home) as out, tempfile.TemporaryFile(dir=home) as err:
@@ -99,16 +99,16 @@ def save(options):
 
 RELATIVE, ZERO = 1e-9, 1e-12
 
-# Strings for people; all others are names, which must stay.
+# Fields with prose, which may change. All other strings are names, which must not.
 PROSE = {"text", "message", "help", "remedy", "reason", "notes", "summary", "source", "formula", "unknown", "remark",
          "cause", "rule", "rules", "meaning", "refused", "wrong", "based_on", "parameter"}
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
-# What tells the items of a list apart, so that one that is new or moved does not make all that follow differ.
+# Fields that identify an item of a list. With them, a new or moved item does not make all later items differ.
 NAMES = ("name", "model", "system", "strategy", "grid", "cut", "gpus", "term", "kind", "option", "path", "operation",
          "algorithm", "bytes", "topology", "exchange", "axis", "layer", "level", "measure", "batch", "micro_batches")
 
-# Kinds of differences, the first ones being those that must not be.
+# Kinds of differences, the serious ones first.
 KINDS = {"exit": "exit code", "number": "number", "value": "name, or true and false", "missing": "missing",
          "extra": "more items in a list",
          "order": "another order", "unasked": "asked once only", "prose": "prose", "added": "new field"}
@@ -132,7 +132,7 @@ def short(value, most=70):
 
 
 def keys_of(items):
-  """A key for each item, or nothing where items are no objects or cannot be told apart."""
+  """A key for each item; None if the items are not objects or two keys are equal."""
   if not items or not all(isinstance(item, dict) for item in items):
     return None
   keys = [json.dumps([item.get(name) for name in NAMES], sort_keys=True) for item in items]
@@ -140,7 +140,7 @@ def keys_of(items):
 
 
 def texts_differ(old, new, path):
-  """Text that is an answer by itself: its numbers must stay, its words are prose, and so are numbers that it says besides."""
+  """Compares plain text: its numbers must stay, its words may change, and numbers may be added."""
   if old == new:
     return
   before, after = ([float(number) for number in NUMBER.findall(text)] for text in (old, new))
@@ -160,7 +160,7 @@ def texts_differ(old, new, path):
 
 
 def differ(old, new, path="", key=""):
-  """Each difference as (kind, path, what)."""
+  """Yields each difference as (kind, path, description)."""
   if is_number(old) and is_number(new):
     if not same_number(old, new):
       change = f" ({new / old - 1:+.3g})" if old else ""

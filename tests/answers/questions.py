@@ -17,7 +17,7 @@ CNNS = ["alexnet", "cosmoflow-128", "cosmoflow-256", "cosmoflow-512", "cosmoflow
 CUBES = [m for m in CNNS if m.startswith("cosmoflow")]
 IMAGES = [m for m in CNNS if not m.startswith("cosmoflow")]
 
-# Blocks, heads, and how many A100 of 80 GB share a copy of the network with ease.
+# Blocks, heads, and the number of A100 of 80 GB that easily hold a copy of the network.
 TRANSFORMERS = {
     "vit-b-16": (12, 12, 1), "vit-l-16": (24, 16, 1), "vit-h-14": (32, 16, 1),
     "bert-base": (12, 12, 1), "bert-large": (24, 16, 1),
@@ -124,7 +124,7 @@ def common(dice, system, sets):
 
 
 def cnn_strategy(dice, model, gpus):
-  """A strategy with its grid, of so many GPUs."""
+  """A strategy with its grid for a number of GPUs."""
   inner = dice.one([p for p in (2, 4, 8) if p <= gpus and gpus % p == 0] or [1])
   if inner == 1:
     return dice.one(["data", "serial"]), ["-p", "1"]
@@ -547,7 +547,7 @@ def catalogue():
 
 
 def formats(dice):
-  """Text and tables; their numbers are compared, too."""
+  """Text and tables; their numbers are compared too."""
   questions = [
       ["advise", "resnet50", "--on", "abci", "-p", "64", "--batch", "32/gpu"], ["project", "vgg16", "--on", "dgx-a100", "-p", "16..64"],
       ["advise", "cosmoflow-512", "--on", "abci", "-p", "128", "-b", "1/node"], ["advise", "gpt2-xl", "--on", "dgx-a100", "-p", "32", "-b", "8/gpu", "--precision", "bf16", "--optimizer", "adam"],
@@ -573,7 +573,7 @@ def formats(dice):
 
 
 def wrong():
-  """Mistakes, and what cannot be done."""
+  """Mistakes and impossible requests."""
   ask = ["resnet50", "--on", "abci", "-p", "8"]
   for options in (["--zero", "7"], ["--recompute", "half"], ["--recompute", "selective"], ["--sequence-parallel", "on"], ["--schedule", "zigzag"], ["--precision", "fp15"], ["--optimizer", "adamm"], ["--layer-times", "best"],
                   ["--links", "fast"], ["--framework", "dpd"], ["--profile", "v100-resnet5"], ["--fidelity", "exact"], ["--price", "2.5"], ["--epochs", "0"], ["--set", "levels.rack.bandwith=1GB/s"], ["--set", "framework.halos=wire"],
@@ -617,7 +617,7 @@ def every():
 
 
 def identity(question):
-  """Eight letters that stay the same when other questions are added."""
+  """Eight letters that do not change when other questions are added."""
   return hashlib.sha256(json.dumps(question).encode()).hexdigest()[:8]
 
 

@@ -1,4 +1,5 @@
-// Configurations per second on one core: strategy, grid and mini-batch in, time, memory and limits out.
+// Evaluated configurations per second on one core. Input: strategy, grid and mini-batch. Output: time, memory
+// and limits.
 #include <algorithm>
 
 #include <benchmark/benchmark.h>
@@ -16,10 +17,11 @@ bool has_stages(const StrategyName& strategy) {
   return std::ranges::any_of(strategy.axes, [](const Strategy* axis) { return axis->name == "layer"; });
 }
 
-/// Every grid of every default strategy on 1 to 1024 GPUs, as `project -p 1..1024` prices them; with
-/// micro-batches of those that have stages only; out of core, of those that do not fit the device.
+/// Every grid of every default strategy on 1 to 1024 GPUs, as `project -p 1..1024` prices them. With
+/// micro-batches: only strategies that have stages. Out of core: only plans that do not fit the device.
 void price_all(benchmark::State& state, const std::string& model, const std::string& system,
-               const Training& training, bool modelled = false, double beyond_core = 0) {
+               const Training& training, bool modelled = false, double beyond_core = 0,
+               const Plan& options = {}) {
   const Catalog catalog({PARADL_SOURCE_DIR});
   const Workload work = build_workload(catalog.model(model));
   const Machine machine = build_machine(catalog.system(system));
@@ -33,8 +35,7 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
 
   struct Configuration {
     const StrategyName* strategy;
-    Mesh mesh;
-    double batch;
+    Plan plan;
   };
   std::vector<StrategyName> strategies = default_strategies();
   if (beyond_core > 0) {
@@ -45,14 +46,14 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
   std::vector<Configuration> all;
   for (int p = 1; p <= 1024; p *= 2)
     for (const StrategyName& strategy : strategies) {
-      if (training.micro_batches > 1 && !has_stages(strategy)) continue;
+      if (options.micro_batches > 1 && !has_stages(strategy)) continue;
+      const double samples = work.batch * p * options.micro_batches * std::max(1.0, beyond_core);
       for (const Mesh& mesh : meshes(strategy, p, std::max(1, work.input.dims)))
-        all.push_back(
-            {&strategy, mesh, work.batch * p * training.micro_batches * std::max(1.0, beyond_core)});
+        all.push_back({&strategy, options.on(strategy, mesh, samples)});
     }
-  // Grids that break a bound are refused before they are priced: they are not counted.
+  // Grids that break a limit are refused before they are priced, so they are not counted.
   std::erase_if(all, [&](const Configuration& c) {
-    const Projection p = evaluator.project(*c.strategy, c.mesh, c.batch);
+    const Projection p = evaluator.project(*c.strategy, c.plan);
     return !p.cost ||
            (p.out_of_core && (!p.feasible() || p.out_of_core->swapped + p.out_of_core->recomputed == 0));
   });
@@ -61,15 +62,16 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
   for (auto _ : state) {
     const Configuration& c = all[next];
     next = next + 1 < all.size() ? next + 1 : 0;
-    benchmark::DoNotOptimize(evaluator.project(*c.strategy, c.mesh, c.batch));
+    benchmark::DoNotOptimize(evaluator.project(*c.strategy, c.plan));
   }
   state.counters["configurations/s"] =
       benchmark::Counter(double(state.iterations()), benchmark::Counter::kIsRate);
   state.counters["grids"] = double(all.size());
 }
 
-Training pipelined(Precision precision, PipelineSchedule schedule, int chunks = 1) {
-  return {.precision = precision, .micro_batches = 64, .schedule = schedule, .chunks = chunks};
+void gpt3_pipelined(benchmark::State& state, PipelineSchedule schedule, int chunks = 1) {
+  price_all(state, "gpt3-175b", "selene", {.precision = Precision::fp16}, false, 0,
+            {.micro_batches = 64, .schedule = schedule, .chunks = chunks});
 }
 
 void resnet50(benchmark::State& state) { price_all(state, "resnet50", "abci", {}); }
@@ -77,14 +79,13 @@ void gpt3(benchmark::State& state) {
   price_all(state, "gpt3-175b", "selene", {.precision = Precision::fp16});
 }
 void gpt3_gpipe(benchmark::State& state) {
-  price_all(state, "gpt3-175b", "selene", pipelined(Precision::fp16, PipelineSchedule::gpipe));
+  gpt3_pipelined(state, PipelineSchedule::gpipe);
 }
 void gpt3_1f1b(benchmark::State& state) {
-  price_all(state, "gpt3-175b", "selene",
-            pipelined(Precision::fp16, PipelineSchedule::one_forward_one_backward));
+  gpt3_pipelined(state, PipelineSchedule::one_forward_one_backward);
 }
 void gpt3_interleaved(benchmark::State& state) {
-  price_all(state, "gpt3-175b", "selene", pipelined(Precision::fp16, PipelineSchedule::interleaved, 2));
+  gpt3_pipelined(state, PipelineSchedule::interleaved, 2);
 }
 void resnet50_modelled(benchmark::State& state) { price_all(state, "resnet50", "abci", {}, true); }
 void gpt3_modelled(benchmark::State& state) {

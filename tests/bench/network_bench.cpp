@@ -1,11 +1,12 @@
-// Flow-level simulation of an allreduce of 100 MiB by 1024 ranks, and how many times less CPU time it takes
-// than SimGrid 3.32 for the same case. Two ways to run SimGrid are compared with: as MPI program (SMPI), and
-// as bare schedule by the s4u program of tests/simgrid. The label says where SimGrid's seconds come from:
+// Flow-level simulation of an allreduce of 100 MiB by 1024 ranks. Reports how many times less CPU time it
+// takes than SimGrid 3.32 for the same case. SimGrid runs it in two ways: as an MPI program (SMPI), and as a
+// bare schedule by the s4u program of tests/simgrid. The label says where SimGrid's seconds come from:
 //
 //   table   column cpu_s of simgrid_smpi.csv in the reference data
-//   live    measured now, where SimGrid was found; rings only where there is no table, as one takes half a
-//           minute
-//   typed   measured before with that table (SMPI), or with that program on a like machine (s4u)
+//   live    measured now, if SimGrid was found; a ring takes half a minute, so rings are measured only if
+//           there is no table
+//   typed   a constant in this file: taken from that table (SMPI), or measured with that program on a similar
+//           machine (s4u)
 #include <cstdio>
 #include <ctime>
 
@@ -23,10 +24,10 @@ constexpr int ranks = 1024;
 constexpr double bytes = 100 * 0x1p20;
 
 struct SimgridSeconds {
-  double smpi, s4u;  // of CPU time, as typed; 0 if it was not run
+  double smpi, s4u;  // CPU seconds as typed here; 0 if it was not run
 };
 
-/// From the table; 0 without it.
+/// CPU seconds from the table; 0 if there is no table.
 double smpi_seconds(const std::string& topology, const std::string& algorithm) {
   for (const auto& row : read_table(PARADL_REFERENCE_DATA "/simgrid_smpi.csv"))
     if (row.at("topology") == topology && row.at("algorithm") == algorithm && row.at("mode") == "clean" &&
@@ -35,7 +36,8 @@ double smpi_seconds(const std::string& topology, const std::string& algorithm) {
   return 0;
 }
 
-/// The last word but one of what the program prints: "... CPU 0.0123 s and 0.456 s"; 0 without it.
+/// CPU seconds that the program prints as its last word but one ("... CPU 0.0123 s and 0.456 s"); 0 if there
+/// is no program.
 double s4u_seconds(const std::string& topology, const std::string& algorithm) {
   const std::string program = PARADL_SIMGRID_PROGRAM;
   if (program.empty()) return 0;
@@ -78,7 +80,8 @@ void simulate(benchmark::State& state, const Schedule& schedule, const char* nam
   const std::clock_t before = std::clock();
   for (auto _ : state) benchmark::DoNotOptimize(simulate_flows(schedule, *topology, seats));
   const double ours = double(std::clock() - before) / CLOCKS_PER_SEC / double(state.iterations());
-  // The library calls this several times to find out how often to repeat: SimGrid is asked in the last one.
+  // The library calls this several times to find the number of repetitions. SimGrid runs only in the last
+  // call.
   if (state.iterations() == state.max_iterations && double(state.iterations()) * ours > 0.25)
     compare(state, ours, name, is_ring, typed);
 }

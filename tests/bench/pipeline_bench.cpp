@@ -1,6 +1,6 @@
-// What it takes to find when a schedule is done (with and without its messages, in one call), and to cut a
-// chain of layers into stages. `usual` is a transformer: a first stage with an embedding, a last one with a
-// head, equal ones between; all stages of `uneven` differ.
+// The time to find the end of a pipeline schedule (with and without its messages, in one call), and to cut a
+// chain of layers into stages. `usual` is a transformer: the first stage has an embedding, the last one a
+// head, and those between are equal. All stages of `uneven` differ.
 #include <random>
 
 #include <benchmark/benchmark.h>
@@ -43,7 +43,7 @@ void schedule(benchmark::State& state, PipelineSchedule order, bool usual) {
 void usual(benchmark::State& state, PipelineSchedule order) { schedule(state, order, true); }
 void uneven(benchmark::State& state, PipelineSchedule order) { schedule(state, order, false); }
 
-/// Blocks of 13 layers as those of a transformer, an embedding before them and a head after them.
+/// A transformer: an embedding, blocks of 13 layers, and a head.
 struct Chain {
   std::vector<LayerLoad> layer;
   std::vector<double> border;

@@ -1,4 +1,4 @@
-// Plans per second on one core, as a search walks them: what changes least is computed least.
+// Plans per second on one core, in the order of a search: values that change rarely are computed rarely.
 #include <algorithm>
 #include <vector>
 
@@ -113,7 +113,7 @@ void gpt3_search(benchmark::State& state) {
   state.counters["plans"] = double(plans) / double(state.iterations());
 }
 
-/// One plan after the other, each by itself, as many as a table has rows.
+/// Prices as many plans as a table has rows, each on its own.
 void by_gpus(benchmark::State& state) {
   const BenchCase c = load("gpt3-175b", "selene", "megatron", Precision::fp16, Optimizer::adam);
   const Evaluator evaluator(c.setting());
@@ -126,7 +126,7 @@ void by_gpus(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(evaluator.cost(plan));
 }
 
-/// The first plan that a new evaluator is asked for.
+/// Prices the first plan with a new evaluator.
 void cold(benchmark::State& state, const char* model, const char* system, const char* strategy,
           const std::vector<Parts>& sizes, double batch) {
   const BenchCase c = load(model, system, "ideal", Precision::fp16, Optimizer::momentum);

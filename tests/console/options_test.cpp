@@ -7,7 +7,7 @@
 
 namespace paradl::test {
 
-TEST_CASE("a configuration sets triggers of limits and bottlenecks, each in its range") {
+TEST_CASE("a configuration sets the triggers of limits and bottlenecks, each in its range") {
   const auto triggers = [](const std::string& text) {
     Options options;
     options.read_configuration({"paradl.yaml", text});
@@ -19,7 +19,7 @@ TEST_CASE("a configuration sets triggers of limits and bottlenecks, each in its 
   CHECK(set.value[at] == 0.1);
   CHECK(set.least_share == 0);
 
-  for (std::size_t i = 0; i < measures().size(); ++i) {  // each of them, and no other
+  for (std::size_t i = 0; i < measures().size(); ++i) {  // only this one changes
     const Measure& m = measures()[i];
     const double other = m.trigger + (m.most - m.trigger) / 2;
     Triggers expected;

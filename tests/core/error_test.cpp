@@ -9,7 +9,7 @@ std::string picture(const std::string& source, Problem problem) {
   return render(SpecError("systems/abci.yaml", source, {std::move(problem)}));
 }
 
-TEST_CASE("near words are suggested, and others are not") {
+TEST_CASE("similar words are suggested, and others are not") {
   const std::vector<std::string> known{"latency", "bandwidth", "name"};
   CHECK(nearest("bandwith", known) == "bandwidth");   // one of eight letters is missing
   CHECK(nearest("badnwidth", known) == "bandwidth");  // two letters swapped
@@ -29,7 +29,7 @@ TEST_CASE("at most a third of the letters may differ") {
   CHECK(nearest("abc", {"abX"}) == "abX");
 }
 
-TEST_CASE("a word of one letter is near to no other letter") { CHECK(nearest("x", {"y", "z"}).empty()); }
+TEST_CASE("a word of one letter is similar to no other letter") { CHECK(nearest("x", {"y", "z"}).empty()); }
 
 TEST_CASE("the nearest of several words wins, the first of equals") {
   CHECK(nearest("resnet5", {"resnet152", "resnet50", "resnet18"}) == "resnet50");
@@ -42,13 +42,13 @@ TEST_CASE("words too long to be misspelt get no suggestion") {
   CHECK(nearest(std::string(64, 'a'), {std::string(63, 'a')}) == std::string(63, 'a'));
 }
 
-TEST_CASE("a suggestion is a question, or nothing") {
+TEST_CASE("a suggestion is a question, or empty") {
   CHECK(did_you_mean("abcii", {"abci", "selene"}) == "did you mean `abci`?");
   CHECK(did_you_mean("frontier", {"abci", "selene"}).empty());
 }
 
 TEST_CASE("a mistake is shown with its place, its line and what to do") {
-  // As the manual shows it.
+  // As in the manual.
   const std::string source = "name: abci\nlevels:\n- name: node\n  bandwith: 12.5 GB/s\n";
   CHECK(picture(source, {{4, 3, 8}, "unknown key `bandwith`", "did you mean `bandwidth`?"}) ==
         "error: unknown key `bandwith`\n"
@@ -70,7 +70,7 @@ TEST_CASE("the margin is as wide as the line number") {
         "   |                               ^^ write 128, or correct `conv1_2`\n");
 }
 
-TEST_CASE("a mistake without help, and one without a place, are shown all the same") {
+TEST_CASE("a mistake without help, and one without a place, are shown too") {
   CHECK(picture("a: b\n", {{1, 4, 1}, "no", ""}) ==
         "error: no\n"
         " --> systems/abci.yaml:1:4\n"
@@ -86,7 +86,7 @@ TEST_CASE("a mistake without help, and one without a place, are shown all the sa
 }
 
 TEST_CASE("the caret stays inside the line it points to") {
-  SUBCASE("a value wider than its line, as a text of several lines is") {
+  SUBCASE("a value longer than its line, such as a text of several lines") {
     CHECK(picture("a: |\n  b\n", {{1, 4, 900}, "no", ""}) ==
           "error: no\n"
           " --> systems/abci.yaml:1:4\n"
@@ -100,7 +100,7 @@ TEST_CASE("the caret stays inside the line it points to") {
           "1 | ab\n"
           "  |   ^\n");
   }
-  SUBCASE("a line after the end of the file") {
+  SUBCASE("a line number after the end of the file") {
     CHECK(picture("ab\n", {{9, 1, 1}, "no", ""}) ==
           "error: no\n"
           " --> systems/abci.yaml:9:1\n"
@@ -109,7 +109,7 @@ TEST_CASE("the caret stays inside the line it points to") {
   }
 }
 
-TEST_CASE("control characters and foreign line ends do not disturb the picture") {
+TEST_CASE("control characters and other systems' line ends do not disturb the picture") {
   CHECK(picture("a:\tb\x1b[31m\r\n", {{1, 4, 1}, "no", ""}) ==
         "error: no\n"
         " --> systems/abci.yaml:1:4\n"
@@ -127,7 +127,7 @@ TEST_CASE("letters of more than one byte do not shift the caret") {
         "  |         ^\n");
 }
 
-TEST_CASE("of a very long line only the part around the mistake is shown") {
+TEST_CASE("only the part around the mistake is shown of a very long line") {
   const std::string source = std::string(5000, 'a') + "X" + std::string(5000, 'b') + "\n";
   const std::string out = picture(source, {{1, 5001, 1}, "no", ""});
   CHECK(out.size() < 400);
@@ -152,7 +152,7 @@ TEST_CASE("all mistakes are shown, in the order they were found") {
         "  | ^ mend it\n");
 }
 
-TEST_CASE("other errors have a message and a help") {
+TEST_CASE("other errors have a message and a help line") {
   const UsageError usage("which system?", "add `--on abci`");
   CHECK(std::string(usage.what()) == "which system?");
   CHECK(usage.help() == "add `--on abci`");

@@ -10,7 +10,7 @@
 namespace paradl {
 namespace {
 
-TEST_CASE("three digits are kept, and thousands stand apart") {
+TEST_CASE("three digits are kept, and thousands are separated") {
   CHECK(three_digits(0) == "0");
   CHECK(three_digits(1) == "1.00");
   CHECK(three_digits(83.14) == "83.1");
@@ -34,7 +34,7 @@ TEST_CASE("rounding may carry a number over a power of ten") {
   CHECK(three_digits(-999.6) == "-1 000");
 }
 
-TEST_CASE("a time takes the largest unit that it fills") {
+TEST_CASE("a time is printed in the largest unit of which it is at least 1") {
   CHECK(text(Seconds{83.14}) == "83.1 s");
   CHECK(text(Seconds{0.0101}) == "10.1 ms");
   CHECK(text(Seconds{5e-6}) == "5.00 us");
@@ -53,7 +53,7 @@ TEST_CASE("a long time is printed in days") {
   CHECK(text(Seconds{-493'000}) == "-5.71 d");
 }
 
-TEST_CASE("absurd numbers stay short") {
+TEST_CASE("very large and very small numbers stay short") {
   CHECK(three_digits(999e12) == "999 000 000 000 000");
   CHECK(three_digits(1.234e15) == "1.23e+15");
   CHECK(text(Seconds{8.64e294}) == "1.00e+290 d");
@@ -80,7 +80,7 @@ TEST_CASE("memory is counted in powers of two, messages in powers of ten") {
   CHECK(text(Bytes{512.0 * 1024}) == "512 KiB");
   CHECK(text(Bytes{8}) == "8.00 B");
   CHECK(text(Bytes{}) == "0 B");
-  // A need is never rounded down.
+  // Required memory is never rounded down.
   CHECK(enough(Bytes{700.4 * 0x1p30}) == "701 GiB");
   CHECK(enough(Bytes{700.0 * 0x1p30}) == "700 GiB");
   CHECK(enough(Bytes{700.0 * 0x1p30 + 1}) == "701 GiB");
@@ -106,7 +106,7 @@ TEST_CASE("rates have the prefixes of data sheets") {
   CHECK(text(SecondsPerByte{2e-9}) == "2.00 ns/B");
 }
 
-TEST_CASE("counts stay whole as long as they can") {
+TEST_CASE("counts are printed whole up to a limit") {
   CHECK(count(0) == "0");
   CHECK(count(512) == "512");
   CHECK(count(4352) == "4 352");
@@ -119,21 +119,21 @@ TEST_CASE("counts stay whole as long as they can") {
   CHECK(count(-512) == "-512");
 }
 
-TEST_CASE("shares are whole percent") {
+TEST_CASE("shares are printed in whole percent") {
   CHECK(percent(0.883) == "88 %");
   CHECK(percent(0) == "0 %");
   CHECK(percent(1) == "100 %");
   CHECK(percent(1.256) == "126 %");
 }
 
-TEST_CASE("what is not finite is not dressed up as something else") {
+TEST_CASE("values that are not finite are printed as such") {
   const double infinity = std::numeric_limits<double>::infinity();
   CHECK(text(Seconds{infinity}) == "inf s");
   CHECK(three_digits(-infinity) == "-inf");
   CHECK(three_digits(std::numeric_limits<double>::quiet_NaN()) == "nan");
 }
 
-TEST_CASE("what is printed can be read back") {
+TEST_CASE("printed values can be read back") {
   for (const double seconds : {3e-9, 4.56e-6, 0.0789, 12.3}) {
     CAPTURE(seconds);
     CHECK(parse<Seconds>(text(Seconds{seconds}))->base() == paradl::test::approx(seconds).epsilon(1e-12));

@@ -16,7 +16,7 @@ concept Addable = requires(A a, B b) {
   a + b;
 };
 
-TEST_CASE("seconds and bytes do not add up, nor do they become plain numbers") {
+TEST_CASE("seconds cannot be added to bytes, and neither converts to a plain number") {
   CHECK(Addable<Seconds, Seconds>);
   CHECK_FALSE(Addable<Seconds, Bytes>);
   CHECK_FALSE(Addable<Bandwidth, FlopRate>);
@@ -25,7 +25,7 @@ TEST_CASE("seconds and bytes do not add up, nor do they become plain numbers") {
   CHECK_FALSE(std::convertible_to<Seconds, double>);
 }
 
-TEST_CASE("dimensions follow the arithmetic") {
+TEST_CASE("products and quotients have the right dimension") {
   CHECK(std::same_as<decltype(1.0_B / 1.0_GBps), Seconds>);          // B / (B/s)
   CHECK(std::same_as<decltype(1.0 / 1.0_GBps), SecondsPerByte>);     // the paper's beta
   CHECK(std::same_as<decltype(1.0_B * (1.0 / 1.0_GBps)), Seconds>);  // m beta
@@ -34,7 +34,7 @@ TEST_CASE("dimensions follow the arithmetic") {
   CHECK(std::same_as<decltype(1.0_s / 1.0_ms), double>);  // a ratio is a plain number
 }
 
-TEST_CASE("quantities calculate as numbers do") {
+TEST_CASE("arithmetic with quantities is that of numbers") {
   // 100 MB over 12.5 GB/s: 1e8 / 1.25e10 = 8 ms
   CHECK((100.0_MB / 12.5_GBps).base() == paradl::test::approx(8e-3));
   // 31.4 Tflop at 15.7 Tflop/s: 2 s
@@ -51,7 +51,7 @@ TEST_CASE("quantities calculate as numbers do") {
   CHECK(sum == 4.0_B);
 }
 
-TEST_CASE("literals spell the units of the tests") {
+TEST_CASE("literals have the units of their names") {
   CHECK((1.0_s).base() == 1);
   CHECK((1.0_ms).base() == 0.001);
   CHECK((1.0_us).base() == 0.000001);

@@ -12,7 +12,8 @@ namespace {
 
 using Textbook = std::map<std::string, double>;
 
-/// Every unit of the table is in the book with the same number, and every unit of the book can be read.
+/// Every unit of the table is in the textbook with the same number, and every unit of the textbook can be
+/// read.
 template <class Q>
 void check_table(const Textbook& book) {
   for (const Unit& unit : units_of<Q>()) {
@@ -33,7 +34,7 @@ void check_table(const Textbook& book) {
   }
 }
 
-TEST_CASE("every unit is what a textbook says") {
+TEST_CASE("every unit has its textbook value") {
   SUBCASE("times") { check_table<Seconds>({{"s", 1}, {"ms", 0.001}, {"us", 0.000001}, {"ns", 0.000000001}}); }
   SUBCASE("sizes: k, M, G, T, P are powers of ten, Ki to Ti of two") {
     check_table<Bytes>({{"B", 1},
@@ -61,7 +62,7 @@ TEST_CASE("every unit is what a textbook says") {
   }
 }
 
-TEST_CASE("known hardware reads as its data sheet says") {
+TEST_CASE("values of data sheets are read as they are written") {
   CHECK(parse<Bandwidth>("100 Gb/s") == Bandwidth{12.5e9});  // EDR InfiniBand
   CHECK(parse<Bytes>("16 GiB") == Bytes{17'179'869'184});
   CHECK(parse<FlopRate>("15.7 Tflop/s") == FlopRate{15.7e12});
@@ -100,13 +101,13 @@ TEST_CASE("text that is not a quantity is refused") {
   }
 }
 
-TEST_CASE("a number that only its unit makes too large is refused") {
+TEST_CASE("a number that is too large only with its unit is refused") {
   CHECK(parse<Bytes>("1e308 B"));
   CHECK_FALSE(parse<Bytes>("1e308 GB"));
   CHECK_FALSE(parse<FlopRate>("1e300 Pflop/s"));
 }
 
-TEST_CASE("what an error asks for can itself be read") {
+TEST_CASE("examples in error messages can be read") {
   // wanted() shows examples in backquotes; a user who copies one must not be refused again.
   const auto example = [](std::string_view text) {
     text.remove_prefix(text.find('`') + 1);

@@ -8,13 +8,13 @@
 
 namespace paradl::test {
 
-TEST_CASE("accuracy is one less the relative error, and never below zero") {
+TEST_CASE("accuracy is one minus the relative error, and never below zero") {
   CHECK(run("data", 4, 2.0, 1.5).accuracy() == approx(0.75));
   CHECK(run("data", 4, 2.0, 2.5).accuracy() == approx(0.75));
   CHECK(run("data", 4, 1.0, 3.0).accuracy() == 0);
 }
 
-TEST_CASE("tallies: mean, median, worst") {
+TEST_CASE("a tally has mean, median and worst") {
   const std::vector<Judged> runs{run("data", 4, 1, 0.9), run("data", 8, 1, 0.8), run("filter", 4, 1, 0.4)};
   const Tally all = tally(runs, "all");
   CHECK(all.mean == approx(0.7));
@@ -27,17 +27,17 @@ TEST_CASE("tallies: mean, median, worst") {
   CHECK(by_gpus(runs)[0].n == 2);
 }
 
-TEST_CASE("strategies are ordered by time per sample, and near ties do not count") {
+TEST_CASE("strategies are ranked by time per sample, and near ties do not count") {
   // Per sample: data 1/256, filter 1/64: data is faster, although its iteration takes as long.
   const Judged data = run("data", 4, 1.0, 1.0, 256), filter = run("filter", 4, 1.0, 1.0, 64);
   CHECK(ranking({data, filter}).pairs == 1);
   CHECK(ranking({data, filter}).agree == 1);
-  CHECK(ranking({data, run("filter", 4, 1.0, 0.1, 64)}).agree == 0);  // projected to be the faster one
+  CHECK(ranking({data, run("filter", 4, 1.0, 0.1, 64)}).agree == 0);  // the projection ranks filter first
   CHECK(ranking({data, run("spatial", 4, 1.05, 0.5, 256)}).pairs == 0);
-  CHECK(ranking({data, run("filter", 8, 1.0, 1.0, 64)}).pairs == 0);  // other GPUs
+  CHECK(ranking({data, run("filter", 8, 1.0, 1.0, 64)}).pairs == 0);  // another number of GPUs
 }
 
-TEST_CASE("what neither computation nor communication explains is said") {
+TEST_CASE("the part of an error that neither computation nor communication explains is reported") {
   Judged one = run("data", 4, 1.0, 0.8);
   CHECK_FALSE(one.unexplained());
   one.compute = {0.5, 0.4};
@@ -45,7 +45,7 @@ TEST_CASE("what neither computation nor communication explains is said") {
   CHECK(one.unexplained()->base() == approx(-0.2));  // the gap is -0.2; -0.1 and +0.1 are explained
 }
 
-TEST_CASE("runs of which parts were measured have a tally for each term, and no rank") {
+TEST_CASE("runs with measured parts have a tally for each term, and no rank") {
   Judged data = run("data", 4, 0.1, 0.08), filter = run("filter", 4, 0.5, 0.5);
   data.partial = filter.partial = true;
   data.by_term[std::size_t(Term::gradient_exchange)] = {0.1, 0.08};

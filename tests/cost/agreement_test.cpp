@@ -1,6 +1,6 @@
-// The engine and the paper's closed forms, wherever the paper's assumptions hold: convolutions of stride 1
-// that keep their shape, one level of links, nothing overlapped. Where the two really differ, the difference
-// is the law.
+// The engine agrees with the paper's closed forms if the paper's assumptions hold: convolutions of stride 1
+// that keep their shape, one level of links, no overlap. Where the two differ on purpose, the test checks the
+// difference.
 #include <doctest/doctest.h>
 
 #include "tests/support/approx.hpp"
@@ -13,8 +13,8 @@ namespace {
 
 Training plain() {
   Training t = without_overlap();
-  t.gamma = 1;                              // both count values and gradients of x, y and w
-  t.stage_cut = StageCut::balanced_layers;  // both cut by the times of layers alone
+  t.gamma = 1;                              // both count the values and gradients of x, y and w
+  t.stage_cut = StageCut::balanced_layers;  // both cut only by the times of layers
   return t;
 }
 
@@ -40,7 +40,7 @@ constexpr double alpha = 10e-6, beta = 1e-10;
 
 }  // namespace
 
-TEST_CASE("serial and data: engine and closed form are equal") {
+TEST_CASE("serial and data: engine and closed form agree") {
   for (const Precision precision : {Precision::fp32, Precision::tf32}) {
     Training t = plain();
     t.precision = precision;
@@ -55,7 +55,7 @@ TEST_CASE("serial and data: engine and closed form are equal") {
   }
 }
 
-TEST_CASE("spatial: equal from three parts on, half the halo with two, none with one") {
+TEST_CASE("spatial: agrees for three or more parts; with two parts half the halo, with one none") {
   Bench bench(chain(5), flat_machine(), plain());
   for (const char* p : {"3", "4", "8", "16"}) {
     CAPTURE(p);
@@ -69,46 +69,44 @@ TEST_CASE("spatial: equal from three parts on, half the halo with two, none with
   CHECK((*bench.paper("spatial", "1", 64).cost)[Term::halo_exchange] == Seconds{});
 }
 
-TEST_CASE("spatial in 2-D and 3-D: equal where every cut extent has three parts or more") {
+TEST_CASE("spatial in 2-D and 3-D: agrees if every cut extent has three parts or more") {
   Bench plane(chain(3), flat_machine(), plain());
   check_time(plane.engine("spatial", "3x4", 64), plane.paper("spatial", "3x4", 64), all);
   Bench volume(chain(3, 4, "4x16x16x16"), flat_machine(), plain());
   check_time(volume.engine("spatial", "4x3x4", 8), volume.paper("spatial", "4x3x4", 8), all);
 }
 
-TEST_CASE("layer: equal for equal stages, pure and pipelined") {
+TEST_CASE("layer: agrees for equal stages, with and without micro-batches") {
   for (const int S : {1, 2, 4, 8}) {
-    Training t = plain();
-    t.micro_batches = S;
-    Bench bench(chain(12), flat_machine(), t);
+    Bench bench(chain(12), flat_machine(), plain(), {.micro_batches = S});
     for (const char* p : {"1", "2", "3", "4", "6", "12"}) {
       CAPTURE(S);
       CAPTURE(p);
       const auto engine = bench.engine("layer", p, 64), paper = bench.paper("layer", p, 64);
       REQUIRE((engine.cost && paper.cost));
-      // The engine shows idling as `bubble`, the closed form has it in forward and backward.
+      // The engine reports idle time as `bubble`; the closed form includes it in forward and backward.
       CHECK(engine.cost->compute().base() ==
             paradl::test::approx(paper.cost->compute().base()).epsilon(S == 1 ? 1e-12 : 1e-9));
       check_time(engine, paper, {Term::stage_transfer, Term::gradient_exchange});
-      // One stage runs each micro-batch to its end; the closed form keeps all of them even then.
+      // One stage finishes each micro-batch before the next; the closed form keeps all of them even then.
       if (engine.gpus > 1 || S == 1) CHECK(memory(engine) == paradl::test::approx(memory(paper)));
     }
   }
 }
 
-TEST_CASE("filter: equal where the last output may stay in slices") {
+TEST_CASE("filter: agrees if the last output may stay split") {
   Bench bench(chain(5), flat_machine(), plain());
   for (const char* p : {"1", "2", "4", "8"}) {
     CAPTURE(p);
     const auto engine = bench.engine("filter", p, 64), paper = bench.paper("filter", p, 64);
     check_time(engine, paper, all);
-    // The closed form keeps all of y_G; the engine leaves it in slices.
+    // The closed form keeps all of y_G; the engine leaves it split.
     const double last = 2 * 64 * 2048 * 4.0;
     CHECK(memory(paper) - memory(engine) == paradl::test::approx(last * (1 - 1 / std::stod(p))));
   }
 }
 
-TEST_CASE("filter: a loss that wants all channels costs one allgather more") {
+TEST_CASE("filter: a loss that needs all channels costs one more allgather") {
   const std::string layers =
       "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: b, op: conv, "
       "filters: 8, kernel: 3, padding: 1, bias: false}\n";
@@ -120,7 +118,7 @@ TEST_CASE("filter: a loss that wants all channels costs one allgather more") {
   CHECK(extra == paradl::test::approx(3 * (alpha + 64 * 2048 * 4 / 4 * beta)));
 }
 
-TEST_CASE("channel: the engine sums the last layer too") {
+TEST_CASE("channel: the engine also sums the last layer's output") {
   Bench bench(chain(5), flat_machine(), plain());
   for (const int p : {1, 2, 4, 8}) {
     CAPTURE(p);
@@ -130,11 +128,11 @@ TEST_CASE("channel: the engine sums the last layer too") {
     const double difference =
         ((*engine.cost)[Term::activation_exchange] - (*paper.cost)[Term::activation_exchange]).base();
     CHECK(difference == paradl::test::approx(2 * (p - 1) * (alpha + 64 * 2048 * 4.0 / p * beta)));
-    CHECK(memory(engine) == paradl::test::approx(memory(paper)));  // sums leave y whole
+    CHECK(memory(engine) == paradl::test::approx(memory(paper)));  // after the sum every GPU has all of y
   }
 }
 
-TEST_CASE("data+filter and data+spatial: equal on one level") {
+TEST_CASE("data+filter and data+spatial: agree on one level") {
   Bench bench(chain(5), flat_machine(), plain());
   for (const char* grid : {"1x4", "4x1", "2x4", "8x2", "16x8"}) {
     CAPTURE(grid);
@@ -146,7 +144,7 @@ TEST_CASE("data+filter and data+spatial: equal on one level") {
   }
 }
 
-TEST_CASE("rounded iterations: exchanges and updates happen ceil(D/B) times, computation is D/p") {
+TEST_CASE("rounded iterations: ceil(D/B) exchanges and updates, but computation of D/p samples") {
   Training t = plain();
   t.ceil_iterations = true;
   Bench up(chain(3), flat_machine(), t);
@@ -161,18 +159,18 @@ TEST_CASE("rounded iterations: exchanges and updates happen ceil(D/B) times, com
   check_time(a, up.paper("data", "4", 64), all);
 }
 
-TEST_CASE("spatial with a rule: layers after the last that may be cut run whole, in the closed form too") {
+TEST_CASE("spatial with a `split` list: later layers run whole, in the closed form too") {
   const std::string layers =
       "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: r, op: relu}\n"
       "  - {name: b, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: s, op: relu}\n";
   Bench bench(work_of(layers, "8x16x16", "split: {spatial: [a]}"), flat_machine(), plain());
   const auto paper = bench.paper("spatial", "4", 64);
-  // y of the first relu is gathered, its gradient scattered back: 2 * 3 (alpha + m/4 beta), m = 64 * 2048 * 4
-  // B
+  // y of the first relu is gathered, its gradient scattered back: 2 * 3 (alpha + m/4 beta) with
+  // m = 64 * 2048 * 4 B
   CHECK((*paper.cost)[Term::activation_exchange].base() == paradl::test::approx(6 * (alpha + 131072 * beta)));
   const auto engine = bench.engine("spatial", "4", 64);
   check_time(engine, paper, {Term::forward, Term::backward, Term::halo_exchange});
-  // every GPU has the whole gradient, so the engine slices it for free
+  // every GPU has the whole gradient, so the engine takes its part for free
   CHECK((*engine.cost)[Term::activation_exchange].base() ==
         paradl::test::approx(3 * (alpha + 131072 * beta)));
 }

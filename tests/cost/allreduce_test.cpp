@@ -1,4 +1,4 @@
-// A strategy's gradient exchange carried by an algorithm of choice.
+// The gradient exchange of a strategy with a chosen algorithm.
 #include <numeric>
 
 #include <doctest/doctest.h>
@@ -14,11 +14,8 @@ using namespace paradl::test;
 
 namespace {
 
-Training with(const char* algorithm, double density = 1) {
-  Training t = without_overlap();
-  t.allreduce = find_algorithm(algorithm);
-  t.density = density;
-  return t;
+Plan with(const char* algorithm, double density = 1) {
+  return {.allreduce = {find_algorithm(algorithm), density}};
 }
 
 double exchange(Bench& bench, const std::string& strategy, const std::string& grid) {
@@ -31,45 +28,45 @@ constexpr double alpha = 10e-6, beta = 1e-10, W = 2 * 576 * 4;
 
 }  // namespace
 
-TEST_CASE("on one level a ring is what it always was") {
+TEST_CASE("on one level, a ring by name is the default") {
   Bench by_default(chain(2), flat_machine(), without_overlap());
-  Bench ring(chain(2), flat_machine(), with("ring"));
+  Bench ring(chain(2), flat_machine(), without_overlap(), with("ring"));
   for (const char* grid : {"2", "4", "16", "64"})
     CHECK(exchange(ring, "data", grid) == paradl::test::approx(exchange(by_default, "data", grid)));
 }
 
 TEST_CASE("halving and doubling: 2 log p start-ups, the same bytes") {
-  Bench bench(chain(2), flat_machine(), with("hd"));
+  Bench bench(chain(2), flat_machine(), without_overlap(), with("hd"));
   // p = 16: 2 * 4 alpha + 2 * 15/16 W beta
   CHECK(exchange(bench, "data", "16") == paradl::test::approx(8 * alpha + 2 * 15.0 / 16 * W * beta));
 }
 
-TEST_CASE("a ring on each level by name is the default on two levels, but for a few bytes") {
+TEST_CASE("on two levels, ring+ring by name is the default, except for a few bytes") {
   Bench few(chain(2), two_level_machine(), without_overlap());
-  Bench few_named(chain(2), two_level_machine(), with("ring+ring"));
+  Bench few_named(chain(2), two_level_machine(), without_overlap(), with("ring+ring"));
   // A ring of 4 in the node, and trees of 16 nodes with a quarter of the buffer; phi = 2.
   CHECK(exchange(few, "data", "64") ==
         paradl::test::approx(6 * (alpha + W / 4 * beta) + 8 * (40e-6 + W / 4 * 2 * 8e-11)));
   CHECK(exchange(few, "data", "64") < exchange(few_named, "data", "64"));
   Bench by_default(chain(2, 4096), two_level_machine(), without_overlap());
-  Bench named(chain(2, 4096), two_level_machine(), with("ring+ring"));
+  Bench named(chain(2, 4096), two_level_machine(), without_overlap(), with("ring+ring"));
   CHECK(exchange(named, "data", "64") == paradl::test::approx(exchange(by_default, "data", "64")));
   CHECK(exchange(named, "data+filter", "16x4") ==
         paradl::test::approx(exchange(by_default, "data+filter", "16x4")));
 }
 
-TEST_CASE("sparse gradients send less, dense ones what a ring sends") {
-  Bench ring(chain(2), flat_machine(), with("ring"));
-  Bench dense(chain(2), flat_machine(), with("sparse-ring", 1));
-  Bench sparse(chain(2), flat_machine(), with("sparse-ring", 0.001));
+TEST_CASE("sparse gradients send less than a ring, dense ones as much") {
+  Bench ring(chain(2), flat_machine(), without_overlap(), with("ring"));
+  Bench dense(chain(2), flat_machine(), without_overlap(), with("sparse-ring", 1));
+  Bench sparse(chain(2), flat_machine(), without_overlap(), with("sparse-ring", 0.001));
   // Finding the top k is one read of the gradient from memory, 1 TB/s.
   const double read = W / 1e12;
   CHECK(exchange(dense, "data", "16") == paradl::test::approx(exchange(ring, "data", "16") + read));
   CHECK(exchange(sparse, "data", "16") < exchange(ring, "data", "16"));
 }
 
-TEST_CASE("an algorithm that cannot serve the group is a limit, not a guess") {
-  Bench bench(chain(2), flat_machine(), with("shd"));
+TEST_CASE("an algorithm that does not support the group's size is a limit") {
+  Bench bench(chain(2), flat_machine(), without_overlap(), with("shd"));
   CHECK(bench.engine("data", "16", 48).cost);
   const Projection p = bench.engine("data", "12", 48);
   CHECK_FALSE(p.cost);
@@ -80,14 +77,14 @@ TEST_CASE("an algorithm that cannot serve the group is a limit, not a guess") {
         "shd: needs a power of two in nodes of a power of two, not 12 in nodes of 12; `hd` takes any number");
 }
 
-TEST_CASE("an answer names what NCCL takes for the gradients") {
-  Bench nccl(chain(2), two_level_machine(), with("auto"));
+TEST_CASE("an answer names the algorithm and protocol that NCCL uses for the gradients") {
+  Bench nccl(chain(2), two_level_machine(), without_overlap(), with("auto"));
   const Projection p = nccl.engine("data", "16", 64);
   CHECK(p.chosen == "double-tree, LL");  // 4.6 kB: latency counts
-  CHECK(allreduce_basis(nccl.training, {p}) ==
+  CHECK(allreduce_basis({p}) ==
         "Allreduce: auto (double-tree, LL), by NCCL's own model (closed form).");
   CHECK(nccl.engine("data", "1", 64).chosen == "");  // nothing to sum
-  Bench ring(chain(2), two_level_machine(), with("ring"));
+  Bench ring(chain(2), two_level_machine(), without_overlap(), with("ring"));
   CHECK(ring.engine("data", "16", 64).chosen == "");
 }
 
@@ -108,25 +105,26 @@ NetworkFidelity fidelity(Bench& bench, const std::string& grid) {
 
 }  // namespace
 
-TEST_CASE("on a topology every step of every group has its own contention") {
+TEST_CASE("on a topology, each step of each group has its own contention") {
   // The arithmetic is in tests/mesh/routed_exchange_test.cpp.
-  Bench hd(chain(2), small_torus(), with("hd"));
+  Bench hd(chain(2), small_torus(), without_overlap(), with("hd"));
   CHECK(exchange(hd, "data", "16") == paradl::test::approx(12 * alpha + 2.5 * W * beta));
   CHECK(exchange(hd, "data+filter", "4x4") == paradl::test::approx(6 * alpha + 2 * W / 4 * beta));
   CHECK(exchange(hd, "data+filter", "8x2") == paradl::test::approx(10 * alpha + 3 * W / 2 * beta));
-  CHECK(exchange(hd, "data", "16") == paradl::test::approx(12 * alpha + 2.5 * W * beta));  // from memory
+  CHECK(exchange(hd, "data", "16") ==
+        paradl::test::approx(12 * alpha + 2.5 * W * beta));  // computed once, then looked up
 }
 
-TEST_CASE("on a topology of GPUs a ring by name is the default") {
+TEST_CASE("on a topology of GPUs, a ring by name is the default") {
   Bench by_default(chain(2), small_torus(), without_overlap());
-  Bench ring(chain(2), small_torus(), with("ring"));
+  Bench ring(chain(2), small_torus(), without_overlap(), with("ring"));
   CHECK(exchange(ring, "data", "16") == paradl::test::approx(exchange(by_default, "data", "16")));
   for (const char* grid : {"4x4", "8x2", "2x8"})
     CHECK(exchange(ring, "data+filter", grid) ==
           paradl::test::approx(exchange(by_default, "data+filter", grid)));
 }
 
-TEST_CASE("on a tree of levels too, an algorithm costs what its messages cost on the wires") {
+TEST_CASE("on a tree of levels too, the cost of an algorithm is that of its messages on the wires") {
   // ABCI, nodes of four GPUs with two ports: 2, 16 and 64 nodes (beyond 34 of them, over two racks).
   const Machine abci = build_machine(shipped().system("abci"));
   const auto tree = levels_topology(abci);
@@ -135,12 +133,12 @@ TEST_CASE("on a tree of levels too, an algorithm costs what its messages cost on
     for (const char* grid : {"8x1", "64x1", "16x4", "64x4", "32x2"}) {
       CAPTURE(name);
       CAPTURE(grid);
-      Bench bench(chain(2), abci, with(name));
+      Bench bench(chain(2), abci, without_overlap(), with(name));
       const Projection p = bench.engine("data+filter", grid, 256);
       REQUIRE(p.cost);
       CHECK(p.allreduce == NetworkFidelity::link_load);
-      const Mesh mesh = without_ones(p.mesh);
-      const Evaluation e = bench.evaluator->evaluate(p);
+      const Mesh mesh = without_ones(p.plan.mesh);
+      const Evaluation e = bench.evaluator->evaluate(p.plan);
       const GradientGroup& group = e.gradients.groups[0];
       Job job = job_of(group.path, bench.setting(), e.plan.allreduce);
       job.bytes = Bytes{W} * double(job.ranks) / p.gpus;
@@ -152,10 +150,10 @@ TEST_CASE("on a tree of levels too, an algorithm costs what its messages cost on
     }
 }
 
-TEST_CASE("an answer says whether messages were followed or a closed form was used") {
-  Bench hd(chain(2), flat_machine(), with("hd"));
-  Bench sparse(chain(2), flat_machine(), with("sparse-ring", 0.01));
-  Bench nccl(chain(2), flat_machine(), with("auto"));
+TEST_CASE("an answer says whether messages were routed or a closed form was used") {
+  Bench hd(chain(2), flat_machine(), without_overlap(), with("hd"));
+  Bench sparse(chain(2), flat_machine(), without_overlap(), with("sparse-ring", 0.01));
+  Bench nccl(chain(2), flat_machine(), without_overlap(), with("auto"));
   Bench by_default(chain(2), flat_machine(), without_overlap());
   CHECK(fidelity(hd, "1024") == NetworkFidelity::link_load);
   CHECK(fidelity(sparse, "256") == NetworkFidelity::link_load);
@@ -165,12 +163,12 @@ TEST_CASE("an answer says whether messages were followed or a closed form was us
   CHECK_FALSE(hd.engine("data", "1", 64).allreduce);  // nothing to sum
 }
 
-TEST_CASE("every algorithm carries an exchange, or says which number of ranks it can serve") {
+TEST_CASE("every algorithm has a cost, or names the numbers of ranks that it supports") {
   for (const Algorithm* algorithm : algorithms()) {
     if (!algorithm->serves(Operation::allreduce)) continue;
     CAPTURE(algorithm->name);
     for (const Machine& machine : {small_torus(), two_level_machine()}) {
-      Bench bench(chain(2), machine, with(algorithm->name.data(), 0.01));
+      Bench bench(chain(2), machine, without_overlap(), with(algorithm->name.data(), 0.01));
       for (const char* grid : {"16", "12", "7"}) {
         CAPTURE(grid);
         const Projection p = bench.engine("data", grid, 336);
@@ -183,9 +181,9 @@ TEST_CASE("every algorithm carries an exchange, or says which number of ranks it
   }
 }
 
-TEST_CASE("a slower network lengthens exchanges between nodes and nothing else") {
-  Bench bench(chain(2), two_level_machine(), with("ring+ring"));
-  Bench slow(chain(2), congested(two_level_machine(), 3), with("ring+ring"));
+TEST_CASE("a slower network only lengthens exchanges between nodes") {
+  Bench bench(chain(2), two_level_machine(), without_overlap(), with("ring+ring"));
+  Bench slow(chain(2), congested(two_level_machine(), 3), without_overlap(), with("ring+ring"));
   const Projection a = bench.engine("data", "64", 64), b = slow.engine("data", "64", 64);
   CHECK(b.cost->compute() == a.cost->compute());
   // inside a node nothing changes: 2 * 3 (alpha + W/4 beta)
@@ -196,10 +194,10 @@ TEST_CASE("a slower network lengthens exchanges between nodes and nothing else")
   CHECK(congested(two_level_machine(), 1).levels[1].link.beta == two_level_machine().levels[1].link.beta);
 }
 
-TEST_CASE("cables draw their idle power all the time, their peak while exchanges run") {
+TEST_CASE("cables draw idle power all the time, and peak power while exchanges run") {
   Machine machine = flat_machine();
   machine.levels[0].watts = Watts{2, 10};
-  Bench bench(chain(2), machine, with("ring"));
+  Bench bench(chain(2), machine, without_overlap(), with("ring"));
   const Projection p = bench.engine("data", "4", 64);
   // four GPUs with a cable each
   const double T = p.iteration().base(), busy = p.cost->communication().base();

@@ -1,4 +1,4 @@
-// The engine out of core: shipped networks on V100 of 16 GiB (abci), layer times by the kernel-time model.
+// Out-of-core plans of the engine: shipped networks on V100 of 16 GiB (abci), with modelled layer times.
 #include <cmath>
 #include <memory>
 #include <random>
@@ -24,14 +24,15 @@ struct Shipped {
   Machine machine;
   LayerTimes times;
   Training training;
+  Plan plan;  // the options of all that is asked
   std::unique_ptr<Evaluator> evaluator;
-  std::shared_ptr<const PricedOutOfCore> last;  // that was asked for
+  std::shared_ptr<const PricedOutOfCore> last;  // the plan of the last projection
   const PricedOutOfCore& out_of_core() const { return *last; }
   std::vector<std::unique_ptr<StrategyName>> names;
 
   Shipped(const std::string& model, const std::string& system = "abci", Training t = {},
-          const std::vector<Override>& changes = {})
-      : training(t) {
+          const std::vector<Override>& changes = {}, Plan options = {})
+      : training(t), plan(options) {
     const Catalog catalog({source_dir()});
     work = load_model(catalog, model).second;
     machine = build_machine(catalog.system(system, changes));
@@ -42,8 +43,9 @@ struct Shipped {
   }
   Projection operator()(const std::string& strategy, const std::string& grid, double batch) {
     names.push_back(std::make_unique<StrategyName>(read_strategy(strategy)));
-    const Projection p = evaluator->project(*names.back(), Bench::mesh(*names.back(), grid), batch);
-    if (p.out_of_core) last = evaluator->evaluate(p).out_of_core;
+    const StrategyName& name = *names.back();
+    const Projection p = evaluator->project(name, plan.on(name, Bench::mesh(name, grid), batch));
+    if (p.out_of_core) last = evaluator->evaluate(p.plan).out_of_core;
     return p;
   }
   /// The largest mini-batch that fits in core.
@@ -61,7 +63,7 @@ double sum_of_terms(const Projection& p) {
   return sum;
 }
 
-/// Every plan must stand up to a replay, and its memory below the device's.
+/// A replay of the plan must find no error, and its memory must fit the device.
 void check_plan(Shipped& ask, const Projection& p) {
   const PricedOutOfCore& beyond = ask.out_of_core();
   const auto blocks = beyond.blocks();
@@ -72,7 +74,7 @@ void check_plan(Shipped& ask, const Projection& p) {
   CHECK(replayed.weights_peak <= p.cost->memory.weights.base() * (1 + 1e-9));
 }
 
-/// The same, and what it takes: no less than in core, and no more than what others do.
+/// Also checks the time: at least that in core, and at most that of the simple plans.
 void check_gain(Shipped& ask, const Projection& p, const Projection& in_core) {
   check_plan(ask, p);
   CHECK(sum_of_terms(p) == approx(p.iteration().base()));
@@ -88,7 +90,7 @@ const std::vector<std::string> networks{"resnet50", "resnet152",  "vgg16",
 
 }  // namespace
 
-TEST_CASE("out of core changes nothing where all fits") {
+TEST_CASE("out of core changes nothing if everything fits") {
   for (const std::string& network : networks) {
     CAPTURE(network);
     Shipped ask(network);
@@ -105,7 +107,7 @@ TEST_CASE("out of core changes nothing where all fits") {
   }
 }
 
-TEST_CASE("blocks hold all activations of a network, each once") {
+TEST_CASE("blocks contain all activations of a network, each once") {
   for (const std::string network :
        {"resnet50", "vgg16", "unet", "gpt2", "t5-small", "densenet121", "inception-v3"}) {
     CAPTURE(network);
@@ -133,7 +135,7 @@ TEST_CASE("blocks hold all activations of a network, each once") {
   }
 }
 
-TEST_CASE("out of core: terms sum to the iteration, memory and host keep their bounds") {
+TEST_CASE("out of core: terms sum to the iteration, and device and host memory keep their bounds") {
   for (const std::string& network : networks) {
     CAPTURE(network);
     Shipped ask(network);
@@ -143,17 +145,16 @@ TEST_CASE("out of core: terms sum to the iteration, memory and host keep their b
       CAPTURE(batch);
       const Projection in_core = ask("serial", "", batch), p = ask("serial/ooc", "", batch);
       CHECK_FALSE(in_core.feasible());
-      // Two gradients of one layer of VGG16 or of U-Net alone may be more than the device has.
+      // Two gradients of a single layer of VGG16 or U-Net may be larger than the device.
       if (!p.feasible()) {
         CHECK(times > 2);
         CHECK(p.cost->memory.total() > ask.machine.device.memory);
         continue;
       }
       check_gain(ask, p, in_core);
-      // Nor than the engine's own recomputation of every block, where that fits.
-      Training full;
-      full.recompute = Recompute::full;
-      const Projection again = Shipped(network, "abci", full)("serial", "", batch);
+      // It is not slower than recomputing every block (--recompute full), if that fits.
+      const Projection again =
+          Shipped(network, "abci", {}, {}, {.recompute = Recompute::full})("serial", "", batch);
       if (again.feasible()) CHECK(p.iteration() <= again.iteration());
     }
   }
@@ -186,7 +187,7 @@ TEST_CASE("out of core: more memory and a faster link never make it slower") {
   }
 }
 
-TEST_CASE("out of core: behind another host link a plan takes no less than the best plan there") {
+TEST_CASE("out of core: with another host link, a plan is not faster than the best plan for that link") {
   for (const std::string network : {"resnet50", "unet", "gpt2-medium"}) {
     CAPTURE(network);
     const double batch = std::ceil(2 * Shipped(network).largest_batch());
@@ -199,14 +200,14 @@ TEST_CASE("out of core: behind another host link a plan takes no less than the b
     CHECK(doubt.fast <= 1);
     CHECK(behind("x0.5").iteration() <= (1 + 1e-9) * doubt.slow * p.iteration());
     CHECK(behind("x2").iteration() <= (1 + 1e-9) * doubt.fast * p.iteration());
-    CHECK(doubt.slow <= HostDoubt::factor);  // it is no more than copies, which take twice as long
+    CHECK(doubt.slow <= HostDoubt::factor);  // at most all of it is copies, which take twice as long
   }
 }
 
 // KARMA (Wahib et al., SC'20, abstract): 1.52 times as fast as other out-of-core methods, on average over six
-// networks. Here: as the best plans that swap and never recompute, at one and a half, two, three and four
-// times the largest mini-batch that fits a V100 of 16 GiB with its host behind PCIe 3.0, where any plan fits.
-// Networks, mini-batches and what it is compared with are not the same, hence the wide bounds.
+// networks. Here we compare with the best plans that swap and never recompute, at one and a half, two, three
+// and four times the largest mini-batch that fits a V100 of 16 GiB with PCIe 3.0, if any plan fits. Networks,
+// mini-batches and the compared methods differ, hence the wide bounds.
 TEST_CASE("out of core: the mean gain over swapping is of the published size") {
   double sum = 0;
   for (const std::string& network : networks) {
@@ -230,13 +231,13 @@ TEST_CASE("out of core: the mean gain over swapping is of the published size") {
   CAPTURE(mean);
   CHECK(mean > 1.52 / 1.25);
   CHECK(mean < 1.52 * 1.25);
-  // `paradl help strategies` has our figure beside theirs.
+  // `paradl help strategies` prints both figures.
   CHECK(says(read_source(source_dir() + "/paradl/help/strategies.md").text,
              fmt::format("Ours is {:.2f} times as fast", mean)));
 }
 
-TEST_CASE("out of core: exchanges run again with their block") {
-  // Filter gathers y forward and sums dx backward: a recomputed block gathers once more.
+TEST_CASE("out of core: the exchanges of a recomputed block are repeated") {
+  // Filter gathers y forward and sums dx backward, so a recomputed block gathers once more.
   Shipped ask("resnet50", "abci", {}, {{"host.bandwidth", "100MB/s"}});
   const Projection in_core = ask("data+filter", "1x4", 1024), p = ask("data+filter/ooc", "1x4", 1024);
   REQUIRE(p.feasible());
@@ -247,15 +248,9 @@ TEST_CASE("out of core: exchanges run again with their block") {
   CHECK(sum_of_terms(p) == approx(p.iteration().base()));
 }
 
-TEST_CASE("out of core: stages of a pipeline run blocks of their micro-batches again") {
-  // With a host that is of no use, blocks are recomputed. GPipe keeps all four micro-batches of a stage.
-  Shipped ask("vgg16", "abci",
-              [] {
-                Training t;
-                t.micro_batches = 4;
-                return t;
-              }(),
-              {{"host.bandwidth", "1MB/s"}});
+TEST_CASE("out of core: pipeline stages recompute blocks for each micro-batch") {
+  // The host link is too slow, so blocks are recomputed. GPipe keeps all four micro-batches of a stage.
+  Shipped ask("vgg16", "abci", {}, {{"host.bandwidth", "1MB/s"}}, {.micro_batches = 4});
   double batch = 64;
   while (ask("layer", "2", batch).feasible()) batch *= 2;
   const Projection in_core = ask("layer", "2", batch), p = ask("layer/ooc", "2", batch);
@@ -264,13 +259,13 @@ TEST_CASE("out of core: stages of a pipeline run blocks of their micro-batches a
   REQUIRE(p.out_of_core->recomputed > 0);
   CHECK(p.out_of_core->swapped == 0);
   CHECK((*p.cost)[Term::swap].base() == approx(0));
-  // What that adds to the schedule is no more than what it adds to both stages, one after the other.
+  // The schedule grows by at most the sum of what both stages add.
   const OutOfCorePlan plan = ask.out_of_core().plan();
   const double longer = p.iteration().base() - in_core.iteration().base();
   CHECK(longer == approx((*p.cost)[Term::recompute].base()));
   CHECK(longer > 0);
   CHECK(longer <= 2 * plan.recompute.base() * (1 + 1e-9));
-  // Layers of the stage, as often as it has micro-batches, in order.
+  // The layers of the stage in order, once for each micro-batch.
   const auto blocks = ask.out_of_core().blocks();
   CHECK(blocks.size() % 4 == 0);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
@@ -280,19 +275,14 @@ TEST_CASE("out of core: stages of a pipeline run blocks of their micro-batches a
   }
 }
 
-TEST_CASE("out of core: with any strategy, schedule, sharding and recomputation") {
+TEST_CASE("out of core works with any strategy, schedule, sharding and recomputation") {
   struct Case {
     std::string network, strategy, grid;
-    double batch;  // from which on it is doubled until it does not fit
-    Training training = {};
+    double batch;  // doubled until it does not fit
+    Plan plan = {};
   };
-  const auto with = [](auto change) {
-    Training t;
-    change(t);
-    return t;
-  };
-  const auto scheduled = [&](int S, PipelineSchedule schedule, int chunks = 1) {
-    return with([&](Training& t) { t.micro_batches = S, t.schedule = schedule, t.chunks = chunks; });
+  const auto scheduled = [](int S, PipelineSchedule schedule, int chunks = 1) {
+    return Plan{.micro_batches = S, .schedule = schedule, .chunks = chunks};
   };
   using enum PipelineSchedule;
   const std::vector<Case> cases{
@@ -303,22 +293,22 @@ TEST_CASE("out of core: with any strategy, schedule, sharding and recomputation"
       {"gpt2-medium", "layer", "4", 8, scheduled(8, interleaved, 2)},
       {"gpt2-medium", "data+layer+tensor", "2x2x4", 16, scheduled(4, gpipe)},
       {"gpt2-medium", "tensor", "4", 8},
-      {"gpt2-medium", "data+tensor", "2x4", 8, with([](Training& t) { t.zero = 1; })},
-      {"gpt2-medium", "data", "8", 8, with([](Training& t) { t.zero = 3; })},
-      {"gpt2-medium", "data", "4", 8, with([](Training& t) { t.recompute = Recompute::full; })},
-      {"gpt2-medium", "data", "4", 16, with([](Training& t) { t.micro_batches = 2; })},
+      {"gpt2-medium", "data+tensor", "2x4", 8, {.zero = 1}},
+      {"gpt2-medium", "data", "8", 8, {.zero = 3}},
+      {"gpt2-medium", "data", "4", 8, {.recompute = Recompute::full}},
+      {"gpt2-medium", "data", "4", 16, {.micro_batches = 2}},
       {"resnet50", "data+filter", "2x4", 64},
       {"resnet50", "channel", "4", 64},
       {"unet", "spatial", "4", 4},
       {"resnet50", "data+spatial", "2x4", 64},
       {"gpt2-medium", "data+layer", "2x4", 16,
-       with([](Training& t) { t.micro_batches = 4, t.recompute = Recompute::full, t.zero = 1; })},
+       {.micro_batches = 4, .recompute = Recompute::full, .zero = 1}},
   };
-  for (const auto& [network, strategy, grid, from, training] : cases) {
+  for (const auto& [network, strategy, grid, from, plan] : cases) {
     CAPTURE(network);
     CAPTURE(strategy);
-    CAPTURE(training.micro_batches);
-    Shipped ask(network, "abci", training);
+    CAPTURE(plan.micro_batches);
+    Shipped ask(network, "abci", {}, {}, plan);
     double batch = from;
     for (; ask(strategy, grid, batch).feasible(); batch *= 2) {
       const Projection in_core = ask(strategy, grid, batch), p = ask(strategy + "/ooc", grid, batch);
@@ -345,7 +335,8 @@ TEST_CASE("out of core: with any strategy, schedule, sharding and recomputation"
   }
 }
 
-TEST_CASE("out of core: any question has a plan that keeps to the device, or says what is missing") {
+TEST_CASE(
+    "out of core: every question has a plan that fits the device, or an answer that says what is missing") {
   std::mt19937 dice(8);
   const auto of = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(dice); };
   const std::vector<std::pair<std::string, std::string>> grids{
@@ -358,18 +349,19 @@ TEST_CASE("out of core: any question has a plan that keeps to the device, or say
         std::vector<std::string>{"resnet50", "gpt2", "gpt2-medium", "vgg16"}[std::size_t(of(4))];
     const auto& [strategy, grid] = grids[std::size_t(of(int(grids.size())))];
     Training t;
-    t.micro_batches = 1 << of(4);
-    t.schedule = of(2) ? PipelineSchedule::one_forward_one_backward : PipelineSchedule::gpipe;
-    t.zero = strategy.find("data") == strategy.npos ? 0 : of(4);
+    Plan options;
+    options.micro_batches = 1 << of(4);
+    options.schedule = of(2) ? PipelineSchedule::one_forward_one_backward : PipelineSchedule::gpipe;
+    options.zero = strategy.find("data") == strategy.npos ? 0 : of(4);
     t.optimizer = of(2) ? Optimizer::adam : Optimizer::momentum;
-    if (of(3) == 0 && network.starts_with("gpt")) t.recompute = Recompute::full;
+    if (of(3) == 0 && network.starts_with("gpt")) options.recompute = Recompute::full;
     const std::string memory = std::vector<std::string>{"4GiB", "8GiB", "16GiB"}[std::size_t(of(3))];
     const double batch = 16 << of(7);
     CAPTURE(trial);
     CAPTURE(network);
     CAPTURE(strategy);
     CAPTURE(batch);
-    Shipped ask(network, "abci", t, {{"device.memory", memory}});
+    Shipped ask(network, "abci", t, {{"device.memory", memory}}, options);
     const Projection in_core = ask(strategy, grid, batch), p = ask(strategy + "/ooc", grid, batch);
     REQUIRE(bool(p.cost) == bool(in_core.cost));
     if (!p.cost) continue;
@@ -382,14 +374,14 @@ TEST_CASE("out of core: any question has a plan that keeps to the device, or say
       check_plan(ask, p);
     } else {
       CHECK_FALSE(p.limits.hold());
-      // Without a plan there is nothing that could take longer.
+      // Without a plan there is no time to compare.
       if (p.cost->memory.total() > ask.machine.device.memory) CHECK(p.iteration() == in_core.iteration());
     }
   }
   CHECK(planned >= 10);
 }
 
-TEST_CASE("out of core: on several nodes the host updates while gradients are still summed") {
+TEST_CASE("out of core: on several nodes the host updates weights while gradients are still summed") {
   Training adam;
   adam.optimizer = Optimizer::adam;
   Shipped ask("gpt2-xl", "abci", adam);
@@ -399,7 +391,7 @@ TEST_CASE("out of core: on several nodes the host updates while gradients are st
     REQUIRE(p.feasible());
     REQUIRE(p.out_of_core->weights != WeightHome::device);
     check_plan(ask, p);
-    // Each block in its turn: sum, copy, update; the update of one while the next is summed.
+    // For each block: sum, copy, update. A block is updated while the next one is summed.
     using Kind = OutOfCoreEvent::Kind;
     Seconds summed, updated, both, backward, last_update;
     std::vector<OutOfCoreEvent> sums, updates;
@@ -414,9 +406,9 @@ TEST_CASE("out of core: on several nodes the host updates while gradients are st
       for (const OutOfCoreEvent& b : updates)
         both += std::max(Seconds{}, std::min(a.end, b.end) - std::max(a.begin, b.begin));
     CHECK(both > Seconds{});
-    // What the exchange and the update add to the passes is less than what they take.
+    // Exchange and update overlap with the passes: together they add less than their own time.
     CHECK(last_update - backward < summed + updated);
-    // No update before its gradients are summed.
+    // No block is updated before its gradients are summed.
     for (const OutOfCoreEvent& b : updates)
       for (const OutOfCoreEvent& a : sums)
         if (a.block == b.block) CHECK(b.begin >= a.end);
@@ -433,10 +425,10 @@ TEST_CASE("out of core: weights that do not fit live on the host") {
   check_plan(ask, p);
   CHECK(p.out_of_core->weights != WeightHome::device);
   CHECK(sum_of_terms(p) == approx(p.iteration().base()));
-  // Weights, gradients and both moments: 16 bytes each, of each of the four replicas.
+  // Weights, gradients and both moments: 16 bytes a weight, for each of the four replicas.
   CHECK(p.out_of_core->host.base() >= 4 * 16 * ask.work.parameters());
   CHECK(p.out_of_core->host <= *ask.machine.host->memory);
-  // A larger model streams its weights: two blocks of them at a time.
+  // A larger model streams its weights, two blocks at a time.
   Shipped larger("gpt3-6.7b", "abci", adam);
   const Projection streamed = larger("data/ooc", "1", 1);
   REQUIRE(streamed.feasible());
@@ -445,7 +437,7 @@ TEST_CASE("out of core: weights that do not fit live on the host") {
   CHECK(sum_of_terms(streamed) == approx(streamed.iteration().base()));
 }
 
-TEST_CASE("out of core: what the system file does not say is not made up") {
+TEST_CASE("out of core: values that the system file lacks are not guessed") {
   Shipped ask("resnet50");
   const auto refused = [&](auto change) {
     Machine machine = ask.machine;
@@ -453,7 +445,7 @@ TEST_CASE("out of core: what the system file does not say is not made up") {
     const Evaluator evaluator(Setting{ask.work, machine, ask.times, ask.training});
     const StrategyName strategy = read_strategy("data/ooc");
     try {
-      evaluator.project(strategy, Bench::mesh(strategy, "4"), 2048);
+      evaluator.project(strategy, Plan{}.on(strategy, Bench::mesh(strategy, "4"), 2048));
     } catch (const UsageError& error) {
       return std::string(error.what());
     }
@@ -469,7 +461,8 @@ TEST_CASE("out of core: what the system file does not say is not made up") {
   adam.optimizer = Optimizer::adam;
   Shipped large("gpt2-xl", "abci", adam);
   large.machine.host->memory_bandwidth.reset();
-  large.evaluator = std::make_unique<Evaluator>(Setting{large.work, large.machine, large.times, large.training});
+  large.evaluator =
+      std::make_unique<Evaluator>(Setting{large.work, large.machine, large.times, large.training});
   const Projection p = large("data/ooc", "4", 4);
   CHECK_FALSE(p.feasible());
   bool told = false;
@@ -477,13 +470,13 @@ TEST_CASE("out of core: what the system file does not say is not made up") {
   CHECK(told);
 }
 
-TEST_CASE("out of core: a host that is too small is an answer") {
+TEST_CASE("out of core: an answer says that the host is too small") {
   const auto host_limit = [](const Projection& p) {
     for (const Limit& limit : p.limits.all())
       if (limit.rule == LimitRule::host_memory) return limit;
     return Limit{};
   };
-  // Twice what fits: some of it goes to the host, whose 2 GiB are shared by 4 GPUs; or none does.
+  // Twice the batch that fits: 4 GPUs share the host's 2 GiB, so at most a part is swapped.
   Shipped ask("resnet152", "abci", {}, {{"host.bandwidth", "100GB/s"}});
   const Projection p = ask("data/ooc", "4", 720);
   REQUIRE(p.feasible());
@@ -494,14 +487,14 @@ TEST_CASE("out of core: a host that is too small is an answer") {
   REQUIRE(other.feasible());
   CHECK(host_limit(other).value <= 2.0 * 0x1p30);
   CHECK(other.iteration() > p.iteration());
-  // Six times: it cannot do without the host.
+  // Six times the batch: impossible without the host.
   const Projection none = small("data/ooc", "4", 6 * 360);
   CHECK_FALSE(none.feasible());
   CHECK_FALSE(host_limit(none).holds());
   CHECK(host_limit(none).value > host_limit(none).bound);
 }
 
-TEST_CASE("out of core: what a host lacks is the least that is needed") {
+TEST_CASE("out of core: the missing host memory that is reported is the least that helps") {
   struct Case {
     std::string network, strategy, grid;
     double batch;
@@ -515,9 +508,8 @@ TEST_CASE("out of core: what a host lacks is the least that is needed") {
   const auto with_host = [&](const Case& c, double bytes) {
     Training adam;
     adam.optimizer = Optimizer::adam;
-    adam.micro_batches = c.micro_batches;
-    return Shipped(c.network, "summit", adam, {{"host.memory", fmt::format("{:.0f}B", bytes)}})(
-        c.strategy, c.grid, c.batch);
+    return Shipped(c.network, "summit", adam, {{"host.memory", fmt::format("{:.0f}B", bytes)}},
+                   {.micro_batches = c.micro_batches})(c.strategy, c.grid, c.batch);
   };
   for (const Case& c :
        {Case{"resnet152", "data/ooc", "6", 6 * 600}, Case{"gpt3-6.7b", "data/ooc", "6", 30},
@@ -531,13 +523,13 @@ TEST_CASE("out of core: what a host lacks is the least that is needed") {
     CHECK(enough.feasible());
     CHECK(need(enough) == least);
     CHECK_FALSE(with_host(c, least - 12).feasible());  // a byte or two less for each of 6 GPUs
-    // The same need is reported for any host memory that is too small.
+    // The reported need is the same for any host memory that is too small.
     CHECK(need(with_host(c, least / 2)) == least);
   }
 }
 
 TEST_CASE("out of core: four GPUs of a node share its host") {
-  // 16 GB/s, two GPUs a switch: one GPU alone has all of it.
+  // 16 GB/s and two GPUs a switch: one GPU alone has the full bandwidth.
   Shipped ask("resnet50");
   ask("data/ooc", "1", 512);
   CHECK(ask.out_of_core().host().link.base() == 16e9);
@@ -549,7 +541,7 @@ TEST_CASE("out of core: four GPUs of a node share its host") {
   CHECK(ask.out_of_core().host().link.base() == 8e9);
 }
 
-TEST_CASE("out of core: names") {
+TEST_CASE("out of core: a strategy name may end in /ooc, once") {
   CHECK(read_strategy("data+filter/ooc").out_of_core);
   CHECK(read_strategy("data+filter/ooc").text == "data+filter/ooc");
   CHECK(read_strategy("data+filter/ooc").axes.size() == 2);
@@ -561,7 +553,7 @@ TEST_CASE("out of core: names") {
   CHECK_THROWS_AS(read_strategy("/ooc"), UsageError);
 }
 
-TEST_CASE("U-Net has the article's weights") {
+TEST_CASE("U-Net has as many weights as its article says") {
   // Figure 1: 3x3 double convolutions of 64 to 1024 channels down, 2x2 and 3x3 up, 1x1 to 2 classes, with
   // biases:
   //   down  1: 640 + 36928; 2: 73856 + 147584; 3: 295168 + 590080; 4: 1180160 + 2359808

@@ -26,7 +26,7 @@ TEST_CASE("data sums all gradients once") {
         bench.engine("data", "4", 32).cost->exposed_communication());
 }
 
-TEST_CASE("filter gathers y forward and sums dx backward, for every layer but the last") {
+TEST_CASE("filter gathers y forward and sums dx backward, except for the last layer") {
   Bench bench(chain(2), flat_machine(), without_overlap());
   // allgather 3(alpha + m/4 beta) and allreduce 6(alpha + m/4 beta) of y_1 = 262144 B
   CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
@@ -42,14 +42,14 @@ TEST_CASE("filter with reduce-scatter backward moves two volumes instead of thre
         paradl::test::approx(6 * (alpha + 65536 * beta)));
 }
 
-TEST_CASE("channel sums every y forward, the last one too, and gathers dx backward") {
+TEST_CASE("channel sums every y forward, including the last one, and gathers dx backward") {
   Bench bench(chain(2), flat_machine(), without_overlap());
   // two allreduces of 6 steps, one allgather of 3
   CHECK(comm(bench.engine("channel", "4", 32), Term::activation_exchange) ==
         paradl::test::approx(15 * (alpha + 65536 * beta)));
 }
 
-TEST_CASE("two axes that cut the same filters must leave one to each") {
+TEST_CASE("two axes that cut the same filters must leave at least one to each part") {
   // Both layers have 8 filters; tensor splits the filters of the first and the channels of the second.
   Bench bench(chain(2), flat_machine(), without_overlap());
   CHECK(bench.engine("filter+tensor", "4x2", 32).limits.hold());
@@ -75,7 +75,7 @@ TEST_CASE("tensor needs one sum forward for a pair of products") {
         paradl::test::approx(18 * (alpha + 65536 * beta)));
 }
 
-TEST_CASE("spatial trades one row with each neighbour, for x forward and dy backward") {
+TEST_CASE("spatial exchanges one row with each neighbour, of x forward and of dy backward") {
   Bench bench(chain(2), flat_machine(), without_overlap());
   // one row: 8 channels * 16 * 32 samples * 4 B = 16384 B; per layer: 2 neighbours forward, 2 backward
   CHECK(comm(bench.engine("spatial", "4", 32), Term::halo_exchange) ==
@@ -108,7 +108,7 @@ TEST_CASE("pooling that tiles its input needs no halo, a strided convolution hal
         paradl::test::approx((alpha + 16384 * beta) + (alpha + 8192 * beta)));
 }
 
-TEST_CASE("a fully connected layer under spatial runs whole, after one allgather") {
+TEST_CASE("under spatial a fully connected layer runs whole, after one allgather") {
   const Workload work = work_of(
       "  - {name: conv, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: flat, op: "
       "flatten}\n"
@@ -116,14 +116,14 @@ TEST_CASE("a fully connected layer under spatial runs whole, after one allgather
   Bench bench(work, flat_machine(), without_overlap());
   const Projection p = bench.engine("spatial", "4", 32);
   CHECK(comm(p, Term::activation_exchange) == paradl::test::approx(3 * (alpha + 65536 * beta)));
-  const Layout& layout = *bench.evaluator->evaluate(p).layout;
+  const Layout& layout = *bench.evaluator->evaluate(p.plan).layout;
   CHECK(layout.role[0][2] == Role::whole);
   // and its weights are not summed over the parts, which all have the same gradient: 576 items instead of 576
   // + 20480
   CHECK(comm(p, Term::gradient_exchange) == paradl::test::approx(6 * (alpha + 576 * beta)));
 }
 
-TEST_CASE("layers that work channel by channel take slices as they come") {
+TEST_CASE("layers that work channel by channel need no exchange of split channels") {
   const Workload work = work_of(
       "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n  - {name: n, op: "
       "batch-norm}\n  - {name: r, op: relu}\n"
@@ -133,7 +133,7 @@ TEST_CASE("layers that work channel by channel take slices as they come") {
   // Only the pooled tensor is exchanged: a quarter of 262144 B
   CHECK(comm(bench.engine("filter", "4", 32), Term::activation_exchange) ==
         paradl::test::approx(9 * (alpha + 16384 * beta)));
-  // and every layer's arithmetic is shared by four
+  // and four GPUs share the arithmetic of every layer
   const auto serial = bench.engine("serial", "", 32), split = bench.engine("filter", "4", 32);
   CHECK(comm(split, Term::forward) == paradl::test::approx(comm(serial, Term::forward) / 4));
 }
@@ -149,7 +149,7 @@ TEST_CASE("a tensor that two layers read is gathered once") {
         paradl::test::approx(9 * (alpha + 65536 * beta)));
 }
 
-TEST_CASE("an update touches only the weights that a PE holds") {
+TEST_CASE("a GPU updates only the weights that it holds") {
   Bench bench(chain(2), flat_machine(), without_overlap());
   const double whole = comm(bench.engine("data", "4", 32), Term::update);
   CHECK(whole > 0);
@@ -157,7 +157,7 @@ TEST_CASE("an update touches only the weights that a PE holds") {
   CHECK(comm(bench.engine("data+filter", "2x4", 32), Term::update) == paradl::test::approx(whole / 4));
 }
 
-TEST_CASE("synchronised batch norm sums two numbers a channel each way") {
+TEST_CASE("synchronised batch norm sums two numbers a channel, forward and backward") {
   Training t = without_overlap();
   const Workload work = work_of(
       "  - {name: a, op: conv, filters: 8, kernel: 1, bias: false}\n  - {name: n, op: batch-norm, affine: "
@@ -170,14 +170,14 @@ TEST_CASE("synchronised batch norm sums two numbers a channel each way") {
         paradl::test::approx(2 * 6 * (alpha + 16 * beta)));
 }
 
-TEST_CASE("statistics of many nodes are summed by trees, as libraries sum a few bytes") {
+TEST_CASE("statistics of many nodes are summed by trees, because libraries do so for a few bytes") {
   Training t = without_overlap();
   t.synchronised_batch_norm = true;
   const Workload work = work_of(
       "  - {name: a, op: conv, filters: 8, kernel: 1, bias: false}\n  - {name: n, op: batch-norm, affine: "
       "false}\n");
-  const auto statistics = [&](const Training& training, const char* grid) {
-    Bench bench(work, two_level_machine(), training);
+  const auto statistics = [&](const Training& training, const char* grid, const Plan& options = {}) {
+    Bench bench(work, two_level_machine(), training, options);
     return comm(bench.engine("data", grid, 1024), Term::activation_exchange);
   };
   // 64 B: a ring of 4 in the node, then trees of 256 nodes with 16 B each; phi = 2.
@@ -189,8 +189,7 @@ TEST_CASE("statistics of many nodes are summed by trees, as libraries sum a few 
   CHECK(statistics(t, "1024") == paradl::test::approx(2 * 2 * 1023 * (40e-6 + 64 / 1024.0 * 8e-11 * 0.5)));
   t.framework.flat_rings = false;
   // The requested algorithm also sums statistics.
-  t.allreduce = find_algorithm("auto");
-  CHECK(statistics(t, "1024") < 2e-3);
+  CHECK(statistics(t, "1024", {.allreduce = {find_algorithm("auto")}}) < 2e-3);
 }
 
 TEST_CASE("memory of data, part by part") {
@@ -211,7 +210,7 @@ TEST_CASE("memory of data, part by part") {
   CHECK(half.activations == m.activations / 2);
 }
 
-TEST_CASE("one PE of any kind costs what serial costs") {
+TEST_CASE("any strategy on one GPU costs as much as serial") {
   Bench bench(chain(3), flat_machine(), without_overlap());
   const Projection serial = bench.engine("serial", "", 32);
   for (const Strategy* axis : strategies()) {
@@ -224,12 +223,12 @@ TEST_CASE("one PE of any kind costs what serial costs") {
   }
 }
 
-TEST_CASE("a hybrid with one PE on every axis but one is that axis alone") {
+TEST_CASE("a hybrid with one GPU on all axes but one costs as much as that axis alone") {
   for (const Training& t : {without_overlap(), Training{}}) {
     Bench bench(chain(6), two_level_machine(), t);
     for (const Strategy* a : strategies())
       for (const Strategy* b : strategies()) {
-        if (a == b || !a->usual || !b->usual) continue;  // the others need sequences or experts
+        if (a == b || !a->usual || !b->usual) continue;  // other strategies need sequences or experts
         CAPTURE(a->name);
         CAPTURE(b->name);
         const std::string hybrid = std::string(a->name) + "+" + std::string(b->name);
@@ -263,7 +262,7 @@ TEST_CASE("three axes are priced by the same code") {
   CHECK(comm(pipe, Term::gradient_exchange) > 0);
 }
 
-TEST_CASE("computation never grows with the number of PEs") {
+TEST_CASE("computation never grows with the number of GPUs") {
   Bench bench(chain(6, 64, "64x32x32"), flat_machine(), without_overlap());
   for (const char* strategy : {"data", "spatial", "filter", "channel", "tensor"})
     for (int p = 1; p < 32; p *= 2) {
@@ -274,7 +273,7 @@ TEST_CASE("computation never grows with the number of PEs") {
     }
 }
 
-TEST_CASE("an axis of one PE changes neither time nor memory, whatever a layer keeps") {
+TEST_CASE("an axis of one GPU changes neither time nor memory, whatever a layer keeps") {
   const Workload work = work_of(
       "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1}\n  - {name: n, op: batch-norm}\n  - {name: "
       "r, op: relu}\n"
@@ -291,8 +290,8 @@ TEST_CASE("an axis of one PE changes neither time nor memory, whatever a layer k
   }
 }
 
-TEST_CASE("a tensor that a view hands on is kept once") {
-  // relu keeps y (2048 items), fc finds it there: 32 samples * 2048 * 4 B and the input of conv
+TEST_CASE("a tensor behind a view is kept once") {
+  // relu keeps y (2048 items), which fc also uses: 32 samples * 2048 * 4 B, and the input of conv
   const Workload work = work_of(
       "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1}\n  - {name: r, op: relu}\n  - {name: f, "
       "op: flatten}\n"
@@ -301,25 +300,25 @@ TEST_CASE("a tensor that a view hands on is kept once") {
   CHECK(bench.engine("serial", "", 32).cost->memory.activations.base() == 2 * 32 * 2048 * 4);
 }
 
-TEST_CASE("what a stage needs for its backward pass lies on that stage") {
+TEST_CASE("a stage keeps the tensors that its backward pass needs") {
   Bench bench(chain(2), flat_machine(), without_overlap());
   CHECK(bench.engine("layer", "2", 32).cost->memory.activations.base() == 32 * 2048 * 4);
 }
 
-TEST_CASE("halos backward are rows of dy as it is cut") {
+TEST_CASE("backward halos are rows of the split dy") {
   Bench bench(chain(1), flat_machine(), without_overlap());
-  // forward x is whole under filter: 16384 B a row; backward dy is in slices of a quarter
+  // forward, filter needs all of x: 16384 B a row; backward, a GPU has a quarter of dy
   const double filter = comm(bench.engine("spatial+filter", "4x4", 32), Term::halo_exchange);
   CHECK(filter == paradl::test::approx(2 * (alpha + 16384 * beta) + 2 * (alpha + 4096 * beta)));
   const double channel = comm(bench.engine("spatial+channel", "4x4", 32), Term::halo_exchange);
   CHECK(channel == paradl::test::approx(2 * (alpha + 4096 * beta) + 2 * (alpha + 16384 * beta)));
 }
 
-TEST_CASE("filter and channel together: slices are taken before sums are made") {
+TEST_CASE("filter and channel together: tensors are split before they are summed") {
   Bench bench(chain(2), flat_machine(), without_overlap());
-  // Forward y_0 has slices of 1/2 on filter and addends on channel: the sum is over halves (131072 B),
-  // then conv1 wants all filters back but only its half of the channels, which it slices from the sum for
-  // nothing: the gathering on filter is of 131072 B, too. y_1 is summed in halves. Backward the same sizes.
+  // Forward, y_0 is split in halves on the axis filter and partial on the axis channel. Halves are summed
+  // (131072 B). conv1 then needs all filters, but only its half of the channels, which each GPU takes from
+  // the sum for free: filter also gathers 131072 B. y_1 is summed in halves. Backward has the same sizes.
   const Projection p = bench.engine("filter+channel", "2x2", 32);
   const double half = 131072;
   const double forward = 2 * (2 * (alpha + half / 2 * beta)) + (alpha + half / 2 * beta);
@@ -327,7 +326,7 @@ TEST_CASE("filter and channel together: slices are taken before sums are made") 
   CHECK(comm(p, Term::activation_exchange) == paradl::test::approx(forward + backward));
 }
 
-TEST_CASE("serial is fully efficient, with rounded iterations too, and rates are those of the epoch") {
+TEST_CASE("serial has an efficiency of 1, also with rounded iterations, and rates are those of the epoch") {
   Training t = without_overlap();
   t.ceil_iterations = true;
   Bench bench(chain(3), flat_machine(), t);
@@ -337,7 +336,7 @@ TEST_CASE("serial is fully efficient, with rounded iterations too, and rates are
   CHECK(bench.paper("serial", "", 600).efficiency() == paradl::test::approx(1));
 }
 
-TEST_CASE("overlap hides, and never costs") {
+TEST_CASE("overlap hides communication and never costs time") {
   for (const char* grid : {"16", "64"}) {
     Training on, off;
     off.overlap = false;

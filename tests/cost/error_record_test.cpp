@@ -1,4 +1,4 @@
-// Intervals by hand: recorded, found, and whether they hold.
+// Intervals by hand: how they are recorded and found, and whether they contain the runs.
 #include "paradl/cost/error_record.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ const ParameterLevel level{.layers = LayerSource::profile,
 
 }  // namespace
 
-TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale") {
+TEST_CASE("recorded intervals contain 1, are wider for fewer runs, and are kept by scale") {
   std::vector<Judged> runs;
   for (const double off : {0.9, 1.0, 1.1, 0.95, 1.05}) runs.push_back(run("data", 64, off, 1.0));
   runs.push_back(run("data", 128, 1.3, 1.0));
@@ -33,22 +33,23 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   CHECK(errors[0].runs == 5);
   CHECK(errors[0].least == approx(0.9));
   CHECK(errors[0].most == approx(1.1));
-  // All of one curve, which says little: their root mean square is 7.1 %, Student's t for one degree of
-  // freedom 6.31.
+  // All runs are of one curve, which is little evidence: their root mean square is 7.1 %, and Student's t for
+  // one degree of freedom is 6.31.
   CHECK(errors[0].high == doctest::Approx(1.565).epsilon(0.01));
   CHECK(errors[0].low == doctest::Approx(1 / errors[0].high));
-  CHECK(errors[1].high > 1.3);  // beyond the fitted scale: its own runs count, but never narrow it
+  CHECK(errors[1].high >
+        1.3);  // beyond the fitted scale: runs there may widen the interval, but never narrow it
   CHECK(errors[1].low <= errors[0].low);
   CHECK(errors[1].high >= errors[0].high);
   CHECK(errors[2].from == large_scale);
-  CHECK(errors[2].low == errors[0].low);  // scale adds to the time: intervals begin where they did
+  CHECK(errors[2].low == errors[0].low);  // scale only adds time: the lower end stays
   CHECK(errors[2].high > 2);
   CHECK(find_recorded(errors, level, "data", 64) == &errors[0]);
   CHECK(find_recorded(errors, level, "serial", 1) == &errors[0]);  // data parallelism of one part
   CHECK(find_recorded(errors, level, "data", 256) == &errors[1]);
   CHECK(find_recorded(errors, level, "data", 1024) == &errors[2]);
   CHECK(find_recorded(errors, level, "filter", 64) == &errors[3]);  // all strategies together
-  // What is on record is of its level, device, precision and kind of network alone, and in core.
+  // A record applies only to its level, device, precision and kind of network, and in core.
   const auto found_if = [&](auto change) {
     ParameterLevel other = level;
     change(other);
@@ -71,12 +72,14 @@ TEST_CASE("recorded errors hold 1, are wider for fewer runs, and part by scale")
   CHECK(again.errors[0].high == doctest::Approx(errors[0].high).epsilon(1e-3));
   CHECK(again.errors[2].from == large_scale);
   CHECK(again.errors[0].level == level);
-  // And where these runs themselves lay.
+  // It also keeps the range of these runs.
   CHECK(again.errors[0].least == approx(0.9));
   CHECK(again.errors[0].most == approx(1.1));
 }
 
-TEST_CASE("intervals of an ideal framework lie around a strategy's own bias, and end where layer times may") {
+TEST_CASE(
+    "intervals of an ideal framework are centred on a strategy's bias, and bounded by the error of layer "
+    "times") {
   ParameterLevel ideal = level;
   ideal.framework = "ideal";
   const auto errors_of = [&](std::vector<Judged> runs) {
@@ -91,30 +94,31 @@ TEST_CASE("intervals of an ideal framework lie around a strategy's own bias, and
                            of("filter", "b", 1.4)};
   const auto errors = errors_of(runs);
   REQUIRE(errors.size() == 3);
-  // Each curve is as far from the other one of its strategy as they differ, 0.2 and 0.4: their root mean
-  // square is 0.316, and four curves less two biases have Student's t for two degrees of freedom, 2.92.
+  // The two curves of a strategy differ by 0.2 and 0.4: the root mean square is 0.316. Four curves less two
+  // biases leave two degrees of freedom, for which Student's t is 2.92.
   const double reach = 2.92 * std::sqrt(0.1);
   CHECK(errors[0].high == approx(std::exp(0.3 + reach)));
   CHECK(errors[0].low == approx(std::exp(0.3 - reach)));
   CHECK(errors[1].high == approx(std::exp(1.2 + reach)));
-  CHECK(errors[1].low == 1);  // an interval holds the projection itself
+  CHECK(errors[1].low == 1);  // an interval contains the projection itself
   // A third strategy may differ from these two as they differ from each other.
   CHECK(errors[2].strategy == any_strategy);
   CHECK(errors[2].high == approx(std::exp(0.75 + 6.31 * std::sqrt((1 + 0.64 + 0.49 + 1.21) / 4))));
-  // No run is faster than by what layer times are too long, ...
+  // No run is faster by more than the error of the layer times, ...
   for (Judged& one : runs) one.layer_error = 0.2;
   CHECK(errors_of(runs)[0].low == approx(0.8));
-  for (Judged& one : runs) one.layer_error = 0;  // peak rates
+  for (Judged& one : runs) one.layer_error = 0;  // as with peak rates
   CHECK(errors_of(runs)[0].low == 1);
   // ... unless one was.
   runs[0].measured = Seconds{0.9};
   CHECK(errors_of(runs)[0].low == approx(0.9));
-  // If there is only one curve, its runs predict each other.
+  // If there is only one curve, its runs are compared with each other.
   std::vector<Judged> one_curve{of("data", "a", 0.1), of("data", "a", 0.3)};
   CHECK(errors_of(one_curve)[0].high == approx(std::exp(0.2 + 6.31 * 0.2)));
 }
 
-TEST_CASE("what has no record takes the nearest, wider: another precision, another device, then both") {
+TEST_CASE(
+    "a query without a record takes the nearest one, widened: another precision, another device, then both") {
   const auto error = [](const char* framework, const char* device, const char* precision) {
     RecordedError out{.level = level, .strategy = "data", .runs = 3, .low = 0.8, .high = 1.5};
     out.level.framework = framework, out.level.device = device;
@@ -137,13 +141,13 @@ TEST_CASE("what has no record takes the nearest, wider: another precision, anoth
   CHECK(from("ideal", "H100", "fp8") == "ideal V100");  // the first
   CHECK(nearest("ideal", "H100", "fp8").size() == 1);   // and no other
   CHECK(from("chainermn", "H100", "fp16") == "chainermn V100");
-  CHECK(from("ddp", "V100", "fp32") == "ideal V100");  // nothing is on record of ddp
+  CHECK(from("ddp", "V100", "fp32") == "ideal V100");  // ddp has no record
   CHECK(nearest("ddp", "V100", "fp32").front().high == 1.5);
   // Independent errors add as squares do, in logarithms.
   const RecordedError wide = nearest("ideal", "H100", "fp32").front();
   CHECK(std::log(wide.high) == approx(std::hypot(std::log(1.5), std::log(1.25))));
   CHECK(std::log(wide.low) == approx(-std::hypot(std::log(0.8), std::log(0.75))));
-  // What no run had is taken for the same without, and wider.
+  // An option that no run had takes the interval of runs without it, widened.
   ParameterLevel sharded = errors[0].level;
   sharded.changed = "--zero 1";
   const auto without = nearest_recorded(errors, sharded, 0.25);
@@ -151,7 +155,8 @@ TEST_CASE("what has no record takes the nearest, wider: another precision, anoth
   CHECK(without.front().high == wide.high);
 }
 
-TEST_CASE("every level has a nearest one: as little as possible is other, and nothing that errs less") {
+TEST_CASE(
+    "every level has a nearest one: it differs in as little as possible, and never has smaller errors") {
   const auto error = [](const char* layers, const char* links, const char* framework, const char* networks,
                         const char* fidelity = "detailed") {
     RecordedError out{.level = level, .strategy = "data", .runs = 3, .low = 0.8, .high = 1.5};
@@ -182,10 +187,11 @@ TEST_CASE("every level has a nearest one: as little as possible is other, and no
   CHECK(index(error("profile", "measured", "megatron", "convolutional")) == 1);
   CHECK(index(error("ideal", "measured", "chainermn", "convolutional")) == 3);
   CHECK(index(error("profile", "measured", "chainermn", "transformer")) == 4);
-  CHECK(index(error("ideal", "ideal", "ideal", "transformer")) == 3);  // networks of another kind, at last
+  CHECK(index(error("ideal", "ideal", "ideal", "transformer")) ==
+        3);  // last choice: networks of another kind
   CHECK(index(error("profile", "measured", "ideal", "other")) == 1);
   CHECK(index(error("model file", "measured", "chainermn", "convolutional")) ==
-        0);  // they were measured, too
+        0);  // these were measured too
   // Records of closed forms only apply to closed forms, and others do not apply to them.
   CHECK(index(error("ideal", "ideal", "ideal", "transformer", "paper")) == 5);
   CHECK(index(error("profile", "ideal", "ideal", "convolutional", "paper")) == -1);
@@ -193,14 +199,14 @@ TEST_CASE("every level has a nearest one: as little as possible is other, and no
   CHECK(
       nearest_recorded({errors[1]}, error("profile", "ideal", "ideal", "convolutional").level, 0.25).empty());
   CHECK(nearest_recorded({errors[2]}, error("ideal", "ideal", "ideal", "convolutional").level, 0.25).empty());
-  // What is borrowed is wider, also where peak rates are exceeded nowhere.
+  // A borrowed interval is wider, also if no run exceeded peak rates.
   CHECK(nearest(error("ideal", "ideal", "ideal", "transformer")).front().low == approx(0.8));
   CHECK(std::log(nearest(error("ideal", "ideal", "ideal", "transformer")).front().high) ==
         approx(std::hypot(std::log(1.5), std::log(1.39))));
   CHECK(nearest(errors[3]).front().high == 1.5);
 }
 
-TEST_CASE("closed forms are recorded around a strategy's own bias, at a level that the file names") {
+TEST_CASE("intervals of closed forms are centred on a strategy's bias, at a level that the file names") {
   ParameterLevel closed = level, ideal = level;
   closed.framework = ideal.framework = "ideal";
   closed.fidelity = Fidelity::paper;
@@ -212,7 +218,7 @@ TEST_CASE("closed forms are recorded around a strategy's own bias, at a level th
   for (std::size_t i = 0; i < errors.size(); ++i) {
     CHECK(errors[i].low == same[i].low);
     CHECK(errors[i].high == same[i].high);
-    CHECK(errors[i].low <= 0.8);  // where a run was faster
+    CHECK(errors[i].low <= 0.8);  // a run was faster
   }
   const std::string text = recorded_text({"here", errors});
   CHECK(read_recorded_errors({"r.csv", text}).errors.front().level == closed);
@@ -275,7 +281,7 @@ TEST_CASE("a record is read as it was written, whatever its words are") {
   CHECK(recorded_text(again) == text);
 }
 
-TEST_CASE("of nine curves or more an interval reaches to the error of rank 0.9 (K + 1)") {
+TEST_CASE("with nine curves or more, an interval extends to the error of rank 0.9 (K + 1)") {
   const ParameterLevel level{
       .layers = LayerSource::profile, .links = LinkLevel::measured, .framework = "chainermn"};
   std::vector<Judged> runs;
@@ -283,13 +289,13 @@ TEST_CASE("of nine curves or more an interval reaches to the error of rank 0.9 (
     runs.push_back(run("data", 64, 1.0 + 0.01 * (i % 2 ? i : -i), 1.0));
     runs.back().model = fmt::format("m{}", i);
   }
-  runs.push_back(run("filter", 64, 3.0, 1.0));  // alone: what all together say counts for it
+  runs.push_back(run("filter", 64, 3.0, 1.0));  // only one run: the interval of all strategies applies
   Judged part = run("data", 64, 9.0, 1.0);
   part.partial = true;  // its iteration was not measured
   runs.push_back(part);
   const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), level));
   REQUIRE(errors.size() == 3);
-  // 0.9 x 20 = 18: the second largest of 19. Those are |ln 0.82|, |ln 0.84|, and ln 1.19 only then.
+  // 0.9 x 20 = 18: the second largest of 19. The largest are |ln 0.82|, |ln 0.84| and ln 1.19.
   CHECK(errors[0].runs == 19);
   CHECK(errors[0].high == approx(1 / 0.84));
   CHECK(errors[0].low == approx(0.84));
@@ -297,20 +303,20 @@ TEST_CASE("of nine curves or more an interval reaches to the error of rank 0.9 (
   CHECK(errors[1].runs == 1);
   CHECK(errors[1].high == approx(1 / 0.82));
   CHECK(errors[1].high == errors[2].high);
-  // A second run of a curve takes half of its part: the best one twice moves nothing.
+  // A second run of a curve shares its weight: repeating the best run changes nothing.
   runs.push_back(runs.front());
   CHECK(record_errors(runs, std::vector<ParameterLevel>(runs.size(), level))[0].high == approx(1 / 0.84));
 }
 
-TEST_CASE("intervals rest on projections that the run took no part in, where these are known") {
+TEST_CASE("intervals use projections that were fitted without the run, if these are known") {
   std::vector<Judged> runs;
-  for (int i = 0; i < 6; ++i) runs.push_back(run("data", 64, 1.0, 1.0));  // fitted to perfection
-  for (Judged& one : runs) one.left_out = Seconds{0.8};                   // and off by a fifth without them
+  for (int i = 0; i < 6; ++i) runs.push_back(run("data", 64, 1.0, 1.0));  // a perfect fit
+  for (Judged& one : runs) one.left_out = Seconds{0.8};  // but off by a fifth without these runs
   const auto errors = record_errors(runs, std::vector<ParameterLevel>(runs.size(), level));
   CHECK(errors[0].mean_accuracy == approx(1));
   CHECK(*errors[0].left_out_accuracy == approx(0.8));
   CHECK(errors[0].high > 1.25);
-  // What is recorded anew takes the place of its level, and leaves others.
+  // A new record replaces the one of its level and leaves the others.
   RecordedError other = errors[0];
   other.level.framework = "ddp";
   const RecordedErrors both = merged({"old", {errors[0], other}}, errors, "new");
@@ -320,7 +326,7 @@ TEST_CASE("intervals rest on projections that the run took no part in, where the
   CHECK(both.source == "old\nnew");
 }
 
-TEST_CASE("coverage counts runs inside of intervals, and leaves out the curve in question") {
+TEST_CASE("coverage counts runs inside intervals that were recorded without their curve") {
   std::vector<Judged> runs;
   for (const double off : {0.95, 1.0, 1.05}) runs.push_back(run("data", 64, off, 1.0));
   Judged odd = run("data", 64, 2.0, 1.0);
@@ -330,7 +336,8 @@ TEST_CASE("coverage counts runs inside of intervals, and leaves out the curve in
   const RecordedError narrow{.level = level, .strategy = "data", .runs = 3, .low = 0.97, .high = 1.06};
   CHECK(coverage(runs, levels, {narrow}).n == 4);
   CHECK(coverage(runs, levels, {narrow}).inside == 2);  // 1.0 and 1.05
-  // `other` is judged by the three close ones, and they by `other`, whose wide interval holds them all.
+  // `other` is compared with the interval of the three close runs, and they with that of `other`, which is
+  // wide enough for all of them.
   const Coverage left_out = left_out_coverage(runs, levels);
   CHECK(left_out.n == 4);
   CHECK(left_out.inside == 3);

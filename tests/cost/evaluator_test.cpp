@@ -1,4 +1,4 @@
-// An evaluator is a pure function: what was asked before, and by which thread, changes nothing.
+// An evaluator is a pure function: earlier calls and other threads change nothing.
 #include <bit>
 #include <thread>
 
@@ -21,7 +21,7 @@ ShippedCase modelled(const char* model, const char* system) {
   return c;
 }
 
-/// Plans that keep to their bounds.
+/// Plans that break no limit.
 std::vector<Plan> plans_of(const ShippedCase& c, std::size_t count, unsigned seed) {
   const Evaluator evaluator(c.setting());
   RandomPlans random(c.work, seed);
@@ -31,7 +31,7 @@ std::vector<Plan> plans_of(const ShippedCase& c, std::size_t count, unsigned see
   return out;
 }
 
-/// To the last bit.
+/// Equal to the last bit.
 bool same(const Cost& a, const Cost& b) {
   const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
   for (std::size_t t = 0; t < terms; ++t)
@@ -42,7 +42,7 @@ bool same(const Cost& a, const Cost& b) {
 
 }  // namespace
 
-TEST_CASE("the same plan gives the same cost to the last bit, whatever was asked before") {
+TEST_CASE("the same plan has the same cost to the last bit, whatever was evaluated before") {
   for (const auto& [model, system] : {std::pair{"resnet50", "abci"}, {"gpt2", "selene"}}) {
     CAPTURE(model);
     const ShippedCase c = modelled(model, system);
@@ -69,7 +69,7 @@ TEST_CASE("threads share one evaluator") {
     std::vector<std::thread> threads;
     for (std::size_t t = 0; t < found.size(); ++t)
       threads.emplace_back([&, t] {
-        for (std::size_t i = 0; i < plans.size(); ++i)  // each begins elsewhere
+        for (std::size_t i = 0; i < plans.size(); ++i)  // each starts at another plan
           found[t].push_back(shared.cost(plans[(i + t * plans.size() / 4) % plans.size()]));
       });
     for (std::thread& thread : threads) thread.join();

@@ -1,4 +1,4 @@
-// What epochs cost, by hand.
+// The price and energy of epochs, by hand.
 #include "paradl/cost/expense.hpp"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ TEST_CASE("GPU-hours and price of epochs are products") {
   CHECK(*ninety.joules() == approx(90 * *one.joules()));
 }
 
-TEST_CASE("energy lies between rest and work, by the share of time that GPUs compute") {
+TEST_CASE("energy is between idle and peak, by the share of time that GPUs compute") {
   Bench bench(chain(2), priced(), without_overlap());
   const Projection p = bench.engine("data", "6", 30);
   const double u = p.cost->compute() / p.iteration(), T = p.epoch().base();
@@ -42,12 +42,12 @@ TEST_CASE("energy lies between rest and work, by the share of time that GPUs com
   CHECK_FALSE(e.network_joules);
   CHECK(*e.joules() == approx(*e.gpu_joules + *e.host_joules));
   CHECK_FALSE(e.at_most);
-  // Exposed waiting draws less than work: the same epoch without it needs less time, but more watts.
+  // Waiting draws less than computing: without it an epoch is shorter, but draws more watts.
   CHECK(*e.gpu_joules / T > 6 * 50);
   CHECK(*e.gpu_joules / T < 6 * 300);
 }
 
-TEST_CASE("without a draw at rest, energy is what it would be at most") {
+TEST_CASE("without idle power, energy is an upper bound") {
   Machine machine = priced();
   machine.device.watts->idle.reset();
   Bench bench(chain(2), machine, without_overlap());
@@ -57,7 +57,7 @@ TEST_CASE("without a draw at rest, energy is what it would be at most") {
   CHECK(*e.gpu_joules == approx(8 * 300 * p.epoch().base()));
 }
 
-TEST_CASE("cables add what they draw where levels say so") {
+TEST_CASE("cables add their power if the levels state it") {
   Machine machine = priced();
   machine.levels[1].watts = Watts{8, 10};
   Bench bench(chain(2), machine, without_overlap());
@@ -67,7 +67,7 @@ TEST_CASE("cables add what they draw where levels say so") {
   CHECK(*e.joules() == approx(*e.gpu_joules + *e.host_joules + *e.network_joules));
 }
 
-TEST_CASE("what a system file does not tell stays unknown") {
+TEST_CASE("values that a system file lacks stay unknown") {
   Bench bench(chain(2), two_level_machine(), without_overlap());
   const Expense e = expense_of(bench.engine("data", "8", 32), bench.machine, 1);
   CHECK(e.gpu_hours > 0);
@@ -75,7 +75,7 @@ TEST_CASE("what a system file does not tell stays unknown") {
   CHECK_FALSE(e.joules());
 }
 
-TEST_CASE("prices are a number, a currency and an hour") {
+TEST_CASE("a price is a number, a currency and an hour") {
   const auto price = parse_price("2.5 USD/h");
   REQUIRE(price);
   CHECK(price->per_hour == 2.5);

@@ -1,4 +1,4 @@
-// The ledger is the cost written down charge by charge.
+// The ledger lists the cost charge by charge.
 #include <cmath>
 
 #include <doctest/doctest.h>
@@ -53,9 +53,14 @@ Checked check(const ShippedCase& c, unsigned seed, int plans) {
 TEST_CASE("exposed charges sum to the cost and bytes to the traffic, for thousands of random plans") {
   int plans = 0;
   unsigned seed = 1;
-  for (const auto& [model, system] :
-       {std::pair{"resnet50", "abci"}, {"vgg16", "dgx-a100"}, {"cosmoflow-128", "abci"}, {"tiny-cnn", "summit"},
-        {"gpt2", "selene"}, {"bert-large", "dgx-h100"}, {"llama2-7b", "dgx-a100"}, {"t5-large", "abci-a"}})
+  for (const auto& [model, system] : {std::pair{"resnet50", "abci"},
+                                      {"vgg16", "dgx-a100"},
+                                      {"cosmoflow-128", "abci"},
+                                      {"tiny-cnn", "summit"},
+                                      {"gpt2", "selene"},
+                                      {"bert-large", "dgx-h100"},
+                                      {"llama2-7b", "dgx-a100"},
+                                      {"t5-large", "abci-a"}})
     for (const char* framework : {"ideal", "ddp", "chainermn", "megatron"})
       for (const bool overlap : {true, false}) {
         ShippedCase c = shipped_case(model, system, framework);
@@ -73,11 +78,11 @@ TEST_CASE("exposed charges sum to the cost and bytes to the traffic, for thousan
   CHECK(plans >= 10'000);
 }
 
-TEST_CASE("without overlap, charges are what their exchanges take") {
+TEST_CASE("without overlap, a charge is the time of its exchange") {
   // data=2,filter=2 on a chain of three convolutions: no charge is scaled, since nothing hides.
   Bench bench(chain(3), flat_machine(), without_overlap());
   const Projection p = bench.engine("data+filter", "2x2", 16);
-  const Evaluation e = bench.evaluator->evaluate(p);
+  const Evaluation e = bench.evaluator->evaluate(p.plan);
   for (const Charge& charge : ledger_of(e))
     if (charge.operation)
       CHECK(charge.exposed.base() == approx((charge.count * charge.each).base()));
@@ -87,7 +92,7 @@ TEST_CASE("a ledger by hand: data parallelism of two convolutions") {
   // 8 filters of 8 channels and 3x3: 576 weights a layer, 1152 in all, 4 B each, summed by 4 GPUs.
   Bench bench(chain(2), flat_machine(), without_overlap());
   const Projection p = bench.engine("data", "4", 32);
-  const Evaluation e = bench.evaluator->evaluate(p);
+  const Evaluation e = bench.evaluator->evaluate(p.plan);
   int sums = 0;
   for (const Charge& charge : ledger_of(e)) {
     if (charge.kind != ChargeKind::gradient_sum) {

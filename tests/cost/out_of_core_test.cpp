@@ -1,4 +1,4 @@
-// Plans out of core, on chains of blocks with round numbers. Seconds and bytes are plain units here.
+// Out-of-core plans for chains of blocks with round numbers. Seconds and bytes are plain units here.
 #include "paradl/cost/out_of_core.hpp"
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 using enum Fate;
 
-/// Forward 1, backward 2, again 1; 4 bytes of activations, made from 1 byte of input.
+/// Forward 1, backward 2, recomputation 1; 4 bytes of activations, computed from 1 byte of input.
 OutOfCoreChain three_blocks(double room) {
   OutOfCoreChain chain;
   chain.blocks.assign(3, {.forward = Seconds{1},
@@ -35,7 +35,7 @@ double time_of(const OutOfCoreChain& chain, const std::vector<Fate>& fate, doubl
   return time.possible ? time.end.base() : -1;
 }
 
-/// Chains of all kinds: equal blocks, unequal ones, cheap and dear to run again.
+/// Random chains: equal and unequal blocks, cheap and expensive to recompute.
 OutOfCoreChain random_chain(std::mt19937& dice, int blocks, double share_of_room) {
   const auto between = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(dice);
@@ -63,7 +63,7 @@ OutOfCoreChain random_chain(std::mt19937& dice, int blocks, double share_of_room
   return chain;
 }
 
-/// Neighbours joined.
+/// The same chain with neighbouring blocks joined.
 OutOfCoreChain coarser(const OutOfCoreChain& fine) {
   OutOfCoreChain out{.blocks = {}, .room = fine.room};
   for (std::size_t i = 0; i < fine.blocks.size(); i += 2) {
@@ -87,20 +87,20 @@ TEST_CASE("out of core: three blocks by hand") {
   CHECK(time_of(three_blocks(12), {kept, kept, kept}, 2) == 9);
   CHECK(time_of(three_blocks(11.9), {kept, kept, kept}, 2) < 0);  // does not fit
 
-  // Room for two. Block 0 leaves from 1 to 3, so that block 2 starts at 3 instead of 2; it comes back from 6
-  // to 8, while block 1 is at its backward pass: 3 + 1 + 2 + 2 + 2 = 10.
+  // Room for two. Block 0 is copied out from 1 to 3, so block 2 starts at 3 instead of 2. Block 0 is copied
+  // back from 6 to 8, during the backward pass of block 1: 3 + 1 + 2 + 2 + 2 = 10.
   CHECK(time_of(three_blocks(8), {swapped, kept, kept}, 2) == 10);
-  // Twice the link: it has left at 2, and nothing waits.
+  // Twice the bandwidth: it is out at 2, and nothing waits.
   CHECK(time_of(three_blocks(8), {swapped, kept, kept}, 4) == 9);
 
-  // Room for one. Forward each waits for the one before to leave: passes at 0, 3, 6, the last copy from 7
-  // to 9. Backward each comes back alone, in 2: 9 + 3 x (2 + 2) = 21.
+  // Room for one. Forward, each block waits until the one before is out: passes at 0, 3, 6, the last copy
+  // from 7 to 9. Backward, each is first copied back in 2: 9 + 3 x (2 + 2) = 21.
   CHECK(time_of(three_blocks(4), {swapped, swapped, swapped}, 2) == 21);
 
-  // Block 0 runs again, from its 1 byte: 1 + 4 + 4 bytes, and one second more.
+  // Block 0 is recomputed from its 1 byte: 1 + 4 + 4 bytes, and one second more.
   CHECK(time_of(three_blocks(9), {recomputed, kept, kept}, 2) == 10);
   CHECK(time_of(three_blocks(8.9), {recomputed, kept, kept}, 2) < 0);
-  // All run again: 3 bytes of inputs and one block; 9 + 3.
+  // All are recomputed: 3 bytes of inputs and one block; 9 + 3.
   CHECK(time_of(three_blocks(7), {recomputed, recomputed, recomputed}, 2) == 12);
   CHECK(time_of(three_blocks(6.9), {recomputed, recomputed, recomputed}, 2) < 0);
 }
@@ -111,22 +111,22 @@ TEST_CASE("out of core: the best plan of three blocks, by hand") {
     const std::vector<OutOfCoreChain> chains{three_blocks(room)};
     return planner.find(chains, link(bandwidth));
   };
-  // All fits: nothing changes.
+  // Everything fits: nothing changes.
   CHECK(find(12, 2).time.end.base() == 9);
   CHECK(find(12, 2).fate == std::vector{kept, kept, kept});
   CHECK(find(12, 2).host.base() == 0);
-  // A fast link: block 0 swaps for nothing.
+  // A fast link: swapping block 0 costs no time.
   CHECK(find(8, 4).time.end.base() == 9);
   CHECK(find(8, 4).fate == std::vector{swapped, kept, kept});
   CHECK(find(8, 4).host.base() == 4);
-  // A slow one (a copy takes 40 s): with room for 9 bytes the first block runs again.
+  // A slow one (a copy takes 40 s): with room for 9 bytes the first block is recomputed.
   CHECK(find(9, 0.1).time.end.base() == 10);
   CHECK(find(9, 0.1).fate == std::vector{recomputed, kept, kept});
   CHECK(find(9, 0.1).host.base() == 0);
-  // With room for 8, two of them: 1 + 1 + 4, and 4 while one runs again, when the last is done.
+  // With room for 8, two of them: 1 + 1 + 4, and 4 while one is recomputed, after the last is done.
   CHECK(find(8, 0.1).time.end.base() == 11);
   CHECK(find(8, 0.1).recompute.base() == 2);
-  // No block finds room.
+  // There is no room for any block.
   CHECK_FALSE(find(3.9, 2).time.possible);
 }
 
@@ -148,16 +148,16 @@ TEST_CASE("out of core: weights on the host, by hand") {
   // in 1, 1 + 2, exchange 1, out 1, update 3
   CHECK(clock.run(chain, fate, WeightHome::streamed, limits).end.base() == 9);
 
-  // Three such blocks, updated on the host: the last is at its backward pass from 3 to 5; its exchange ends
-  // at 6, its gradients are there at 7, updated at 10. The next are there at 9 and 11: the host goes on to 13
-  // and 16, and the last weights are back at 17.
+  // Three such blocks, updated on the host: the backward pass of the last runs from 3 to 5; its exchange ends
+  // at 6, its gradients arrive at 7 and are updated at 10. The next gradients arrive at 9 and 11: the host
+  // updates until 13 and 16, and the last weights are back at 17.
   chain.blocks.assign(3, block);
   chain.room.fill(Bytes{12});
   CHECK(clock.run(chain, {std::vector{kept, kept, kept}}, WeightHome::updated_on_host, limits).end.base() ==
         17);
 }
 
-TEST_CASE("out of core: no candidate is faster than the plan, wherever weights live") {
+TEST_CASE("out of core: no candidate is faster than the plan, wherever weights are stored") {
   std::mt19937 dice(7);
   const auto between = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(dice);
@@ -183,7 +183,7 @@ TEST_CASE("out of core: no candidate is faster than the plan, wherever weights l
     limits.allowed.fill(true);
     const Seconds chosen = planner.find({{chain}}, limits).time.end;
 
-    // The last blocks are kept; of the others so many are recomputed, evenly spread, and the rest is swapped.
+    // The last blocks are kept; a number of the others, evenly spread, is recomputed and the rest is swapped.
     std::vector<int> order;
     for (int k = 0; k < 16; ++k)
       if (const int j = (k & 1) << 3 | (k & 2) << 1 | (k & 4) >> 1 | (k & 8) >> 3;
@@ -219,7 +219,7 @@ TEST_CASE("out of core: laws on many chains") {
     const OutOfCorePlan plan = planner.find(chains, limits);
     REQUIRE(plan.time.possible);
 
-    // Not faster than in core where weights stay, and not slower than what others do.
+    // If weights stay on the device: not faster than in core, and not slower than the simple plans.
     Seconds work = limits.after;
     for (const OutOfCoreBlock& block : chains.front().blocks) work += block.forward + block.backward;
     if (plan.home == WeightHome::device) CHECK(plan.time.end.base() >= work.base() * (1 - 1e-9));
@@ -227,7 +227,7 @@ TEST_CASE("out of core: laws on many chains") {
                               planner.swap_only(chains, limits)})
       if (other.possible) CHECK(plan.time.end.base() <= other.end.base() * (1 + 1e-9));
 
-    // Nor where the host is short of memory, for them as well.
+    // The same holds if the host has little memory, for the simple plans too.
     OutOfCoreLimits scant = limits;
     scant.host = 0.6 * plan.host;
     if (const OutOfCorePlan less = planner.find(chains, scant); less.time.possible)
@@ -246,7 +246,7 @@ TEST_CASE("out of core: laws on many chains") {
       CHECK(planner.find(chains, faster).time.end.base() <= plan.time.end.base() * (1 + 1e-9));
     }
 
-    // Replayed, it never takes more than there is.
+    // A replay never needs more memory than there is.
     std::vector<OutOfCoreEvent> events;
     const auto again = planner.clock().run(chains[plan.chain], plan.fate, plan.home, limits, &events);
     CHECK(again.end == plan.time.end);
@@ -261,7 +261,7 @@ TEST_CASE("out of core: laws on many chains") {
   }
 }
 
-TEST_CASE("out of core: any plan that is possible keeps to the room, whatever blocks it chooses") {
+TEST_CASE("out of core: any possible plan fits the memory, whatever blocks it chooses") {
   std::mt19937 dice(7);
   OutOfCoreClock clock;
   int possible = 0;
@@ -282,7 +282,7 @@ TEST_CASE("out of core: any plan that is possible keeps to the room, whatever bl
   CHECK(possible > 500);
 }
 
-TEST_CASE("out of core: plans come near to the best of all 3^n") {
+TEST_CASE("out of core: plans are close to the best of all 3^n") {
   std::mt19937 dice(3);
   OutOfCorePlanner planner;
   OutOfCoreClock clock;
@@ -305,7 +305,7 @@ TEST_CASE("out of core: plans come near to the best of all 3^n") {
   CHECK(sum / trials < 1.03);
 }
 
-TEST_CASE("out of core: what does not fit the host is not swapped") {
+TEST_CASE("out of core: blocks that do not fit the host are not swapped") {
   OutOfCorePlanner planner;
   const std::vector<OutOfCoreChain> chains{three_blocks(9)};
   OutOfCoreLimits limits = link(4);
@@ -315,23 +315,23 @@ TEST_CASE("out of core: what does not fit the host is not swapped") {
   CHECK(planner.find(chains, limits).count(recomputed) == 1);
 }
 
-TEST_CASE("out of core: the least that the host must have, by hand") {
+TEST_CASE("out of core: the least memory that the host must have, by hand") {
   OutOfCorePlanner planner;
   const auto least = [&](double room) {
     const std::vector<OutOfCoreChain> chains{three_blocks(room)};
     return planner.least_host(chains, link(100)).base();
   };
-  CHECK(least(12) == 0);  // all is kept
-  // Room for one block and two inputs: the last block stays, the others are recomputed, though to swap them
-  // would be faster.
+  CHECK(least(12) == 0);  // everything is kept
+  // Room for one block and two inputs: the last block stays and the others are recomputed, although swapping
+  // them would be faster.
   CHECK(least(6) == 0);
-  CHECK(least(5.9) == 4);  // one input has no room: its block leaves
+  CHECK(least(5.9) == 4);  // no room for one input: its block is swapped
   CHECK(least(5) == 4);
-  CHECK(least(4) == 8);           // nor has the other
-  CHECK(std::isinf(least(3.9)));  // no block has room
+  CHECK(least(4) == 8);           // nor for the other
+  CHECK(std::isinf(least(3.9)));  // no room for any block
 }
 
-TEST_CASE("out of core: with the least host there is a plan, and with less there is none") {
+TEST_CASE("out of core: with the least host memory there is a plan, and with less there is none") {
   std::mt19937 dice(31);
   int scarce = 0;
   for (int trial = 0; trial < 200; ++trial) {
@@ -340,7 +340,7 @@ TEST_CASE("out of core: with the least host there is a plan, and with less there
     for (OutOfCoreBlock& block : fine.blocks)  // inputs are not much smaller
       block.activations = 1e9 * block.activations, block.input = 0.9 * block.activations;
     for (Bytes& room : fine.room) room = 1e9 * room;
-    if (trial % 2) fine.room[0] = Bytes{-1};  // weights live on the host
+    if (trial % 2) fine.room[0] = Bytes{-1};  // weights are on the host
     const std::vector<OutOfCoreChain> chains{fine, coarser(fine)};
     OutOfCoreLimits limits = link(1e9);
     if (trial % 2) limits.allowed.fill(true), limits.host_weights = {Bytes{}, Bytes{7e9}, Bytes{5e9}};

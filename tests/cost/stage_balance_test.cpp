@@ -1,4 +1,4 @@
-// Stages are balanced by what the pricing charges for them.
+// Stages are balanced by the times that the engine charges for them.
 #include <cmath>
 
 #include <doctest/doctest.h>
@@ -33,31 +33,31 @@ double iteration(const Run& run, const std::string& cut) {
 
 }  // namespace
 
-TEST_CASE("a host that starts everything paces a pass: the longer of the two, without a corner") {
+TEST_CASE("a pass takes the longer of its GPU's and its host's time, with a smooth transition") {
   CHECK(paced(3, 0) == 3);
   CHECK(paced(0, 3) == doctest::Approx(3));
   CHECK(paced(1, 1) == doctest::Approx(std::cbrt(2.0)));
   CHECK(paced(10, 1) == doctest::Approx(10).epsilon(1e-3));
 }
 
-TEST_CASE("what a host holds up counts where a chain is cut") {
+TEST_CASE("the host's time counts when a chain is cut into stages") {
   const std::vector<LayerLoad> plain(4, {.forward = 1, .backward = 3});
   CHECK(balanced_partition(plain, 2) == std::vector{0, 2});
-  // The first two layers have next to no work, but the host is long at them.
+  // The first two layers have little work, but the host needs long to launch them.
   std::vector<LayerLoad> hosted(4, {.forward = 1, .backward = 2});
   hosted[0] = hosted[1] = {.forward = 0.1, .backward = 0.2, .forward_host = 1, .backward_host = 2};
   CHECK(balanced_partition(hosted, 2) == std::vector{0, 2});
 }
 
-TEST_CASE("with one micro-batch stages are not slower than those of whole layers' times alone") {
-  // What is passed on from stage to stage counts then, not the longest stage.
+TEST_CASE("with one micro-batch, stages are not slower than stages cut by the times of layers alone") {
+  // Then the messages between stages count, not the longest stage.
   const auto both = [](const char* model, int stages) {
     const Oracle oracle = ask(query_of(model, "abci", fmt::format("-s layer -p {}", stages)), shipped());
     Projection p = oracle.sweep().front();
     Setting simple = oracle.setting();
     simple.training.stage_cut = StageCut::balanced_layers;
-    Projection other = Evaluator(simple).project(*p.strategy, p.mesh, p.batch);
-    p.strategy = other.strategy = nullptr;  // of `ask`
+    Projection other = Evaluator(simple).project(*p.strategy, p.plan);
+    p.strategy = other.strategy = nullptr;  // owned by `ask`
     return std::pair{p, other};
   };
   for (const auto& [model, stages] :
@@ -68,7 +68,7 @@ TEST_CASE("with one micro-batch stages are not slower than those of whole layers
     CHECK(p.feasible() == other.feasible());
     CHECK(p.iteration() <= other.iteration());
   }
-  // What fits is better than what is fast.
+  // A cut that fits is better than a faster one that does not.
   const auto [p, other] = both("densenet121", 32);
   CHECK(other.feasible());
   CHECK(p.feasible());

@@ -1,4 +1,4 @@
-// Pipelines as the engine prices them: where they are cut, what their schedules take, what stages keep.
+// Pipelines as the engine prices them: cuts, times of schedules, and memory of stages.
 #include <doctest/doctest.h>
 
 #include "paradl/judge/reason.hpp"
@@ -14,14 +14,18 @@ namespace {
 
 constexpr double alpha = 10e-6, beta = 1e-10;  // of flat_machine
 
-Training pipelined(int S, PipelineSchedule schedule, int chunks = 1) {
+Training with_cut(StageCut cut) {
   Training t = without_overlap();
-  t.micro_batches = S, t.schedule = schedule, t.chunks = chunks;
-  t.stage_cut = StageCut::balanced_layers;
+  t.stage_cut = cut;
   return t;
 }
+Training by_layers() { return with_cut(StageCut::balanced_layers); }
 
-Training interleaved(int S, int chunks) { return pipelined(S, PipelineSchedule::interleaved, chunks); }
+Plan pipelined(int S, PipelineSchedule schedule, int chunks = 1) {
+  return {.micro_batches = S, .schedule = schedule, .chunks = chunks};
+}
+
+Plan interleaved(int S, int chunks) { return pipelined(S, PipelineSchedule::interleaved, chunks); }
 
 double term(const Projection& p, Term t) { return (*p.cost)[t].base(); }
 
@@ -44,7 +48,7 @@ double longest(const std::vector<double>& weight, const std::vector<int>& first)
 TEST_CASE("equal stages idle (p-1)/(S+p-1) of the passes, interleaved (p-1)/(V S+p-1)") {
   for (const int S : {4, 8, 12}) {
     for (const auto schedule : {PipelineSchedule::gpipe, PipelineSchedule::one_forward_one_backward}) {
-      Bench bench(chain(12), flat_machine(), pipelined(S, schedule));
+      Bench bench(chain(12), flat_machine(), by_layers(), pipelined(S, schedule));
       const Projection p = bench.engine("layer", "4", 96);
       REQUIRE(p.cost);
       const double passes = term(p, Term::forward) + term(p, Term::backward) + term(p, Term::bubble);
@@ -53,7 +57,7 @@ TEST_CASE("equal stages idle (p-1)/(S+p-1) of the passes, interleaved (p-1)/(V S
             approx(passes + term(p, Term::stage_transfer) + term(p, Term::update)).epsilon(1e-12));
     }
     for (const int V : {3}) {
-      Bench bench(chain(12), flat_machine(), interleaved(S, V));
+      Bench bench(chain(12), flat_machine(), by_layers(), interleaved(S, V));
       const Projection p = bench.engine("layer", "4", 96);
       REQUIRE(p.cost);
       const double passes = term(p, Term::forward) + term(p, Term::backward) + term(p, Term::bubble);
@@ -64,9 +68,10 @@ TEST_CASE("equal stages idle (p-1)/(S+p-1) of the passes, interleaved (p-1)/(V S
 
 TEST_CASE("the terms of a pipeline are those of its executed schedule") {
   // Uneven stages: three of one convolution, and one of two.
-  Bench bench(chain(5), flat_machine(), pipelined(6, PipelineSchedule::one_forward_one_backward));
+  Bench bench(chain(5), flat_machine(), by_layers(),
+              pipelined(6, PipelineSchedule::one_forward_one_backward));
   const Projection p = bench.engine("layer", "4", 24);
-  const auto timeline = bench.evaluator->timeline(bench.evaluator->plan_of(*p.strategy, p.mesh, 24));
+  const auto timeline = bench.evaluator->timeline(p.plan);
   Seconds end;
   for (const auto& stage : timeline.passes) {
     REQUIRE(stage.size() == 12);
@@ -95,13 +100,13 @@ TEST_CASE("ResNet-152 in four stages: balanced by time, not by the number of lay
   CHECK(4 * balanced / all < 1.05);
 
   // The whole iteration, too, with what the borders send.
-  Bench bench(work, machine, pipelined(8, PipelineSchedule::one_forward_one_backward));
+  Bench bench(work, machine, by_layers(), pipelined(8, PipelineSchedule::one_forward_one_backward));
   const Projection p = bench.engine("layer", "4", 64);
   const double ideal = 64 * all / 4;
   CHECK(term(p, Term::forward) + term(p, Term::backward) < 1.05 * ideal);
 }
 
-TEST_CASE("borders avoid what is expensive to send") {
+TEST_CASE("borders avoid large messages") {
   // Between a and b there are eight times as many items as between b and c.
   const Workload work = work_of(
       "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n"
@@ -109,41 +114,36 @@ TEST_CASE("borders avoid what is expensive to send") {
       "  - {name: c, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n"
       "  - {name: d, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n");
   const auto first = [&](StageCut cut) {
-    Training t = pipelined(4, PipelineSchedule::gpipe);
-    t.stage_cut = cut;
-    Bench bench(work, flat_machine(), t);
+    Bench bench(work, flat_machine(), with_cut(cut), pipelined(4, PipelineSchedule::gpipe));
     const Projection p = bench.engine("layer", "2", 32);
-    return bench.evaluator->evaluate(p).stages->first_layer;
+    return bench.evaluator->evaluate(p.plan).stages->first_layer;
   };
   CHECK(first(StageCut::balanced) == std::vector{0, 2});
 }
 
-TEST_CASE("blocks in equal numbers: the last stage has the logits besides") {
+TEST_CASE("blocks in equal numbers: the last stage also has the logits") {
   const Workload work = gpt("layers=8,hidden=64,heads=4,seq=32,vocab=1000");
-  Training t = pipelined(4, PipelineSchedule::one_forward_one_backward);
-  t.stage_cut = StageCut::equal_blocks;
-  Bench bench(work, flat_machine(), t);
+  Bench bench(work, flat_machine(), with_cut(StageCut::equal_blocks),
+              pipelined(4, PipelineSchedule::one_forward_one_backward));
   const Projection p = bench.engine("layer", "4", 32);
-  const StagePlan& plan = *bench.evaluator->evaluate(p).stages;
+  const StagePlan& plan = *bench.evaluator->evaluate(p.plan).stages;
   for (std::size_t s = 1; s < 4; ++s)
     CHECK(work.layers[std::size_t(plan.first_layer[s])].name == "layer." + std::to_string(2 * s) + ".norm1");
   CHECK(plan.kinds.size() == 3);  // the first, those in the middle, the last
   CHECK(plan.kind == std::vector{0, 1, 1, 2});
 }
 
-TEST_CASE("interleaved chunks: each stage has pieces of the network that do not follow each other") {
-  Training t = interleaved(8, 2);
-  t.stage_cut = StageCut::equal_blocks;
-  Bench bench(gpt("layers=8,hidden=64,heads=4,seq=32,vocab=1000"), flat_machine(), t);
+TEST_CASE("interleaved chunks: the pieces of a stage are not adjacent in the network") {
+  Bench bench(gpt("layers=8,hidden=64,heads=4,seq=32,vocab=1000"), flat_machine(),
+              with_cut(StageCut::equal_blocks), interleaved(8, 2));
   const Projection p = bench.engine("layer", "4", 32);
   REQUIRE(p.cost);
-  const StagePlan& plan = *bench.evaluator->evaluate(p).stages;
+  const StagePlan& plan = *bench.evaluator->evaluate(p.plan).stages;
   CHECK(plan.first_layer.size() == 8);
   CHECK(plan.kinds.front().chunks.size() == 2);
   // More messages than without chunks, a shorter bubble.
-  Training whole = pipelined(8, PipelineSchedule::one_forward_one_backward);
-  whole.stage_cut = StageCut::equal_blocks;
-  Bench other(gpt("layers=8,hidden=64,heads=4,seq=32,vocab=1000"), flat_machine(), whole);
+  Bench other(gpt("layers=8,hidden=64,heads=4,seq=32,vocab=1000"), flat_machine(),
+              with_cut(StageCut::equal_blocks), pipelined(8, PipelineSchedule::one_forward_one_backward));
   const Projection q = other.engine("layer", "4", 32);
   CHECK(term(p, Term::bubble) < term(q, Term::bubble));
   CHECK(term(p, Term::stage_transfer) > term(q, Term::stage_transfer));
@@ -154,8 +154,8 @@ TEST_CASE("activations in flight: all with GPipe, as many as stages with 1F1B, m
   // Equal convolutions: the first stage keeps x of its layers, 2048 items each, for a micro-batch of 4
   // samples.
   const double one = 4 * 2048 * 4.0;
-  const auto activations = [](const Training& t) {
-    Bench bench(chain(8), flat_machine(), t);
+  const auto activations = [](const Plan& options) {
+    Bench bench(chain(8), flat_machine(), by_layers(), options);
     return bench.engine("layer", "4", 32).cost->memory.activations.base();
   };
   CHECK(activations(pipelined(8, PipelineSchedule::gpipe)) == approx(2 * 8 * one));
@@ -164,11 +164,11 @@ TEST_CASE("activations in flight: all with GPipe, as many as stages with 1F1B, m
   CHECK(activations(interleaved(8, 2)) == approx(11 * one));
 }
 
-TEST_CASE("weights of the first and the last stage: both have them, and sum their gradients") {
+TEST_CASE("weights tied between the first and the last stage: both have a copy, and sum its gradients") {
   const double table = 500 * 64;
   const auto projected = [](bool tied) {
     Bench bench(gpt("layers=4,hidden=64,heads=4,seq=32,vocab=500,tied=" + std::to_string(tied)),
-                flat_machine(), pipelined(4, PipelineSchedule::one_forward_one_backward));
+                flat_machine(), by_layers(), pipelined(4, PipelineSchedule::one_forward_one_backward));
     return bench.engine("layer", "2", 8);
   };
   const Projection tied = projected(true), own = projected(false);
@@ -176,20 +176,20 @@ TEST_CASE("weights of the first and the last stage: both have them, and sum thei
   // An allreduce between two: 2 (alpha + m/2 beta), m = 500 * 64 * 4 B
   CHECK(term(tied, Term::gradient_exchange) == approx(2 * (alpha + table * 4 / 2 * beta)));
   CHECK(term(own, Term::gradient_exchange) == 0);
-  // The last stage has the table as it has weights of its own.
+  // The last stage stores the table like its own weights.
   CHECK(tied.cost->memory.weights.base() == approx(own.cost->memory.weights.base()));
 }
 
-TEST_CASE("what does not go into a pipeline is refused with the nearest that does") {
-  Bench six(chain(8), flat_machine(), interleaved(6, 2));
+TEST_CASE("numbers that do not suit a pipeline are refused, and the nearest that do are named") {
+  Bench six(chain(8), flat_machine(), by_layers(), interleaved(6, 2));
   const Projection rounds = six.engine("layer", "4", 24);
   CHECK_FALSE(rounds.cost);
   CHECK(reasons(rounds, six.work) ==
         "--micro-batches 6 must be a multiple of the 4 stages (interleaved schedule); nearest: 4 or 8");
   CHECK(reasons(six.engine("layer", "8", 24), six.work).find("nearest: 8") != std::string::npos);
-  Bench many(chain(8), flat_machine(), interleaved(4, 3));
+  Bench many(chain(8), flat_machine(), by_layers(), interleaved(4, 3));
   CHECK(reasons(many.engine("layer", "4", 24), many.work) == "cannot divide 8 layers into 12 chunks");
-  Bench five(chain(8), flat_machine(), pipelined(5, PipelineSchedule::gpipe));
+  Bench five(chain(8), flat_machine(), by_layers(), pipelined(5, PipelineSchedule::gpipe));
   CHECK(reasons(five.engine("layer", "2", 24), five.work) ==
         "--micro-batches 5 must divide the 24 samples of a replica; nearest: 4 or 6");
   CHECK(reasons(five.engine("data+layer", "8x2", 24), five.work) ==
@@ -197,9 +197,8 @@ TEST_CASE("what does not go into a pipeline is refused with the nearest that doe
   CHECK(reasons(five.engine("layer", "9", 25), five.work) == "cannot divide 8 layers into 9 stages");
 }
 
-TEST_CASE("stages are cut by measured links where there are some") {
-  // a | b sends eight times as much as b | c. By the specification links cost nothing; measured they are
-  // slow.
+TEST_CASE("stages are cut by measured links if there are any") {
+  // a | b sends eight times as much as b | c. Specified links take no time; measured ones are slow.
   const Workload work = work_of(
       "  - {name: a, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n"
       "  - {name: b, op: conv, filters: 1, kernel: 1, bias: false}\n"
@@ -207,15 +206,13 @@ TEST_CASE("stages are cut by measured links where there are some") {
       "  - {name: d, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n");
   Machine machine = flat_machine();
   const auto first = [&] {
-    Training t = pipelined(4, PipelineSchedule::gpipe);
-    t.stage_cut = StageCut::balanced;
-    Bench bench(work, machine, t);
+    Bench bench(work, machine, with_cut(StageCut::balanced), pipelined(4, PipelineSchedule::gpipe));
     const Projection p = bench.engine("layer", "3", 32);
-    return bench.evaluator->evaluate(p).stages->first_layer;
+    return bench.evaluator->evaluate(p.plan).stages->first_layer;
   };
   machine.levels[0].link.beta = 1.0 / Bandwidth{1e15};
   const std::vector<int> specified = first();
   machine.levels[0].measured = {
-      {LinkOperation::point_to_point, {}, Bytes{8}, Bytes{1e18}, {Seconds{1e-6}, SecondsPerByte{1e-8}}}};
+      {Collective::point_to_point, {}, Bytes{8}, Bytes{1e18}, {Seconds{1e-6}, SecondsPerByte{1e-8}}}};
   CHECK(first() != specified);
 }

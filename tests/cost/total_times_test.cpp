@@ -1,4 +1,4 @@
-// A profile that is one measured total: what it says of other batches and of parts of layers.
+// A profile with one measured total: times of other batches and of parts of layers.
 #include <cmath>
 
 #include <doctest/doctest.h>
@@ -20,16 +20,16 @@ double passes(const std::string& strategy, int gpus, int batch, const std::strin
 }
 
 const std::string total = "v100-resnet50";
-constexpr double measured = 3.119502e-3;  // of a sample, at 64
+constexpr double measured = 3.119502e-3;  // for a sample, at a batch of 64
 
 }  // namespace
 
-TEST_CASE("at the batch that was measured a total is what was measured") {
+TEST_CASE("at the measured batch the time is the measured total") {
   CHECK(passes("serial", 1, 64, total) == doctest::Approx(64 * measured));
   CHECK(passes("data", 4, 256, total) == doctest::Approx(64 * measured));
 }
 
-TEST_CASE("other batches cost as the kernel-time model says, over what it says of the one measured") {
+TEST_CASE("other batches scale the total as the kernel-time model scales") {
   const double modelled = passes("serial", 1, 64, "") / 64;
   double before = 1e9;
   for (const int batch : {1, 4, 16, 64, 256}) {

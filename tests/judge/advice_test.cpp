@@ -23,18 +23,15 @@ std::string hint(Bench& bench, const char* strategy, const char* grid, double ba
 
 }  // namespace
 
-TEST_CASE("advice: what might fit follows from what fills the memory") {
+TEST_CASE("advice: hints depend on what fills the memory") {
   Bench bench(chain(2), flat_machine());
   CHECK(
       contains(hint(bench, "data", "4", 32),
                "try --micro-batches 8, a smaller --batch, --precision bf16, or more GPUs: activations take"));
   CHECK(contains(hint(bench, "layer", "2", 32), "try --micro-batches 32 --schedule 1f1b, "));
 
-  Training t;
-  t.micro_batches = 8;
-  t.schedule = PipelineSchedule::one_forward_one_backward;
-  t.precision = Precision::bf16;
-  Bench set(chain(2), flat_machine(4), t);
+  Bench set(chain(2), flat_machine(4), {.precision = Precision::bf16},
+            {.micro_batches = 8, .schedule = PipelineSchedule::one_forward_one_backward});
   const std::string reported = hint(set, "data", "4", 32);  // one sample per micro-batch, all GPUs in use
   for (const char* done : {"--micro-batches", "--schedule", "--precision", "--batch", "more GPUs"})
     CHECK_FALSE(contains(reported, done));
@@ -43,20 +40,18 @@ TEST_CASE("advice: what might fit follows from what fills the memory") {
   CHECK_FALSE(contains(hint(alone, "serial", "1", 32), "GPUs"));
 }
 
-TEST_CASE("advice: if limits are broken, the hint addresses them") {
-  Training t;
-  t.micro_batches = 3;
-  Bench thirds(chain(4), flat_machine(), t);
+TEST_CASE("advice: if limits are broken, the hint is about them") {
+  Bench thirds(chain(4), flat_machine(), {}, {.micro_batches = 3});
   CHECK(hint(thirds, "data", "4", 32) == "try other --micro-batches or a --batch that they divide");
-  t.schedule = PipelineSchedule::interleaved, t.chunks = 2;
-  Bench rounds(chain(4), flat_machine(), t);
+  Bench rounds(chain(4), flat_machine(), {},
+               {.micro_batches = 3, .schedule = PipelineSchedule::interleaved, .chunks = 2});
   CHECK(hint(rounds, "layer", "2", 12) == "try --micro-batches that the stages divide or --schedule 1f1b");
   Bench few(chain(4), flat_machine());
   CHECK(hint(few, "data", "4", 2) == "try a larger --batch or fewer GPUs");
   CHECK(hint(few, "layer", "8", 8) == "try fewer GPUs or a hybrid with `data`");
 }
 
-TEST_CASE("advice: heavy weights ask for another split or a lighter optimizer") {
+TEST_CASE("advice: if weights are large, the hint is another split or a smaller optimizer") {
   // One product of 4096 x 4096: 16.8 M weights, 4096 items a sample.
   Bench bench(work_of("  - {name: fc, op: fc, filters: 4096}\n", "4096x1x1"), flat_machine());
   CHECK(contains(

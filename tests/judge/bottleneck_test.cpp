@@ -1,5 +1,5 @@
-// Limits and bottlenecks on shipped models and systems: where each fires, where it does not, and that every
-// remedy brings what the oracle says when it is asked that way.
+// Limits and bottlenecks on shipped models and systems: where each fires and where it does not. The gain of
+// every remedy is what the oracle answers with its option.
 #include "paradl/judge/bottleneck.hpp"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ const std::vector<Both>& both() {
   return all;
 }
 
-/// More questions, for kinds of remedies that those above do not ask for.
+/// More questions, for kinds of remedies that the ones above do not have.
 std::vector<Wording> more_questions() {
   return {
       {"vgg16", "abci", "--grid data=16,filter=4 -b 32/node --framework chainermn"},
@@ -106,7 +106,7 @@ std::vector<Wording> more_questions() {
       {"gpt2-medium", "abci", "-s tensor -p 16 -b 4"},
       {"gpt2-xl", "selene", "-s layer -p 8 -b 16 --micro-batches 8 --framework megatron"},
       {"resnet50", "abci", "-s spatial -p 4 -b 64 --transport host"},
-      // Readers that share storage, or ports; leaders that pass on through hosts; samples that are exchanged.
+      // Readers that share storage or ports; leaders that distribute through hosts; exchanged samples.
       {"alexnet", "abci", "-s data -p 16 -b 256/gpu --input node --prefetch off --shuffle partial:1"},
       {"alexnet", "summit", "-s data -p 96 -b 256/gpu --input node --prefetch off"},
       {"alexnet", "summit", "-s data -p 96 -b 256/gpu --input shared --prefetch off"},
@@ -116,7 +116,7 @@ std::vector<Wording> more_questions() {
   };
 }
 
-/// "--set framework.halos", "--zero": an option without its value, but for levels of links, which have names.
+/// "--set framework.halos", "--zero": an option without its value. Names of link levels are dropped too.
 std::string kind_of(const std::string& option) {
   if (!option.starts_with("--set ")) return option.substr(0, option.find(' '));
   const std::string path = option.substr(0, option.find('='));
@@ -157,7 +157,7 @@ constexpr std::array every_kind_of_remedy{"--allreduce",
                                           "--set storage.node.read",
                                           "--set storage.shared.read"};
 
-/// What the command line answers when an option of a remedy is added to the question.
+/// The answer to the question with the option of a remedy appended.
 double epoch_of(const Wording& q, const Asked& asked, const std::string& option) {
   Typed words = typed(q.words);
   std::erase_if(words, [](const auto& word) {
@@ -165,7 +165,8 @@ double epoch_of(const Wording& q, const Asked& asked, const std::string& option)
   });
   const int extents = std::max(1, asked.oracle.about().work.input.dims);
   Typed all{{"strategy", asked.projection.strategy->text}};
-  if (asked.projection.mesh.axes > 0) all.emplace_back("grid", exact_grid(asked.projection.mesh, extents));
+  const Mesh& mesh = asked.projection.plan.mesh;
+  if (mesh.axes > 0) all.emplace_back("grid", exact_grid(mesh, extents));
   all.insert(all.end(), words.begin(), words.end());
   for (const auto& more : typed(option)) all.push_back(more);
   const Oracle again = ask(query_of(q.model, q.system, all), shipped());
@@ -184,7 +185,7 @@ TEST_CASE("each limit and bottleneck fires where it should, and only there") {
   }
 }
 
-TEST_CASE("what a remedy brings is what the oracle answers when it is asked with its option") {
+TEST_CASE("the gain of a remedy is what the oracle answers with its option") {
   std::set<std::string> options;
   std::vector<Wording> questions = more_questions();
   for (const auto& [kind, q, not_there] : both()) questions.push_back(q);
@@ -193,7 +194,7 @@ TEST_CASE("what a remedy brings is what the oracle answers when it is asked with
     Examiner examiner = examiner_of(asked.oracle);
     for (const Bottleneck& b : examiner.bottlenecks(asked.projection))
       for (const PricedAlternative& remedy : price(
-               b.changes, asked.oracle.setting(),
+               b.changes, asked.oracle.evaluator(),
                [&](const std::vector<Override>& more) { return asked.oracle.about().machine_with(more); },
                asked.projection)) {
         CAPTURE(q.words);
@@ -208,7 +209,7 @@ TEST_CASE("what a remedy brings is what the oracle answers when it is asked with
     CHECK_MESSAGE(options.contains(option), std::string(option));
 }
 
-TEST_CASE("where a question leaves the plan open, a remedy is typed with the plan that it was priced for") {
+TEST_CASE("if a question leaves the plan open, a remedy includes the plan that it was priced for") {
   int would_differ = 0;
   for (const Wording& q : {Wording{"resnet50", "abci", "-p 64 -b 128"},
                            {"vgg16", "abci", "-p 64 --framework chainermn"},
@@ -220,7 +221,7 @@ TEST_CASE("where a question leaves the plan open, a remedy is typed with the pla
     const Asked asked(q.model, q.system, q.words);
     Examiner examiner = examiner_of(asked.oracle);
     const std::string pin = same_plan(asked.oracle.question(), *asked.projection.strategy,
-                                      asked.projection.mesh, asked.oracle.about().work.input.dims);
+                                      asked.projection.plan.mesh, asked.oracle.about().work.input.dims);
     CHECK_FALSE(pin.empty());
     for (Bottleneck& b : examiner.bottlenecks(asked.projection)) {
       examiner.price(b, asked.projection);
@@ -228,7 +229,7 @@ TEST_CASE("where a question leaves the plan open, a remedy is typed with the pla
         const std::string& option = remedy.change.option;
         CAPTURE(option);
         CHECK(Asked(q.model, q.system, q.words + " " + option).projection.epoch() == remedy.epoch);
-        CHECK_FALSE(says(option, "=1x1"));  // one GPU on an axis is none
+        CHECK_FALSE(says(option, "=1x1"));  // an axis of one GPU is not named
         if (option.ends_with(pin)) {
           const std::string alone = option.substr(0, option.size() - pin.size());
           would_differ += Asked(q.model, q.system, q.words + " " + alone).projection.epoch() != remedy.epoch;
@@ -239,10 +240,10 @@ TEST_CASE("where a question leaves the plan open, a remedy is typed with the pla
   CHECK(would_differ > 0);
 }
 
-TEST_CASE("a plan is typed as far as the question leaves it open") {
+TEST_CASE("an option names the parts of the plan that the question leaves open") {
   const auto pin = [](const char* words) {
     const Asked asked("resnet50", "abci", words);
-    return same_plan(asked.oracle.question(), *asked.projection.strategy, asked.projection.mesh, 2);
+    return same_plan(asked.oracle.question(), *asked.projection.strategy, asked.projection.plan.mesh, 2);
   };
   CHECK(pin("-s data -p 16").empty());
   CHECK(pin("-s data+filter --grid data=4,filter=4").empty());
@@ -250,7 +251,7 @@ TEST_CASE("a plan is typed as far as the question leaves it open") {
   CHECK(pin("-s data,filter -p 16") == " -s data");
   CHECK(pin("-s data+filter -p 16").starts_with(" --grid data="));
   CHECK(pin("--grid data=4,spatial=4").starts_with(" --grid data=4,spatial="));
-  // Frameworks that cut space along its first extent alone have no choice.
+  // Frameworks that only cut the first extent of space leave no choice.
   CHECK(pin("--grid data=4,spatial=4 --set framework.spatial-cut=first").empty());
 }
 
@@ -308,7 +309,7 @@ TEST_CASE("each value fires where it should, and only there") {
   }
 }
 
-TEST_CASE("every entry says what it is, how much, and of what") {
+TEST_CASE("every entry has a message, a cause and a share of the time") {
   for (const auto& [kind, q, not_there] : both()) {
     CAPTURE(entry(kind).title);
     const auto all = found(Asked(q.model, q.system, q.words));
@@ -350,7 +351,7 @@ TEST_CASE("a data set that does not fit on a node is reported before slow readin
   Bottleneck b = *find(all, BottleneckKind::input_output);
   CHECK(b.finding.measure->key == "node-storage");
   CHECK(b.finding.reading->forbids);
-  CHECK_FALSE(find(all, BottleneckKind::number_of_pes));  // storage is not something to share out
+  CHECK_FALSE(find(all, BottleneckKind::number_of_pes));  // more GPUs do not enlarge a node's storage
   examiner.price(b, asked.projection);
   std::set<std::string> options;
   for (const PricedAlternative& remedy : b.remedies) options.insert(remedy.change.option);
@@ -362,7 +363,7 @@ TEST_CASE("input without numbers in the system file has no value and no remedies
   const Wording q{"resnet50", "abci", "-s data -p 16 -b 32/gpu --prefetch off --input shared"};
   CHECK(reading("input-output", q).message == "");
   CHECK_FALSE(fires(BottleneckKind::input_output, q));
-  // What the file has no rate of is never proposed.
+  // Storage without a rate in the file is never proposed.
   const Asked asked("resnet50", "dgx-a100", "-s data -p 16 -b 8/gpu --framework chainermn --input node");
   Examiner examiner = examiner_of(asked.oracle);
   const auto all = examiner.bottlenecks(asked.projection);
@@ -374,8 +375,7 @@ TEST_CASE("input without numbers in the system file has no value and no remedies
   }
 }
 
-TEST_CASE(
-    "a remedy makes a plan that fits better: faster, or smaller; at no cost of time where there is room") {
+TEST_CASE("a remedy makes a plan faster or smaller; if memory is not short, it is never slower") {
   for (const auto& [kind, q, not_there] : both()) {
     const Asked asked(q.model, q.system, q.words);
     if (!asked.projection.feasible()) continue;
@@ -424,7 +424,7 @@ TEST_CASE("four flows through two ports: twice the ports halve phi") {
   CHECK(reading("self-contention", {q.model, q.system, q.words + " --set levels.rack.ports=4"}).value <= 1);
 }
 
-TEST_CASE("a remedy is not what is done already") {
+TEST_CASE("a remedy is never an option that is already set") {
   const auto options = [](BottleneckKind kind, const Wording& q) {
     const Asked asked(q.model, q.system, q.words);
     Examiner examiner = examiner_of(asked.oracle);
@@ -449,7 +449,7 @@ TEST_CASE("a remedy is not what is done already") {
   CHECK_FALSE(layers(" --reduction reduce-scatter").contains("--reduction reduce-scatter"));
 }
 
-TEST_CASE("triggers decide, and nothing else") {
+TEST_CASE("only triggers decide whether an entry fires") {
   const Asked asked("resnet50", "abci", "-s data -p 64 -b 32/gpu");
   const Setting setting = asked.oracle.setting();
   const double update = reading("weight-update", {"resnet50", "abci", "-s data -p 64 -b 32/gpu"}).value;
@@ -462,7 +462,7 @@ TEST_CASE("triggers decide, and nothing else") {
   }
 }
 
-TEST_CASE("any value fires on one side of its trigger and not on the other") {
+TEST_CASE("every value fires on one side of its trigger only") {
   std::set<std::string_view> seen;
   for (const auto& [kind, q, not_there] : both()) {
     const Asked asked(q.model, q.system, q.words);
@@ -484,10 +484,10 @@ TEST_CASE("any value fires on one side of its trigger and not on the other") {
       }
     }
   }
-  CHECK(seen.size() >= measures().size() - 1);  // the storage of a node is read in a case of its own
+  CHECK(seen.size() >= measures().size() - 1);  // node storage has its own test case
 }
 
-TEST_CASE("hybrids that split channels twice have remedies, too") {
+TEST_CASE("hybrids that split channels twice have remedies too") {
   for (const char* strategy : {"filter+channel", "channel+tensor", "data+filter+tensor"}) {
     CAPTURE(strategy);
     const Asked asked("resnet50", "abci", fmt::format("-s {} -p 8 -b 64", strategy));
@@ -508,11 +508,11 @@ TEST_CASE("for collectives through hosts, direct transfer is proposed") {
   }
 }
 
-TEST_CASE("looking for bottlenecks leaves the evaluator's answers as they were") {
+TEST_CASE("looking for bottlenecks does not change the evaluator's answers") {
   const Asked asked("resnet50", "abci", "--grid data=16,spatial=4 -b 64/node --framework chainermn");
   found(asked);
   const Projection again =
-      asked.oracle.project(*asked.projection.strategy, asked.projection.mesh, asked.projection.batch);
+      asked.oracle.evaluator().project(*asked.projection.strategy, asked.projection.plan);
   CHECK(again.iteration() == asked.projection.iteration());
 }
 

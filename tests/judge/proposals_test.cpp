@@ -1,5 +1,5 @@
-// Every proposed change, to make a plan fit or faster, can be appended to the question that it
-// answers, and gives what was promised.
+// Every proposed change, to make a plan fit or faster, can be appended to its question and gives the promised
+// result.
 #include <algorithm>
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ struct Question {
   std::string model, system, words;
 };
 
-/// Transformers and CNNs that fit and that do not, on several machines, with options typed that changes meet.
+/// Transformers and CNNs that fit or do not, on several machines, with options that changes would alter.
 const std::vector<Question>& questions() {
   static const std::string gpt = "gpt:layers=16,hidden=2048,heads=16,seq=2048,vocab=51200";
   static const std::string experts =
@@ -56,19 +56,20 @@ const std::vector<Question>& questions() {
 
 std::string at(const Projection& p, const Setting& setting) {
   const std::string strategy = "-s " + p.strategy->text;
-  return p.mesh.axes == 0 ? strategy
-                          : strategy + " --grid " + exact_grid(p.mesh, std::max(1, setting.work.input.dims));
+  const Mesh& mesh = p.plan.mesh;
+  return mesh.axes == 0 ? strategy
+                        : strategy + " --grid " + exact_grid(mesh, std::max(1, setting.work.input.dims));
 }
 
 }  // namespace
 
-TEST_CASE("every way to fit can be typed as it is proposed, and gives what was promised") {
+TEST_CASE("every way to fit can be typed as proposed, and gives the promised result") {
   int ways = 0, alone = 0;
   for (const auto& [model, system, words] : questions()) {
     const Asked asked(model, system, words);
     CAPTURE(model);
     CAPTURE(words);
-    for (const Remedy& way : ways_to_fit(asked.projection, asked.oracle.setting())) {
+    for (const Remedy& way : ways_to_fit(asked.projection, asked.oracle.evaluator())) {
       CAPTURE(way.option);
       const Asked again(model, system, words + " " + way.option);
       REQUIRE(again.projection.feasible());
@@ -76,7 +77,7 @@ TEST_CASE("every way to fit can be typed as it is proposed, and gives what was p
       CHECK(again.projection.cost->memory.total() == way.projection.cost->memory.total());
       CHECK(again.projection.iteration() == way.projection.iteration());
       ++ways;
-      // Without the grid, the best one is taken: no slower.
+      // Without the grid, the best one is taken, which is not slower.
       const Asked best(model, system, words + " " + way.change);
       REQUIRE(best.projection.feasible());
       CHECK(best.projection.epoch() <= way.projection.epoch());
@@ -88,11 +89,12 @@ TEST_CASE("every way to fit can be typed as it is proposed, and gives what was p
 }
 
 TEST_CASE(
-    "micro-batches that are proposed need not be a power of two: of what divides the samples, the least") {
+    "the proposed number of micro-batches is the least divisor of the samples that fits, not a power of "
+    "two") {
   // 675 = 27 * 25 samples a GPU: in three pieces they do not fit, in five they do.
   const std::string words = "-s data -p 4 -b 675/gpu";
   const Asked asked("resnet50", "abci", words);
-  const auto ways = ways_to_fit(asked.projection, asked.oracle.setting());
+  const auto ways = ways_to_fit(asked.projection, asked.oracle.evaluator());
   REQUIRE_FALSE(ways.empty());
   CHECK(ways.front().option.ends_with("--micro-batches 5"));
   CHECK_FALSE(Asked("resnet50", "abci", words + " --micro-batches 3").projection.feasible());
@@ -100,7 +102,7 @@ TEST_CASE(
         ways.front().projection.iteration());
 }
 
-TEST_CASE("every remedy can be typed as it is proposed, and gives what was promised") {
+TEST_CASE("every remedy can be typed as proposed, and gives the promised result") {
   int remedies = 0;
   for (const auto& [model, system, words] : questions()) {
     const Asked asked(model, system, words);
@@ -124,12 +126,13 @@ TEST_CASE("every remedy can be typed as it is proposed, and gives what was promi
   CHECK(remedies > 15);
 }
 
-TEST_CASE("sums that were asked for whole are not scattered over a sequence") {
+TEST_CASE("sequence parallelism is not proposed if whole sums were requested") {
   const auto proposes = [](const std::string& more) {
     const Asked asked("gpt:layers=16,hidden=2048,heads=16,seq=2048,vocab=51200", "abci",
                       "-s tensor -p 4 -b 8 --precision fp16 --optimizer adam" + more);
     REQUIRE_FALSE(asked.projection.feasible());
-    return std::ranges::any_of(ways_to_fit(asked.projection, asked.oracle.setting()), [](const Remedy& way) {
+    const auto ways = ways_to_fit(asked.projection, asked.oracle.evaluator());
+    return std::ranges::any_of(ways, [](const Remedy& way) {
       return way.change.find("--sequence-parallel on") != std::string::npos;
     });
   };

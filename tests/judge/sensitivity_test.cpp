@@ -1,4 +1,4 @@
-// What to buy: every row is the projection on the changed machine, with the best plan for it.
+// Which hardware to buy: every row is the projection on a changed machine, with the best plan for it.
 #include "paradl/judge/sensitivity.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct Tornado {
 
 }  // namespace
 
-TEST_CASE("a swing is what the oracle answers with its options, the largest first") {
+TEST_CASE("a swing is the oracle's answer with its options, the largest first") {
   const Tornado tornado("vgg16", "abci", "-p 64 -b 32/gpu");
   const Asked now("vgg16", "abci", "-p 64 -b 32/gpu");
   for (const Swing& s : tornado.swings)
@@ -57,7 +57,7 @@ TEST_CASE("a swing is what the oracle answers with its options, the largest firs
   CHECK(std::ranges::is_sorted(tornado.swings, std::greater{}, &Swing::size));
 }
 
-TEST_CASE("JSON has the grid of every lever as text and, as elsewhere, axis by axis") {
+TEST_CASE("JSON has the grid of every lever as text and axis by axis, as in other results") {
   const Tornado tornado("vgg16", "abci", "-p 64 -b 32/gpu");
   int reported = 0;
   for (const auto& swing : sensitivity_json(tornado.swings))
@@ -77,10 +77,11 @@ TEST_CASE("JSON has the grid of every lever as text and, as elsewhere, axis by a
   CHECK(reported > 10);
 }
 
-TEST_CASE("more of what is good never makes the best plan slower, less of it never faster") {
+TEST_CASE("better hardware never makes the best plan slower, and worse hardware never faster") {
   const Tornado tornado("resnet50", "dgx-a100", "-p 64 -b 32/gpu");
   for (const Swing& s : tornado.swings) {
-    if (s.lever.path.ends_with(".size")) continue;  // GPUs per node share its ports: either may be
+    if (s.lever.path.ends_with(".size"))
+      continue;  // GPUs of a node share its ports, so both signs are possible
     CAPTURE(s.lever.path);
     const auto& better = s.lever.less_is_better ? s.half : s.twice;
     const auto& worse = s.lever.less_is_better ? s.twice : s.half;
@@ -89,7 +90,7 @@ TEST_CASE("more of what is good never makes the best plan slower, less of it nev
   }
 }
 
-TEST_CASE("without enough memory no plan fits, which is the largest effect") {
+TEST_CASE("losing so much memory that no plan fits is the largest effect") {
   // 1.6 G weights of 16 bytes are 25 GB: one GPU of 40 GiB has room for them, none of 20 GiB.
   const Tornado tornado("gpt2-xl", "dgx-a100",
                         "-s data -p 8 -b 8 --optimizer adam --set device.memory=40GiB");
@@ -100,7 +101,7 @@ TEST_CASE("without enough memory no plan fits, which is the largest effect") {
   CHECK(tornado.swings.front().lever.path == "device.memory");
 }
 
-TEST_CASE("levers are what a system file says") {
+TEST_CASE("levers are the values of the system file") {
   const SystemSpec abci = shipped().system("abci");
   const auto all = levers(abci, Precision::fp32);
   const auto has = [&](const std::string& path) {

@@ -9,7 +9,7 @@ shift
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# Everything is at another place afterwards: the package must not know where it was installed, built or written.
+# Move everything: the package must not contain the paths where it was installed, built or written.
 for component in library data; do
   cmake --install "$build" --component "$component" --prefix "$folder/first" >"$folder/log"
 done

@@ -44,10 +44,10 @@ TEST_CASE("a product by hand: whole tiles at the peak rate, and its bytes") {
   const Tile tile[] = {{256, 128}};
   // 2 * 256 * 128 * 1000 flop at 1 Tflop/s.
   CHECK(kernel_time(device, product, {.tiles = tile}).base() == test::approx(65.536e-6));
-  // A row more makes another wave of blocks.
+  // One more row makes another wave of blocks.
   CHECK(kernel_time(device, {.m = 257, .n = 128, .k = 1000}, {.tiles = tile}).base() ==
         test::approx(2 * 65.536e-6));
-  // With 65 536 bytes at 1 GB/s, too: the two of them as sides of a right angle.
+  // With 65 536 bytes at 1 GB/s as well: the two times add as the sides of a right angle.
   Product moving = product;
   moving.moved = Bytes{65536};
   CHECK(kernel_time(device, moving, {.tiles = tile}).base() == test::approx(std::sqrt(2) * 65.536e-6));
@@ -74,7 +74,7 @@ TEST_CASE("laws of the model: more of anything does not take less time") {
   device.fitted = {};
   for (const double n : {1.0, 7.0, 32.0, 100.0, 1000.0, 4096.0})
     for (const double k : {1.0, 64.0, 1000.0, 50000.0}) {
-      // Few blocks do not fill the memory bus, so that twice the rows may be a little (0.4 %) faster there.
+      // Few blocks do not fill the memory bus, so twice the rows may be slightly faster (0.4 %).
       CHECK(product_time(device, n, 64, k).base() <= 1.01 * product_time(device, 2 * n, 64, k).base());
       CHECK(product_time(device, n, 64, k) <= product_time(device, n, 64, k, 2));
       CHECK(product_time(device, n, 64, k).base() == test::approx(product_time(device, 64, n, k).base()));
@@ -85,7 +85,7 @@ TEST_CASE("laws of the model: more of anything does not take less time") {
       CHECK(once <= convolution_time(device, conv(16, 64, 64, 28, kernel), pass));
       CHECK(once <= convolution_time(device, conv(8, 128, 64, 28, kernel), pass));
       CHECK(once <= convolution_time(device, conv(8, 64, 128, 28, kernel), pass));
-      // Never faster than nine quarters of the peak with Winograd's four by four, and never than memory.
+      // Never faster than nine quarters of the peak (Winograd's four by four), nor than memory.
       const double flop = 2 * 8 * 64 * 64 * 28 * 28 * kernel * kernel;
       CHECK(once.base() > flop / device.peak.base() / 16);
     }
@@ -110,7 +110,7 @@ TEST_CASE("a framework's policy: fewer algorithms never make a convolution faste
         convolution_time(plain, c, ConvolutionPass::forward));  // the fused kernel needs no workspace
 }
 
-TEST_CASE("three extents have an efficiency of their own; tensor cores want channels in eights") {
+TEST_CASE("three extents have their own efficiency; tensor cores need multiples of eight channels") {
   KernelDevice device = slate();
   device.bandwidth = Bandwidth{1e15};
   device.fitted.volume = 0.25;
@@ -125,7 +125,7 @@ TEST_CASE("three extents have an efficiency of their own; tensor cores want chan
         test::approx(8 * convolution_time(device, flat, ConvolutionPass::forward).base()));
 }
 
-TEST_CASE("what memory bounds, by hand: passes over its bytes") {
+TEST_CASE("a layer that is bound by memory, by hand: passes over its bytes") {
   const KernelDevice device = slate();
   LocalLayer relu{.op = Op::relu, .dims = 1, .samples = 10, .x_channels = 25, .y_channels = 25};
   relu.x_extent[0] = relu.y_extent[0] = 100;
@@ -145,7 +145,7 @@ TEST_CASE("what memory bounds, by hand: passes over its bytes") {
   CHECK(modelled_passes(device, fc).update.base() == test::approx(100e-6));  // 20 B each
 }
 
-TEST_CASE("attention: queries that are shared out meet all keys, and stored scores take longer forward") {
+TEST_CASE("attention: split queries read all keys, and stored scores make the forward pass slower") {
   const KernelDevice device = slate();
   LocalLayer whole{.op = Op::attention, .dims = 1, .samples = 2, .x_channels = 3072, .y_channels = 1024};
   whole.heads = whole.kv_heads = 8;
@@ -156,7 +156,7 @@ TEST_CASE("attention: queries that are shared out meet all keys, and stored scor
   quarter.kv_length = 2048;
   const PassTimes all = modelled_passes(device, whole), part = modelled_passes(device, quarter);
   CHECK(4 * part.forward.base() >= all.forward.base());
-  CHECK(4 * part.forward.base() <= 1.5 * all.forward.base());  // keys and values are read by each
+  CHECK(4 * part.forward.base() <= 1.5 * all.forward.base());  // each part reads all keys and values
   // 16 heads, two products of 2 * 2048 * 2048 * 128 flop at 1 Tflop/s; one more of the five backward.
   CHECK(all.forward.base() >= 16 * 2 * 2.0 * 2048 * 2048 * 128 / 1e12);
   CHECK(all.backward().base() >= 2.5 * 16 * 2 * 2.0 * 2048 * 2048 * 128 / 1e12);
@@ -169,7 +169,7 @@ TEST_CASE("attention: queries that are shared out meet all keys, and stored scor
   CHECK(modelled_passes(device, stored).forward > all.forward);
 }
 
-TEST_CASE("experts are products of their own: as many flop, more weights to read") {
+TEST_CASE("experts are separate products: as many flop, more weights to read") {
   const KernelDevice device = slate();
   LocalLayer one{.op = Op::fc, .dims = 1, .samples = 8, .x_channels = 1024, .y_channels = 1024};
   one.x_extent[0] = one.y_extent[0] = 1024;
@@ -194,7 +194,7 @@ TEST_CASE("every operation has a time, and none is negative") {
   }
 }
 
-TEST_CASE("fitted kernels serve every precision that runs at the same pace on items of the same size") {
+TEST_CASE("fitted kernels apply to every precision with the same rate and item size") {
   DeviceSpec device;
   device.multiprocessors = 100;
   device.peak[std::size_t(Precision::fp32)] = FlopRate{20e12};
@@ -212,7 +212,7 @@ TEST_CASE("fitted kernels serve every precision that runs at the same pace on it
     CHECK_FALSE(fitted_precision(device, other));
   CHECK(kernel_device(device, Precision::bf16, Optimizer::sgd)->fitted.compute == 0.7);
   CHECK(kernel_device(device, Precision::tf32, Optimizer::sgd)->fitted.compute == KernelParameters{}.compute);
-  device.peak[std::size_t(Precision::bf16)] = FlopRate{150e12};  // a device that has it at half the rate
+  device.peak[std::size_t(Precision::bf16)] = FlopRate{150e12};  // bf16 at half the rate
   CHECK_FALSE(fitted_precision(device, Precision::bf16));
 }
 

@@ -31,14 +31,14 @@ LayerTimes times_of(const std::string& text, Precision precision = Precision::fp
 }
 doctest::Approx near(double value) { return paradl::test::approx(value).epsilon(1e-12); }
 
-TEST_CASE("roofline: each layer takes as long as its arithmetic or its memory, by hand") {
+TEST_CASE("roofline: a layer takes the longer time of arithmetic and memory, by hand") {
   const LayerTimes times = times_of(two_layers);
   REQUIRE(times.layer.size() == 2);
   CHECK(times.source == "roofline");
   CHECK(times.update_known);
   // fc: 2 * 8e6 flop at 1 Tflop/s = 16 us; 12 000 items of 4 B at 1 GB/s = 48 us. Memory wins.
   CHECK(times.layer[0].FW.base() == near(48e-6));
-  // Backward: two products, 32 us; the items pass twice, 96 us.
+  // Backward: two products, 32 us; the items are moved twice, 96 us.
   CHECK(times.layer[0].BW.base() == near(96e-6));
   // SGD in fp32: gradient read, weight read and written: 12 B for each of 2e6 weights = 24 ms
   CHECK(times.layer[0].WU.base() == near(24e-3));
@@ -48,7 +48,7 @@ TEST_CASE("roofline: each layer takes as long as its arithmetic or its memory, b
   CHECK(times.layer[1].WU == Seconds{});
 }
 
-TEST_CASE("roofline: arithmetic wins where there is much of it") {
+TEST_CASE("roofline: a layer with much arithmetic is bound by it") {
   // fc of 1000 x 2000 on a flat input: 4e6 flop = 4 us against 3000 items = 12 us; a convolution of 8
   // channels and 8 filters of 11 x 11 on 32 x 32: 2 * 8*8*121*1024 flop = 15.859 us, against 16 384 items of
   // 4 B = 65.5 us. With 64 of each: 2 * 64*64*121*1024 flop = 1015.02 us against 524.3 us: arithmetic.
@@ -58,7 +58,7 @@ TEST_CASE("roofline: arithmetic wins where there is much of it") {
   CHECK(times.layer[0].BW.base() == near(2030.043136e-6));
 }
 
-TEST_CASE("attention moves its scores as well") {
+TEST_CASE("attention moves its scores too") {
   // 24 x 10: |x| = 240, |y| = 80, scores 400 written and read: 240 + 80 + 800 = 1120 items of 4 B = 4.48 us
   const LayerTimes times = times_of(network("24x10", "  - {name: a, op: attention, heads: 4}\n"));
   CHECK(times.layer[0].FW.base() == near(4.48e-6));
@@ -72,7 +72,7 @@ TEST_CASE("views take no time") {
   CHECK(times.layer[0].WU == Seconds{});
 }
 
-TEST_CASE("in 16 bits half the bytes move, and the peak is another") {
+TEST_CASE("16 bits move half the bytes, and have their own peak rate") {
   const LayerTimes times = times_of(two_layers, Precision::fp16);
   CHECK(times.layer[0].FW.base() == near(24e-6));
   CHECK(times.layer[1].FW.base() == near(32e-6));
@@ -124,7 +124,7 @@ TEST_CASE("items of each precision, and what an optimizer keeps") {
   CHECK_FALSE(find_name<Precision>(precision_names, "fp64"));
 }
 
-TEST_CASE("the measured time of a network is spread as the roofline is, a third of it forward") {
+TEST_CASE("the measured time of a network is distributed like the roofline, a third of it forward") {
   // Roofline: fc 48 + 96 = 144 us, relu 64 + 96 = 160 us, 304 us in all; measured 608 us: twice as long.
   const LayerTimes times = times_of(two_layers + "time: 608 us\n");
   CHECK(times.source == "model file");
@@ -147,7 +147,8 @@ TEST_CASE("the measured time of a layer is its own, a third of it forward") {
   CHECK(times.layer[1].BW.base() == near(2e-6));
 }
 
-TEST_CASE("layers without a measured time keep the roofline, and the answer says so; zero is a measurement") {
+TEST_CASE(
+    "layers without a measured time keep the roofline, and the answer says so; zero counts as measured") {
   const std::string fc = "  - {name: fc, op: fc, filters: 2000, bias: false, time: 30 ms}\n";
   const LayerTimes open = times_of(network("1000x4", fc + "  - {name: relu, op: relu}\n"));
   CHECK(open.source == "model file, roofline for 1 layer");
@@ -158,7 +159,7 @@ TEST_CASE("layers without a measured time keep the roofline, and the answer says
   CHECK(zero.layer[1].FW == Seconds{});
 }
 
-TEST_CASE("a measured time for a network that does nothing is still a number") {
+TEST_CASE("a measured time for a network without work gives finite numbers") {
   const LayerTimes times = times_of(network("24x10", "  - {name: a, op: flatten}\n") + "time: 1 ms\n");
   CHECK(std::isfinite(times.layer[0].FW.base()));
   CHECK(std::isfinite(times.layer[0].BW.base()));
@@ -177,7 +178,7 @@ TEST_CASE("a faster device is never slower") {
   }
 }
 
-TEST_CASE("a precision that the device does not have is a mistake of the command line") {
+TEST_CASE("a precision that the device lacks is a usage error") {
   CHECK(peak(pencil(), Precision::fp16) == FlopRate{4e12});
   CHECK(complaint([] { times_of(two_layers, Precision::bf16); }) ==
         "usage: slate (pencil) has no bf16 peak\n"

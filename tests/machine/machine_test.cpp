@@ -22,7 +22,7 @@ Machine of_levels(const std::vector<std::string>& levels) {
   return machine_of(text);
 }
 
-TEST_CASE("a machine has as many GPUs as its sizes multiply to") {
+TEST_CASE("the number of GPUs is the product of the sizes") {
   const Machine machine = of_levels({"name: node, size: 4", "name: rack, size: 8", "name: machine, size: 3"});
   CHECK(machine.gpus() == 96);
   CHECK(machine.gpus_per_node() == 4);
@@ -40,18 +40,18 @@ TEST_CASE("a link is its latency and the inverse of its bandwidth") {
   CHECK(machine.levels[0].link.beta.base() == paradl::test::approx(80e-12));  // 80 ps a byte
 }
 
-TEST_CASE("without `ports` every GPU has its own, so that nothing is shared") {
+TEST_CASE("without `ports` every GPU has its own port") {
   const Machine machine = of_levels({"name: node, size: 4", "name: rack, size: 8", "name: machine, size: 3"});
   CHECK(machine.levels[0].ports == 1);   // of one GPU
   CHECK(machine.levels[1].ports == 4);   // of one node
   CHECK(machine.levels[2].ports == 32);  // of one rack
 }
 
-TEST_CASE("`ports` of a unit are passed on to what contains it, thinned by oversubscription") {
+TEST_CASE("a level's ports are those of its units, divided by oversubscription") {
   const Machine machine = of_levels({"name: node, size: 4", "name: rack, size: 8, ports: 2",
                                      "name: row, size: 3, oversubscription: 4", "name: machine, size: 5"});
   CHECK(machine.levels[1].ports == 2);   // 2 ports for 4 GPUs
-  CHECK(machine.levels[2].ports == 4);   // 8 nodes of 2 ports, a quarter
+  CHECK(machine.levels[2].ports == 4);   // a quarter of 8 nodes of 2 ports
   CHECK(machine.levels[3].ports == 12);  // 3 racks of 4 ports
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("a group spans the innermost level that holds it") {
   CHECK(machine.spanned_by(32).name == "rack");
   CHECK(machine.spanned_by(33).name == "machine");
   CHECK(machine.spanned_by(96).name == "machine");
-  CHECK(machine.spanned_by(1000).name == "machine");  // more than there are: the CLI refuses it
+  CHECK(machine.spanned_by(1000).name == "machine");  // more GPUs than the machine has: the CLI refuses this
 }
 
 TEST_CASE("the other values of the file are kept") {
@@ -75,7 +75,7 @@ TEST_CASE("the other values of the file are kept") {
   CHECK_FALSE(machine.shared_storage->read);
 }
 
-TEST_CASE("every shipped system has the GPUs that its operator counts") {
+TEST_CASE("every shipped system has as many GPUs as its operator states") {
   struct Published {
     std::string name;
     double gpus;
@@ -105,14 +105,14 @@ TEST_CASE("every shipped system has the GPUs that its operator counts") {
   }
 }
 
-TEST_CASE("ABCI: two ports for the four GPUs of a node, and a third of them between racks") {
+TEST_CASE("ABCI: four GPUs of a node share two ports, and a rack has a third of its nodes' ports") {
   const Machine abci = build_machine(shipped().system("abci"));
   REQUIRE(abci.levels.size() == 3);
   CHECK(abci.gpus_per_node() == 4);
   CHECK(abci.levels[0].ports == 1);
   CHECK(abci.levels[1].ports == 2);
   CHECK(abci.levels[1].inside == 4);
-  CHECK(abci.levels[2].ports == paradl::test::approx(68.0 / 3));  // 34 nodes of 2, a third
+  CHECK(abci.levels[2].ports == paradl::test::approx(68.0 / 3));  // a third of 34 nodes of 2
   CHECK(abci.levels[2].inside == 136);
   CHECK(abci.spanned_by(4).name == "node");
   CHECK(abci.spanned_by(64).name == "rack");
@@ -121,7 +121,7 @@ TEST_CASE("ABCI: two ports for the four GPUs of a node, and a third of them betw
   CHECK(abci.levels[1].link.beta.base() == paradl::test::approx(80e-12));  // EDR: 12.5 GB/s
 }
 
-TEST_CASE("both descriptions of ABCI agree on what leaves a rack") {
+TEST_CASE("both descriptions of ABCI have the same bandwidth out of a rack") {
   const Machine paper = build_machine(shipped().system("abci-paper"));
   REQUIRE(paper.levels.size() == 4);
   CHECK(paper.levels[2].ports == 34);  // 17 nodes of 2 on a leaf switch
@@ -129,12 +129,12 @@ TEST_CASE("both descriptions of ABCI agree on what leaves a rack") {
         paradl::test::approx(build_machine(shipped().system("abci")).levels[2].ports));
 }
 
-TEST_CASE("nodes of Selene have a port for each GPU, those of the vTrain cluster one for two") {
+TEST_CASE("a node of Selene has a port for each GPU, one of the vTrain cluster one for two") {
   CHECK(build_machine(shipped().system("selene")).levels[1].ports == 8);
   CHECK(build_machine(shipped().system("vtrain-a100")).levels[1].ports == 4);
 }
 
-TEST_CASE("further out, no shipped link is faster or nearer") {
+TEST_CASE("no shipped outer link has more bandwidth or less latency than an inner one") {
   for (const std::string& name : shipped().names("systems")) {
     CAPTURE(name);
     const Machine machine = build_machine(shipped().system(name));

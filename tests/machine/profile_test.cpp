@@ -30,7 +30,7 @@ double forward_at(const Profile& profile, std::int64_t samples) {
   return found ? found->forward.base() : -1;
 }
 
-TEST_CASE("the very shape gives the very times") {
+TEST_CASE("a measured shape has its measured times") {
   const auto found = profile_of({{4, 1}, {16, 3}}).find(layer(16));
   REQUIRE(found);
   CHECK(found->forward == Seconds{3});
@@ -45,7 +45,7 @@ TEST_CASE("between two numbers of samples, times are interpolated") {
   CHECK(forward_at(profile, 8) == approx(1 + 2.0 / 3));
 }
 
-TEST_CASE("beyond them on the line through the two nearest, but never next to nothing") {
+TEST_CASE("times are extrapolated on the line through the two nearest, but never to almost zero") {
   const Profile profile = profile_of({{4, 1}, {16, 3}, {32, 7}});
   CHECK(forward_at(profile, 40) == approx(9));       // 7 + 8 (7 - 3) / 16
   CHECK(forward_at(profile, 2) == approx(2.0 / 3));  // 1 - 2 (3 - 1) / 12
@@ -53,7 +53,7 @@ TEST_CASE("beyond them on the line through the two nearest, but never next to no
   CHECK(forward_at(steep, 1) == approx(0.1));  // a tenth of the nearer one
 }
 
-TEST_CASE("one number of samples says what a sample costs; an update does not depend on samples") {
+TEST_CASE("with one number of samples, times are proportional to samples; updates do not depend on them") {
   const auto found = profile_of({{4, 1}}).find(layer(12));
   REQUIRE(found);
   CHECK(found->forward == Seconds{3});
@@ -78,7 +78,7 @@ KernelDevice device() {
   return d;
 }
 
-TEST_CASE("a part of a layer costs what the model says, corrected by what other cuts cost: not its share") {
+TEST_CASE("a part of a layer takes the modelled time, corrected by measured cuts of that layer") {
   const KernelDevice model = device();
   ProfileSpec spec{.name = "p"};
   const auto measured = [&](std::int64_t count, double factor) {
@@ -92,11 +92,11 @@ TEST_CASE("a part of a layer costs what the model says, corrected by what other 
     const auto found = Profile(spec).find(filters(count), &model);
     return found ? found->forward / modelled_passes(model, filters(count)).forward : -1;
   };
-  CHECK(forward(16) == approx(1));  // the whole alone was measured: as the model
+  CHECK(forward(16) == approx(1));  // only the whole layer was measured: as modelled
   measured(16, 4.0);
-  CHECK(forward(16) == approx(4));  // the very shape
+  CHECK(forward(16) == approx(4));  // this shape was measured
   CHECK(forward(32) == approx(2));  // halfway in its logarithm: sqrt(1 x 4)
-  CHECK(forward(8) == approx(4));   // beyond all: as the nearest
+  CHECK(forward(8) == approx(4));   // beyond all: the correction of the nearest
   CHECK(forward(128) == approx(1));
   // 64 filters at one other measured number of samples: the model gives the dependence on samples.
   LocalLayer more = filters(64);

@@ -14,7 +14,7 @@ Mesh mesh_of(const std::string& strategy, const std::string& grid) {
 
 }  // namespace
 
-TEST_CASE("the innermost axis sits on the closest GPUs") {
+TEST_CASE("the innermost axis is on the closest GPUs") {
   const Machine machine = two_level_machine();
   const Mesh mesh = mesh_of("data+filter", "16x4");
   const Path filter = group_path(mesh, axis_bit(1), machine);
@@ -25,7 +25,7 @@ TEST_CASE("the innermost axis sits on the closest GPUs") {
   CHECK(data.hop[1].size == 16);
 }
 
-TEST_CASE("a path knows how many of its group sit in a node, and how many such groups do") {
+TEST_CASE("a path has the GPUs of its group in a node, and the number of such groups") {
   const Machine machine = two_level_machine();
   const Path data = group_path(mesh_of("data+filter", "32x2"), axis_bit(0), machine);
   CHECK(data.in_node == 2);
@@ -44,7 +44,7 @@ TEST_CASE("four groups that leave a node through two ports share each: phi = 2")
   CHECK(group_path(mesh_of("data", "4"), axis_bit(0), machine).outermost().phi == 1);
 }
 
-TEST_CASE("where both directions of a cable share its bandwidth, who sends and receives has half of it") {
+TEST_CASE("on a half-duplex cable, a GPU that sends and receives at once has half of the bandwidth") {
   Machine machine = two_level_machine();
   machine.half_duplex = true;
   const Path ring = group_path(mesh_of("data+filter", "16x4"), axis_bit(0), machine);
@@ -54,7 +54,7 @@ TEST_CASE("where both directions of a cable share its bandwidth, who sends and r
   CHECK(neighbour_path(mesh_of("layer", "4"), 0, -1, machine).outermost().phi == 1);   // one way at a time
 }
 
-TEST_CASE("a group over several nodes climbs both levels") {
+TEST_CASE("a group over several nodes uses both levels") {
   const Machine machine = two_level_machine();
   const Path path = group_path(mesh_of("data", "64"), axis_bit(0), machine);
   CHECK(path.hop[0].size == 4);
@@ -65,7 +65,7 @@ TEST_CASE("a group over several nodes climbs both levels") {
   CHECK(cost(Collective::allreduce, path)(Bytes{64e6}).base() == paradl::test::approx(expected));
 }
 
-TEST_CASE("groups that nodes do not hold whole are cut by the worst placed one") {
+TEST_CASE("if groups do not fit into nodes evenly, the worst placed one counts") {
   Machine machine = two_level_machine();
   machine.levels[0].gpus = 6;
   machine.levels[1].inside = 6;
@@ -81,7 +81,7 @@ TEST_CASE("neighbours along an axis share a port only with those beside them") {
   CHECK(neighbour_path(mesh_of("layer+tensor", "4x4"), 0, -1, machine).outermost().phi == 2);
 }
 
-TEST_CASE("axes that are not neighbours form groups, too") {
+TEST_CASE("axes that are not adjacent form groups too") {
   const Machine machine = two_level_machine();
   const Mesh mesh = mesh_of("data+filter+spatial", "2x4x4");
   const Path path = group_path(mesh, AxisSet(axis_bit(0) | axis_bit(2)), machine);
@@ -144,7 +144,7 @@ TEST_CASE("more nodes do not make an exchange faster") {
   }
 }
 
-TEST_CASE("groups with other GPUs between their members fill racks, too") {
+TEST_CASE("groups with other GPUs between their members fill racks too") {
   const Machine machine = with_racks();
   const Path data = group_path(mesh_of("data+filter", "128x4"), axis_bit(0), machine);
   CHECK(data.hop[0].size == 1);
@@ -162,7 +162,7 @@ TEST_CASE("groups with other GPUs between their members fill racks, too") {
   CHECK(inner.hop[2].subgroups() == 2);
 }
 
-TEST_CASE("a last node that is less full is priced as the others") {
+TEST_CASE("a last node that is not full is priced like the others") {
   const Machine machine = two_level_machine();
   const Path five = group_path(mesh_of("data", "5"), axis_bit(0), machine);
   const Path eight = group_path(mesh_of("data", "8"), axis_bit(0), machine);
@@ -171,7 +171,7 @@ TEST_CASE("a last node that is less full is priced as the others") {
         paradl::test::approx(cost(Collective::allreduce, eight)(Bytes{1e6}).base()));
 }
 
-TEST_CASE("neighbouring axes of a set are one line") {
+TEST_CASE("adjacent axes of a set act as one axis") {
   Machine machine = two_level_machine();
   machine.levels[0].gpus = machine.levels[1].inside = 6;
   const AxisSet both = AxisSet(axis_bit(0) | axis_bit(1));
@@ -182,7 +182,7 @@ TEST_CASE("neighbouring axes of a set are one line") {
   }
 }
 
-TEST_CASE("each extent of a cut has neighbours of its own") {
+TEST_CASE("each extent of a cut has its own neighbours") {
   const Machine machine = two_level_machine();
   const Mesh mesh = mesh_of("spatial", "4x4");
   CHECK(neighbour_path(mesh, 0, 1, machine).outermost().level == "all");    // columns are inside a node

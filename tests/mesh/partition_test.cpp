@@ -13,7 +13,7 @@ using namespace paradl;
 
 namespace {
 
-/// The longest part, and what all borders cost.
+/// The longest part, and the cost of all borders.
 using Worth = std::pair<double, double>;
 
 Worth worth(const std::vector<double>& weight, const std::vector<double>& border,
@@ -49,7 +49,7 @@ Worth brute_force(const std::vector<double>& weight, const std::vector<double>& 
 
 }  // namespace
 
-TEST_CASE("the balanced partition is as good as trying every border") {
+TEST_CASE("the balanced partition is as good as the best of all partitions") {
   std::mt19937 random(7);
   for (int round = 0; round < 400; ++round) {
     std::vector<double> weight(1 + random() % 10), border(weight.size());
@@ -68,7 +68,7 @@ TEST_CASE("the balanced partition is as good as trying every border") {
   }
 }
 
-TEST_CASE("where borders must cost least, a stage may be as long as that of a plain cut") {
+TEST_CASE("if borders must cost least, a stage may be as long as that of a plain cut") {
   // Halves are 6 and 6, with a border of 4: 10. Balanced: 5 + 2 and 7 + 2. The border of 1/2 makes 9.5 and
   // 3.5: longer than 9, not longer than 10.
   const std::vector<LayerLoad> layer{{.forward = 3}, {.forward = 1}, {.forward = 1},
@@ -91,7 +91,7 @@ TEST_CASE("where borders must cost least, a stage may be as long as that of a pl
   }
 }
 
-TEST_CASE("a cheap border is worth a longer way, but not a longer stage") {
+TEST_CASE("a cheap border may be further away, but not make a stage longer") {
   const std::vector<double> weight{4, 1, 3, 4};
   CHECK(balanced_partition(weight, 2) == std::vector{0, 2});
   CHECK(balanced_partition(weight, 2, std::vector<double>{1, 9, 1, 0}) == std::vector{0, 3});  // 9 against 14
@@ -130,17 +130,17 @@ double least_busiest(const std::vector<double>& weight, const std::vector<double
 
 }  // namespace
 
-TEST_CASE("interleaved stages: a long layer at one end takes work off its stage's other pieces") {
-  // By hand: 13 in all, and the 5 is with one stage: {2 1 1 1}{1}{1}{1 5} has 6 and 7; cut into even pieces,
-  // {2 1}{1 1 1}{1 1}{5} has 5 and 8.
+TEST_CASE("interleaved stages: the stage with a long layer gets less work in its other pieces") {
+  // By hand: the sum is 13. {2 1 1 1}{1}{1}{1 5} has stages of 6 and 7; even pieces, {2 1}{1 1 1}{1 1}{5},
+  // have stages of 5 and 8.
   const std::vector<double> tail{2, 1, 1, 1, 1, 1, 1, 5};
   CHECK(busiest(tail, {}, interleaved_partition(tail, 2, 2), 2) == 7);
-  // 36 in all, halves: {1 2 3 4}{5 6}{7..}... 18 each.
+  // The sum is 36, and both stages have 18.
   const std::vector<double> rising{1, 2, 3, 4, 5, 6, 7, 8};
   CHECK(busiest(rising, {}, interleaved_partition(rising, 2, 2), 2) == 18);
 }
 
-TEST_CASE("the interleaved partition is as good as trying every border") {
+TEST_CASE("the interleaved partition is as good as the best of all partitions") {
   std::mt19937 random(9);
   for (int round = 0; round < 400; ++round) {
     const int stages = 2 + int(random() % 2), chunks = 2 + int(random() % 2), pieces = stages * chunks;
@@ -158,7 +158,7 @@ TEST_CASE("the interleaved partition is as good as trying every border") {
   }
 }
 
-TEST_CASE("of a long chain with a heavy end, the busiest interleaved stage is within 6 % of an even share") {
+TEST_CASE("if a long chain has a heavy end, the busiest interleaved stage is within 6 % of an even share") {
   for (const auto& [layers, stages, chunks] :
        {std::array{400, 4, 2}, {1200, 8, 4}, {1500, 35, 3}, {300, 8, 8}}) {
     std::vector<double> weight(static_cast<std::size_t>(layers), 1.0);

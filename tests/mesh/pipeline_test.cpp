@@ -1,4 +1,4 @@
-// Schedules are executed pass by pass; if stages are equal, their length is known in closed form.
+// Schedules are executed pass by pass. For equal stages the length is also known in closed form.
 #include "paradl/mesh/pipeline.hpp"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ TEST_CASE("equal stages: the bubble is (p-1)/(S+p-1) of the whole, interleaved (
   }
 }
 
-TEST_CASE("GPipe: the paper's passes and transfers for equal stages, a flow shop for others") {
+TEST_CASE("GPipe: the paper's formula for equal stages, a flow shop for others") {
   std::mt19937 random(12);
   PipelineClock clock;
   for (int round = 0; round < 300; ++round) {
@@ -99,11 +99,11 @@ TEST_CASE("1F1B of two stages, by hand") {
   CHECK(clock.run(pipeline, equal_pieces(pipeline, 1, 2, 1)).end == Seconds{12});
 }
 
-TEST_CASE("what is found without looking at each pass is what executing all of them gives") {
+TEST_CASE("the shortcut to the end of a schedule gives the same as executing all passes") {
   std::mt19937 random(13);
   PipelineClock clock;
-  // Times are multiples of 1/64, so that sums are exact: so is the agreement, but for rounds that are
-  // skipped.
+  // Times are multiples of 1/64, so that sums are exact. Then the results are equal, except for rounds that
+  // are skipped.
   const auto check = [&](const Pipeline& pipeline, const std::vector<PieceTime>& pieces) {
     const PipelineTime all = execute_pipeline(pipeline, pieces), found = clock.run(pipeline, pieces);
     CAPTURE(pipeline.stages);
@@ -127,7 +127,7 @@ TEST_CASE("what is found without looking at each pass is what executing all of t
       check(pipeline, any_pieces(random, pipeline));
     }
   }
-  SUBCASE("stages of few kinds, some of which cost nothing or very much") {
+  SUBCASE("stages of few kinds, some without cost and some very expensive") {
     for (int round = 0; round < 2000; ++round) {
       const Pipeline pipeline = any_pipeline(random);
       auto pieces = any_pieces(random, pipeline);
@@ -143,7 +143,7 @@ TEST_CASE("what is found without looking at each pass is what executing all of t
 
 namespace {
 
-/// Runs of equal stages, and the pieces of all of them in the order of the network.
+/// Runs of equal stages, and all their pieces in the order of the network.
 struct Runs {
   std::vector<std::vector<PieceTime>> chunks;  // of each run
   std::vector<StageRun> run;
@@ -189,7 +189,7 @@ Seconds whole(Random& random, std::mt19937::result_type most) {
 
 }  // namespace
 
-TEST_CASE("runs of equal stages take what their stages take one by one") {
+TEST_CASE("a run of equal stages takes as long as its stages listed one by one") {
   std::mt19937 random(16);
   PipelineScratch scratch;
   for (int round = 0; round < 4000; ++round) {
@@ -209,7 +209,7 @@ TEST_CASE("runs of equal stages take what their stages take one by one") {
   }
 }
 
-TEST_CASE("interleaved pieces that are equal but for the first and the last one") {
+TEST_CASE("interleaved pieces that are equal except for the first and the last one") {
   std::mt19937 random(17);
   PipelineScratch scratch;
   for (int round = 0; round < 20'000; ++round) {
@@ -234,7 +234,7 @@ TEST_CASE("interleaved pieces that are equal but for the first and the last one"
   }
 }
 
-TEST_CASE("pipeline_end: the same whatever its scratch was used for, also by several threads at once") {
+TEST_CASE("pipeline_end: earlier uses of its scratch memory change nothing, also with several threads") {
   std::mt19937 random(18);
   struct Case {
     Pipeline pipeline;
@@ -269,7 +269,7 @@ TEST_CASE("pipeline_end: the same whatever its scratch was used for, also by sev
 }
 
 TEST_CASE(
-    "an executed schedule: nothing starts before its input, no stage does two things, all is done once") {
+    "an executed schedule: no pass starts before its input, no stage runs two at once, each runs once") {
   std::mt19937 random(14);
   for (int round = 0; round < 200; ++round) {
     const Pipeline pipeline = any_pipeline(random, 20);
@@ -318,7 +318,7 @@ TEST_CASE("micro-batches in flight are those that the executed schedule keeps") 
   }
 }
 
-TEST_CASE("in flight by chunk: the last one of the last stage goes back at once") {
+TEST_CASE("in flight by chunk: the last chunk of the last stage runs backward at once") {
   const Pipeline pipeline{.stages = 4, .micro_batches = 8, .chunks = 3, .schedule = interleaved};
   CHECK(pipeline.in_flight(3, 0) == 4);
   CHECK(pipeline.in_flight(3, 1) == 4);

@@ -1,4 +1,4 @@
-// The cost of an algorithm if all groups of a strategy use it at once, with every message routed.
+// The cost of an algorithm when all groups of a strategy use it at once, with every message routed.
 #include "paradl/mesh/routed_exchange.hpp"
 
 #include <algorithm>
@@ -37,12 +37,13 @@ RoutedExchange routed(const char* algorithm, const Mesh& mesh, AxisSet set, cons
   return *out;
 }
 
-/// Microseconds of a buffer of so many kilobytes; wires have 1 us and take 1 us for a kilobyte.
+/// Microseconds for a buffer of `kilobytes`; wires have a latency of 1 us and take 1 us for a kilobyte.
 double us(const RoutedExchange& exchange, double kB) { return exchange.time(Bytes{kB * 1e3}).base() * 1e6; }
 
 TEST_CASE("halving-doubling on a torus of 4 x 4, by hand") {
-  // Partners are 1, 2, 4, 8 apart: next in a row of four, two hops along it, next in the column, two hops
-  // along that. Two hops around a ring of four: both pairs want the same wires, phi = 2. With m kB in us:
+  // Partners are 1, 2, 4, 8 apart: one hop in a row of four, two hops in the row, one hop in the column, two
+  // hops in the column. With two hops in a ring of four, both pairs use the same wires: phi = 2. For m kB, in
+  // us:
   //   2 [(1 + m/2) + (2 + 2 m/4) + (1 + m/8) + (2 + 2 m/16)] = 12 + 2.5 m
   const auto torus = network_of("torus:4,4");
   const RoutedExchange all = routed("hd", mesh_of("data", "16"), axis_bit(0), *torus);
@@ -55,7 +56,7 @@ TEST_CASE("halving-doubling on a torus of 4 x 4, by hand") {
 }
 
 TEST_CASE("halving-doubling on a torus of 2 x 2, by hand") {
-  // Everyone has a wire to both partners: 2 [(1 + m/2) + (1 + m/4)] = 4 + 1.5 m
+  // Every rank has a wire to both partners: 2 [(1 + m/2) + (1 + m/4)] = 4 + 1.5 m
   const auto torus = network_of("torus:2,2");
   const RoutedExchange all = routed("hd", mesh_of("data", "4"), axis_bit(0), *torus);
   CHECK(us(all, 80) == paradl::test::approx(4 + 1.5 * 80));
@@ -63,14 +64,14 @@ TEST_CASE("halving-doubling on a torus of 2 x 2, by hand") {
   CHECK(all.alike);
 }
 
-TEST_CASE("groups are in each other's way only where their messages meet, by hand") {
+TEST_CASE("groups slow each other down only on shared wires, by hand") {
   const auto torus = network_of("torus:4,4");
   // Four groups, each a column (or a row) of its own: 2 [(1 + m/2) + (2 + 2 m/4)] = 6 + 2 m
   const Mesh square = mesh_of("data+filter", "4x4");
   for (const int axis : {0, 1})
     CHECK(us(routed("hd", square, axis_bit(axis), *torus), 80) == paradl::test::approx(6 + 2 * 80));
-  // Two groups of eight that share all rows. First both cross two hops of each row, phi = 2; then one hop and
-  // two along the columns, which they do not share: 2 [(2 + 2 m/2) + (1 + m/4) + (2 + 2 m/8)] = 10 + 3 m
+  // Two groups of eight share all rows. First both use two hops of each row, phi = 2. Then they use one and
+  // two hops of columns, which they do not share: 2 [(2 + 2 m/2) + (1 + m/4) + (2 + 2 m/8)] = 10 + 3 m
   const Mesh pairs = mesh_of("data+filter", "8x2");
   const RoutedExchange both = routed("hd", pairs, axis_bit(0), *torus);
   CHECK(us(both, 80) == paradl::test::approx(10 + 3 * 80));
@@ -83,7 +84,7 @@ TEST_CASE("groups are in each other's way only where their messages meet, by han
         paradl::test::approx(10 + 2 * 80));
 }
 
-TEST_CASE("one group alone takes what `paradl collectives` finds for the same seats") {
+TEST_CASE("one group alone takes as long as `paradl collectives` says for the same seats") {
   const auto torus = network_of("torus:4,4");
   const Mesh mesh = mesh_of("data", "16");
   std::vector<int> seats(16, 0);
@@ -103,7 +104,7 @@ TEST_CASE("one group alone takes what `paradl collectives` finds for the same se
         CHECK(all->time(job.bytes).base() == paradl::test::approx(there()));
         continue;
       }
-      // A pipeline has a line for every number of segments, also for those that were not followed.
+      // A pipeline has a line for every number of segments, also for those that were not routed.
       const auto& lines = all->time.choices();
       double least = 1e300;
       for (std::size_t k = 0; k < 9; ++k) {
@@ -118,7 +119,7 @@ TEST_CASE("one group alone takes what `paradl collectives` finds for the same se
   }
 }
 
-TEST_CASE("a ring costs what its step costs, as many times as there are steps") {
+TEST_CASE("the cost of a ring is that of one step times the number of steps") {
   using namespace literals;
   Machine machine = flat_machine(64);
   machine.topology = "torus:8,8";
@@ -136,7 +137,7 @@ TEST_CASE("a ring costs what its step costs, as many times as there are steps") 
   }
 }
 
-TEST_CASE("the talk's hybrid and ABCI's two ports: phi comes out of the routes") {
+TEST_CASE("the talk's hybrid on ABCI's two ports: phi follows from the routes") {
   using namespace literals;
   const auto exchange = [](const char* ports, const char* algorithm) {
     const Machine abci = build_machine(shipped().system("abci", {{"levels.rack.ports", ports}}));
@@ -151,7 +152,7 @@ TEST_CASE("the talk's hybrid and ABCI's two ports: phi comes out of the routes")
   }
 }
 
-TEST_CASE("the tables of a library and too many messages are left to closed forms") {
+TEST_CASE("closed forms are used for a library's tables and for too many messages") {
   const auto torus = network_of("torus:4,4");
   const Mesh mesh = mesh_of("data", "16");
   CHECK_FALSE(
@@ -163,7 +164,7 @@ TEST_CASE("the tables of a library and too many messages are left to closed form
   CHECK(route_exchange(*find_algorithm("hd"), job, many, axis_bit(0), *large));
 }
 
-TEST_CASE("large messages take circuits: a line for each range of sizes, and their set-up") {
+TEST_CASE("large messages use circuits: a line for each range of sizes, and the time to set circuits up") {
   // Racks of two hosts. Messages of 100 kB and more go by a circuit of 10 GB/s and 1 us.
   const auto optical = network_of("optical:100kB,10GB/s,2,2,20us+torus:4,4");
   const Mesh mesh = mesh_of("data", "16");

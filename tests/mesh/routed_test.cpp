@@ -1,4 +1,4 @@
-// Contention counted on levels, compared with contention found by routing every flow of every group.
+// Compares contention counted on levels with contention found by routing every flow of every group.
 #include "paradl/mesh/routed.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ Mesh mesh_of(const std::string& strategy, const std::string& grid) {
   return Bench::mesh(*names.back(), grid);
 }
 
-TEST_CASE("on a tree of levels, what is counted is what the routes give") {
+TEST_CASE("on a tree of levels, counting and routing give the same contention") {
   // ABCI: nodes of four GPUs with two ports. In all of these every group has whole nodes or one GPU a node.
   const Machine abci = build_machine(shipped().system("abci"));
   const auto tree = levels_topology(abci);
@@ -46,7 +46,7 @@ TEST_CASE("on a tree of levels, what is counted is what the routes give") {
   }
 }
 
-TEST_CASE("four ports a node leave nothing to share, counted and routed") {
+TEST_CASE("with four ports a node nothing is shared, counted or routed") {
   const Machine wide = build_machine(shipped().system("abci", {{"levels.rack.ports", "4"}}));
   const Mesh mesh = mesh_of("data+filter", "16x4");
   const Path counted = group_path(mesh, axis_bit(0), wide);
@@ -55,7 +55,7 @@ TEST_CASE("four ports a node leave nothing to share, counted and routed") {
         paradl::test::approx(1));
 }
 
-TEST_CASE("neighbours of a cut: as counted") {
+TEST_CASE("neighbours of a cut: counting and routing give the same contention") {
   const Machine abci = build_machine(shipped().system("abci"));
   const auto tree = levels_topology(abci);
   const Mesh mesh = mesh_of("spatial", "8");  // two nodes: one pair of neighbours crosses

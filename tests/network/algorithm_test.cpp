@@ -20,7 +20,7 @@ double time(std::string_view name, Job job, const Ways& ways) {
   return find_algorithm(name)->closed_form(job, ways)(job.bytes).base();
 }
 
-TEST_CASE("every name of the command line is an algorithm, once") {
+TEST_CASE("every algorithm name of the command line exists once") {
   for (const char* name : {"ring",          "ring-bidirectional",
                            "ring-2d",       "hd",
                            "hd-far",        "doubling",
@@ -45,7 +45,7 @@ TEST_CASE("every name of the command line is an algorithm, once") {
   CHECK(find_algorithm("rings") == nullptr);
 }
 
-TEST_CASE("every operation has a name and somebody who does it") {
+TEST_CASE("every operation has a name and an algorithm") {
   for (const Operation operation : operations()) {
     CHECK(find_operation(text_of(operation)) == operation);
     bool served = false;
@@ -56,7 +56,7 @@ TEST_CASE("every operation has a name and somebody who does it") {
   CHECK_FALSE(find_operation("sum"));
 }
 
-TEST_CASE("an algorithm that cannot do a job says why, and who can") {
+TEST_CASE("an algorithm that does not support a job says why, and names others that do") {
   const auto reason = [](std::string_view name, const Job& job) {
     return refusal(*find_algorithm(name), job);
   };
@@ -94,7 +94,7 @@ TEST_CASE("allreduce of 4 MB on 4 ranks, by hand") {
   CHECK(time("tree", job, flat(4)) == near(16004e-6));
   // in 4 segments: 2 (2 + 4 - 1) steps of 1 MB
   CHECK(time("tree-pipelined", {.ranks = 4, .bytes = 4.0_MB, .segments = 4}, flat(4)) == near(10010e-6));
-  // 3 workers push 4 MB each to one port, and pull: 2 (1 us + 12 ms)
+  // 3 workers push 4 MB each to one port, then pull: 2 (1 us + 12 ms)
   CHECK(time("ps", job, flat(4)) == near(24002e-6));
   // 3 messages of 1 MB each way: 6 (1 us + 1 ms)
   CHECK(time("ps-sharded", job, flat(4)) == near(6006e-6));
@@ -106,7 +106,7 @@ TEST_CASE("allreduce of 4 MB on 4 ranks, by hand") {
 }
 
 TEST_CASE("allreduce on 2 nodes of 4, by hand") {
-  // 0.5 us and 10 GB/s inside; 1 us and 1 GB/s between, where 4 ranks share a port two by two; 8 MB
+  // 0.5 us and 10 GB/s inside a node; 1 us and 1 GB/s between nodes, with two ranks on each port; 8 MB
   const Ways ways{.inner = {4, fast, 1, "node"}, .outer = {2, slow, 2, "machine"}};
   const Job job{.ranks = 8, .bytes = 8.0_MB, .per_node = 4};
   // 6 (0.5 us + 2 MB / 10 GB/s) + 2 (1 us + 1 MB * 2 / 1 GB/s) = 6 * 200.5 us + 2 * 2001 us
@@ -141,12 +141,12 @@ TEST_CASE("the other operations on 4 ranks, by hand") {
   CHECK(time("ring", of(Operation::broadcast, 4), flat(4)) == near(6006e-6));
   // 3 messages of a quarter of 4 MB
   CHECK(time("pairwise", of(Operation::all_to_all), flat(4)) == near(3003e-6));
-  // a border to each neighbour
+  // one border to each neighbour
   CHECK(time("direct", of(Operation::halo), flat(4)) == near(8002e-6));
   CHECK(time("direct", of(Operation::point_to_point), flat(4)) == near(4001e-6));
 }
 
-TEST_CASE("a ring of 1024 is two steps, whatever its length") {
+TEST_CASE("a ring of 1024 ranks is stored as two steps") {
   const Schedule ring = find_algorithm("ring")->schedule({.ranks = 1024, .bytes = 1.0_MB});
   CHECK(ring.steps.size() == 2);
   CHECK(ring.flows.size() == 2048);
@@ -160,7 +160,7 @@ TEST_CASE("a ring of 1024 is two steps, whatever its length") {
   CHECK(grid.length() == 4 * 31);
 }
 
-TEST_CASE("a curve is the least of its choices where they are open") {
+TEST_CASE("if the choice is open, a curve is the minimum of all choices") {
   Curve curve;
   CHECK(curve(1.0_MB) == Seconds{});
   curve.add({Linear{1.0_us, slow.beta}});

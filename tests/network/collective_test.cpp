@@ -26,7 +26,7 @@ Path flat(double p, Link link, double phi = 1) { return path_of({{p, link, phi, 
 
 doctest::Approx near(double value) { return paradl::test::approx(value).epsilon(1e-12); }
 
-TEST_CASE("a ring allreduce of 4 PEs, by hand") {
+TEST_CASE("a ring allreduce of 4 ranks, by hand") {
   // 2(p-1) steps of m/p: 6 (1 us + 1 MB / 1 GB/s) = 6 * 1001 us
   CHECK(ring_allreduce(4, 4.0_MB, slow).base() == near(6006e-6));
   // (p-1) steps: 3 * 1001 us
@@ -40,24 +40,24 @@ TEST_CASE("each collective on one level, by hand") {
   CHECK(cost(Collective::allgather, path)(4.0_MB).base() == near(3003e-6));
   CHECK(cost(Collective::reduce_scatter, path)(4.0_MB).base() == near(3003e-6));
   CHECK(cost(Collective::allreduce, path)(4.0_MB).base() == near(6006e-6));
-  // p-1 messages of a quarter of one PE's 4 MB: 3 (1 us + 1 ms)
+  // p-1 messages of a quarter of one rank's 4 MB: 3 (1 us + 1 ms)
   CHECK(cost(Collective::all_to_all, path)(4.0_MB).base() == near(3003e-6));
   CHECK(cost(Collective::point_to_point, path)(4.0_MB).base() == near(4001e-6));
 }
 
-TEST_CASE("two levels, by hand: the outer ring carries what the inner one has cut") {
-  // 4 PEs a node (0.5 us, 10 GB/s), 2 nodes (1 us, 1 GB/s); 8 MB.
+TEST_CASE("two levels, by hand: the outer ring carries the parts of the inner one") {
+  // 4 ranks a node (0.5 us, 10 GB/s), 2 nodes (1 us, 1 GB/s); 8 MB.
   const Path path = path_of({{4, fast, 1, "node"}, {2, slow, 1, "machine"}});
   CHECK(path.size() == 8);
   // inside 3 (0.5 us + 2 MB / 10 GB/s) = 3 * 200.5 us; outside 1 (1 us + 1 MB / 1 GB/s) = 1001 us
   CHECK(cost(Collective::reduce_scatter, path)(8.0_MB).base() == near(1602.5e-6));
   CHECK(cost(Collective::allreduce, path)(8.0_MB).base() == near(3205e-6));
-  // all to all and a single message are paced by the outermost link: 7 us + 7 MB; 1 us + 8 MB
+  // the outermost link determines all-to-all and a single message: 7 us + 7 MB; 1 us + 8 MB
   CHECK(cost(Collective::all_to_all, path)(8.0_MB).base() == near(7007e-6));
   CHECK(cost(Collective::point_to_point, path)(8.0_MB).base() == near(8001e-6));
 }
 
-TEST_CASE("flows that share a port slow the bytes, not the start-up") {
+TEST_CASE("flows that share a port slow down the bytes, not the start-up") {
   // phi = 2: 3 (1 us + 2 * 1 ms)
   CHECK(cost(Collective::allgather, flat(4, slow, 2))(4.0_MB).base() == near(6003e-6));
   CHECK(cost(Collective::point_to_point, flat(2, slow, 3))(1.0_MB).base() == near(3001e-6));
@@ -68,7 +68,7 @@ TEST_CASE("flows that share a port slow the bytes, not the start-up") {
   }
 }
 
-TEST_CASE("one PE communicates nothing") {
+TEST_CASE("one rank communicates nothing") {
   CHECK(ring_allreduce(1, 4.0_MB, slow) == Seconds{});
   CHECK(ring_allgather(1, 4.0_MB, slow) == Seconds{});
   for (const Collective operation :
@@ -89,7 +89,7 @@ TEST_CASE("a path of one level is the flat ring") {
   }
 }
 
-TEST_CASE("levels that a group does not climb cost nothing") {
+TEST_CASE("levels that a group does not use cost nothing") {
   const Path flat_path = flat(4, slow);
   const Path outer_only = path_of({{1, fast, 1, "node"}, {4, slow, 1, "machine"}});
   const Path inner_only = path_of({{4, slow, 1, "node"}, {1, fast, 1, "machine"}});
@@ -110,7 +110,7 @@ TEST_CASE("an allreduce is a reduce-scatter and an allgather") {
   }
 }
 
-TEST_CASE("doubling beta doubles the byte part, doubling alpha the rest") {
+TEST_CASE("doubling beta doubles the time of the bytes, and doubling alpha the rest") {
   const Link half_speed{slow.alpha, 2.0 * slow.beta}, late{2.0 * slow.alpha, slow.beta};
   for (const Collective operation : all) {
     const Linear base = cost(operation, flat(8, slow));
@@ -121,7 +121,7 @@ TEST_CASE("doubling beta doubles the byte part, doubling alpha the rest") {
   }
 }
 
-TEST_CASE("costs are linear in the bytes, so that sums can be priced at once") {
+TEST_CASE("costs are linear in the bytes, so that sums of bytes can be priced at once") {
   for (const Collective operation : all) {
     const Linear price = cost(operation, path_of({{4, fast, 1, ""}, {3, slow, 2, ""}}));
     CHECK((price(1.0_MB) + price(3.0_MB)).base() == near((price(4.0_MB) + price.fixed).base()));
@@ -138,21 +138,16 @@ TEST_CASE("on equal links two levels move as many bytes as one ring, with fewer 
   CHECK(two.fixed.base() == near(4e-6));
 }
 
-TEST_CASE("large rings cost twice the buffer and no more per byte") {
+TEST_CASE("the bytes of a large ring cost at most twice the buffer") {
   // 2 (p-1)/p -> 2
   CHECK(cost(Collective::allreduce, flat(1e6, slow)).per_byte.base() ==
         paradl::test::approx(2e-9).epsilon(1e-5));
 }
 
-TEST_CASE("every collective has a name and a formula to explain it with") {
-  CHECK(text_of(Collective::allgather).name == "allgather");
-  CHECK(text_of(Collective::reduce_scatter).name == "reduce-scatter");
-  CHECK(text_of(Collective::allreduce).name == "allreduce");
-  CHECK(text_of(Collective::all_to_all).name == "all-to-all");
-  CHECK(text_of(Collective::point_to_point).name == "point to point");
-  CHECK(text_of(Collective::allreduce).formula == "2(p-1)(α + m/p φ β)");
+TEST_CASE("every collective has a name and a formula") {
+  CHECK(formula_of(Collective::allreduce) == "2(p-1)(α + m/p φ β)");
   CHECK(all.size() == collectives);
-  for (const Collective operation : all) CHECK_FALSE(text_of(operation).formula.empty());
+  for (const Collective operation : all) CHECK_FALSE(formula_of(operation).empty());
 }
 
 }  // namespace

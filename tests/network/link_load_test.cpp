@@ -7,13 +7,13 @@
 using namespace paradl;
 using namespace paradl::test;
 
-TEST_CASE("a step takes its longest latency and what its busiest wire has to carry") {
-  // Hosts in a line. From 0 to 2 it is two wires; the second one carries both messages.
+TEST_CASE("a step takes its longest latency and the time of its busiest wire") {
+  // Hosts in a line. The route from 0 to 2 has two wires; the second one carries both messages.
   const auto line = network_of("mesh:3");
   const Schedule s = schedule_of(3, {{{message(0, 2, 10), message(1, 2, 30)}}});
   const Timing timing = link_load(s, *line, in_order(3));
   CHECK(microseconds(timing) == paradl::test::approx(2 + 40));
-  CHECK(timing.phi == paradl::test::approx(40.0 / 30));  // longer by a third than the larger one alone
+  CHECK(timing.phi == paradl::test::approx(40.0 / 30));  // a third longer than the larger message alone
   CHECK(line->wires()[std::size_t(timing.wire)].from == 1);
   CHECK(line->wires()[std::size_t(timing.wire)].to == 2);
   CHECK(timing.step == 0);
@@ -28,14 +28,14 @@ TEST_CASE("steps and repetitions add up; phi is that of the worst step") {
   CHECK(timing.step == 1);
 }
 
-TEST_CASE("a wire is as fast as it is") {
+TEST_CASE("each wire has its own bandwidth") {
   Drawn drawn(3);
   const int wide = drawn.wire(1, 10), narrow = drawn.wire(1, 1);
   drawn.way(0, 2, {wide, narrow});
   drawn.way(1, 2, {wide});
   const Schedule s = schedule_of(3, {{{message(0, 2, 10), message(1, 2, 10)}}});
   const Timing timing = link_load(s, drawn, in_order(3));
-  CHECK(microseconds(timing) == paradl::test::approx(2 + 10));  // the wide one needs 2 us for both
+  CHECK(microseconds(timing) == paradl::test::approx(2 + 10));  // the wide wire needs 2 us for both
   CHECK(timing.wire == narrow);
   CHECK(timing.phi == paradl::test::approx(1));
 }
@@ -51,14 +51,14 @@ TEST_CASE("nothing to send takes no time") {
   }
 }
 
-TEST_CASE("ranks are where their seats are") {
+TEST_CASE("ranks are on the hosts of their seats") {
   const auto line = network_of("mesh:4");
   const Schedule s = schedule_of(2, {{{message(0, 1, 10)}}});
   CHECK(microseconds(link_load(s, *line, std::vector{0, 1})) == paradl::test::approx(1 + 10));
   CHECK(microseconds(link_load(s, *line, std::vector{3, 0})) == paradl::test::approx(3 + 10));
 }
 
-TEST_CASE("known contention comes out") {
+TEST_CASE("known cases of contention are found") {
   const double N = 100 * 0x1p20, b = 1 / 12.5e9;
   const auto load = [](const std::string& word, int ranks, const Schedule& s) {
     return link_load(s, *read_topology(word, simgrid_wires(), ranks), in_order(ranks));
@@ -68,7 +68,7 @@ TEST_CASE("known contention comes out") {
     CHECK(t.phi == paradl::test::approx(4));
     CHECK(t.time.base() == paradl::test::approx(N * b * 3.375 + 2 * 2 * 7 * 500e-9).epsilon(1e-3));
   }
-  SUBCASE("on DLN(4,2) all hosts of a switch use one chord; shifted, each has its own") {
+  SUBCASE("on DLN(4,2) all hosts of a switch use one chord; with shifted partners each has its own") {
     CHECK(load("dln:4,2", 64, SimgridSchedule(in_order(64), N).halving_doubling()).phi ==
           paradl::test::approx(4));
     CHECK(load("dln:4,2", 64, SimgridSchedule(in_order(64), N).shifted_halving_doubling(4, 2)).phi ==

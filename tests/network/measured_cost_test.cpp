@@ -1,4 +1,5 @@
-// Exchanges on links that were measured, by hand: which range serves a buffer, and what stands in for what.
+// Exchanges on measured links, by hand: which range applies to a buffer, and which measurement replaces a
+// missing one.
 #include "paradl/network/measured_cost.hpp"
 
 #include <doctest/doctest.h>
@@ -9,16 +10,16 @@
 namespace paradl::test {
 namespace {
 
-// In us, bytes and us per byte: a specified link takes 10 us and nothing for a byte.
+// In us, bytes and us per byte: a specified link has 10 us of latency and no time per byte.
 constexpr double us = 1e-6;
 const double no_end = std::numeric_limits<double>::infinity();
 
-MeasuredLink measured(LinkOperation operation, double from, double below, double alpha, double beta) {
+MeasuredLink measured(Collective operation, double from, double below, double alpha, double beta) {
   return {operation, {}, Bytes{from}, Bytes{below}, {Seconds{alpha * us}, SecondsPerByte{beta * us}}};
 }
 
 /// One range for all sizes, as measured on a group.
-MeasuredLink on(MeasuredGroup group, LinkOperation operation, double alpha, double beta = 0) {
+MeasuredLink on(MeasuredGroup group, Collective operation, double alpha, double beta = 0) {
   MeasuredLink link = measured(operation, 0, no_end, alpha, beta);
   link.group = group;
   return link;
@@ -52,20 +53,20 @@ double time_us(Collective operation, const Machine& machine, const std::vector<d
   return measured_cost(operation, path_of(machine, sizes), machine)(Bytes{bytes}).base() / us;
 }
 
-using enum LinkOperation;
+using enum Collective;
 
 TEST_CASE(
-    "each range has its own alpha and beta; the last has no end, the first also serves what is smaller") {
+    "each range has its own alpha and beta; the last has no end, and the first includes smaller buffers") {
   const Machine m =
       machine_with({{measured(allreduce, 8, 1000, 1, 0), measured(allreduce, 1000, no_end, 2, 0.01)}});
-  // Four PEs: 2 (p-1) = 6 messages of m/4 bytes.
+  // Four GPUs: 2 (p-1) = 6 messages of m/4 bytes.
   CHECK(time_us(Collective::allreduce, m, {4}, 500) == approx(6 * 1));
   CHECK(time_us(Collective::allreduce, m, {4}, 4) == approx(6 * 1));
   CHECK(time_us(Collective::allreduce, m, {4}, 1000) == approx(6 * (2 + 250 * 0.01)));
   CHECK(time_us(Collective::allreduce, m, {4}, 1e6) == approx(6 * (2 + 250e3 * 0.01)));
 }
 
-TEST_CASE("the two halves of an allreduce and the whole stand in for each other, as all are rings") {
+TEST_CASE("an allreduce and its two halves replace each other if one is missing, because all are rings") {
   const Machine m = machine_with({{measured(reduce_scatter, 8, no_end, 3, 0)}});
   CHECK(time_us(Collective::allgather, m, {4}, 100) == approx(3 * 3));
   CHECK(time_us(Collective::allreduce, m, {4}, 100) == approx(6 * 3));
@@ -73,14 +74,14 @@ TEST_CASE("the two halves of an allreduce and the whole stand in for each other,
   CHECK(time_us(Collective::point_to_point, m, {4}, 100) == approx(10));
 }
 
-TEST_CASE("what was measured itself goes before what may stand in") {
+TEST_CASE("a measurement of the operation itself comes first") {
   const Machine m =
       machine_with({{measured(allreduce, 8, no_end, 3, 0), measured(allgather, 8, no_end, 5, 0)}});
   CHECK(time_us(Collective::allgather, m, {4}, 100) == approx(3 * 5));
   CHECK(time_us(Collective::allreduce, m, {4}, 100) == approx(6 * 3));
 }
 
-TEST_CASE("a level further out sees the part that is left of a buffer, and takes its range by that") {
+TEST_CASE("an outer level carries a part of the buffer, whose size selects its range") {
   const Machine m =
       machine_with({{measured(allreduce, 8, no_end, 1, 0)},
                     {measured(allreduce, 8, 1000, 2, 0), measured(allreduce, 1000, no_end, 7, 0)}});
@@ -96,12 +97,12 @@ TEST_CASE("a level that was not measured keeps its specified link") {
   CHECK_FALSE(has_measured_links(machine_with({{}, {}})));
 }
 
-TEST_CASE("one PE exchanges nothing, whatever was measured") {
+TEST_CASE("one GPU exchanges nothing, whatever was measured") {
   const Machine m = machine_with({{measured(allreduce, 8, no_end, 3, 1)}});
   CHECK(time_us(Collective::allreduce, m, {1}, 1e6) == approx(0));
 }
 
-TEST_CASE("a group of the measured size has its own numbers, others those that name none") {
+TEST_CASE("a group of a measured size uses its own numbers, others use those without a group") {
   const Machine m =
       machine_with({{on({4}, allreduce, 1), on({2}, allreduce, 5), measured(allreduce, 0, no_end, 7, 0)}});
   CHECK(time_us(Collective::allreduce, m, {4}, 100) == approx(6 * 1));
@@ -113,28 +114,29 @@ TEST_CASE("between two measured groups alpha and beta follow the power law throu
   // Four GPUs are half way from two to eight: sqrt(1 * 4) = 2, sqrt(0.04 * 0.01) = 0.02.
   const Machine m = machine_with({{on({2}, allgather, 1, 0.04), on({8}, allgather, 4, 0.01)}});
   CHECK(time_us(Collective::allgather, m, {4}, 400) == approx(3 * (2 + 100 * 0.02)));
-  // What is zero on one side is on no power law: half of it.
+  // There is no power law through zero: take the mean.
   const Machine flat = machine_with({{on({2}, allgather, 0), on({8}, allgather, 4)}});
   CHECK(time_us(Collective::allgather, flat, {4}, 400) == approx(3 * 2));
 }
 
-TEST_CASE("beyond the measured groups start-ups grow with the logarithm of the group, bytes as in a ring") {
+TEST_CASE(
+    "beyond the measured groups, start-ups grow with the logarithm of the size, and bytes as in a ring") {
   const Machine small = machine_with({{on({2}, allreduce, 3, 0.01)}});
-  // Two messages of 3 us on two GPUs; four are twice as many doublings.
+  // Two messages of 3 us on two GPUs; four GPUs are twice as many doublings.
   CHECK(time_us(Collective::allreduce, small, {4}, 400) == approx(2 * (2 * 3) + 6 * 100 * 0.01));
   const Machine large = machine_with({{on({8}, allgather, 3, 0.01)}});
   // Seven messages of 3 us on eight GPUs; a third of the doublings.
   CHECK(time_us(Collective::allgather, large, {2}, 400) == approx(7 * 3 / 3.0 + 200 * 0.01));
 }
 
-TEST_CASE("who stands in within a node is no faster than the specified links") {
+TEST_CASE("within a node, a measurement of another operation is not faster than the specified links") {
   Machine m = machine_with({{on({4}, allreduce, 1, 0.01)}});
   m.levels[0].link.beta = SecondsPerByte{0.02 * us};
   CHECK(time_us(Collective::allreduce, m, {4}, 400) == approx(6 * (1 + 100 * 0.01)));  // as measured
   CHECK(time_us(Collective::allgather, m, {4}, 400) == approx(3 * (1 + 100 * 0.02)));
 }
 
-TEST_CASE("ranges of two groups meet: each size takes both as they are there") {
+TEST_CASE("between two groups, each size combines the ranges of both at that size") {
   Machine m = machine_with({{on({2}, allgather, 1), on({8}, allgather, 4)}});
   MeasuredLink above = on({8}, allgather, 16);
   above.from = Bytes{1000};
@@ -144,29 +146,29 @@ TEST_CASE("ranges of two groups meet: each size takes both as they are there") {
   CHECK(time_us(Collective::allgather, m, {4}, 1000) == approx(3 * 4));  // sqrt(1 * 16)
 }
 
-TEST_CASE("what was measured as a whole is one ring through all its GPUs") {
-  // Eight GPUs on two nodes: 2 (8-1) messages of m/8, whatever the levels would say by themselves.
+TEST_CASE("a measurement on whole nodes is one ring through all its GPUs") {
+  // Eight GPUs on two nodes: 2 (8-1) messages of m/8, whatever the links of the levels are.
   const Machine m =
       machine_with({{on({4}, allreduce, 100)}, {on({8, 2}, allreduce, 2, 0.01), on({2, 2}, allreduce, 50)}});
   CHECK(time_us(Collective::allreduce, m, {4, 2}, 800) == approx(14 * (2 + 100 * 0.01)));
   // Its halves are rings of the same links.
   CHECK(time_us(Collective::allgather, m, {4, 2}, 800) == approx(7 * (2 + 100 * 0.01)));
-  // One GPU on each of two nodes was measured, too.
+  // One GPU on each of two nodes was measured too.
   CHECK(time_us(Collective::allreduce, m, {1, 2}, 800) == approx(2 * 50));
   // Two GPUs a node were not: a ring in each node (half the doublings of four GPUs), and between the nodes.
   CHECK(time_us(Collective::allreduce, m, {2, 2}, 800) == approx(6 * 100 / 2 + 2 * 50));
-  // A single message knows no group, and none was measured.
+  // A single message has no group, and none was measured.
   CHECK(time_us(Collective::point_to_point, m, {4, 2}, 800) == approx(10));
 }
 
-TEST_CASE("one GPU a node measures the ring between nodes, on what the nodes have left of the buffer") {
+TEST_CASE("a measurement with one GPU a node is the ring between nodes, for a node's part of the buffer") {
   const Machine m = machine_with({{}, {on({4, 4}, allreduce, 2, 0.01)}});
   // 2 (4-1) specified messages of 10 us inside; outside 2 (4-1) of 1600/4/4 bytes.
   CHECK(time_us(Collective::allreduce, m, {4, 4}, 1600) == approx(6 * 10 + 6 * (2 + 100 * 0.01)));
 }
 
 TEST_CASE(
-    "among more nodes than were measured start-ups of an allreduce grow as a tree's, others as a ring's") {
+    "on more nodes than measured, start-ups of an allreduce grow as in a tree, and others as in a ring") {
   const Machine m = machine_with({{}, {on({8, 2}, allreduce, 3, 0.01)}});
   // 14 messages of 3 us on 8 GPUs; 16 GPUs are one more doubling after three.
   CHECK(time_us(Collective::allreduce, m, {4, 4}, 0) == approx(14 * 3 * 4.0 / 3));
@@ -175,8 +177,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "among more nodes than were measured bytes take as long as there, and what more leaves a node its "
-    "ports") {
+    "on more nodes than measured, a byte takes as long, plus the ports' time for the bytes that leave a "
+    "node in addition") {
   Machine m = machine_with({{}, {on({8, 2}, allreduce, 0, 0.01), on({8, 2}, allgather, 0, 0.01)}});
   // 14 messages of 1600/8 bytes on the 8 GPUs of 2 nodes; ports that take no time add nothing.
   CHECK(time_us(Collective::allreduce, m, {4, 4}, 1600) == approx(14 * 200 * 0.01));
@@ -188,21 +190,21 @@ TEST_CASE(
   CHECK(time_us(Collective::allreduce, m, {4, 2}, 1600) == approx(14 * 200 * 0.01));  // as measured
 }
 
-TEST_CASE("within a node, groups that were not measured are no faster than the specified links") {
+TEST_CASE("within a node, groups that were not measured are not faster than the specified links") {
   Machine m = machine_with({{on({4}, allreduce, 0, 0.01)}});
   m.levels[0].link.beta = SecondsPerByte{0.02 * us};
   CHECK(time_us(Collective::allreduce, m, {4}, 400) == approx(6 * 100 * 0.01));
   CHECK(time_us(Collective::allreduce, m, {2}, 400) == approx(2 * 200 * 0.02));
 }
 
-TEST_CASE("who stands in across nodes is no faster than the specified links within them") {
+TEST_CASE("across nodes, a measurement of another operation is not faster than the links within nodes") {
   Machine m = machine_with({{}, {on({8, 2}, allreduce, 0, 0.01)}});
   m.levels[0].link.beta = SecondsPerByte{0.02 * us};
   CHECK(time_us(Collective::allreduce, m, {4, 2}, 800) == approx(14 * 100 * 0.01));
   CHECK(time_us(Collective::allgather, m, {4, 2}, 800) == approx(7 * 100 * 0.02));
 }
 
-TEST_CASE("a level tells whose links an operation takes") {
+TEST_CASE("a level names the operation whose links are used") {
   const Machine m = machine_with({{on({4}, allreduce, 1), on({2}, point_to_point, 1)}});
   CHECK(taken_from(m.levels[0], allreduce) == allreduce);
   CHECK(taken_from(m.levels[0], allgather) == allreduce);
@@ -211,7 +213,7 @@ TEST_CASE("a level tells whose links an operation takes") {
 }
 
 TEST_CASE("sister groups share the ports of a node") {
-  // Four GPUs a node and two ports. Of a group with two GPUs there, alone it would have both ports.
+  // Four GPUs and two ports a node. A group with two GPUs on a node would have both ports if it were alone.
   Machine m = machine_with({{}, {on({4, 2}, allreduce, 0, 0.01)}});
   m.levels[1].ports = 2;
   Path path = path_of(m, {2, 2});
@@ -221,7 +223,7 @@ TEST_CASE("sister groups share the ports of a node") {
   CHECK(time() == approx(6 * 100 * 0.02));
 }
 
-TEST_CASE("a path with measured links says where it has them") {
+TEST_CASE("a path says which of its levels are measured") {
   const Machine m = machine_with({{on({4}, allreduce, 1)}, {}});
   const Path path = measured_path(Collective::allreduce, path_of(m, {4, 4}), m, Bytes{100});
   CHECK(path.hop[0].measured);

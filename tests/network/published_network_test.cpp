@@ -1,6 +1,6 @@
-// Results that others have published about collectives and networks, and what we make of them. What cannot be
-// reproduced, because its setting is not known, is printed beside ours (`paradl_tests -ts=reference -s` or
-// `ctest -V` shows it), not tuned away.
+// Published results about collectives and networks, compared with ours. If a result cannot be reproduced
+// because its settings are unknown, both are printed (`paradl_tests -ts=reference -s` or `ctest -V` shows
+// them); nothing is tuned to agree.
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -49,7 +49,7 @@ TEST_CASE("shifted halving-doubling on DLN(4,2) against the others, 100 MiB: flo
   }
   CHECK(four_digits(on_platform("hd", "ft2over3", 64)) == "18.10");
   CHECK(four_digits(on_platform("hd", "ft2full", 64)) == "16.53");
-  // The talk gives -25 % over halving-doubling on DLN, for messages and a p that it does not name.
+  // The talk states -25 % over halving-doubling on DLN, for message sizes and a p that it does not name.
   MESSAGE(fmt::format("DLN(4,2): hd {:.2f} ms, shd {:.2f} ms: {:+.1f} % (published: about -25 %)", hd, shd,
                       100 * (shd / hd - 1)));
 }
@@ -78,10 +78,11 @@ TEST_CASE("MULTITREE over ring and 2-D ring on its authors' 8 x 8 torus, by flow
   CHECK(over_2d == paradl::test::approx(0.875 * 64 / 34).epsilon(0.02));
 }
 
-/// A network as SMPI sees it. It multiplies the latency of a message by a factor for its size, and keeps it
-/// below a share of its slowest wire; both are a wire of its own at the end of its way. SimGrid's defaults do
-/// the rest: all messages on a wire together get 0.97 of it, and with each a twentieth flows back, here on
-/// the same half-duplex wires. (Not modelled: it shares wires not by latency alone.)
+/// A network as SMPI models it. SMPI multiplies the latency of a message by a factor that depends on its
+/// size, and limits its rate to a share of its slowest wire. Both are modelled by an extra wire at the end of
+/// the message's route. SimGrid's defaults do the rest: all messages on a wire together get 0.97 of it, and a
+/// twentieth of each flows back, here on the same half-duplex wires. (Not modelled: SimGrid's sharing does
+/// not depend on latency alone.)
 class SeenBySmpi : public Topology {
  public:
   SeenBySmpi(const Topology& network, const Schedule& schedule)
@@ -106,7 +107,7 @@ class SeenBySmpi : public Topology {
  private:
   static bool is_large(Bytes bytes) { return bytes.base() >= 65472; }
 
-  /// SMPI has more classes below; 15,424 B is less than any message of the table.
+  /// SMPI has more classes for smaller messages; 15,424 B is less than any message of the table.
   Link own_link(const Flow& flow) const {
     CHECK(flow.bytes.base() >= 15424);
     const double slower = is_large(flow.bytes) ? 11.6436 : 3.48845;
@@ -133,8 +134,8 @@ double seconds_seen_by_smpi(const Topology& network, const Schedule& schedule) {
   return simulate_flows(schedule, SeenBySmpi(network, schedule), in_order(schedule.ranks)).time.base();
 }
 
-/// The joules of all links, also of those that are not used, for the time of a schedule: what is above idle
-/// goes with the use of a link.
+/// The joules of all links, used or not, during a schedule. Power above idle is proportional to the use of a
+/// link.
 double joules_of_links(const Topology& network, const Schedule& schedule, double seconds) {
   std::vector<double> busy(network.wires().size());
   std::vector<int> wires;
@@ -163,20 +164,20 @@ TEST_CASE("ring to ring+ring on the authors' TSUBAME3, 256 GPUs, 32 MiB: -44.9 %
   const double energy_after = joules_of_links(*network, rings, after);
   MESSAGE(fmt::format("ring {:.3f} ms (published 14.262), ring+ring {:.3f} ms (7.864): {:+.1f} % (-44.9 %)",
                       1e3 * before, 1e3 * after, change));
-  // Their joules are of a run of which only the sum is known; links that idle as long as that take 13.9 kW.
+  // Only the sum of their joules is known. Links that are idle for the same time draw 13.9 kW.
   MESSAGE(fmt::format("links: {:.1f} J and {:.1f} J: {:+.1f} % (published 94 757 and 72 993 J: -23 %)",
                       energy_before, energy_after, 100 * (energy_after / energy_before - 1)));
   CHECK(std::abs(change + 44.9) <= 5);
   CHECK(energy_after < energy_before);
 }
 
-/// Latency and bandwidth inside and between nodes, found from dense rings only.
+/// Latency and bandwidth inside and between nodes, fitted to dense rings only.
 struct FittedLinks {
   Link inside, between;
-  double shared = 1;  // how many times slower the bytes are between nodes when all ranks of a node send
+  double shared = 1;  // slowdown of bytes between nodes when all ranks of a node send
 };
 
-/// Rows of dense rings as linear functions of five unknowns, each row weighed by its time:
+/// Times of dense rings as linear functions of five unknowns, each row weighted by its time:
 ///   ring       2(p-1) a_e + 2(p-1)/p m b_e
 ///   ring+ring  2(g-1) a_i + 2(g-1)/g m b_i + 2(M-1) a_e + 2(M-1)/(gM) m (phi b_e)
 struct DenseRow {
@@ -227,7 +228,7 @@ TEST_SUITE("reference") {
       const double error = 100 * (ours / theirs - 1);
       table += fmt::format("{:13} {:5} {:7.0f} {:9.3f} {:10.3f} {:+7.1f} %\n", algorithm->second, ranks,
                            bytes / 0x1p20, ours, theirs, error);
-      // What is off is the ring of 65,536 B messages (16 MiB), just where SMPI changes its protocol.
+      // The largest error is the ring of 65,536 B messages (16 MiB), where SMPI changes its protocol.
       CHECK(std::abs(error) < (bytes / ranks == 65536 && algorithm->second == "ring" ? 10 : 3.1));
       errors[algorithm->second].first += std::abs(error);
       ++errors[algorithm->second].second;
@@ -270,7 +271,7 @@ TEST_SUITE("reference") {
         const auto algorithm = ours_for.find(row.at("algorithm"));
         if (row.at("platform") != platform || algorithm == ours_for.end()) continue;
         const int ranks = std::stoi(row.at("ranks"));
-        if (ranks <= g) continue;  // inside one node: another link
+        if (ranks <= g) continue;  // inside one node, on another link
         const Job job{.ranks = ranks,
                       .bytes = Bytes{bytes_of(row)},
                       .per_node = g,

@@ -33,7 +33,7 @@ std::string complaint_about(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a ring adds up all buffers") {
+TEST_CASE("a ring sums all buffers") {
   for (int ranks = 1; ranks <= 9; ++ranks) {
     CAPTURE(ranks);
     const std::size_t P = std::size_t(ranks);
@@ -45,7 +45,7 @@ TEST_CASE("a ring adds up all buffers") {
   }
 }
 
-TEST_CASE("messages of a step carry what was there when it began") {
+TEST_CASE("messages of a step carry the values from before the step") {
   Schedule swap;
   swap.ranks = 2;
   swap.begin();
@@ -54,7 +54,7 @@ TEST_CASE("messages of a step carry what was there when it began") {
   CHECK(execute(swap, {{1}, {2}}) == Buffers{{2}, {1}});
 }
 
-TEST_CASE("repetitions move on by whole widths, around within their block") {
+TEST_CASE("repetitions advance by whole widths and wrap around within their block") {
   Schedule moving;
   moving.ranks = 2;
   moving.pieces = 8;
@@ -64,7 +64,7 @@ TEST_CASE("repetitions move on by whole widths, around within their block") {
   CHECK(execute(moving, before)[1] == std::vector<double>{0, 0, 0, 0, 2, 2, 1, 1});
 }
 
-TEST_CASE("length and bytes count repetitions; what stays at home is not sent") {
+TEST_CASE("length and bytes count repetitions; messages from a rank to itself are not sent") {
   Schedule ring = ring_allreduce_of(4);
   CHECK(ring.length() == 6);
   CHECK(ring.largest_sent() == Bytes{600});
@@ -115,7 +115,7 @@ TEST_CASE("a schedule that cannot be run is refused, with the place and the reas
                 "step 0 is repeated 3 times here, and 2 times on line 2: its ranks would wait for ever"));
 }
 
-TEST_CASE("all mistakes of a schedule are told at once, up to ten") {
+TEST_CASE("all mistakes of a schedule are reported at once, up to ten") {
   std::string text = "4 1\n";
   for (int i = 0; i < 50; ++i) text += "0 1 0 9 8\n";
   CHECK(mistakes(complaint_about(text)) == 10);

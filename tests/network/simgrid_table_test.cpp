@@ -1,10 +1,10 @@
-// Flow by flow and step by step against SimGrid 3.32: tables of simulated times, made with the "clean" flags
-// (no window, no cross traffic, no bandwidth factor) on 12.5 GB/s and 500 ns a wire.
+// Compares flows and link loads with tables of times that SimGrid 3.32 simulated with the "clean" flags (no
+// window, no cross traffic, no bandwidth factor) on 12.5 GB/s and 500 ns a wire.
 //
-// What differs, by 0.3 % at most, are shuffled places. There SimGrid's lazy update (its default) now and then
-// lets the flows on a wire send more than the wire can carry; with `network/optim:Full` its time for
-// halving-doubling on the torus is ours to nine digits. And rings of shuffled places are chaotic: after a
-// hundred repetitions rounding has become visible, in SimGrid as well (its two ways differ by 0.2 %).
+// Only shuffled places differ, by 0.3 % at most. There SimGrid's lazy update (its default) sometimes lets the
+// flows on a wire send more than the wire can carry; with `network/optim:Full` its time for halving-doubling
+// on the torus equals ours to nine digits. Rings of shuffled places are chaotic: after a hundred repetitions
+// rounding errors become visible, in SimGrid as well (its two modes differ by 0.2 %).
 #include <cstdio>
 
 #include <doctest/doctest.h>
@@ -30,7 +30,7 @@ struct Worst {
   }
 };
 
-/// `ringshuf_64.txt`: the name of a schedule is its recipe.
+/// Builds a schedule from its name, such as `ringshuf_64.txt`.
 Schedule schedule_of(const std::string& name, int ranks) {
   const std::string kind = name.substr(0, name.find('_'));
   const bool shuffled = kind.ends_with("shuf");
@@ -43,7 +43,7 @@ Schedule schedule_of(const std::string& name, int ranks) {
 
 Schedule smpi_schedule(const std::string& algorithm, int ranks, double bytes) {
   SimgridSchedule make(in_order(ranks), bytes);
-  make.header = 16;  // SMPI counts it with every message
+  make.header = 16;  // SMPI adds it to every message
   if (algorithm == "lr") return make.ring();
   if (algorithm == "rdb") return make.recursive_doubling();
   return make.halving_doubling();
@@ -51,12 +51,12 @@ Schedule smpi_schedule(const std::string& algorithm, int ranks, double bytes) {
 
 }  // namespace
 
-TEST_CASE("places are shuffled as by Python") {
+TEST_CASE("places are shuffled as in Python") {
   CHECK(shuffled_by_python(8) == std::vector<int>{5, 0, 6, 4, 1, 7, 2, 3});
 }
 
 TEST_SUITE("reference") {
-  TEST_CASE("schedules run by SimGrid's s4u") {
+  TEST_CASE("schedules take as long as in SimGrid's s4u") {
     Worst flows, load;
     const auto rows = read_table(PARADL_REFERENCE_DATA "/simgrid_s4u.csv");
     CHECK(rows.size() == 69);
@@ -70,7 +70,7 @@ TEST_SUITE("reference") {
       const double ours = simulate_flows(schedule, *topology, in_order(ranks)).time.base();
       CHECK(ours == paradl::test::approx(theirs).epsilon(0.02));
       flows.look_at(ours, theirs, name);
-      // Shuffled places, and rings side by side on a dragonfly, are not regular: ranks drift apart.
+      // Ranks drift apart with shuffled places, and with parallel rings on a dragonfly.
       const bool regular = name.find("shuf") == name.npos && name.find("dragonfly mring") == name.npos;
       if (!regular) continue;
       const double steps = link_load(schedule, *topology, in_order(ranks)).time.base();
@@ -81,7 +81,7 @@ TEST_SUITE("reference") {
                 flows.row.c_str(), 100 * load.error, load.row.c_str());
   }
 
-  TEST_CASE("allreduces run by SimGrid's SMPI") {
+  TEST_CASE("allreduces take as long as in SimGrid's SMPI") {
     Worst flows;
     int compared = 0;
     for (const auto& row : read_table(PARADL_REFERENCE_DATA "/simgrid_smpi.csv")) {

@@ -57,7 +57,7 @@ const std::string every_kind[] = {"crossbar:6",
 
 }  // namespace
 
-TEST_CASE("a route leads from its source to its target, over wires that follow each other, none twice") {
+TEST_CASE("a route leads from source to target over adjacent wires and uses none twice") {
   for (const std::string& text : every_kind)
     for (const bool half_duplex : {false, true}) {
       CAPTURE(text);
@@ -88,7 +88,7 @@ TEST_CASE("full duplex has two wires where half duplex has one") {
 }
 
 TEST_CASE("crossbar: up to the switch and down") {
-  const auto network = topology("crossbar");  // of the 8 hosts that were asked for
+  const auto network = topology("crossbar");  // of the 8 requested hosts
   CHECK(network->hosts() == 8);
   CHECK(way(*network, 2, 5) == Vertices{2, 8, 5});
 }
@@ -100,12 +100,12 @@ TEST_CASE("fat tree: the target chooses the way up") {
   CHECK(way(*network, 0, 3) == Vertices{0, 12, 3});
   CHECK(way(*network, 0, 4) == Vertices{0, 12, 15, 13, 4});  // 4 mod 2 = 0: the first root
   CHECK(way(*network, 0, 5) == Vertices{0, 12, 16, 13, 5});  // 5 mod 2 = 1: the second
-  CHECK(way(*network, 9, 5) == Vertices{9, 14, 16, 13, 5});  // whoever sends
+  CHECK(way(*network, 9, 5) == Vertices{9, 14, 16, 13, 5});  // for any sender
   CHECK(way(*network, 5, 9) == Vertices{5, 13, 16, 14, 9});
 }
 
-TEST_CASE("fat tree: parallel cables are used by turns") {
-  // Two hosts a leaf, one root, two cables from each leaf: target 2 comes by the first, 3 by the second.
+TEST_CASE("fat tree: parallel cables are used in turn") {
+  // Two hosts a leaf, one root, two cables from each leaf: messages to 2 use the first, to 3 the second.
   const auto network = topology("fattree:2;2,2;1,1;1,2");
   std::vector<int> to_2, to_3;
   network->route(0, 2, to_2);
@@ -115,28 +115,28 @@ TEST_CASE("fat tree: parallel cables are used by turns") {
   CHECK(way(*network, 0, 2) == Vertices{0, 4, 6, 5, 2});
 }
 
-TEST_CASE("torus: dimension by dimension, the shorter way round") {
+TEST_CASE("torus: dimension by dimension, in the shorter direction") {
   // Host x + 4 y.
   const auto network = topology("torus:4,3");
   CHECK(way(*network, 0, 5) == Vertices{0, 1, 5});        // x first, then y
   CHECK(way(*network, 0, 3) == Vertices{0, 3});           // around
   CHECK(way(*network, 0, 8) == Vertices{0, 8});           // around in y
-  CHECK(way(*network, 1, 3) == Vertices{1, 2, 3});        // as far both ways: up
+  CHECK(way(*network, 1, 3) == Vertices{1, 2, 3});        // equally far in both directions: up
   CHECK(way(*network, 3, 1) == Vertices{3, 0, 1});        // up again
-  CHECK(way(*network, 2, 0) == Vertices{2, 1, 0});        // but from the middle to 0 down, as SimGrid has it
+  CHECK(way(*network, 2, 0) == Vertices{2, 1, 0});        // but from the middle to 0 down, as in SimGrid
   CHECK(network->wires().size() == 2 * 24);               // 12 cables in each dimension
   CHECK(topology("torus:2,2")->wires().size() == 2 * 4);  // no second cable between two hosts
   CHECK(topology("torus:1,5")->wires().size() == 2 * 5);
 }
 
-TEST_CASE("mesh: no way round") {
+TEST_CASE("mesh: no wrap-around") {
   const auto network = topology("mesh:4,3");
   CHECK(way(*network, 0, 3) == Vertices{0, 1, 2, 3});
   CHECK(way(*network, 11, 0) == Vertices{11, 10, 9, 8, 4, 0});
   CHECK(network->wires().size() == 2 * (3 * 3 + 4 * 2));
 }
 
-TEST_CASE("dragonfly: green, black, blue") {
+TEST_CASE("dragonfly: routes use green, black, then blue cables") {
   // 3 groups of 2 chassis of 4 routers with one host each: host h has router 24 + h.
   const auto network = topology("dragonfly:3,1;2,1;4,1;1");
   CHECK(way(*network, 0, 3) == Vertices{0, 24, 27, 3});      // in a chassis
@@ -145,18 +145,19 @@ TEST_CASE("dragonfly: green, black, blue") {
   CHECK(way(*network, 5, 23) == Vertices{5, 29, 30, 26, 40, 43, 47, 23});
 }
 
-TEST_CASE("dragonfly: SimGrid's way inside a group") {
+TEST_CASE("dragonfly: routes inside a group are SimGrid's") {
   WireSpec wires = edr;
   wires.routing = Routing::simgrid;
   const auto shortest = topology("dragonfly:3,1;2,1;4,1;1"),
              simgrid = topology("dragonfly:3,1;2,1;4,1;1", wires);
-  // From chassis 1 to chassis 1: SimGrid adds the black cable from chassis 0, where the message never was.
+  // From chassis 1 to chassis 1: SimGrid adds the black cable of chassis 0, although the message is not
+  // there.
   std::vector<int> few, many;
   shortest->route(4, 7, few);
   simgrid->route(4, 7, many);
   CHECK(few.size() == 3);
   CHECK(many.size() == 4);
-  // From chassis 1 to chassis 0 it forgets to change.
+  // From chassis 1 to chassis 0 it omits the change of chassis.
   few.clear(), many.clear();
   shortest->route(4, 3, few);
   simgrid->route(4, 3, many);
@@ -172,7 +173,7 @@ TEST_CASE("dragonfly: several cables are one wire of their joint bandwidth") {
   CHECK(widest.link.alpha == edr.link.alpha);
 }
 
-TEST_CASE("bigraph: across, or over the other half") {
+TEST_CASE("bigraph: directly to the other half, or over it and back") {
   // Hosts 0 to 7 on switches 8 9 | 10 11.
   const auto network = topology("bigraph:2,4");
   CHECK(way(*network, 0, 1) == Vertices{0, 8, 1});
@@ -181,7 +182,7 @@ TEST_CASE("bigraph: across, or over the other half") {
   CHECK(way(*network, 0, 3) == Vertices{0, 8, 11, 9, 3});
 }
 
-TEST_CASE("dln: greedy, by powers of two either way") {
+TEST_CASE("dln: greedy routes, by powers of two in either direction") {
   // 16 switches 16 ... 31 with one host each.
   const auto network = topology("dln:4,0");
   CHECK(way(*network, 0, 8) == Vertices{0, 16, 24, 8});      // 8
@@ -194,7 +195,7 @@ TEST_CASE("dln: greedy, by powers of two either way") {
   CHECK(topology("dln2d:2,2,0")->wires().size() == 2 * (16 + 16 * 6 / 2));
 }
 
-TEST_CASE("dln: partners of halving-doubling are one hop away, and no way is longer than it must be") {
+TEST_CASE("dln: partners of halving-doubling are one hop away, and no route is longer than necessary") {
   const auto network = topology("dln:5,0");
   for (int i = 0; i < 32; ++i)
     for (int k = 1; k < 32; k *= 2) CHECK(way(*network, i, i ^ k).size() == 4);
@@ -205,7 +206,7 @@ TEST_CASE("dln: partners of halving-doubling are one hop away, and no way is lon
   CHECK(longest == 6);
 }
 
-TEST_CASE("dln-random: the same network from the same seed") {
+TEST_CASE("dln-random: a seed always gives the same network") {
   const auto a = topology("dln-random:16,4,2,1"), b = topology("dln-random:16,4,2,1"),
              c = topology("dln-random:16,4,2,2");
   const auto same = [](const Wire& x, const Wire& y) { return x.from == y.from && x.to == y.to; };
@@ -217,7 +218,7 @@ TEST_CASE("dln-random: the same network from the same seed") {
 
 TEST_CASE("nodes: GPUs share the ports of their node") {
   // 4 GPUs and 2 ports a node, two nodes: GPUs 0-3, 4-7, ports 8 9 | 10 11, the crossbar's switch 12.
-  SUBCASE("nvlink: every GPU to every other") {
+  SUBCASE("nvlink: every GPU is linked to every other") {
     const auto network = topology("crossbar:4/nvlink:4,2");
     CHECK(network->hosts() == 8);
     CHECK(way(*network, 0, 3) == Vertices{0, 3});
@@ -230,14 +231,14 @@ TEST_CASE("nodes: GPUs share the ports of their node") {
     CHECK(way(*network, 7, 4) == Vertices{7, 14, 4});
     CHECK(way(*network, 1, 4) == Vertices{1, 8, 12, 10, 4});
   }
-  SUBCASE("pcie: two GPUs a switch, each switch its port") {
+  SUBCASE("pcie: two GPUs a switch, one port for each switch") {
     // Bridge 13, switches 14 and 15; bridge 16, switches 17 and 18.
     const auto network = topology("crossbar:4/pcie:4,2");
     CHECK(way(*network, 0, 1) == Vertices{0, 14, 1});
     CHECK(way(*network, 0, 2) == Vertices{0, 14, 13, 15, 2});
     CHECK(way(*network, 0, 7) == Vertices{0, 14, 8, 12, 11, 18, 7});
   }
-  SUBCASE("pcie: a port that all share hangs on the bridge") {
+  SUBCASE("pcie: a port that all share is on the bridge") {
     // Ports 8 9, switch 10; bridge 11, switches 12 and 13; bridge 14, switches 15 and 16.
     const auto network = topology("crossbar:2/pcie:4");
     CHECK(way(*network, 0, 7) == Vertices{0, 12, 11, 8, 10, 9, 14, 16, 7});
@@ -247,7 +248,7 @@ TEST_CASE("nodes: GPUs share the ports of their node") {
   }
 }
 
-TEST_CASE("nodes: links inside are their own") {
+TEST_CASE("nodes: links inside have their own bandwidth") {
   WireSpec wires = edr;
   wires.inside = Link{Seconds{}, 1.0 / Bandwidth{50e9}};
   const auto network = topology("crossbar:2/nvlink:2", wires);
@@ -256,7 +257,7 @@ TEST_CASE("nodes: links inside are their own") {
   CHECK((1.0 / network->wires()[std::size_t(inside[0])].link.beta).base() == paradl::test::approx(50e9));
 }
 
-TEST_CASE("the authors' TSUBAME3: who shares what") {
+TEST_CASE("the authors' TSUBAME3: which GPUs share which wires") {
   const auto network = read_topology("tsubame3-authors", edr, 8);
   CHECK(network->hosts() == 256);
   CHECK(network->half_duplex());
@@ -270,7 +271,7 @@ TEST_CASE("the authors' TSUBAME3: who shares what") {
   CHECK(latency(0, 2) == 0.0);                           // NVLink
   CHECK(latency(0, 4) == paradl::test::approx(452e-9));  // the next node, same leaf: 2 (100 + 26 + 100)
   CHECK(latency(0, 6) ==
-        paradl::test::approx(452e-9));  // over NVLink to the GPU at the other leaf, then as before
+        paradl::test::approx(452e-9));  // over NVLink to the GPU on the other leaf, then as before
   CHECK(latency(32, 36) == paradl::test::approx(704e-9));  // nodes 8 and 9 are in two racks
   CHECK(facts_of(*network).switches == 128 + 16 + 1);
 }

@@ -1,6 +1,5 @@
-// The measured ABCI runs of the ParaDL report (Fig. 2) against projections: what the accuracy must be.
-// Parameters were fitted on the runs of at most 64 GPUs, and on parts of runs (Fig. 3 and 6); the others are
-// predictions.
+// Accuracy of projections for the measured ABCI runs of the ParaDL report (Fig. 2). Parameters were fitted to
+// the runs of at most 64 GPUs, and to parts of runs (Fig. 3 and 6); all others are predictions.
 #include <functional>
 
 #include <doctest/doctest.h>
@@ -19,10 +18,10 @@ struct Abci {
   Catalog catalog{{source_dir()}};
   MeasuredRuns file = read_measured_runs(read_source(source_dir() + "/examples/validate/abci.csv"));
   std::vector<RunAsked> asked = ask_runs(catalog, {}, file);
-  // Runs with measurements of some parts only:
+  // Runs of which only parts were measured:
   MeasuredRuns parts = read_measured_runs(read_source(source_dir() + "/examples/validate/abci-parts.csv"));
 
-  /// Fits as the shipped parameters were fitted: on partial runs, too.
+  /// Fits in the same way as for the shipped parameters, including partial runs.
   void fit(const Wanted& use) {
     std::vector<RunAsked> all = ask_runs(catalog, {}, parts);
     std::ranges::move(asked, std::back_inserter(all));
@@ -50,7 +49,7 @@ double mean_of(const std::vector<Judged>& runs, const std::string& strategy) {
 
 }  // namespace
 
-TEST_CASE("ABCI runs up to 256 GPUs are projected as closely as asked, and ranked as measured") {
+TEST_CASE("ABCI runs up to 256 GPUs are projected with the required accuracy, and ranked as measured") {
   const Abci abci;
   const auto runs = abci.judged(up_to(256));
   CHECK(runs.size() == 51);
@@ -65,7 +64,7 @@ TEST_CASE("ABCI runs up to 256 GPUs are projected as closely as asked, and ranke
   CHECK(ranking(runs).share() >= 0.9);
 }
 
-TEST_CASE("no run of the report is said not to fit") {
+TEST_CASE("all runs of the report fit") {
   const Abci abci;
   for (const RunAsked& run : abci.asked) {
     CAPTURE(run.run->line);
@@ -75,7 +74,7 @@ TEST_CASE("no run of the report is said not to fit") {
   }
 }
 
-TEST_CASE("the times of the report's runs beyond 256 GPUs are in an interval, not in the projection") {
+TEST_CASE("the report's runs beyond 256 GPUs are inside the interval, but far from the projection") {
   const Abci abci;
   const auto recorded = read_recorded_errors(abci.catalog.find("accuracy", "recorded")).errors;
   int inside = 0, all = 0;
@@ -89,16 +88,16 @@ TEST_CASE("the times of the report's runs beyond 256 GPUs are in an interval, no
     ++all;
   }
   CHECK(inside >= 0.9 * all);
-  // The hybrids of ResNet-50 were slower by far than bandwidth explains: the band says so.
+  // The hybrids of ResNet-50 were far slower than bandwidth explains, and the interval is wide enough.
   const RecordedError* hybrid =
       find_recorded(recorded, abci.asked.front().about().level(), "data+filter", 1024);
   REQUIRE(hybrid);
   CHECK(hybrid->high > 2);
 }
 
-TEST_CASE("intervals hold nine runs in ten that took no part, and not all") {
-  // The column left_out_s of the file has what was projected by parameters fitted without a run's curve; each
-  // curve is judged by intervals that were recorded without it.
+TEST_CASE("intervals recorded without a run contain it nine times in ten, but not always") {
+  // Column left_out_s of the file has projections with parameters that were fitted without the run's curve.
+  // Each curve is compared with intervals that were recorded without it.
   const Abci abci;
   const ParameterLevel level = abci.asked.front().about().level();
   const auto judge_up_to = [&](int from, int to) {
@@ -111,12 +110,12 @@ TEST_CASE("intervals hold nine runs in ten that took no part, and not all") {
   CHECK(beyond.n == 12);
   INFO("inside: " << fitted.inside << " of 39, " << beyond.inside << " of 12");
   CHECK(fitted.share() >= 0.9);
-  CHECK(beyond.share() >= 0.75);  // nine of twelve: with so few, one more or less is a twelfth
+  CHECK(beyond.share() >= 0.75);  // nine of twelve: one run is a twelfth
   CHECK(double(fitted.inside + beyond.inside) >= 0.9 * 51);
-  CHECK(fitted.inside + beyond.inside < 51);  // as wide as to hold everything would say nothing
+  CHECK(fitted.inside + beyond.inside < 51);  // intervals that contain everything would be useless
 }
 
-TEST_CASE("recorded intervals hold the runs that they were recorded from") {
+TEST_CASE("recorded intervals contain the runs that they were recorded from") {
   const Abci abci;
   const auto recorded = read_recorded_errors(abci.catalog.find("accuracy", "recorded")).errors;
   const auto runs = abci.judged(up_to(256));
@@ -126,7 +125,7 @@ TEST_CASE("recorded intervals hold the runs that they were recorded from") {
   const RecordedError* data = find_recorded(recorded, levels.front(), "data", 64);
   REQUIRE(data);
   CHECK(data->left_out_accuracy.value_or(0) > 0.8);
-  // What the file has is what these runs say today.
+  // The file is up to date: recording these runs again gives the same.
   const auto all = abci.judged([](const MeasuredRun&) { return true; });
   for (const RecordedError& fresh :
        record_errors(all, std::vector<ParameterLevel>(all.size(), levels.front()))) {
@@ -139,11 +138,11 @@ TEST_CASE("recorded intervals hold the runs that they were recorded from") {
 }
 
 TEST_CASE(
-    "intervals of projections without a framework hold nine of ten runs, and are above the projection") {
+    "intervals of projections without a framework contain nine of ten runs, and are above the projection") {
   MeasuredRuns file = Abci{}.file;
   for (MeasuredRun& run : file.runs) {
     run.options["framework"] = "ideal";
-    run.left_out.reset();  // is of chainermn
+    run.left_out.reset();  // was computed with chainermn
   }
   const Catalog catalog{{source_dir()}};
   const auto recorded = read_recorded_errors(catalog.find("accuracy", "recorded")).errors;
@@ -158,16 +157,16 @@ TEST_CASE(
       const RecordedError* error =
           find_recorded(recorded, levels.back(), runs.back().strategy, runs.back().gpus);
       REQUIRE(error);
-      CHECK(error->high > 1.5 / error->low);  // too fast, all of them
+      CHECK(error->high > 1.5 / error->low);  // all projections are too fast
       widths.push_back(error->high / error->low);
     }
     CHECK(coverage(runs, levels, recorded).share() >= 0.9);
     CHECK(left_out_coverage(runs, levels).share() >= 0.9);
-    // Far from the 57 times and more that one pool of all strategies would give them.
+    // If all strategies shared one interval, its width would be a factor of 57 or more.
     std::ranges::sort(widths);
     CHECK(widths[widths.size() / 2] < 20);
     CHECK(find_recorded(recorded, levels.front(), "data", 64)->high < 9);
-    // What the file has is what these runs say today.
+    // The file is up to date: recording these runs again gives the same.
     for (const RecordedError& fresh : record_errors(runs, levels)) {
       const RecordedError* filed = find_recorded(recorded, fresh.level, fresh.strategy, fresh.from);
       REQUIRE(filed);
@@ -177,7 +176,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("intervals of closed forms hold nine runs in ten, also of curves that they were recorded without") {
+TEST_CASE("intervals of closed forms contain nine runs in ten, also of curves that were left out") {
   const Abci abci;
   const auto recorded = read_recorded_errors(abci.catalog.find("accuracy", "recorded")).errors;
   MeasuredRuns file = abci.file;
@@ -195,7 +194,7 @@ TEST_CASE("intervals of closed forms hold nine runs in ten, also of curves that 
     CHECK(coverage(runs, levels, recorded).n == 62);
     CHECK(coverage(runs, levels, recorded).share() >= 0.9);
     CHECK(left_out_coverage(runs, levels).share() >= 0.9);
-    for (const RecordedError& fresh : record_errors(runs, levels)) {  // the file has what they say today
+    for (const RecordedError& fresh : record_errors(runs, levels)) {  // the file is up to date
       const RecordedError* filed = find_recorded(recorded, fresh.level, fresh.strategy, fresh.from);
       REQUIRE(filed);
       CHECK(filed->low == doctest::Approx(fresh.low).epsilon(0.02));
@@ -204,7 +203,7 @@ TEST_CASE("intervals of closed forms hold nine runs in ten, also of curves that 
   }
 }
 
-TEST_CASE("the numbers in the files are those that the fit finds") {
+TEST_CASE("the fit finds the numbers of the shipped files") {
   Abci abci;
   const auto filed = abci.judged(up_to(64));
   abci.fit(up_to(64));
@@ -226,7 +225,7 @@ TEST_CASE("each curve of the ABCI runs, left out of the fit, is predicted") {
     const auto unseen =
         abci.judged([&](const MeasuredRun& r) { return r.gpus <= 256 && r.panel() == panel; });
     sum += 100 * tally(unseen, "").mean;
-    for (const Judged& run : unseen)  // the file has what this finds
+    for (const Judged& run : unseen)  // the file is up to date
       CHECK(run.left_out->base() == doctest::Approx(run.projected.base()).epsilon(0.02));
   }
   CHECK(sum / double(panels.size()) >= 85);

@@ -1,6 +1,5 @@
-// Measured GPT training on A100 (llm_measured.csv of the reference data) against projections from modelled
-// layer times: what the accuracy must be. Parameters were fitted on the runs of at most 64 GPUs; the others
-// are predictions.
+// Accuracy of projections from modelled layer times for measured GPT training on A100 (llm_measured.csv of
+// the reference data). Parameters were fitted to the runs of at most 64 GPUs; all others are predictions.
 #include <cmath>
 
 #include <doctest/doctest.h>
@@ -26,8 +25,8 @@ Source source_of(const std::string& text) {
   return table1;
 }
 
-/// The rows as `paradl validate` reads runs, as they are labelled. `ask_runs` takes profiles/accuracy/networks.yaml
-/// into account.
+/// The rows as `paradl validate` reads runs, with their original names. `ask_runs` applies
+/// profiles/accuracy/networks.yaml.
 std::string as_runs(const std::vector<std::map<std::string, std::string>>& rows) {
   std::string out =
       "model,system,strategy,grid,gpus,batch,iteration_s,micro_batches,schedule,recompute,framework,source\n";
@@ -48,7 +47,7 @@ std::string as_runs(const std::vector<std::map<std::string, std::string>>& rows)
   return out;
 }
 
-/// Axes of one part are not in a strategy's name.
+/// A strategy's name without axes of one part.
 void without_single_parts(MeasuredRun& run) {
   std::string strategy, grid;
   for (const std::string_view axis : split(run.grid, ',')) {
@@ -81,7 +80,7 @@ struct Gpt {
 
 TEST_SUITE_BEGIN("reference");
 
-TEST_CASE("GPT training on A100 is projected as closely as asked, by modelled times") {
+TEST_CASE("GPT training on A100 is projected with the required accuracy from modelled times") {
   if (folder.empty()) return;
   const Gpt gpt;
   REQUIRE(gpt.asked.size() == 248);
@@ -91,10 +90,10 @@ TEST_CASE("GPT training on A100 is projected as closely as asked, by modelled ti
   CHECK(gpt.error(table1) <= 3);  // Calculon: 10.3
   CHECK(gpt.error(multi_node) <= 7);
   CHECK(gpt.error(single_node) <= 6);
-  CHECK(gpt.error(zero3) <= 15);  // nothing of it is fitted
+  CHECK(gpt.error(zero3) <= 15);  // not fitted
 }
 
-TEST_CASE("every GPT run that took place is judged to fit, and what cannot run is not") {
+TEST_CASE("every GPT run that took place fits, and impossible ones do not") {
   if (folder.empty()) return;
   const Gpt gpt;
   for (const RunAsked& run : gpt.asked) {
@@ -104,8 +103,8 @@ TEST_CASE("every GPT run that took place is judged to fit, and what cannot run i
     CAPTURE(p.cost->memory.total().base() / (1 << 30));
     CHECK(p.feasible());
   }
-  // The same runs on several nodes, had they kept everything: a deep pipeline has dozens of layers' scores in
-  // flight.
+  // The same runs on several nodes, but without recomputation: a deep pipeline keeps the scores of dozens of
+  // layers.
   MeasuredRuns kept = gpt.file;
   for (MeasuredRun& run : kept.runs) run.options["recompute"] = "none";
   int refused = 0;
@@ -118,7 +117,7 @@ TEST_CASE("every GPT run that took place is judged to fit, and what cannot run i
   CHECK(refused < 60);
 }
 
-TEST_CASE("runs with sequence parallelism and selective recomputation fit where they were published to") {
+TEST_CASE("runs with sequence parallelism and selective recomputation fit as published") {
   // Korthikanti et al., Reducing activation recomputation in large transformer models (2022), Tables 3 and 5:
   // 80 GB, t = 8, micro-batches of 4 (22B) and 1.
   const auto run = [](std::string_view model, int stages, int chunks, std::string_view how) {
@@ -146,7 +145,8 @@ TEST_CASE("runs with sequence parallelism and selective recomputation fit where 
   CHECK_FALSE((kept[1] || kept[2] || kept[3]));
 }
 
-TEST_CASE("intervals on record hold about nine in ten of the GPT runs, also beyond those that were fitted") {
+TEST_CASE(
+    "recorded intervals contain about nine in ten of the GPT runs, also of those that were not fitted") {
   if (folder.empty()) return;
   const Gpt gpt;
   const auto recorded = read_recorded_errors(gpt.catalog.find("accuracy", "recorded")).errors;
@@ -168,11 +168,11 @@ TEST_CASE("intervals on record hold about nine in ten of the GPT runs, also beyo
   CHECK(left_out.share() >= 0.8);
   levels.resize(beyond.size(), levels.front());
   CHECK(coverage(beyond, levels, recorded).share() >= 0.85);
-  // The runs of 8192 hidden units scatter more than those of all other sizes.
+  // The runs with 8192 hidden units vary more than those of all other sizes.
   CHECK(left_out_coverage(beyond, levels).share() >= 0.7);
 }
 
-TEST_CASE("intervals of GPT projections that name no framework hold nine runs in ten") {
+TEST_CASE("intervals of GPT projections without a framework contain nine runs in ten") {
   if (folder.empty()) return;
   const Gpt gpt;
   MeasuredRuns file = gpt.file;
@@ -200,9 +200,9 @@ TEST_CASE("intervals of GPT projections that name no framework hold nine runs in
   CHECK(data->high < 3);
 }
 
-TEST_CASE("runs elsewhere are inside intervals borrowed from the nearest level") {
-  // ResNet-50 and BERT (large, 384 tokens) on a DGX-1, by NVIDIA's examples for PyTorch and TensorFlow, in 32
-  // bits and mixed precision: no fit and no record has seen any of them.
+TEST_CASE("runs on another machine are inside intervals borrowed from the nearest level") {
+  // ResNet-50 and BERT (large, 384 tokens) on a DGX-1, from NVIDIA's examples for PyTorch and TensorFlow, in
+  // 32 bits and mixed precision. None of them was used for a fit or a record.
   if (folder.empty()) return;
   std::string text = "model,system,strategy,gpus,batch,iteration_s,precision,framework\n";
   for (const auto& row : read_table(folder + "/throughput_measured.csv")) {
@@ -233,9 +233,9 @@ TEST_CASE("runs elsewhere are inside intervals borrowed from the nearest level")
   }
 }
 
-TEST_CASE("GPT runs are inside intervals of closed forms that are borrowed from convolutional networks") {
-  // Those on one node by data or layer alone, which the paper has rows for; others recomputed, which it has
-  // not.
+TEST_CASE("GPT runs are inside closed-form intervals that are borrowed from convolutional networks") {
+  // Only runs on one node with data or layer alone, for which the paper has formulas. Other runs recomputed
+  // activations, for which it has none.
   if (folder.empty()) return;
   const Gpt gpt;
   MeasuredRuns file = gpt.file;
@@ -266,7 +266,7 @@ TEST_CASE("GPT runs are inside intervals of closed forms that are borrowed from 
 TEST_SUITE_END();
 TEST_SUITE_BEGIN("slow");
 
-TEST_CASE("kernels of A100 and costs of Megatron-LM in the files are those that the fit finds") {
+TEST_CASE("the fit finds the shipped kernels of A100 and costs of Megatron-LM") {
   if (folder.empty()) return;
   Gpt gpt;
   const auto& fitted = gpt.asked.front().about().times.kernels->fitted;

@@ -1,5 +1,5 @@
-// What the ParaDL report observed on ABCI, asked of the oracle: nothing here was fitted to these figures.
-// Where the model falls short of an observation, the test says by how much and why.
+// Compares the oracle with observations of the ParaDL report on ABCI. Nothing was fitted to these figures. If
+// the model differs from an observation, the test says by how much and why.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ double term(const std::string& model, const std::string& words, Term t) {
 /// Seconds that convolutions compute in one iteration.
 double convolutions(const std::string& model, const std::string& words) {
   const Asked asked(model, "abci", words);
-  const Evaluation e = asked.oracle.evaluator().evaluate(asked.projection);
+  const Evaluation e = asked.oracle.evaluator().evaluate(asked.projection.plan);
   const Layout& layout = *e.layout;
   Seconds sum;
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
@@ -48,9 +48,10 @@ double convolutions(const std::string& model, const std::string& words) {
 
 TEST_CASE(
     "report, section on weight update: 10 to 15 % of the computation of a large transformer with Adam") {
-  // Megatron 2.5B on 4 V100 of 16 GiB: 13.4 % (Fig. 5). Two samples are what fits, with blocks computed
-  // again. Of what the GPU does: a host that needs longer than small passes (as measured with newer
-  // Megatron-LM on A100, --framework megatron) makes it 8.7 %.
+  // Megatron 2.5B on 4 V100 of 16 GiB: 13.4 % (Fig. 5). Two samples fit, with recomputation. This is the
+  // share of GPU time. With a host that is slower than small passes (as measured with newer Megatron-LM on
+  // A100,
+  // --framework megatron) it is 8.7 %.
   const Finding update = found("weight-update", "megatron-2.5b",
                                "-s tensor -p 4 -b 2 --precision fp16 --optimizer adam --recompute full");
   CHECK(update.fires);
@@ -69,11 +70,11 @@ TEST_CASE(
   CHECK(adam.fires);
   CHECK(adam.reading->value > 0.10);
   CHECK(adam.reading->value < 0.15);
-  // SGD with momentum moves half of that, and would be short of the figure.
+  // SGD with momentum moves half as much, which is less than the figure.
   const double sgd = found("weight-update", "vgg16", "-s serial -p 1 -b 32 --framework ddp").reading->value;
   CHECK(sgd > 0.06);
   CHECK(sgd < 0.08);
-  // In one pass over memory it is less than half of that again.
+  // One fused pass over memory takes less than half of that.
   CHECK(found("weight-update", "vgg16", "-s serial -p 1 -b 32").reading->value < 0.04);
 }
 
@@ -116,15 +117,15 @@ TEST_CASE("report, Fig. 6: under filter, convolutions barely scale") {
   CHECK(found("split-overhead", "resnet50", "-s filter -p 64 -b 64 --framework chainermn").fires);
 }
 
-TEST_CASE(
-    "report, section on memory: one layer of CosmoFlow is more than a GPU has, so that no pipeline fits") {
+TEST_CASE("report, section on memory: one layer of CosmoFlow is larger than a GPU, so no pipeline fits") {
   const Finding layer = found("largest-layer", "cosmoflow-512", "-s layer -p 4 -b 1");
   CHECK(layer.fires);
-  // The output of conv1, 16 x 510^3 numbers or 8.5 GB, and its gradient meet at its activation function.
+  // The activation function needs the output of conv1, 16 x 510^3 numbers or 8.5 GB, together with its
+  // gradient.
   CHECK(layer.reading->cause == "relu1");
   const Asked pipeline("cosmoflow-512", "abci", "-s layer -p 4 -b 1");
   CHECK_FALSE(pipeline.projection.feasible());
-  // What is proposed instead, for four GPUs and for many: a cut through space.
+  // A spatial split is proposed instead, for four GPUs and for many.
   Examiner examiner = examiner_of(pipeline.oracle);
   for (Bottleneck& b : examiner.bottlenecks(pipeline.projection)) {
     if (b.kind != BottleneckKind::memory_redundancy) continue;
@@ -135,10 +136,12 @@ TEST_CASE(
   CHECK(Asked("cosmoflow-512", "abci", "-p 64").projection.strategy->text == "data+spatial");
 }
 
-TEST_CASE("report, section on gradient exchange: a single leader makes data+filter's nearly twice data's") {
-  // Fig. 3 (ResNet-152): 1.9 times on 8 GPUs, 2.8 on 64. Where nothing overlaps and nothing is packed, the
-  // model has one port instead of two, and the way to the leader and back: 1.9 times. That it grows with the
-  // GPUs is not in the model.
+TEST_CASE(
+    "report, section on gradient exchange: with a single leader, data+filter takes nearly twice as long as "
+    "data") {
+  // Fig. 3 (ResNet-152): 1.9 times on 8 GPUs, 2.8 on 64. Without overlap and packing, the model has one port
+  // instead of two, and transfers to the leader and back: 1.9 times. The growth with the number of GPUs is
+  // not in the model.
   for (const char* model : {"resnet50", "resnet152", "vgg16"})
     for (const int nodes : {4, 8, 16}) {
       CAPTURE(model);
@@ -152,7 +155,8 @@ TEST_CASE("report, section on gradient exchange: a single leader makes data+filt
 }
 
 TEST_CASE(
-    "report, section on gradient exchange: per epoch, a single leader's is far more than twice data's") {
+    "report, section on gradient exchange: per epoch, a single leader takes far more than twice as long as "
+    "data") {
   // 64 samples per node instead of 64 per GPU: four times as many iterations, each twice as long.
   const auto epoch = [](const std::string& words) {
     const Asked asked("resnet50", "abci", words);
@@ -162,7 +166,7 @@ TEST_CASE(
   const double leader = epoch("--grid data=16,filter=4 -b 64/node --framework chainermn");
   CHECK(leader > 2 * data);
   CHECK(leader > 8 * data);
-  // The message says so only if a leader sends and there is something to compare with.
+  // The message mentions this only if a leader sends and there is a comparison.
   const auto message = [](const std::string& words) {
     return found("gradient-exchange", "resnet50", words + " --framework chainermn").reading->message;
   };
@@ -173,11 +177,12 @@ TEST_CASE(
   CHECK_FALSE(says(message("-s data -p 64 -b 64/gpu"), "leader"));
 }
 
-TEST_CASE("report, Fig. 3: with a single leader data+filter's gradient exchange is more than twice data's") {
+TEST_CASE(
+    "report, Fig. 3: with a single leader, data+filter's gradient exchange takes more than twice data's") {
   // ResNet-152, read off the figure: data 0.107 to 0.110 s on 8 to 64 GPUs, data+filter 0.21, 0.25, 0.27 and
   // 0.32 s, which is 1.9 to 2.9 times as much; data+spatial, by the same leaders, 0.18 to 0.21 s. A leader
   // packs its own gradients and then all parts that its node has, and sends through one port instead of two.
-  // That data+filter's grows further with the GPUs is not in the model.
+  // The further growth of data+filter with the number of GPUs is not in the model.
   const auto exchange = [](const char* model, const char* strategy, int nodes) {
     const std::string grid = fmt::format("--grid data={},{}=4 -b 64/node", nodes, strategy);
     const std::string data = fmt::format("-s data -p {} -b 64/gpu", 4 * nodes);

@@ -28,7 +28,7 @@ struct Published {
   const char* file;
   const char* strategy;
   int p;
-  double batch, compute, communication;  // 0: not published, or apportioned wrongly (X18)
+  double batch, compute, communication;  // 0: not published, or counted in the wrong part (X18)
 };
 
 constexpr const char* resnet = "RESNET50_ImageNet_profall.net_sc";
@@ -54,7 +54,7 @@ constexpr Published published[] = {
 }  // namespace
 
 TEST_SUITE("reference") {
-  TEST_CASE("the authors' published times come out to every printed digit") {
+  TEST_CASE("the authors' published times are reproduced to every printed digit") {
     for (const Published& row : published) {
       CAPTURE(row.file);
       CAPTURE(row.strategy);
@@ -69,7 +69,7 @@ TEST_SUITE("reference") {
     }
   }
 
-  TEST_CASE("the authors' published memory comes out to the byte") {
+  TEST_CASE("the authors' published memory is reproduced to the byte") {
     CHECK(authors(resnet).paper("data", "16", 64 * 16).cost->memory.total().base() == 15434845696.0);
     CHECK(authors(vgg).paper("data", "16", 32 * 16).cost->memory.total().base() == 9360484864.0);
     CHECK(authors("ALEXNET_ImageNet_profall.net_sc")

@@ -1,7 +1,7 @@
-// What the ParaDL report says of input (Fig. 8, and "I/O takes four times as long as computation and
-// communication" for CosmoFlow), against what the oracle finds. One number was taken from Fig. 8, in
-// systems/frameworks/chainermn.yaml: what one process reads, from ResNet-50 under data on 4 to 16 GPUs. All
-// else here is a prediction.
+// Compares the oracle with the ParaDL report on input (Fig. 8, and "I/O takes four times as long as
+// computation and communication" for CosmoFlow). One number of systems/frameworks/chainermn.yaml was taken
+// from Fig. 8: the reading rate of one process, from ResNet-50 under data on 4 to 16 GPUs. All else here is a
+// prediction.
 #include <filesystem>
 #include <map>
 
@@ -17,7 +17,7 @@ namespace {
 Projection projected(const std::string& model, const Typed& typed, const std::string& system = "abci") {
   const Oracle oracle = ask(query_of(model, system, typed), shipped());
   Projection p = oracle.sweep().front();
-  p.strategy = nullptr;  // it goes with the question
+  p.strategy = nullptr;  // owned by the question
   return p;
 }
 
@@ -27,7 +27,7 @@ Typed chainer(const std::string& grid, const std::string& batch, const std::stri
 
 }  // namespace
 
-TEST_CASE("CosmoFlow read by leaders on ABCI: input takes several times what all else does") {
+TEST_CASE("CosmoFlow read by leaders on ABCI: input takes several times as long as all else") {
   for (const char* nodes : {"2", "4", "8", "16"}) {
     CAPTURE(nodes);
     const Projection p =
@@ -38,11 +38,11 @@ TEST_CASE("CosmoFlow read by leaders on ABCI: input takes several times what all
     CAPTURE(io / rest);
     CHECK(io / rest > 3);  // published: 4
     CHECK(io / rest < 5);
-    CHECK(p.input->staging < p.input->reading);  // and reading is what takes so long
+    CHECK(p.input->staging < p.input->reading);  // reading dominates
   }
 }
 
-TEST_CASE("CosmoFlow's data set is too large for two nodes of ABCI, and not for four") {
+TEST_CASE("CosmoFlow's data set is too large for two nodes of ABCI, but not for four") {
   // 1584 samples of 2 GiB are 3.4 TB, a node has 1.6 TB.
   Typed asked = chainer("data=2,spatial=4", "1/node", "node");
   CHECK_FALSE(projected("cosmoflow-512", asked).feasible());
@@ -53,7 +53,7 @@ TEST_CASE("CosmoFlow's data set is too large for two nodes of ABCI, and not for 
 }
 
 TEST_SUITE("reference") {
-  TEST_CASE("staging times of Fig. 8 come out for strategies that nothing was fitted on") {
+  TEST_CASE("staging times of Fig. 8 are reproduced for strategies that were not fitted") {
     const SourceText file = read_source(PARADL_REFERENCE_DATA "/abci_breakdowns.csv");
     std::map<std::string, std::pair<double, int>> ratio;  // by strategy: sum and count
     for (const std::string_view line : split(file.text, '\n')) {
@@ -85,7 +85,7 @@ TEST_SUITE("reference") {
   }
 
   TEST_CASE("epochs of CosmoFlow with their input come near those of Fig. 7") {
-    // On 2, 4 and 8 nodes: beyond, it is not sure which numbers the axis means. On 8 the model is a fourth
+    // On 2, 4 and 8 nodes: beyond, the labels of the axis are unclear. On 8 the model is a fourth
     // too fast: its gather grows with the nodes in the report's runs, and not here.
     const SourceText file = read_source(PARADL_REFERENCE_DATA "/abci_breakdowns.csv");
     int runs = 0;

@@ -16,12 +16,12 @@ std::string_view layers_of(const Typed& typed) {
 
 }  // namespace
 
-TEST_CASE("what layer times rest on: the best there is, or what was asked for") {
+TEST_CASE("layer times come from the best source there is, or from the requested one") {
   CHECK(layers_of({}) == "modelled");  // profiles of another framework must be requested
   CHECK(layers_of({{"framework", "chainermn"}}) == "profile");
   CHECK(layers_of({{"framework", "chainermn"}, {"layer-times", "modelled"}}) == "modelled");
   CHECK(layers_of({{"framework", "chainermn"}, {"precision", "fp16"}}) == "modelled");
-  CHECK(layers_of({{"layer-times", "profile"}}) == "profile");  // by word, and the answer says which
+  CHECK(layers_of({{"layer-times", "profile"}}) == "profile");  // requested; the answer names the profile
   CHECK(layers_of({{"layer-times", "ideal"}}) == "ideal");
   CHECK(layers_of({{"profile", "v100-resnet50"}}) == "profile");
   CHECK(layers_of({{"fidelity", "paper"}}) == "ideal");
@@ -29,7 +29,7 @@ TEST_CASE("what layer times rest on: the best there is, or what was asked for") 
   CHECK_THROWS_AS(layers_of({{"layer-times", "ideal"}, {"profile", "v100-resnet50"}}), UsageError);
 }
 
-TEST_CASE("efficiency is that of the mini-batch, however it was typed; a GPU alone has all of it") {
+TEST_CASE("efficiency does not depend on how the mini-batch was typed, and is 1 on one GPU") {
   const auto efficiency = [](const std::string& words) {
     return Asked("resnet50", "abci", words).projection.efficiency();
   };
@@ -40,7 +40,7 @@ TEST_CASE("efficiency is that of the mini-batch, however it was typed; a GPU alo
   CHECK(efficiency("-s serial -p 1 -b 32") == doctest::Approx(1).epsilon(1e-9));
 }
 
-TEST_CASE("a profile from elsewhere says from where") {
+TEST_CASE("a profile from another device names its origin") {
   const auto source = [](const std::string& words) {
     return Asked("resnet50", "abci", "-p 4 -s data " + words).oracle.about().times.source;
   };
@@ -52,7 +52,7 @@ TEST_CASE("a profile from elsewhere says from where") {
             .times.source.find(", measured on V100 SXM2 16GB") != std::string::npos);
 }
 
-TEST_CASE("a profile is of its device as the file has it: a faster one is faster beside it, too") {
+TEST_CASE("a profile belongs to the device of the file: with a faster device, times are faster too") {
   const auto epoch = [](const char* model, const std::string& change) {
     return Asked(model, "abci", "-p 4 -s data -b 16/gpu --framework chainermn" + change).projection.epoch();
   };
@@ -68,8 +68,7 @@ TEST_CASE("a profile is of its device as the file has it: a faster one is faster
   }
 }
 
-TEST_CASE(
-    "what is on record applies to runs of the same device, precision and kind, and to files as they are") {
+TEST_CASE("a record applies to the same device, precision and kind of network, and to unchanged files") {
   const std::vector<RecordedError> recorded =
       read_recorded_errors(shipped().find("accuracy", "recorded")).errors;
   const auto on_record = [&](const char* model, const char* system, const std::string& words) {
@@ -86,7 +85,8 @@ TEST_CASE(
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --set framework.overlap=on"));
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --overlap on"));
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --set levels.rack.bandwidth=x10"));
-  CHECK(on_record("resnet50", "abci", chainer + " --set device.memory=32GiB"));  // memory size is not time
+  CHECK(on_record("resnet50", "abci",
+                  chainer + " --set device.memory=32GiB"));  // memory size does not change times
   CHECK_FALSE(on_record("resnet50", "abci", chainer + " --input node"));
   CHECK(on_record("gpt2", "selene", "-p 8 -s data -b 8 --framework megatron"));
   // Without a framework's name.
@@ -126,7 +126,7 @@ TEST_CASE("--set framework changes one value of the framework for one question")
         "usage: --set framework.halo=gpu: unknown key `halo`\nhelp: did you mean `halos`?\n");
 }
 
-TEST_CASE("options that would turn nothing, or contradict each other, are refused by name") {
+TEST_CASE("options without effect, or that contradict each other, are refused by name") {
   const auto refused = [](const std::string& strategy, const Typed& more) {
     Typed all{{"gpus", "8"}, {"batch", "64"}, {"strategy", strategy}};
     all.insert(all.end(), more.begin(), more.end());

@@ -1,4 +1,4 @@
-// A case owns what it has, an oracle answers questions about it.
+// A case owns its data, and an oracle answers questions about it.
 #include "paradl/query/oracle.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ TEST_CASE("a file is read once, however many queries refer to it") {
   CHECK(library.system("abci", {{"device.memory", "x2"}}).device.kernels.has_value());
 }
 
-TEST_CASE("a case is a value: a copy answers as the original did, which may be gone") {
+TEST_CASE("a case is a value: a copy gives the same answers, even after the original is destroyed") {
   const Query query = query_of("resnet50", "abci", "-s data,data+filter -p 16 --framework chainermn");
   Library library(shipped());
   auto original = std::make_unique<Case>(load(query, library));
@@ -38,7 +38,7 @@ TEST_CASE("a case is a value: a copy answers as the original did, which may be g
   CHECK(before.size() == 2);
 }
 
-TEST_CASE("an oracle is asked again about the same case") {
+TEST_CASE("an oracle answers several questions about the same case") {
   const Oracle one = ask(query_of("resnet50", "abci", "-s data -p 16 -b 512"), shipped());
   Question other = one.question();
   other.gpus = {64};
@@ -49,7 +49,7 @@ TEST_CASE("an oracle is asked again about the same case") {
   CHECK(one.sweep().front().gpus == 16);
 }
 
-TEST_CASE("with all grids there are more answers, the best of each among them") {
+TEST_CASE("with all grids there are more answers, which include the best of each strategy") {
   const Oracle oracle = ask(query_of("resnet50", "abci", "-s data+filter -p 16 -b 512"), shipped());
   const Projection best = oracle.sweep().front();
   const auto all = oracle.every_grid();
@@ -73,7 +73,7 @@ TEST_CASE("grids that are skipped for their lower bound are never the best") {
   }
 }
 
-TEST_CASE("out of core is the first answer where nothing is faster and nobody named strategies") {
+TEST_CASE("without named strategies, out of core is the first answer if nothing else is faster") {
   const auto best = [](const std::string& words) {
     const Oracle oracle = ask(query_of("resnet50", "abci", words), shipped());
     return oracle.ranked().front().strategy->text;

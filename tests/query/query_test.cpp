@@ -1,4 +1,4 @@
-// Queries: how words become values, and where mistakes are reported.
+// Queries: how text becomes values, and where mistakes are reported.
 #include "paradl/query/query.hpp"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ std::vector<int> counts(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("what a program sets counts as typed; what stands in a file or a variable does not") {
+TEST_CASE("values set by a program count as typed; values from a file or a variable do not") {
   const Given<int> open, typed = 2, filed{2, in_file("zero: 2", {1, 7, 1})};
   CHECK_FALSE(open);
   CHECK_FALSE(open.typed());
@@ -57,7 +57,8 @@ TEST_CASE("options, configuration files and queries have the same names") {
     CHECK(std::ranges::count(keys, field.name) == 1);
     std::erase(keys, field.name);
   }
-  CHECK(keys == std::vector<std::string>{"system", "format", "columns", "sort"});  // another name of `on`
+  CHECK(keys ==
+        std::vector<std::string>{"system", "format", "columns", "sort"});  // `system` is another name of `on`
 }
 
 TEST_CASE("a configuration fills a query, and its mistakes are reported at their places") {
@@ -83,7 +84,7 @@ TEST_CASE("a configuration fills a query, and its mistakes are reported at their
   CHECK(says(complaint([&] { load(both, shipped()); }), " --> paradl.yaml:1:7"));
 }
 
-TEST_CASE("a grid is read as that of the strategy, or names it") {
+TEST_CASE("a grid is read for the strategy, or names the strategy itself") {
   const Query named = query_of("resnet50", "abci", "--grid data=16,filter=4");
   CHECK(named.strategies->front().text == "data+filter");
   CHECK(named.grid->at(1).total == 4);
@@ -91,7 +92,7 @@ TEST_CASE("a grid is read as that of the strategy, or names it") {
   CHECK(says(complaint([] { query_of("resnet50", "abci", "--grid 16x4"); }), "the strategy is missing"));
   CHECK(says(complaint([] { query_of("resnet50", "abci", "-s data,filter --grid 4"); }),
              "is for one strategy, and -s names 2"));
-  // The same as values.
+  // The same grids as values.
   Query values{.model = "resnet50", .system = "abci"};
   values.strategies = std::vector{read_strategy("data+filter")};
   values.grid = std::vector<Parts>{{.total = 16}, {.total = 4}};
@@ -122,7 +123,7 @@ TEST_CASE("numbers of GPUs: lists, ranges, nodes") {
   CHECK(says(complaint([&] { gpus_of({1'000'000}, machine); }), "use -p 4352 or fewer"));
 }
 
-TEST_CASE("changes go to the file that they are of") {
+TEST_CASE("--set changes the file that its path names") {
   Query query;
   add_change(query, read_change("device.memory=32GiB"));
   add_change(query, read_change("framework.halos=gpu"));

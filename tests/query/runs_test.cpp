@@ -20,14 +20,14 @@ std::string complaint_of(const std::string& lines, const Query& defaults = {}) {
 
 }  // namespace
 
-TEST_CASE("a run is the question that its cells say, over the defaults") {
+TEST_CASE("the cells of a run override the defaults") {
   const MeasuredRuns runs = runs_of("resnet50,abci,data+filter,,16,32/gpu,0.2,\n");
   const RunAsked run = ask_runs(shipped(), {.precision = Precision::fp16}, runs).front();
-  CHECK(run.framework == "chainermn");  // that of the system's own runs
+  CHECK(run.framework == "chainermn");  // the framework of the system's own runs
   CHECK(run.about().training.precision == Precision::fp16);
   CHECK_FALSE(run.as_written);
   CHECK(run.oracle.question().gpus == std::vector{16});
-  CHECK(run.oracle.question().grid->at(0).total == 4);  // a node to the innermost axis
+  CHECK(run.oracle.question().grid->at(0).total == 4);  // the innermost axis gets a node
   const Query same = query_of(
       "resnet50", "abci", "-s data+filter -p 16 --grid 4x4 -b 32/gpu --framework chainermn --precision fp16");
   CHECK(judge(run).projected == Asked(same).projection.iteration());
@@ -35,8 +35,8 @@ TEST_CASE("a run is the question that its cells say, over the defaults") {
 
 TEST_CASE("a run has one strategy, not a list of them") {
   for (const char* cell : {"\"data,filter\"", "\",data\""})
-    CHECK(complaint_of(std::string("resnet50,abci,") + cell + ",,16,32/gpu,0.2,\n").find("no strategy is called") !=
-          std::string::npos);
+    CHECK(complaint_of(std::string("resnet50,abci,") + cell + ",,16,32/gpu,0.2,\n")
+              .find("no strategy is called") != std::string::npos);
 }
 
 TEST_CASE("runs that differ in strategy, grid and GPUs share what was loaded") {
@@ -47,7 +47,7 @@ TEST_CASE("runs that differ in strategy, grid and GPUs share what was loaded") {
   const auto asked = ask_runs(shipped(), {}, runs);
   REQUIRE(asked.size() == 3);
   CHECK(&asked[0].about() == &asked[1].about());
-  CHECK(&asked[1].about() != &asked[2].about());  // times of layers depend on the mini-batch
+  CHECK(&asked[1].about() != &asked[2].about());  // layer times depend on the mini-batch
 }
 
 TEST_CASE("mistakes of a run are reported at its cells, those of a default are not") {
@@ -64,7 +64,7 @@ TEST_CASE("mistakes of a run are reported at its cells, those of a default are n
              "--> runs.csv:2:1\n"));
 }
 
-TEST_CASE("terms of the list of networks are checked") {
+TEST_CASE("terms in the list of networks are checked") {
   const auto read = [](const std::string& set) {
     return complaint([&] {
       check_readings({"networks.yaml",

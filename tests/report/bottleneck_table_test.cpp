@@ -11,7 +11,7 @@
 using namespace paradl;
 using namespace paradl::test;
 
-TEST_CASE("a bottleneck as JSON has what other programs rely on") {
+TEST_CASE("a bottleneck in JSON has the fields that other programs rely on") {
   const Asked asked("vgg16", "abci", "-s data -p 64 -b 32/gpu --framework chainermn");
   Examiner examiner = examiner_of(asked.oracle);
   auto found = examiner.bottlenecks(asked.projection);
@@ -39,7 +39,7 @@ TEST_CASE("a bottleneck as JSON has what other programs rely on") {
   CHECK(priced["remedies"][0]["gain"] >= priced["remedies"][1]["gain"]);
 }
 
-TEST_CASE("people read what was found with its remedies, machines numbers") {
+TEST_CASE("text shows bottlenecks with their remedies, and JSON has the numbers") {
   const Asked asked("resnet50", "abci", "-s filter -p 128 -b 64");
   Examiner examiner = examiner_of(asked.oracle);
   auto found = examiner.bottlenecks(asked.projection);
@@ -48,7 +48,7 @@ TEST_CASE("people read what was found with its remedies, machines numbers") {
   const std::string text = bottleneck_text(found.front(), 3);
   CHECK(text.starts_with("Limit: number of PEs: cannot split into 128 parts: layer conv1 has 64 filters.\n"));
   CHECK(says(text, "per epoch  data+filter on 32x4 (-s data+filter --grid data=32,filter=4)"));
-  CHECK_FALSE(bottleneck_json(found.front())["remedies"][0].contains("gain"));  // of what?
+  CHECK_FALSE(bottleneck_json(found.front())["remedies"][0].contains("gain"));  // no plan to compare with
 
   const auto findings = examiner.findings(asked.projection);
   CHECK(findings.size() == measures().size());
@@ -57,7 +57,7 @@ TEST_CASE("people read what was found with its remedies, machines numbers") {
   CHECK(says(to_text(findings_table(findings)).text, "> 1 "));
 }
 
-TEST_CASE("a table has a column of what limits each row, for who asks") {
+TEST_CASE("a table has a column of bottlenecks on request") {
   const Asked asked("vgg16", "abci", "-s data,filter -p 128 -b 32/gpu --framework chainermn");
   const Setting setting = asked.oracle.setting();
   Answer answer;

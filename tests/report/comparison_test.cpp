@@ -21,33 +21,89 @@ const Contestant too_large{
                    {"rule": "memory <= device", "value": 34359738368, "bound": 17179869184, "holds": false}]})"),
     false};
 
+const std::vector<Comparison> both{{"", {fits, too_large}}};
+
 }  // namespace
 
 TEST_CASE("compare: strategy and grid are above the numbers") {
-  const std::string text = to_text(comparison_table({fits, too_large})).text;
+  const std::string text = to_text(comparison_table(both)).text;
   CHECK(text.find("\n strategy   data+tensor  layer\n") != text.npos);
   CHECK(text.find("\n grid              16x2     32\n") != text.npos);
-  CHECK(to_csv(comparison_rows({fits, too_large})).starts_with("name,strategy,grid,gpus"));
+  CHECK(to_csv(comparison_rows(both)).starts_with("name,strategy,grid,gpus"));
 }
 
-TEST_CASE("compare: nothing is faster than what does not fit") {
-  CHECK(verdict({fits, too_large}) == "abci does not fit: needs 32.0 GiB, the device has 16.0 GiB.\n");
+TEST_CASE("compare: a plan that does not fit has no ratio") {
+  CHECK(verdict(both) == "abci does not fit: needs 32.0 GiB, the device has 16.0 GiB.\n");
   Contestant slower = fits;
   slower.name = "other";
   slower.result["samples_per_s"] = 300.0;
-  CHECK(verdict({fits, slower}) == "dgx-a100 is 2.00 times as fast as other.\n");
+  CHECK(verdict({{"", {fits, slower}}}) == "dgx-a100 is 2.00 times as fast as other.\n");
 }
 
-TEST_CASE("compare: the answer says what it rests on") {
-  CHECK(basis({fits, too_large}) == "Layer times: roofline. Links: specified (dgx-a100, abci).\n");
+TEST_CASE("compare: the answer names the sources of its times") {
+  CHECK(basis(both) == "Layer times: roofline. Links: specified (dgx-a100, abci).\n");
 }
 
-TEST_CASE("compare: parts of the memory add up to all of it") {
+namespace {
+
+Contestant saved(const std::string& file, const std::string& strategy, int gpus, double rate,
+                 const std::string& model = "resnet50", int batch = 2048) {
+  return {file,
+          Json{{"model", model},
+               {"strategy", strategy},
+               {"gpus", gpus},
+               {"batch", {{"global", batch}}},
+               {"iterations_per_epoch", 1e6 / batch},
+               {"samples_per_s", rate}},
+          true};
+}
+
+}  // namespace
+
+TEST_CASE("compare: all results that saved answers have in common, and what was left out") {
+  const auto [all, left_out] = compare_saved(
+      {{saved("old", "data", 16, 100), saved("old", "data", 64, 300), saved("old", "filter", 64, 10)},
+       {saved("new", "data", 64, 600), saved("new", "data", 16, 100)}});
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].question == "data on 16 GPUs");
+  CHECK(verdict(all) ==
+        "data on 16 GPUs: old and new are equally fast.\n"
+        "data on 64 GPUs: new is 2.00 times as fast as old.\n");
+  CHECK(left_out == std::vector<std::string>{"filter on 64 GPUs (only in old)"});
+  CHECK(to_text(comparison_table(all)).text.find("\n data on 64 GPUs\n") != std::string::npos);
+  CHECK(to_csv(comparison_rows(all)).find("\nnew: data on 64 GPUs,") != std::string::npos);
+}
+
+TEST_CASE("compare: grids tell results of one strategy apart") {
+  const auto with_grid = [](Contestant one, int data) {
+    one.result["grid"] = {{"data", data}, {"filter", 64 / data}};
+    return one;
+  };
+  const auto results = [&](const std::string& file) {
+    return std::vector{with_grid(saved(file, "data+filter", 64, 1), 16),
+                       with_grid(saved(file, "data+filter", 64, 2), 32)};
+  };
+  const auto all = compare_saved({results("old"), results("new")}).comparisons;
+  REQUIRE(all.size() == 2);
+  CHECK(all[1].question == "data+filter 32x2 on 64 GPUs");
+}
+
+TEST_CASE("compare: saved answers to different questions say so") {
+  const auto differ = [](const Contestant& a, const Contestant& b) {
+    return differences(compare_saved({{a}, {b}}).comparisons);
+  };
+  const Contestant old = saved("old", "data", 64, 1);
+  CHECK(differ(old, saved("new", "data", 64, 2)).empty());
+  CHECK(differ(old, saved("new", "data", 64, 2, "vgg16", 1024)) ==
+        std::vector<std::string>{"model: resnet50 (old), vgg16 (new)", "mini-batch: 2048 (old), 1024 (new)"});
+}
+
+TEST_CASE("compare: parts of the memory sum to the total") {
   Contestant one = fits;
   one.result["memory_bytes"] =
       Json::parse(R"({"total": 28, "weights": 1, "gradients": 2, "optimizer": 3, "activations": 4,
                       "workspace": 5, "buffers": 6, "reserve": 7})");
-  const std::string rows = to_csv(comparison_rows({one, one}));
+  const std::string rows = to_csv(comparison_rows({{"", {one, one}}}));
   CHECK(rows.find(
             "memory_bytes,weights_bytes,gradients_bytes,optimizer_bytes,activations_bytes,workspace_bytes,"
             "buffers_bytes,reserve_bytes") != rows.npos);

@@ -4,7 +4,7 @@
 
 using namespace paradl;
 
-TEST_CASE("csv: units in the names, base units, every digit, nothing for what does not apply") {
+TEST_CASE("csv: names include base units, numbers have all digits, and cells that do not apply are empty") {
   const Table table{.columns = {{"gpus", "GPUs", Holds::count},
                                 {"epoch", "epoch", Holds::seconds},
                                 {"memory", "memory", Holds::bytes},
@@ -17,7 +17,7 @@ TEST_CASE("csv: units in the names, base units, every digit, nothing for what do
         "1281167,1e-07,,,\n");
 }
 
-TEST_CASE("csv: what does not fit is marked, footnotes become a column, and rank is the order of rows") {
+TEST_CASE("csv: plans that do not fit are marked, footnotes become a column, and rank is the order of rows") {
   const Table table{.columns = {{"strategy", "strategy", Holds::text}},
                     .rows = {{{"data"}, Emphasis::best, {}, "1"}, {{"layer"}, Emphasis::infeasible, {1, 2}}},
                     .notes = {"too large", "p > G"}};
@@ -30,7 +30,7 @@ TEST_CASE("csv: what does not fit is marked, footnotes become a column, and rank
   CHECK(to_csv(ranked) == "strategy\ndata\n");
 }
 
-TEST_CASE("csv: what would be misread is quoted") {
+TEST_CASE("csv: ambiguous text is quoted") {
   const Table table{
       .columns = {{"a", "", Holds::text}, {"b", "", Holds::text}},
       .rows = {{{"data=16,filter=4", "plain"}}, {{"say \"p\"", "two\nlines"}}, {{"carriage\r", " spaced "}}}};

@@ -24,11 +24,12 @@ struct Explained {
   Bench bench;
   Projection projection;
   Explained(Workload work, Machine machine, const char* name, const char* grid, double batch,
-            const Training& training = without_overlap())
-      : bench(std::move(work), std::move(machine), training), projection(bench.engine(name, grid, batch)) {
-    projection.mesh = without_ones(projection.mesh);
+            const Training& training = without_overlap(), const Plan& options = {})
+      : bench(std::move(work), std::move(machine), training, options),
+        projection(bench.engine(name, grid, batch)) {
+    projection.plan.mesh = without_ones(projection.plan.mesh);
   }
-  Evaluation evaluation() const { return bench.evaluator->evaluate(projection); }
+  Evaluation evaluation() const { return bench.evaluator->evaluate(projection.plan); }
   std::vector<ExchangeLine> lines() const { return exchange_lines(evaluation()); }
   Table table() const { return exchange_table(projection, evaluation()); }
   Table layers() const { return layer_table(projection, evaluation()); }
@@ -78,7 +79,7 @@ TEST_CASE("explain: a few bytes between many nodes are summed by trees") {
   CHECK(contains(to_text(e.table()).text, "2⌈log2 p⌉(α + m φ β) between nodes"));
 }
 
-TEST_CASE("explain: the exchanges that are listed sum to the terms") {
+TEST_CASE("explain: listed exchanges sum to the terms") {
   for (const char* grid : {"4x4", "4x8", "2x2"}) {
     CAPTURE(grid);
     Explained e(chain(3), two_level_machine(), "data+spatial", grid, 32);
@@ -105,7 +106,7 @@ TEST_CASE("explain: a halo has bytes") {
   CHECK(found);
 }
 
-TEST_CASE("explain: bars are for people, and a layer without weights has no gradient") {
+TEST_CASE("explain: only text has bars, and a layer without weights has no gradient") {
   Explained e(work_of("  - {name: conv, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n"
                       "  - {name: act, op: relu}\n"),
               flat_machine(), "data", "4", 32);
@@ -119,7 +120,7 @@ TEST_CASE("explain: bars are for people, and a layer without weights has no grad
   CHECK_FALSE(contains(layers, "0 B"));
 }
 
-TEST_CASE("explain: JSON has the layers when they are asked for") {
+TEST_CASE("explain: JSON has the layers on request") {
   Explained e(chain(2), flat_machine(), "data+filter", "4x2", 32);
   const Setting setting = e.bench.setting();
   Answer answer;
@@ -142,7 +143,7 @@ TEST_CASE("explain: JSON has the layers when they are asked for") {
   CHECK(exchanged == paradl::test::approx(first["exchange_s"].get<double>()));
 }
 
-TEST_CASE("explain: where flows queue, and how many ports would end it") {
+TEST_CASE("explain: where flows share ports, and how many ports would avoid it") {
   // The talk's example on ABCI: four filter groups leave each node at once, through two ports.
   const Machine abci = build_machine(shipped().system("abci"));
   Explained hybrid(chain(2), abci, "data+filter", "16x4", 64);
@@ -151,9 +152,8 @@ TEST_CASE("explain: where flows queue, and how many ports would end it") {
         "φ = 1\n");
   Explained inside(chain(2), abci, "filter", "4", 64);
   CHECK(contention_text(inside.lines()).empty());
-  Training hd = without_overlap();
-  hd.allreduce = find_algorithm("hd");
-  Explained asked(chain(2), abci, "data+filter", "16x4", 64, hd);
+  const Plan hd{.allreduce = {find_algorithm("hd")}};
+  Explained asked(chain(2), abci, "data+filter", "16x4", 64, without_overlap(), hd);
   const std::string text = contention_text(asked.lines());
   CAPTURE(text);
   CHECK(contains(text,
@@ -161,12 +161,11 @@ TEST_CASE("explain: where flows queue, and how many ports would end it") {
                  "node would give φ = 1\n"));
 }
 
-TEST_CASE("explain: on a topology the step and the wire that bind") {
+TEST_CASE("explain: on a topology, the limiting step and wire") {
   Machine torus = flat_machine(16);
   torus.topology = "torus:4,4";
-  Training hd = without_overlap();
-  hd.allreduce = find_algorithm("hd");
-  Explained e(chain(2), torus, "data", "16", 64, hd);
+  const Plan hd{.allreduce = {find_algorithm("hd")}};
+  Explained e(chain(2), torus, "data", "16", 64, without_overlap(), hd);
   const std::string text = contention_text(e.lines());
   CAPTURE(text);
   CHECK(contains(text, " φ = 2 on all, step 2 of 8, hd dw over data: flows share the wire from host "));
@@ -191,7 +190,7 @@ TEST_CASE("explain: on a topology the step and the wire that bind") {
   CHECK(step["link"].get<std::string>().starts_with("host "));
 }
 
-TEST_CASE("explain: nodes on a topology queue at their ports") {
+TEST_CASE("explain: nodes on a topology share their ports") {
   // Four nodes of four GPUs on a crossbar, a port each: rings between the nodes share it. A flow alone would
   // have the 10 GB/s of its GPU; four of them on a port of 12.5 GB/s make phi = 4 * 10/12.5.
   Machine machine = two_level_machine();
@@ -232,8 +231,8 @@ TEST_CASE("explain: layers sum to their terms, also where iterations are rounded
   for (const bool rounded : {false, true}) {
     Training t = without_overlap();
     t.ceil_iterations = rounded;
-    t.micro_batches = 2;
-    Explained e(chain(3), two_level_machine(), "data", "4", 48, t);  // 20.8 iterations, or 21
+    // 20.8 iterations, or 21
+    Explained e(chain(3), two_level_machine(), "data", "4", 48, t, {.micro_batches = 2});
     const Table table = e.layers();
     for (const Term term : {Term::forward, Term::backward, Term::update}) {
       const auto name = term_names[std::size_t(term)].json;
@@ -253,10 +252,11 @@ TEST_CASE("explain: blocks that do not divide evenly into stages are reported wi
   const auto notes = [&](const char* grid, int chunks, StageCut cut) {
     Training t = without_overlap();
     t.stage_cut = cut;
-    t.chunks = chunks;
-    if (chunks > 1) t.schedule = PipelineSchedule::interleaved, t.micro_batches = 12;
-    Explained e(work, flat_machine(), "layer", grid, 24, t);
-    return plan_notes(e.bench.setting(), e.projection.mesh);
+    Plan options;
+    if (chunks > 1)
+      options = {.micro_batches = 12, .schedule = PipelineSchedule::interleaved, .chunks = chunks};
+    Explained e(work, flat_machine(), "layer", grid, 24, t, options);
+    return plan_notes(e.bench.setting(), e.projection.plan);
   };
   CHECK(notes("3", 1, StageCut::equal_blocks) ==
         std::vector<std::string>{
@@ -273,12 +273,12 @@ TEST_CASE("explain: blocks that do not divide evenly into stages are reported wi
   Explained none(work_of("  - {name: a, op: conv, filters: 8, kernel: 3}\n"
                          "  - {name: b, op: conv, filters: 4, kernel: 1}\n"),
                  flat_machine(), "layer", "2", 8, equal);
-  CHECK(plan_notes(none.bench.setting(), none.projection.mesh)
+  CHECK(plan_notes(none.bench.setting(), none.projection.plan)
             .front()
             .find("the network has no repeated blocks") != std::string::npos);
 }
 
-TEST_CASE("explain: every role is called by its own name") {
+TEST_CASE("explain: every role has its own name") {
   const auto roles = [](const char* strategy, const char* grid) {
     Explained e(build_workload(shipped().model("gpt:layers=2,hidden=64,heads=4,seq=32,vocab=128,experts=4")),
                 flat_machine(), strategy, grid, 8);
@@ -297,8 +297,7 @@ TEST_CASE("explain: every role is called by its own name") {
   CHECK(says(tensor, "layer.0.attention=keep\n"));
 }
 
-TEST_CASE(
-    "explain: the ring of context parallelism is an exchange: what is exposed of it and what is hidden") {
+TEST_CASE("explain: the ring of context parallelism is an exchange with an exposed and a hidden part") {
   for (const bool overlap : {false, true}) {
     Training t;
     t.overlap = overlap;
@@ -321,10 +320,10 @@ TEST_CASE(
 
 namespace {
 
-/// The time of all lines on wires, and the communication of the projection.
+/// The time of all lines that are messages, and the communication of the projection.
 void check_wires(const Asked& asked, const char* repeated, double passes) {
   const Projection& shown = asked.projection;
-  const Evaluation evaluation = asked.oracle.evaluator().evaluate(shown);
+  const Evaluation evaluation = asked.oracle.evaluator().evaluate(shown.plan);
   Seconds all;
   double forward = 0;
   for (const ExchangeLine& line : exchange_lines(evaluation)) {
@@ -339,15 +338,15 @@ void check_wires(const Asked& asked, const char* repeated, double passes) {
 
 }  // namespace
 
-TEST_CASE("explain: exchanges of a recomputed forward pass are its own, not the framework's") {
+TEST_CASE("explain: exchanges of a recomputed forward pass are listed with it, not with the framework") {
   const std::string plain = "--overlap off --links ideal --layer-times ideal ";
   const std::string full = plain + "--recompute full ";
-  // Two products of each of 12 blocks sum y; the last of the network is in no block.
+  // Two products of each of 12 blocks sum y; the last product of the network is not in a block.
   const Asked once("gpt2", "dgx-a100", plain + "--grid tensor=4 -b 8");
   const Asked twice("gpt2", "dgx-a100", full + "--grid tensor=4 -b 8");
   const auto sums = [](const Asked& asked) {
     double count = 0;
-    for (const Cell& cell : asked.oracle.evaluator().evaluate(asked.projection).layout->cells)
+    for (const Cell& cell : asked.oracle.evaluator().evaluate(asked.projection.plan).layout->cells)
       for (const Exchange& e : cell.forward)
         if (e.operation == Collective::allreduce) count += cell.count * (cell.recomputed ? 2 : 1);
     return count;
@@ -368,7 +367,7 @@ TEST_CASE("explain: exchanges of blocks recomputed out of core are listed with t
   REQUIRE(asked.projection.out_of_core);
   REQUIRE(asked.projection.out_of_core->recomputed > 0);
   double again = 0;
-  const Layout& layout = *asked.oracle.evaluator().evaluate(asked.projection).layout;
+  const Layout& layout = *asked.oracle.evaluator().evaluate(asked.projection.plan).layout;
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
     for (const Exchange& e : layout.cells[i].forward)
       if (e.operation == Collective::allgather)
@@ -376,33 +375,35 @@ TEST_CASE("explain: exchanges of blocks recomputed out of core are listed with t
   check_wires(asked, "allgather y", again);
 }
 
-TEST_CASE("explain: who gathers weights tensor by tensor does so for a forward pass that runs again") {
+TEST_CASE("explain: weights that are gathered tensor by tensor are gathered again for recomputation") {
   const auto gathers = [](const std::string& words) {
     const Asked asked("gpt2", "dgx-a100", "--grid data=8 -b 8 --framework megatron --zero 3" + words);
-    const Projection p = asked.oracle.evaluator().project(*asked.projection.strategy, asked.projection.mesh, 8);
     Bytes once, again;
-    for (const ExchangeLine& line : exchange_lines(asked.oracle.evaluator().evaluate(p))) {
+    const Evaluation e = asked.oracle.evaluator().evaluate(asked.projection.plan);
+    for (const ExchangeLine& line : exchange_lines(e)) {
       if (line.what == "allgather w") once += line.bytes;
       if (line.what == "allgather w again") again += line.bytes;
     }
     return again / once;
   };
   CHECK(gathers("") == 0);
-  CHECK(gathers(" --recompute full") > 0.6);  // all but the words
+  CHECK(gathers(" --recompute full") > 0.6);  // all except the embedding
   CHECK(gathers(" --recompute full") < 1);
 }
 
-TEST_CASE("explain: where nothing overlaps nothing is hidden, not even a rounding error") {
+TEST_CASE("explain: without overlap nothing is hidden, not even a rounding error") {
   const Asked asked("gpt2", "dgx-a100", "--grid data=2,layer=4 -b 64 --overlap off --micro-batches 4");
   REQUIRE(asked.projection.cost);
   CHECK(asked.projection.cost->hidden == Seconds{});
-  CHECK(hides_behind(asked.oracle.setting(), {&asked.projection, 1}).empty());
+  CHECK(hides_behind({&asked.projection, 1}).empty());
 }
 
-TEST_CASE("explain: exchanges overlap with the backward pass; rings and gathered weights with both") {
+TEST_CASE(
+    "explain: gradient exchanges overlap with the backward pass; rings and gathered weights with both "
+    "passes") {
   const auto behind = [](const std::string& words) {
     const Asked asked("gpt2", "dgx-a100", words);
-    return std::string(hides_behind(asked.oracle.setting(), {&asked.projection, 1}));
+    return std::string(hides_behind({&asked.projection, 1}));
   };
   CHECK(behind("--grid data=8 -b 64") == "the backward pass");
   CHECK(behind("--grid data=8 -b 64 --zero 3") == "both passes");

@@ -9,7 +9,7 @@
 using namespace paradl;
 using namespace paradl::test;
 
-TEST_CASE("formats: each is found by its name and by the ending of a file, and is documented") {
+TEST_CASE("formats: each is found by name and by file extension, and is documented") {
   const auto topics = help_topics();
   const std::string_view page = std::ranges::find(topics, "formats", &HelpTopic::name)->text;
   for (const FormatRow& row : formats()) {
@@ -30,7 +30,16 @@ TEST_CASE("formats: an error names the option and what is supported") {
         "help: use .txt, .md, .csv, .json, .jsonl, .tex or .svg\n");
 }
 
-TEST_CASE("formats: each prints its form of the answer") {
+TEST_CASE("formats: --json is one way to type a format, and the other must agree") {
+  CHECK(typed_format("", false).format == Format::text);
+  CHECK(typed_format("latex", false).format == Format::latex);
+  CHECK(typed_format("json", true).format == Format::json);
+  CHECK(complaint([] { typed_format("csv", true); }) ==
+        "usage: --json and -f csv contradict each other\nhelp: leave one of them out\n");
+  for (const FormatRow& row : formats()) CHECK(&row_of(row.format) == &row);
+}
+
+TEST_CASE("formats: each prints the answer in its own form") {
   const Table table{.columns = {{"a", "A", Holds::count, 1}}, .rows = {{.values = {2.0}}}};
   const Output output{.text = [](const Style&) { return std::string("text"); },
                       .table = [&](ReadBy) { return table; },

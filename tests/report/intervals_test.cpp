@@ -1,4 +1,4 @@
-// Intervals of answers: that every projection has one, and those that no run was near to.
+// Intervals of answers: every projection has one, also far from any measured run.
 #include <cmath>
 #include <memory>
 #include <tuple>
@@ -30,14 +30,15 @@ struct Answered {
 
 }  // namespace
 
-TEST_CASE("closed forms have intervals of their own, whatever the framework, and name their runs") {
+TEST_CASE("closed forms have their own intervals, for any framework, and name their runs") {
   const Answered closed("resnet50", "abci", "-p 64 -s data --fidelity paper");
   const auto error = closed.error();
   REQUIRE(error);
   CHECK(error->level == closed.answer.level);
   CHECK(error->level.fidelity == Fidelity::paper);
-  CHECK(error->level.links == LinkLevel::ideal);  // closed forms have none that were measured
-  // Too fast, as they leave out what frameworks cost; and the projection itself is in its interval.
+  CHECK(error->level.links == LinkLevel::ideal);  // closed forms have no measured links
+  // They are too fast, because they omit the costs of frameworks. The interval contains the projection
+  // itself.
   CHECK(error->low <= 1);
   CHECK(error->high > 1 / error->low);
   CHECK(says(closed.text(), "ideal layer times, ideal links, closed forms of the paper"));
@@ -47,7 +48,7 @@ TEST_CASE("closed forms have intervals of their own, whatever the framework, and
   REQUIRE(under.error());
   CHECK(under.error()->high == error->high);
   CHECK(under.answer.framework == "ddp");
-  // What no run had says so, and is wider.
+  // An option that no run had is named, and widens the interval.
   for (const auto& [system, words, said] :
        {std::tuple{"dgx-a100", "-p 64 -s data --precision fp32",
                    "no measured run on A100 SXM4 80GB; interval borrowed from runs on V100"},
@@ -68,7 +69,7 @@ TEST_CASE("closed forms have intervals of their own, whatever the framework, and
              "all strategies, because layer has none, "));
 }
 
-TEST_CASE("out of core, the interval is that of the strategy in core, wider by what the host link may do") {
+TEST_CASE("the out-of-core interval is that of the strategy in core, widened by the error of the host link") {
   for (const char* framework : {"chainermn", "ideal", "ddp"})
     for (const char* strategy : {"-b 2048 -s data", "-b 256 -s filter", "-b 512 -s layer"}) {
       CAPTURE(framework);
@@ -94,7 +95,7 @@ TEST_CASE("out of core, the interval is that of the strategy in core, wider by w
       CHECK(says(beyond.text(), "a host link half or twice as fast"));
       CHECK_FALSE(says(within.text(), "out of core"));
     }
-  // A plan that waits for its copies depends on the link; where nothing leaves the device, none is.
+  // Only a plan that waits for its copies depends on the host link.
   const Answered waits("resnet50", "abci", "-p 1 -b 800 -s serial/ooc");
   CHECK(waits.asked.projection.out_of_core->doubt.slow > 1.1);
   const Answered stays("resnet50", "abci", "-p 4 -b 32 -s data/ooc");
@@ -102,7 +103,7 @@ TEST_CASE("out of core, the interval is that of the strategy in core, wider by w
   CHECK(stays.asked.projection.out_of_core->doubt.fast == 1);
 }
 
-TEST_CASE("every projection that has a time has an interval, and it holds the projection") {
+TEST_CASE("every projection with a time has an interval, which contains the projection") {
   const auto check = [](const std::string& model, const std::string& system, const std::string& words) {
     std::optional<Oracle> oracle;
     try {

@@ -44,7 +44,7 @@ TEST_CASE("latex: a tabular with a unit in each heading and notes below") {
         "{\\footnotesize\\noindent\\textsuperscript{2} p $\\leq$ G\\par}\n");
 }
 
-TEST_CASE("latex: a column has one unit, the one that suits most of its numbers") {
+TEST_CASE("latex: a column has one unit, chosen for most of its numbers") {
   const std::string times = of_column(Holds::seconds, {10e-6, 1.5e-3, 1.0, 2e-3, 0.0});
   CHECK(contains(times, "{t (ms)}"));
   CHECK(contains(times, "S[table-format=4.4]"));  // 1000 ms and 0.0100 ms
@@ -60,7 +60,7 @@ TEST_CASE("latex: a column has one unit, the one that suits most of its numbers"
   CHECK(contains(of_column(Holds::flops, {15.7e12}), "{t (Tflop/s)} \\\\\n\\midrule\n         15.7 \\\\\n"));
 }
 
-TEST_CASE("latex: columns of a kind share one unit, so that rows can be added up") {
+TEST_CASE("latex: columns of a kind share one unit, so that rows can be summed") {
   const Table table{.columns = {{"epoch", "epoch", Holds::seconds},
                                 {"update", "update", Holds::seconds},
                                 {"memory", "memory", Holds::bytes}},
@@ -73,7 +73,7 @@ TEST_CASE("latex: columns of a kind share one unit, so that rows can be added up
 
 TEST_CASE("latex: numbers are rounded to three digits, counts are not") {
   CHECK(contains(of_column(Holds::rate, {9.999}), "10.0 \\\\\n"));
-  CHECK(contains(of_column(Holds::rate, {20.25}), "20.3 \\\\\n"));  // a tie goes as in the text
+  CHECK(contains(of_column(Holds::rate, {20.25}), "20.3 \\\\\n"));  // a tie is rounded as in text tables
   CHECK(contains(of_column(Holds::rate, {15412}), "15400 \\\\\n"));
   CHECK(contains(of_column(Holds::count, {1281167}), "1281167 \\\\\n"));
   CHECK(contains(of_column(Holds::count, {1.128}), "1.13 \\\\\n"));
@@ -91,10 +91,10 @@ TEST_CASE("latex: special characters are escaped") {
   CHECK(cell("{x}^2 ~ \\") == "\\{x\\}\\textasciicircum{}2 \\textasciitilde{} \\textbackslash{}");
   CHECK(cell("p < |w| <= 2") == "p $<$ $|$w$|$ $\\leq$ 2");
   CHECK(cell("I Σ (α + δ β) × φ") == "I $\\Sigma$ ($\\alpha$ + $\\delta$ $\\beta$) $\\times$ $\\phi$");
-  CHECK(cell("[1pt]") == "{[}1pt]");  // or LaTeX takes it for an argument of the \\ above
+  CHECK(cell("[1pt]") == "{[}1pt]");  // otherwise LaTeX reads it as an argument of the \\ above
 }
 
-TEST_CASE("latex: a text among numbers is kept from siunitx") {
+TEST_CASE("latex: text among numbers is hidden from siunitx") {
   const Table table{.columns = {{"t", "t", Holds::seconds}}, .rows = {{{"+ 5 %"}}}};
   CHECK(contains(to_latex(table), "{+ 5 \\%} \\\\\n"));
 }

@@ -33,7 +33,7 @@ double number(const Table& table, std::size_t row, std::size_t column) {
 
 }  // namespace
 
-TEST_CASE("projection: an epoch is computation and communication less what is hidden") {
+TEST_CASE("projection: an epoch is computation plus communication minus the hidden part") {
   Answered a;
   const Table table = projection_table(a.answer, {"epoch", "compute", "communication", "hidden"});
   CHECK(number(table, 0, 3) > 0);
@@ -50,6 +50,7 @@ TEST_CASE("projection: a narrow terminal shows forward and backward, or neither"
     CAPTURE(width);
     const std::string text = to_text(table, {.width = width}).text;
     CHECK((text.find("forward") == text.npos) == (text.find("backward") == text.npos));
-    CHECK((text.find("update") == text.npos || text.find("forward") != text.npos));  // small terms go first
+    CHECK((text.find("update") == text.npos ||
+           text.find("forward") != text.npos));  // small terms are dropped first
   }
 }

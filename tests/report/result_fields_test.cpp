@@ -48,7 +48,7 @@ void check_keys(const Json& value) {
   for (const auto& [key, item] : value.items()) {
     CAPTURE(key);
     if (value.is_object()) CHECK(documented(key));
-    if (key != "grid") check_keys(item);  // whose keys are strategies
+    if (key != "grid") check_keys(item);  // keys of a grid are strategies
   }
 }
 

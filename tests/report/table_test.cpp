@@ -36,7 +36,7 @@ TEST_CASE("a cell carries the unit of its column") {
   CHECK(shown(Holds::flops, 15.7e12) == "15.7 Tflop/s");
 }
 
-TEST_CASE("a cell may hold what its column does not") {
+TEST_CASE("a cell may hold another kind of value than its column") {
   CHECK(shown(Holds::seconds, {}) == "-");
   CHECK(shown(Holds::text, {}) == "-");
   CHECK(shown(Holds::text, "") == "");
@@ -45,7 +45,7 @@ TEST_CASE("a cell may hold what its column does not") {
   CHECK(shown(Holds::seconds, std::numeric_limits<double>::infinity()) == "inf");
 }
 
-TEST_CASE("a machine's name of a column ends with the unit") {
+TEST_CASE("the CSV name of a column ends with the unit") {
   CHECK(named(Holds::text) == "id");
   CHECK(named(Holds::shape) == "id");
   CHECK(named(Holds::count) == "id");
@@ -58,11 +58,11 @@ TEST_CASE("a machine's name of a column ends with the unit") {
   CHECK(named(Holds::flops) == "id_flops_per_s");
 }
 
-TEST_CASE("columns that say nothing are dropped") {
+TEST_CASE("empty columns are dropped") {
   const Table table{.columns = {{.id = "name", .holds = Holds::text},
-                                {.id = "halo", .holds = Holds::seconds},    // zero or nothing: goes
-                                {.id = "failed", .holds = Holds::count},    // zero is a count: stays
-                                {.id = "remark", .holds = Holds::text},     // empty texts: goes
+                                {.id = "halo", .holds = Holds::seconds},    // zero or empty: dropped
+                                {.id = "failed", .holds = Holds::count},    // zero is a valid count: stays
+                                {.id = "remark", .holds = Holds::text},     // empty texts: dropped
                                 {.id = "epoch", .holds = Holds::seconds}},  // the second row ends before it
                     .rows = {{.values = {"data", 0.0, 0.0, "", 83.1}, .notes = {1}},
                              {.values = {"filter", {}, {}, {}}, .mark = "x"}},
@@ -78,10 +78,11 @@ TEST_CASE("columns that say nothing are dropped") {
   CHECK(lean.notes == table.notes);
 
   CHECK(ids(without_empty_columns(table, {"halo"})) == Ids{"name", "halo", "failed", "epoch"});
-  CHECK(without_empty_columns({.columns = table.columns}).columns.size() == 5);  // nothing to judge by
+  CHECK(without_empty_columns({.columns = table.columns}).columns.size() ==
+        5);  // no rows: nothing is dropped
 }
 
-TEST_CASE("the four formats of one table say the same") {
+TEST_CASE("the four formats of a table have the same contents") {
   const Table table{.columns = {{"strategy", "strategy", Holds::text},
                                 {"gpus", "GPUs", Holds::count},
                                 {"epoch", "epoch", Holds::seconds},

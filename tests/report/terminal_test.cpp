@@ -15,7 +15,7 @@ using namespace paradl;
 
 namespace {
 
-/// Everything that terminal() reads, unset; put back at the end of the test.
+/// Unsets all variables that terminal() reads, and restores them at the end of the test.
 class Environment {
  public:
   Environment() {
@@ -43,7 +43,7 @@ class Environment {
   std::map<std::string, std::optional<std::string>> before_;
 };
 
-/// A terminal of our own, so that the test does not depend on where it runs. fd is -1 where none can be made.
+/// A pseudo-terminal, so that the test does not depend on where it runs. fd is -1 if none can be opened.
 class PseudoTerminal {
  public:
   PseudoTerminal() {
@@ -73,7 +73,7 @@ constexpr auto automatic = ColourChoice::automatic;
 
 }  // namespace
 
-TEST_CASE("terminal: a stream that is none is never cut or coloured") {
+TEST_CASE("terminal: output to a file or pipe is never cut or coloured") {
   Environment environment;
   environment.set("COLUMNS", "80");
   const Terminal piped = terminal(closed, automatic);
@@ -82,7 +82,7 @@ TEST_CASE("terminal: a stream that is none is never cut or coloured") {
   CHECK(piped.columns == 0);
 }
 
-TEST_CASE("terminal: --color, then NO_COLOR, then CLICOLOR_FORCE") {
+TEST_CASE("terminal: --color comes before NO_COLOR, and NO_COLOR before CLICOLOR_FORCE") {
   Environment environment;
   SUBCASE("CLICOLOR_FORCE colours a pipe") {
     environment.set("CLICOLOR_FORCE", "1");
@@ -114,11 +114,11 @@ TEST_CASE("terminal: a terminal has colour and a width") {
   CHECK(terminal(pseudo.fd, automatic).columns == 100);
   CHECK_FALSE(terminal(pseudo.fd, ColourChoice::never).colour);
 
-  SUBCASE("NO_COLOR is obeyed") {
+  SUBCASE("NO_COLOR turns colour off") {
     environment.set("NO_COLOR", "1");
     CHECK_FALSE(terminal(pseudo.fd, automatic).colour);
   }
-  SUBCASE("COLUMNS counts when the terminal does not know its width") {
+  SUBCASE("COLUMNS is used if the terminal does not know its width") {
     environment.set("COLUMNS", "72");
     CHECK(terminal(pseudo.fd, automatic).columns == 100);
     pseudo.resize(0);
@@ -149,7 +149,7 @@ TEST_CASE("terminal: symbols need a UTF-8 locale") {
   CHECK_FALSE(unicode());
 }
 
-TEST_CASE("ascii: symbols are spelt") {
+TEST_CASE("ascii: symbols are replaced by words") {
   const std::vector<std::pair<std::string, std::string>> spelt{{"Σ α β φ δ", "sum alpha beta phi delta"},
                                                                {"✗", "x"},
                                                                {"16×4", "16*4"},

@@ -42,7 +42,7 @@ TEST_CASE("text: numbers right, text left, footnotes at the end") {
   CHECK(printed.hint.empty());
 }
 
-TEST_CASE("text: a table without marks and notes has no room for them, and no line ends with a space") {
+TEST_CASE("text: a table without marks and notes has no columns for them, and no line ends with a space") {
   const Table table{.columns = {{"gpus", "gpus", Holds::count}, {"best", "best", Holds::text}},
                     .rows = {{{4.0, "ring"}}, {{1024.0, "tree of trees"}}}};
   CHECK(to_text(table).text ==
@@ -51,12 +51,12 @@ TEST_CASE("text: a table without marks and notes has no room for them, and no li
         " 1 024  tree of trees\n");
 }
 
-TEST_CASE("text: a list without titles has no heading") {
+TEST_CASE("text: a table without titles has no heading") {
   const Table table{.columns = {{.id = "name"}, {.id = "summary"}}, .rows = {{{"data", "split the batch"}}}};
   CHECK(to_text(table).text == " data  split the batch\n");
 }
 
-TEST_CASE("text: a narrow terminal loses the least important columns") {
+TEST_CASE("text: in a narrow terminal the least important columns are left out") {
   // The whole table is 93 wide: 84 to the end of `efficiency`, and 9 for "  [1] [2]".
   const Table table = advice();
   const auto narrow = [&](int width) { return to_text(table, {.width = width}); };
@@ -88,7 +88,7 @@ TEST_CASE("text: a column without a title is called by its id when it is left ou
   CHECK(to_text(table, {.width = 12}).hint == "columns left out: bar (use --columns all)");
 }
 
-TEST_CASE("text: colour follows the meaning of a row and changes nothing else") {
+TEST_CASE("text: colour depends on the kind of a row and changes nothing else") {
   const Table table{
       .columns = {{.id = "name", .title = "name"}},
       .rows = {{{"a"}, Emphasis::best}, {{"b"}, Emphasis::infeasible, {1}}, {{"c"}, Emphasis::dim}, {{"d"}}},

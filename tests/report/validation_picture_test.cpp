@@ -1,4 +1,4 @@
-// The picture of measured runs stays readable whatever they are.
+// The picture of measured runs stays readable for any runs.
 #include "paradl/report/validation_picture.hpp"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ std::size_t count(const std::string& text, const std::string& word) {
 
 }  // namespace
 
-TEST_CASE("ticks are few, however far projections are off: percent, and factors where these are large") {
+TEST_CASE("there are few ticks: in percent, or factors if errors are large") {
   const std::string close = validation_svg({run("data", 1, 0.9), run("filter", 1, 1.3)});
   CHECK(count(close, "+20 %") == 1);
   CHECK(count(close, "-40 %") == 1);
@@ -33,13 +33,13 @@ TEST_CASE("ticks are few, however far projections are off: percent, and factors 
     CAPTURE(off);
     const std::string far = validation_svg({run("data", 1, 0.9), run("filter", 1, off)});
     CHECK(count(far, "<text") < 70);
-    CHECK(count(far, " %</text>") == 1);  // what is grey
+    CHECK(count(far, " %</text>") == 1);  // the legend of the grey band
     CHECK(count(far, ">x 1</text>") == 1);
   }
   CHECK(count(validation_svg({run("data", 1e-9, 1e9)}), "<text") < 70);
 }
 
-TEST_CASE("a legend of many strategies takes more lines, and none of it leaves the picture") {
+TEST_CASE("a legend of many strategies takes more lines and stays inside the picture") {
   std::vector<Judged> runs;
   for (int i = 0; i < 30; ++i) runs.push_back(run(fmt::format("data+strategy{}", i), 1, 1.1));
   const std::string svg = validation_svg(runs);

@@ -1,7 +1,7 @@
-// Runs one schedule by our flows and by SimGrid's: `flows_against_simgrid TOPOLOGY SCHEDULE [SEATS [RANKS]]`.
-// A SCHEDULE is the name of an allreduce (of 100 MiB), or `random:SEED`; SEATS are as in read_seats; RANKS
-// are as many as the topology has hosts if they are not given. Prints both times and the CPU seconds that
-// each took; fails if the times are more than 2 % apart.
+// Simulates one schedule with our flows and with SimGrid:
+// `flows_against_simgrid TOPOLOGY SCHEDULE [SEATS [RANKS]]`. SCHEDULE is the name of an allreduce (of 100
+// MiB), or `random:SEED`; SEATS are as in read_seats; by default there are as many RANKS as hosts. Prints
+// both times and the CPU seconds of each; fails if the times differ by more than 2 %.
 
 #include <cmath>
 #include <cstdio>
@@ -42,13 +42,13 @@ Schedule make_schedule(const std::string& word, const Topology& topology, int ra
     if (const std::string why = refusal(*algorithm, job); !why.empty()) throw UsageError(why);
     out = algorithm->schedule(job);
   }
-  for (Flow& flow : out.flows)  // SimGrid counts whole bytes, and one at least
+  for (Flow& flow : out.flows)  // SimGrid counts whole bytes, at least one
     flow.bytes = Bytes{std::max(1.0, std::round(flow.bytes.base()))};
   return out;
 }
 
-/// What one rank does in SimGrid: in each step it posts its messages, then waits for all of them. Each pair
-/// of ranks has a mailbox for each direction, where messages are met in the order in which they are posted.
+/// A rank in SimGrid: in each step it posts its messages, then waits for all of them. Each pair of ranks has
+/// a mailbox for each direction, which matches messages in the order in which they are posted.
 class Program {
  public:
   explicit Program(const Schedule& schedule) : of_rank_(std::size_t(schedule.ranks)) {
@@ -107,7 +107,7 @@ double run_in_simgrid(sg::Engine& engine, const Schedule& schedule, const Topolo
 int main(int argc, char** argv) try {
   sg::Engine engine(&argc, argv);
   if (argc < 3) return std::puts("usage: flows_against_simgrid TOPOLOGY SCHEDULE [SEATS [RANKS]]"), 2;
-  xbt_log_control_set("xbt_cfg.threshold:warning");  // else it repeats the settings
+  xbt_log_control_set("xbt_cfg.threshold:warning");  // otherwise it prints its settings
   test::keep_simgrid_clean();
   const std::string seating = argc > 3 ? argv[3] : "consecutive";
   const auto topology = read_topology(argv[1], test::wires_as_simgrid(), 64);

@@ -7,7 +7,7 @@
 
 #include "paradl/network/topology.hpp"
 
-// The same network for SimGrid as for us. Hosts are n0, n1, ...
+// Describes our network to SimGrid. Hosts are n0, n1, ...
 namespace paradl::test {
 
 inline WireSpec wires_as_simgrid(bool half_duplex = false) {
@@ -16,15 +16,15 @@ inline WireSpec wires_as_simgrid(bool half_duplex = false) {
           .routing = Routing::simgrid};
 }
 
-/// What "clean" means: links are shared by the inverse of the routes' latency, and nothing else happens. To
-/// be called before a platform is loaded.
+/// Sets the "clean" mode: flows share links by the inverse of their routes' latency, without other effects.
+/// Call this before a platform is loaded.
 inline void keep_simgrid_clean() {
   for (const char* setting : {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0",
                               "network/weight-S:0", "surf/precision:1e-12"})
     simgrid::s4u::Engine::set_config(setting);
 }
 
-/// Every wire a link, every way a route: for what SimGrid has no word of its own.
+/// Describes every wire and every route, for topologies that SimGrid does not have.
 inline std::string links_and_routes(const Topology& topology) {
   std::string out = "  <zone id=\"z\" routing=\"Full\">\n";
   for (int h = 0; h < topology.hosts(); ++h) out += fmt::format("    <host id=\"n{}\" speed=\"1Tf\"/>\n", h);
@@ -46,7 +46,7 @@ inline std::string links_and_routes(const Topology& topology) {
   return out + "  </zone>\n";
 }
 
-/// Our word is SimGrid's own notation: only the kinds have other names.
+/// Our notation is SimGrid's, except for the names of the kinds.
 inline std::string platform_text(const Topology& topology) {
   static const std::map<std::string, std::string> kinds{
       {"crossbar", ""}, {"fattree", "FAT_TREE"}, {"torus", "TORUS"}, {"dragonfly", "DRAGONFLY"}};

@@ -1,6 +1,6 @@
 // Compares our routes with SimGrid's, wire by wire: `topology_against_simgrid torus:8,8 [half]`. One topology
-// a run, because SimGrid numbers the hosts of fat trees per process. Wires have no common names: the routes
-// agree if SimGrid's links and our wires can be named after each other, one to one, all over.
+// per run, because SimGrid numbers the hosts of fat trees per process. Wires have no common names: routes
+// agree if there is a one-to-one mapping between SimGrid's links and our wires.
 
 #include <cstdio>
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 using namespace paradl;
 namespace sg = simgrid::s4u;
 
-/// How many pairs of hosts have another route in SimGrid.
+/// The number of host pairs whose route differs from SimGrid's.
 int count_differences(const Topology& ours, const sg::Engine& theirs) {
   std::map<std::string, int> wire_of;
   std::map<int, std::string> link_of;

@@ -18,14 +18,14 @@ std::string refusal(const std::string& model) {
   return complaint([&] { build_workload(shipped().model(model)); });
 }
 
-TEST_CASE("a model is found by its name, with either kind of hyphen") {
+TEST_CASE("a model is found by name, with `-` or `_`") {
   CHECK(shipped().model("resnet50").name == "resnet50");
   CHECK(shipped().model("inception_v3").name == "inception-v3");
   CHECK(shipped().model("inception-v3").name == "inception-v3");
   CHECK(shipped().find("models", "resnet50").file == source_dir() + "/models/resnet50.yaml");
 }
 
-TEST_CASE("each kind has its folder, and a folder inside another is not listed with it") {
+TEST_CASE("each kind has its folder, and nested folders are not listed") {
   TemporaryFolder folder;
   folder.write("systems/a.yaml", "");
   folder.write("systems/frameworks/b.yaml", "");
@@ -45,7 +45,7 @@ TEST_CASE("each kind has its folder, and a folder inside another is not listed w
   CHECK(complaint([&] { catalog.find("systems", "b"); }).starts_with("usage: no system is called `b`"));
 }
 
-TEST_CASE("names are listed once, in order, and none but YAML files") {
+TEST_CASE("only YAML files are listed, each name once, in order") {
   TemporaryFolder here, there;
   here.write("models/b.yaml", one_layer);
   here.write("models/a.yaml", one_layer);
@@ -57,7 +57,7 @@ TEST_CASE("names are listed once, in order, and none but YAML files") {
   CHECK(catalog.names("systems").empty());
 }
 
-TEST_CASE("folders are searched in their order") {
+TEST_CASE("folders are searched in order") {
   TemporaryFolder here, there;
   here.write("models/a.yaml", one_layer + "summary: here\n");
   there.write("models/a.yaml", one_layer + "summary: there\n");
@@ -65,7 +65,7 @@ TEST_CASE("folders are searched in their order") {
   CHECK(Catalog({there.path(), here.path()}).model("a").summary == "there");
 }
 
-TEST_CASE("a word with a slash, or that ends in .yaml, is a path") {
+TEST_CASE("a name that contains a slash or ends in .yaml is a path") {
   TemporaryFolder folder;
   const std::string path = folder.write("mine.yaml", one_layer);
   CHECK(shipped().model(path).name == "mine");
@@ -76,7 +76,7 @@ TEST_CASE("a word with a slash, or that ends in .yaml, is a path") {
         }).starts_with("usage: file `nothing.yaml` does not exist\n"));
 }
 
-TEST_CASE("a name that is not there is a mistake of the command line, with a suggestion where one is near") {
+TEST_CASE("an unknown name is a usage error, with a suggestion if a similar name exists") {
   const std::string all = "`paradl models` lists all " + std::to_string(shipped().names("models").size());
   CHECK(refusal("resnet-50") ==
         "usage: no model is called `resnet-50`\nhelp: did you mean `resnet50`? " + all + "\n");
@@ -87,7 +87,7 @@ TEST_CASE("a name that is not there is a mistake of the command line, with a sug
         }).starts_with("usage: no system is called `abcii`\nhelp: did you mean `abci`? "));
 }
 
-TEST_CASE("a base is found in the same folders, by name or by path") {
+TEST_CASE("a base model is found in the same folders, by name or by path") {
   TemporaryFolder folder;
   folder.write(
       "models/wide.yaml",
@@ -100,7 +100,7 @@ TEST_CASE("a base is found in the same folders, by name or by path") {
   CHECK(Catalog({folder.path()}).model("wider:width=40").layers[0].filters == 40);
 }
 
-TEST_CASE("a transformer is given by its numbers") {
+TEST_CASE("a transformer is described by its parameters") {
   const ModelSpec spec = shipped().model("gpt:layers=2,hidden=64,heads=4,seq=32,vocab=1000");
   CHECK(spec.name == "gpt:layers=2,hidden=64,heads=4,seq=32,vocab=1000");
   CHECK(spec.input == std::vector<std::int64_t>{1, 32});
@@ -115,7 +115,7 @@ TEST_CASE("a transformer is given by its numbers") {
   CHECK(shipped().model("gpt:kv_heads=4").parameters.at("kv-heads") == 4);  // `_` and `-` are the same
 }
 
-TEST_CASE("numbers that cannot be read are mistakes of the command line") {
+TEST_CASE("parameters that cannot be read are usage errors") {
   const auto refused = [](const std::string& item, const std::string& model) {
     CAPTURE(model);
     CHECK(refusal(model) == "usage: cannot read `" + item + "` in `" + model +
@@ -142,7 +142,7 @@ TEST_CASE("numbers that cannot be read are mistakes of the command line") {
   CHECK(refusal("gpt:kv-heads=2,kv_heads=3").starts_with("usage: `kv_heads` is given twice"));
 }
 
-TEST_CASE("a number that the model does not have is a mistake of the command line") {
+TEST_CASE("a parameter that the model does not have is a usage error") {
   CHECK(refusal("gpt:layer=2") ==
         "usage: `layer` is not a parameter of this model\nhelp: did you mean `layers`?\n");
   CHECK(
@@ -154,7 +154,7 @@ TEST_CASE("a number that the model does not have is a mistake of the command lin
         "usage: `layers` is not a parameter of this model\nhelp: this model has no parameters\n");
 }
 
-TEST_CASE("a parameter may be spelt with `_` in the file, too") {
+TEST_CASE("a parameter may also be spelt with `_` in the file") {
   TemporaryFolder folder;
   folder.write("models/wide.yaml",
                "name: wide\nparameters: {the_width: 3}\ninput: 1x4\nlayers: [{name: a, op: fc, filters: "
@@ -163,7 +163,7 @@ TEST_CASE("a parameter may be spelt with `_` in the file, too") {
     CHECK(Catalog({folder.path()}).model(name).layers[0].filters == 5);
 }
 
-TEST_CASE("numbers that do not fit together are a mistake of the command line, and say why") {
+TEST_CASE("parameters that contradict each other are a usage error that says why") {
   CHECK(complaint([] { load_model(shipped(), "gpt:heads=7"); })
             .starts_with("usage: `gpt:heads=7` is not a valid network: parameter `head-size`: 768 is not a "
                          "multiple of 7\n"
@@ -192,7 +192,7 @@ TEST_CASE("a file that cannot be read is an error") {
 TEST_CASE("a file that is far too large is not read as a spec") {
   TemporaryFolder folder;
   const std::string path = folder.write("large.yaml", "");
-  std::filesystem::resize_file(path, (16u << 20) + 1);  // a hole: nothing is written
+  std::filesystem::resize_file(path, (16u << 20) + 1);  // a sparse file: nothing is written
   CHECK(complaint([&] { read_source(path); }) ==
         "usage: `" + path + "` is larger than 16 MiB\nhelp: spec files are small; check the file name\n");
 }

@@ -11,7 +11,7 @@
 
 using namespace paradl;
 
-TEST_CASE("a file is read whole") {
+TEST_CASE("a file is read completely") {
   const test::TemporaryFolder folder;
   const std::string text("a\0b\n", 4);
   CHECK(read_source(folder.write("binary", text)).text == text);

@@ -9,7 +9,7 @@ namespace {
 
 const Parameters gpt{{"hidden", 768}, {"heads", 12}, {"kv", 7}, {"kv-heads", 4}, {"h", 2}, {"seq", 1024}};
 
-/// The message of a refusal, or "" if there is a value.
+/// The error message, or "" if there is a value.
 std::string refusal(std::string_view text, const Parameters& parameters = gpt) {
   try {
     evaluate(text, parameters);
@@ -27,7 +27,7 @@ std::string advice(std::string_view text) {
   return {};
 }
 
-TEST_CASE("a number is itself") {
+TEST_CASE("a number is an expression") {
   CHECK(evaluate("0", {}) == 0);
   CHECK(evaluate("64", {}) == 64);
   CHECK(evaluate("-3", {}) == -3);
@@ -35,7 +35,7 @@ TEST_CASE("a number is itself") {
   CHECK(evaluate("007", {}) == 7);
 }
 
-TEST_CASE("products bind closer than sums, and equals go from left to right") {
+TEST_CASE("products bind closer than sums, and equal operators are evaluated from left to right") {
   CHECK(evaluate("2+3*4", {}) == 14);
   CHECK(evaluate("2*3+4", {}) == 10);
   CHECK(evaluate("(2+3)*4", {}) == 20);
@@ -48,7 +48,7 @@ TEST_CASE("products bind closer than sums, and equals go from left to right") {
   CHECK(evaluate("((((((7))))))", {}) == 7);
 }
 
-TEST_CASE("names stand for their values") {
+TEST_CASE("names are replaced by their values") {
   CHECK(evaluate("$hidden", gpt) == 768);
   CHECK(evaluate("4*$hidden", gpt) == 3072);
   CHECK(evaluate("$hidden/$heads", gpt) == 64);
@@ -65,7 +65,7 @@ TEST_CASE("a hyphen belongs to a name if there is such a name, and is a minus ot
 }
 
 TEST_CASE("a longer word is not read as a shorter name") {
-  CHECK(refusal("$hid") == "there is no parameter `hid`");  // not h, then `id`
+  CHECK(refusal("$hid") == "there is no parameter `hid`");  // not `h` followed by `id`
   CHECK(refusal("$headsx") == "there is no parameter `headsx`");
   CHECK(refusal("$") == "there is no parameter ``");
   CHECK(refusal("$ heads") == "there is no parameter ``");
@@ -76,7 +76,7 @@ TEST_CASE("a misspelt name gets a suggestion") {
   CHECK(advice("$width") == "");
 }
 
-TEST_CASE("every division must come out even") {
+TEST_CASE("every division must be exact") {
   CHECK(evaluate("-6/3", {}) == -2);
   CHECK(refusal("7/2") == "7 is not a multiple of 2");
   CHECK(refusal("$hidden/7") == "768 is not a multiple of 7");
@@ -100,7 +100,7 @@ TEST_CASE("text that is not an expression is refused") {
   CHECK(advice("abc") == "write a whole number, or one with `$names`, + - * / and min(,)");
 }
 
-TEST_CASE("numbers too large for any network are refused, wherever they come up") {
+TEST_CASE("numbers too large for any network are refused, also as intermediate results") {
   CHECK(evaluate("2147483647", {}) == 2'147'483'647);
   CHECK(refusal("2147483648") == "this number is too large");
   CHECK(refusal("-2147483648") == "this number is too large");
@@ -111,7 +111,7 @@ TEST_CASE("numbers too large for any network are refused, wherever they come up"
   CHECK(refusal("99999999999999999999999") == "this number is too large");  // not even 64 bits hold it
 }
 
-TEST_CASE("brackets nest, but not without end") {
+TEST_CASE("brackets nest up to a limit") {
   const auto nested = [](std::size_t depth) {
     return std::string(depth, '(') + "1" + std::string(depth, ')');
   };
@@ -120,14 +120,14 @@ TEST_CASE("brackets nest, but not without end") {
   CHECK(refusal(std::string(150, '(')) == "cannot read this number");
 }
 
-TEST_CASE("a long sum is a sum, up to 200 letters") {
+TEST_CASE("an expression has at most 200 characters") {
   std::string text = "1";
   for (int i = 1; i < 100; ++i) text += "+1";
   CHECK(evaluate(text, {}) == 100);
   CHECK(refusal(text + "+1") == "this number is too long");
 }
 
-TEST_CASE("sizes are numbers between crosses") {
+TEST_CASE("sizes are numbers separated by `x`") {
   using List = std::vector<std::int64_t>;
   CHECK(read_sizes("3", {}) == List{3});
   CHECK(read_sizes("3x3", {}) == List{3, 3});
@@ -137,7 +137,7 @@ TEST_CASE("sizes are numbers between crosses") {
   CHECK(read_sizes("($h)x1", gpt) == List{2, 1});
   CHECK(read_sizes("(2*$h)x(1+2)", gpt) == List{4, 3});
   CHECK(read_sizes("2*$h", gpt) == List{4});
-  CHECK(read_sizes("1x3x1x3x1", {}).size() == 5);  // the reader of a key decides how many it takes
+  CHECK(read_sizes("1x3x1x3x1", {}).size() == 5);  // each key limits the number of sizes itself
 }
 
 TEST_CASE("text that is not a list of sizes is refused") {

@@ -36,7 +36,7 @@ const Layer& layer(const Workload& work, const std::string& name) {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
-/// What the import of this text complains about: the first problem, or an empty one if it does not.
+/// The first problem that the import of this text reports; empty if there is none.
 Problem complaint(const std::string& text, const ImportOptions& options = {}) {
   try {
     import_text(text, options);
@@ -54,7 +54,7 @@ bool within_one_ulp(double a, double b) {
 
 }  // namespace
 
-TEST_CASE("a network comes out with the shapes and weights of its file") {
+TEST_CASE("an imported network has the shapes and weights of its file") {
   const Imported imported = import_text(head +
                                         "# a comment\n"
                                         "CONV_1|3x8x8|3x4x3x3|4x8x8\r\n"
@@ -86,8 +86,8 @@ TEST_CASE("a network comes out with the shapes and weights of its file") {
   CHECK(layer(work, "dropout").y == Shape{.channels = 10});
 }
 
-TEST_CASE("names are lower case, and each layer has one of its own") {
-  // `relu_1` is taken by the file itself; `conv` alone would mean all convolutions in a `split` list.
+TEST_CASE("names are lower case and unique") {
+  // The file itself uses `relu_1`. In a `split` list, `conv` would mean all convolutions.
   const Workload work = load(import_text(head + "CONV|3x8x8|3x3x1x1|3x8x8\nRELU|3x8x8|0x0x0x0|3x8x8\n"
                                                 "RELU_1|3x8x8|0x0x0x0|3x8x8\nRELU|3x8x8|0x0x0x0|3x8x8\n"
                                                 "CONV_2a.1|3x8x8|3x3x1x1|3x8x8\n"));
@@ -96,7 +96,7 @@ TEST_CASE("names are lower case, and each layer has one of its own") {
   CHECK(names == std::vector<std::string>{"conv_1", "relu_2", "relu_1", "relu_3", "conv_2a_1"});
 }
 
-TEST_CASE("strides and paddings are those that make the shapes") {
+TEST_CASE("strides and paddings are derived from the shapes") {
   const auto line = [](const std::string& kind, int X, int K, int Y) {
     const auto text = [](int n) { return std::to_string(n); };
     const std::string w = (kind == "CONV" ? "1x1x" : "0x0x") + text(K);
@@ -118,7 +118,7 @@ TEST_CASE("strides and paddings are those that make the shapes") {
   CHECK(has(line("APOOL", 7, 7, 1), "kernel: 7}"));
 }
 
-TEST_CASE("whatever stride and padding a framework used, some window with its output is found") {
+TEST_CASE("for any stride and padding of a framework, a window with the same output shape is found") {
   using foreign::find_window;
   for (std::int64_t X = 1; X <= 40; ++X)
     for (std::int64_t K = 1; K <= 7; ++K)
@@ -149,7 +149,7 @@ TEST_CASE("extents may differ from each other") {
   CHECK(work.layers[1].y == Shape{.channels = 5, .extent = {4, 3, 2}, .dims = 3});
 }
 
-TEST_CASE("an ADD takes what its block started from") {
+TEST_CASE("an ADD reads the input of its block") {
   const std::string conv = "|3x8x8|3x3x3x3|3x8x8\n", keep = "|3x8x8|3x3x0x0|3x8x8\n";
   const std::string block =
       "CONV" + conv + "BNORM" + keep + "RELU" + keep + "CONV" + conv + "BNORM" + keep + "ADD" + keep;
@@ -166,7 +166,7 @@ TEST_CASE("an ADD takes what its block started from") {
     const Imported imported = import_text(head + "RELU" + keep + block + block);
     CHECK(has(imported.yaml, "name: add_2, op: add, from: [bnorm_4, add_1]"));
   }
-  SUBCASE("the layer before, twice, where the block started from another shape") {
+  SUBCASE("the layer before, twice, if the input of the block has another shape") {
     const Imported imported = import_text(head +
                                           "MPOOL|3x8x8|0x0x2x2|3x4x4\nCONV_1|3x4x4|3x6x1x1|6x4x4\n"
                                           "ADD|6x4x4|6x6x0x0|6x4x4\n");
@@ -175,20 +175,20 @@ TEST_CASE("an ADD takes what its block started from") {
     CHECK(has(imported.warnings[0], "line 6"));
     CHECK(layer(load(imported), "add").y.items() == 96);
   }
-  SUBCASE("the network's input if there is no layer before it") {
+  SUBCASE("the network's input, if there is no layer before it") {
     CHECK(load(import_text(head + "ADD" + keep)).layers[0].y.items() == 192);
   }
 }
 
-TEST_CASE("a fully connected layer reads all of its input, or one position at a time") {
+TEST_CASE("a fully connected layer reads its whole input, or one position at a time") {
   const auto first = [](const std::string& line) { return load(import_text(head + line)); };
-  SUBCASE("all of it") {
+  SUBCASE("the whole input") {
     const Workload work = first("FC|3x8x8|3x5x8x8|5x1x1\nFC_2|5x1x1|5x2x1x1|2x1x1\n");
     REQUIRE(work.layers.size() == 3);
     CHECK(work.layers[1].weights == 3 * 5 * 64);
     CHECK(work.layers[2].weights == 10);
   }
-  SUBCASE("all of it, counted as channels") {
+  SUBCASE("the whole input, counted as channels") {
     const Workload work = first("FC|192x1x1|192x5x1x1|5x1x1\n");
     REQUIRE(work.layers.size() == 2);
     CHECK(work.layers[1].weights == 192 * 5);
@@ -201,7 +201,7 @@ TEST_CASE("a fully connected layer reads all of its input, or one position at a 
   }
 }
 
-TEST_CASE("the fifth column is a time: of the whole network if only the first layer has one") {
+TEST_CASE("the fifth column is a time; if only the first layer has one, it is that of the whole network") {
   const auto two = [](const std::string& a, const std::string& b) {
     return import_text(head + "RELU|3x8x8|0x0x0x0|3x8x8" + a + "\nRELU|3x8x8|0x0x0x0|3x8x8" + b + "\n");
   };
@@ -219,7 +219,7 @@ TEST_CASE("the fifth column is a time: of the whole network if only the first la
   SUBCASE("of one layer that is not the first") {
     const Workload work = load(two("", "|1.5"));
     CHECK(work.time == Seconds{});
-    CHECK_FALSE(work.layers[0].time);  // not measured, which is not zero
+    CHECK_FALSE(work.layers[0].time);  // not measured is not zero
     CHECK(work.layers[1].time == Seconds{1.5});
   }
   SUBCASE("none") { CHECK_FALSE(load(two("|0", "|")).has_times()); }
@@ -233,21 +233,21 @@ TEST_CASE("the fifth column is a time: of the whole network if only the first la
   }
 }
 
-TEST_CASE("an x that contradicts the layer before is taken from there, with a warning") {
+TEST_CASE("if x contradicts the layer before, that layer counts and a warning is printed") {
   const Imported imported = import_text(head + "CONV_2|3x8x8|3x4x3x3|4x8x8\nRELU|4x81x8|4x4x0x0|4x8x8\n");
   REQUIRE(imported.warnings.size() == 1);
   CHECK(imported.warnings[0] ==
         "line 5: the input of RELU is 4x81x8, but the output of CONV_2 is 4x8x8; using the latter");
   CHECK(load(imported).layers[1].x.items() == 256);
 
-  SUBCASE("many of them are not all said") {
+  SUBCASE("of many warnings only some are printed") {
     std::string text = head;
     for (int i = 0; i < 30; ++i) text += "RELU|3x9x9|0x0x0x0|3x8x8\n";
     CHECK(import_text(text).warnings.size() == 11);
   }
 }
 
-TEST_CASE("a list of cut layers decides what a strategy splits") {
+TEST_CASE("a list of cut layers decides which layers a strategy splits") {
   const std::string net = head +
                           "CONV_1|3x8x8|3x3x1x1|3x8x8\nMPOOL|3x8x8|0x0x2x2|3x4x4\n"
                           "CONV_2|3x4x4|3x3x1x1|3x4x4\nMPOOL|3x4x4|0x0x2x2|3x2x2\n";
@@ -264,7 +264,7 @@ TEST_CASE("a list of cut layers decides what a strategy splits") {
         Words{"conv", "mpool_1"});
   CHECK(split("spatial", "CONV_1|0\nMPOOL|1\nCONV_2|0\nMPOOL|1").at("spatial").words == Words{"max-pool"});
 
-  SUBCASE("its layers are those of the network") {
+  SUBCASE("its layers must be in the network") {
     const auto mistake = [&](const std::string& marks) {
       return complaint(net, {.splits = {{"filter", {"cut.lc", marks}}}, .name = ""});
     };
@@ -278,7 +278,7 @@ TEST_CASE("a list of cut layers decides what a strategy splits") {
     CHECK(mistake("CONV_1|0\nMPOOL|0").message == "no layer is marked 1, so nothing would be split");
     CHECK(mistake("").message == "no layer is marked 1, so nothing would be split");
   }
-  SUBCASE("only some strategies cut layers, each as one file says") {
+  SUBCASE("only some strategies cut layers, and each has one list") {
     CHECK_THROWS_AS(split("filtre", "CONV_1|1"), UsageError);
     CHECK_THROWS_AS(split("data", "CONV_1|1"), UsageError);
     const SourceText marks{"cut.lc", "CONV_1|1\nMPOOL|0\nCONV_2|1\nMPOOL|0"};
@@ -288,13 +288,13 @@ TEST_CASE("a list of cut layers decides what a strategy splits") {
   }
 }
 
-TEST_CASE("a list of cut layers by itself becomes a `split`") {
+TEST_CASE("a list of cut layers without a network becomes a `split`") {
   const Imported imported = import_file({"a/spatial_tiny.lc", "CONV1|1\nRELU|0\nCONV2|0\n"});
   CHECK(imported.kind == Imported::Kind::split);
   CHECK(has(imported.yaml, "split: {spatial: [conv1]}\n"));
   CHECK(has(imported.summary, "paradl import NET --split spatial=spatial_tiny.lc"));
   CHECK(imported.warnings.empty());
-  // A name that says nothing leaves the strategy open.
+  // A file name without a strategy leaves the strategy open.
   CHECK(import_file({"tiny.lc", "CONV1|1\n"}).warnings.size() == 1);
 }
 
@@ -311,7 +311,7 @@ TEST_CASE("a platform becomes a system of two levels that share one link") {
   const Imported imported = import_file({"x/ABCI.plat", plat});
   CHECK(imported.kind == Imported::Kind::system);
   CHECK(imported.name == "abci");
-  CHECK(imported.warnings.size() == 2);  // the fp64 peak, and the memory bandwidth that is not there
+  CHECK(imported.warnings.size() == 2);  // the fp64 peak, and the missing memory bandwidth
   const SystemSpec system = read_system({"abci.yaml", imported.yaml});
   CHECK(system.name == "abci");
   CHECK(system.device.memory == Bytes{16e9});
@@ -333,7 +333,7 @@ TEST_CASE("a platform becomes a system of two levels that share one link") {
     CHECK(read_system({"zero.yaml", import_text(changed("500E-9", "0")).yaml}).levels[0].latency ==
           Seconds{});
   }
-  SUBCASE("what cannot be is refused") {
+  SUBCASE("impossible values are refused") {
     CHECK(complaint(changed("LATENCY|500E-9|second", "")).message == "this platform has no `LATENCY`");
     CHECK(complaint(changed("LATENCY", "LATENCI")).help == "did you mean `LATENCY`?");
     CHECK(complaint(changed("500E-9", "nan")).message == "cannot read this number");
@@ -360,7 +360,7 @@ TEST_CASE("the file type is detected from its content, and an unknown one is ref
   CHECK(complaint(std::string(100, '\0')).where.line == 1);
 }
 
-TEST_CASE("mistakes in a network are shown where they stand") {
+TEST_CASE("mistakes in a network are shown at their place") {
   const auto mistake = [](const std::string& line) { return complaint(head + line); };
   const Problem window = mistake("CONV_1|3x8x8|3x4x3x3|4x5x9");
   CHECK(window.message == "no stride and padding give 5x9 from 8x8 with a window of 3x3");
@@ -410,13 +410,13 @@ TEST_CASE("mistakes in a network are shown where they stand") {
   }
 }
 
-TEST_CASE("a name given by the user is the result's") {
+TEST_CASE("the result has the name given by the user") {
   const std::string net = head + "RELU|3x8x8|0x0x0x0|3x8x8\n";
   CHECK(model_of(import_text(net, {.splits = {}, .name = "my-net_2"})).name == "my-net_2");
   CHECK_THROWS_AS(import_text(net, {.splits = {}, .name = "my net: 2"}), UsageError);
 }
 
-TEST_CASE("odd words survive the way into YAML") {
+TEST_CASE("unusual names survive the conversion to YAML") {
   const auto load_named = [](const std::string& dataset, const std::string& model) {
     return model_of(import_text("Dataset|" + dataset + "\nInput|5x3x8x8\nModel|" + model +
                                 "\nRELU|3x8x8|0x0x0x0|3x8x8\n"));
@@ -429,13 +429,13 @@ TEST_CASE("odd words survive the way into YAML") {
   }
 }
 
-TEST_CASE("a list of cut layers is not cut off in silence") {
+TEST_CASE("a list of cut layers is never truncated silently") {
   std::string text;
   for (int i = 0; i < 30'000; ++i) text += "CONV|1\n";
   CHECK(has(complaint(text).message, "more than 25000 layers"));
 }
 
-TEST_CASE("large files are answered") {
+TEST_CASE("large files are imported in reasonable time") {
   const std::string layer_line = "RELU|3x8x8|3x3x0x0|3x8x8|0\n";
   std::string layers = head, names = head;
   while (layers.size() < 1'000'000) layers += layer_line;
@@ -455,7 +455,7 @@ TEST_SUITE("reference") {
     return std::string(PARADL_REFERENCE_DATA) + "/authors/" + file;
   }
 
-  /// The file's layer lines as fields, read in the plainest way.
+  /// The file's layer lines as fields, read in the simplest way.
   std::vector<std::vector<std::string>> layer_lines(const std::string& text) {
     std::vector<std::vector<std::string>> lines;
     std::istringstream in(text);
@@ -493,7 +493,7 @@ TEST_SUITE("reference") {
     for (std::size_t d = 1; d < wanted.size(); ++d) CHECK(shape.extent[d - 1] == wanted[d]);
   }
 
-  TEST_CASE("every network of the authors loads with all shapes and weights as written") {
+  TEST_CASE("every network of the authors is imported with all shapes and weights as written") {
     struct Known {
       std::string file;
       std::size_t layers, warnings;
@@ -526,7 +526,7 @@ TEST_SUITE("reference") {
         REQUIRE(next < lines.size());
         const auto& fields = lines[next++];
         CAPTURE(each.name);
-        // The one shape of all files that contradicts its neighbour.
+        // The only shape in all files that contradicts its neighbour.
         check_shape(each.x, fields[1] == "32x2128x128x128" ? "32x128x128x128" : fields[1]);
         check_shape(each.y, fields[3]);
         const bool weighs = each.op == Op::conv || each.op == Op::fc;
@@ -536,7 +536,7 @@ TEST_SUITE("reference") {
     }
   }
 
-  TEST_CASE("the authors' ResNet-50 has twelve shortcuts and leaves four projections out") {
+  TEST_CASE("the authors' ResNet-50 has twelve shortcuts and omits four projections") {
     const Imported imported = import_file(read_source(authors("RESNET50_ImageNet_profall.net_sc")));
     CHECK(imported.summary == "Read 166 layers (50 with weights, 22.7 M parameters).");
     CHECK(has(imported.yaml, "time: 3.119502 ms"));

@@ -1,4 +1,4 @@
-// Measured runs: what a file may contain, and where mistakes are reported.
+// Files of measured runs: their contents, and where mistakes are reported.
 #include "paradl/spec/measured_runs.hpp"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ bool says(const std::string& text, const std::string& words) { return text.find(
 
 }  // namespace
 
-TEST_CASE("a run is a line; quotes hold commas, empty cells are open, comments are skipped") {
+TEST_CASE("a run is a line; commas may be quoted, empty cells are not given, and comments are skipped") {
   const auto file = read_measured_runs(
       {"runs.csv", std::string(header) +
                        "resnet50,abci,data+filter,\"data=4,filter=4\",16,64/node,0.3,,0.1\r\n# later\n\n"});
@@ -39,7 +39,7 @@ TEST_CASE("a run is a line; quotes hold commas, empty cells are open, comments a
   CHECK(run.spot("gpus").column == 45);
 }
 
-TEST_CASE("columns become options under their names") {
+TEST_CASE("columns become options of the same name") {
   const auto file = read_measured_runs(
       {"r.csv",
        "model,system,strategy,gpus,batch,iteration_s,micro_batches,transport,px\nm,s,data,4,4,1,2,host,9\n"});
@@ -115,7 +115,7 @@ TEST_CASE("missing quotes, and parts larger than the whole, are reported at thei
     return complaint("model,system,strategy,grid,gpus,batch,iteration_s,compute_s,communication_s\n" + cells);
   };
   CHECK(reported("m,s,data,,4,64,1.0,0.6,0.4\n").empty());
-  CHECK(reported("m,s,data,,4,64,0.2251,0.1896,0.03555\n").empty());  // figures are rounded
+  CHECK(reported("m,s,data,,4,64,0.2251,0.1896,0.03555\n").empty());  // published figures are rounded
   CHECK(says(reported("m,s,data,,4,64,1.0,0.8,0.4\n"), "are more than `iteration_s`"));
   const std::string open = reported("m,s,data+filter,\"data=2,filter=2,4,64,1.0,0.6,0.4\n");
   CHECK(says(open, "the closing quote is missing"));

@@ -32,7 +32,7 @@ std::string read_manual() {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// What is read
+// Reading
 
 TEST_CASE("the example of the manual is a model") {
   const std::string page = read_manual();
@@ -93,7 +93,7 @@ TEST_CASE("in an op's name a hyphen and an underscore are the same") {
   CHECK_FALSE(is_activation(Op::gate));
 }
 
-TEST_CASE("every operation that is bound by memory says what it moves") {
+TEST_CASE("every memory-bound operation states the bytes that it moves") {
   for (std::size_t op = 0; op < op_names().size(); ++op) {
     const OpTraits& row = traits(Op(op));
     CAPTURE(row.name);
@@ -104,7 +104,7 @@ TEST_CASE("every operation that is bound by memory says what it moves") {
   }
 }
 
-TEST_CASE("every key of a layer arrives") {
+TEST_CASE("every key of a layer is read") {
   const ModelSpec spec =
       model_of(on_image("  - {name: a, op: conv, filters: 8, kernel: 3x5, stride: 2, padding: 1x2, dilation: "
                         "2, groups: 4, bias: false,\n"
@@ -181,7 +181,7 @@ TEST_CASE("a model without parameters says so") {
         "help: this model has no parameters\n");
 }
 
-TEST_CASE("parameters that go round in a circle, or lead nowhere, are mistakes") {
+TEST_CASE("parameters with circular or unknown references are mistakes") {
   const std::string out = complaint_about_model(
       "name: test\n"
       "parameters: {a: $b, b: $a, c: $nothing, d: 7/2, e: [1]}\n"
@@ -194,8 +194,8 @@ TEST_CASE("parameters that go round in a circle, or lead nowhere, are mistakes")
   CHECK(says(out, "error: parameter `e`: cannot read this number\n"));
 }
 
-TEST_CASE("no network has two hundred parameters") {
-  // Each may use the others: in an unlucky order their number counts with its third power.
+TEST_CASE("two hundred parameters are refused") {
+  // Each may use the others: in an unlucky order, the time grows with the third power of their number.
   std::string text = "name: test\ninput: 1x4\nlayers: [{name: a, op: relu}]\nparameters:\n";
   for (int i = 100; i < 300; ++i) text += "  p" + std::to_string(i) + ": $p" + std::to_string(i + 1) + "\n";
   CHECK_FALSE(complaint_about_model(text + "  p300: 1\n").empty());
@@ -222,13 +222,13 @@ TEST_CASE("misspelt ops, keys and layers are shown at their place, all at once")
         "  |                               ^^^^^ did you mean `conv1`?\n");
 }
 
-TEST_CASE("a file of many mistakes shows ten") {
+TEST_CASE("of many mistakes ten are shown") {
   std::string layers;
   for (int i = 0; i < 20; ++i) layers += "  - {name: a" + std::to_string(i) + ", op: nothing}\n";
   CHECK(mistakes(complaint_about_model(on_image(layers))) == 10);
 }
 
-TEST_CASE("what a model must have") {
+TEST_CASE("missing keys of a model are reported") {
   const std::string out = complaint_about_model("summary: nothing\n");
   CHECK(mistakes(out) == 3);
   for (const std::string key : {"name", "input", "layers"})
@@ -242,7 +242,7 @@ TEST_CASE("what a model must have") {
   }
 }
 
-TEST_CASE("what each op must have") {
+TEST_CASE("missing keys of each op are reported") {
   const auto lacks = [](const std::string& op, const std::string& key) {
     CAPTURE(op);
     CAPTURE(key);
@@ -321,7 +321,7 @@ TEST_CASE("input is channels and one to three extents") {
   }
 }
 
-TEST_CASE("a data set has samples") {
+TEST_CASE("a data set must have samples") {
   const auto with_dataset = [](const std::string& value) {
     return complaint_about_model(on_image("  - {name: a, op: relu}\n") + "dataset: " + value + "\n");
   };
@@ -361,7 +361,7 @@ TEST_CASE("a mistake elsewhere does not make layers unknown to `split`") {
   CHECK(says(out, "error: `name` is given twice in a model file\n"));
 }
 
-TEST_CASE("`split` takes ops and layers, by strategy") {
+TEST_CASE("`split` lists ops and layers by strategy") {
   const std::string net =
       on_image("  - {name: conv1, op: conv, filters: 3, kernel: 3}\n  - {name: fc1, op: fc, filters: 3}\n");
   const ModelSpec spec = model_of(net + "split: {filter: [conv], spatial: conv1, channel: [fc1, conv]}\n");
@@ -375,9 +375,9 @@ TEST_CASE("`split` takes ops and layers, by strategy") {
   CHECK(says(complaint_about_model(net + "split: conv\n"), "error: `split` must be a mapping\n"));
 }
 
-// Names and `from`
+// Names and `from`:
 
-TEST_CASE("a layer reads the one before it, or what `from` names") {
+TEST_CASE("a layer reads the one before it, or those that `from` names") {
   const ModelSpec spec =
       model_of(on_image("  - {name: a, op: relu}\n"
                         "  - {name: b, op: relu}\n"
@@ -404,7 +404,7 @@ TEST_CASE("a layer cannot read a later layer, itself, or nothing") {
   CHECK(says(refused("{a: b}"), "error: `from` must be a name or a list of names\n"));
 }
 
-TEST_CASE("names are names, and each is given once") {
+TEST_CASE("names have valid characters and are unique") {
   const auto refused = [](const std::string& name) {
     return complaint_about_model(on_image("  - {name: a, op: relu}\n  - {name: " + name + ", op: relu}\n"));
   };
@@ -414,8 +414,8 @@ TEST_CASE("names are names, and each is given once") {
   CHECK_FALSE(refused("''").empty());
 }
 
-TEST_CASE("no layer or block has a name as long as a book") {
-  // It would stand in front of each of 20 000 layers.
+TEST_CASE("very long names of layers and blocks are refused") {
+  // The name of a block is repeated in each of 20 000 layers.
   const std::string name(10'000, 'a');
   CHECK_FALSE(complaint_about_model(on_image("  - {name: " + name + ", op: relu}\n")).empty());
   CHECK_FALSE(complaint_about_model(with_blocks("  b: [{name: x, op: relu}]\n",
@@ -423,7 +423,7 @@ TEST_CASE("no layer or block has a name as long as a book") {
                   .empty());
 }
 
-TEST_CASE("a word as long as a book is not printed in full") {
+TEST_CASE("a very long word is not printed in full") {
   const std::string word(10'000, 'a');
   for (const std::string& entry :
        {"name: " + word + ", op: relu", "name: a, op: " + word, "name: a, op: relu, from: " + word,
@@ -457,7 +457,7 @@ TEST_CASE("weights can only be shared with a layer that has as many") {
   CHECK(refused("100", "table").empty());       // 100 x 8 both
   CHECK_FALSE(refused("100", "relu").empty());  // has no weights
   CHECK_FALSE(refused("99", "table").empty());  // 99 x 8 against 100 x 8
-  CHECK_FALSE(refused("100", "in").empty());    // no layer at all
+  CHECK_FALSE(refused("100", "in").empty());    // not a layer
 }
 
 // Blocks
@@ -467,7 +467,7 @@ const std::string pair =
     "    - {name: conv, op: conv, filters: $width, kernel: 1}\n"
     "    - {name: relu, op: relu}\n";
 
-TEST_CASE("a block puts its layers in its place, once or several times") {
+TEST_CASE("a block is replaced by its layers, once or several times") {
   const ModelSpec spec = model_of(with_blocks(pair,
                                               "  - {name: once, block: pair, width: 8}\n"
                                               "  - {name: twice, block: pair, width: 2*8, repeat: 2}\n"
@@ -481,7 +481,7 @@ TEST_CASE("a block puts its layers in its place, once or several times") {
     CHECK(spec.layers[i].inputs == std::vector<int>{int(i) - 1});
 }
 
-TEST_CASE("a repetition of one is still numbered") {
+TEST_CASE("a single repetition is numbered too") {
   CHECK(names(model_of(with_blocks(pair, "  - {name: a, block: pair, width: 1, repeat: 1}\n"))).front() ==
         "a.0.conv");
 }
@@ -524,7 +524,7 @@ TEST_CASE("inside a block its own names come first, then those around it") {
   CHECK(spec.layers[6].inputs == std::vector<int>{1});
 }
 
-TEST_CASE("a block that is not there is a mistake, in a file with blocks and in one without") {
+TEST_CASE("an unknown block is a mistake, in a file with blocks and in one without") {
   const std::string out = complaint_about_model(with_blocks(pair, "  - {name: a, block: pairs, width: 3}\n"));
   CHECK(says(out, "error: no block is called `pairs`\n --> test.yaml:8:22\n"));
   CHECK(says(out, "did you mean `pair`?\n"));
@@ -554,7 +554,7 @@ TEST_CASE("a block's mistake is reported once, however often the block is used")
   CHECK(says(out, "did you mean `relu`?\n"));
 }
 
-TEST_CASE("a block has a name that is not taken, and one input") {
+TEST_CASE("the name of a block must be free, and a block has one input") {
   CHECK(says(complaint_about_model(with_blocks(pair, "  - {block: pair, width: 3}\n")),
              "error: a block entry has no `name`\n"));
   CHECK(says(complaint_about_model(
@@ -569,7 +569,7 @@ TEST_CASE("a block cannot be called `in` either") {
   CHECK_FALSE(complaint_about_model(with_blocks(pair, "  - {name: in, block: pair, width: 3}\n")).empty());
 }
 
-TEST_CASE("a value for a block is a number, and one that the block asks for") {
+TEST_CASE("an argument of a block is a number that the block uses") {
   const auto used = [](const std::string& keys) {
     return complaint_about_model("name: test\ninput: 4x8x8\nparameters: {width: 3}\nblocks:\n" + pair +
                                  "layers:\n  - {name: a, block: pair, " + keys + "}\n");
@@ -582,14 +582,14 @@ TEST_CASE("a value for a block is a number, and one that the block asks for") {
   CHECK(says(used("repeat: 20001"), "error: `repeat` must be from 0 to 20000, not 20001\n"));
 }
 
-TEST_CASE("a misspelt value for a block does not leave the old one in place unnoticed") {
+TEST_CASE("a misspelt argument of a block is reported") {
   CHECK_FALSE(complaint_about_model("name: test\ninput: 4x8x8\nparameters: {width: 3}\nblocks:\n" + pair +
                                     "layers:\n  - {name: a, block: pair, widht: 8}\n")
                   .empty());
 }
 
-TEST_CASE("what a block asks for is found without walking every way through the blocks in it") {
-  // 15 storeys of 8 blocks, each of which contains all 8 of the next: 8^14 ways down, 120 blocks.
+TEST_CASE("the arguments of a block are found without visiting every path through nested blocks") {
+  // 15 levels of 8 blocks, and each block contains all 8 of the next level: 120 blocks, but 8^14 paths.
   std::string blocks;
   for (int storey = 0; storey < 15; ++storey)
     for (int i = 0; i < 8; ++i) {
@@ -617,8 +617,8 @@ TEST_CASE("a block that contains itself is refused, directly or through another"
                   .empty());
 }
 
-TEST_CASE("blocks nest as deep as anyone needs") {
-  // Sixteen blocks within each other: the deepest that is taken.
+TEST_CASE("blocks nest to a depth of sixteen") {
+  // The deepest nesting that is accepted.
   const auto nested = [](int depth) {
     std::string blocks = "  b1: [{name: x, op: relu}]\n";
     for (int i = 2; i <= depth; ++i)
@@ -639,7 +639,7 @@ TEST_CASE("repetitions that multiply into millions of layers are refused") {
     CHECK(says(complaint_about_model(with_blocks(twice + "  c: [{name: x, op: relu}]\n", use)),
                "check that no `repeat` is too large\n"));
   }
-  SUBCASE("blocks with nothing in them") {
+  SUBCASE("empty blocks") {
     CHECK(says(complaint_about_model(with_blocks(twice + "  c: []\n", use)),
                "check that no `repeat` is too large\n"));
   }
@@ -649,7 +649,7 @@ TEST_CASE("repetitions that multiply into millions of layers are refused") {
                "error: more than 20000 layers\n"));
   }
   SUBCASE("many entries that are repeated zero times, many times") {
-    // 100 * 300 entries to look at, and not one layer
+    // 100 * 300 entries to visit, and not one layer
     std::string blocks = "  nothing: []\n  many:\n";
     for (int i = 0; i < 100; ++i)
       blocks += "    - {name: x" + std::to_string(i) + ", block: nothing, repeat: 0}\n";
@@ -659,7 +659,7 @@ TEST_CASE("repetitions that multiply into millions of layers are refused") {
   }
 }
 
-// Files made from others
+// Files with a base
 
 SourceText half(const std::string& name) {
   if (name == "half") return {"half.yaml", "name: half\nbase: whole\n"};
@@ -678,7 +678,7 @@ std::string complaint_about_base(const std::string& text, const Parameters& give
   return complaint([&] { build_workload(from_base(text, given)); });
 }
 
-TEST_CASE("a file with a base has its layers, and its own numbers") {
+TEST_CASE("a file with a base has the layers of the base and its own parameters") {
   const ModelSpec spec = from_base("name: mine\nbase: whole\nparameters: {width: 10}\nbatch: 5\n");
   CHECK(spec.name == "mine");
   CHECK(spec.summary == "the whole");
@@ -695,7 +695,7 @@ TEST_CASE("a file with a base has its layers, and its own numbers") {
         20);
 }
 
-TEST_CASE("the command line goes before the file, and the file before its base") {
+TEST_CASE("the command line overrides the file, and the file overrides its base") {
   const std::string text = "name: mine\nbase: whole\nparameters: {width: 10}\n";
   CHECK(from_base(text, {{"width", 20}}).layers[0].filters == 20);
   CHECK(from_base(text, {{"ffn", 20}}).layers[1].filters == 20);
@@ -703,7 +703,7 @@ TEST_CASE("the command line goes before the file, and the file before its base")
             .starts_with("usage: `widths` is not a parameter of this model\n"));
 }
 
-TEST_CASE("a base that is not there, or is made from another, is a mistake of the file") {
+TEST_CASE("a base that does not exist, or has a base itself, is a mistake in the file") {
   CHECK(complaint_about_base("name: mine\nbase: hole\n") ==
         "error: no model is called `hole`\n"
         " --> test.yaml:2:7\n"
@@ -717,27 +717,27 @@ TEST_CASE("a base that is not there, or is made from another, is a mistake of th
   CHECK(says(complaint_about_base("name: mine\nbase: [whole]\n"), "error: `base` must be a single value\n"));
 }
 
-TEST_CASE("a mistake in the base is shown in the base") {
+TEST_CASE("a mistake in the base is shown at its place in the base") {
   CHECK(says(complaint_about_base("name: mine\nbase: broken\n"), " --> broken.yaml:3:"));
   CHECK(
       says(complaint_about_base("name: mine\nbase: whole\nparameters: {width: 0}\n"), " --> whole.yaml:8:"));
 }
 
-TEST_CASE("a parameter that the base does not have is a mistake of the file that names it") {
+TEST_CASE("a parameter that the base does not have is a mistake in the file that names it") {
   const std::string out = complaint_about_base("name: mine\nbase: whole\nparameters: {widths: 10}\n");
   CHECK(says(out, "`widths` is not a parameter of"));
   CHECK(says(out, " --> test.yaml:3:"));
   CHECK(says(out, "did you mean `width`?"));
 }
 
-TEST_CASE("mistakes in the file itself are shown in it") {
+TEST_CASE("mistakes in the file itself are shown at their place in it") {
   CHECK(says(complaint_about_base("name: mine\nbase: whole\nbatch: none\n"), " --> test.yaml:3:8\n"));
   CHECK(says(complaint_about_base("name: mine\nbase: whole\nbatsh: 3\n"), "did you mean `batch`?"));
   CHECK(
       says(complaint_about_base("base: whole\n"), "error: a model file has no `name`\n --> test.yaml:1:1\n"));
 }
 
-TEST_CASE("experts are sent to by a router and brought back") {
+TEST_CASE("a router sends tokens to experts, and combine brings them back") {
   const auto complaint_of = [](const std::string& layers) {
     return complaint_about_model(network("1x64",
                                          "  - {name: e, op: embedding, vocab: 100, filters: 64}\n"
@@ -761,7 +761,7 @@ TEST_CASE("experts are sent to by a router and brought back") {
   CHECK(says(complaint_of(dispatch + experts), "layer `loss` reads positions that `d` sent to experts"));
 }
 
-TEST_CASE("too few positions, rotated keys that no layer reads, and half a flash are refused") {
+TEST_CASE("too few positions, rotary keys on the wrong layer, and a wrong value of `flash` are refused") {
   const auto complaint_of = [](const std::string& layers) {
     return complaint_about_model(
         network("1x64", "  - {name: e, op: embedding, vocab: 100, filters: 64}\n" + layers));

@@ -1,4 +1,4 @@
-// Profile files: what is written is read back, and mistakes are shown at their place.
+// Profile files: values are read as they were written, and mistakes are shown at their place.
 #include "paradl/spec/profile_spec.hpp"
 
 #include <fstream>
@@ -28,7 +28,7 @@ std::string complaint_about(const std::string& text) {
   return complaint([&] { read_profile(source_of(text)); });
 }
 
-TEST_CASE("a profile says what was measured, on what and how") {
+TEST_CASE("a profile names the measured times, the device and the tool") {
   const ProfileSpec p = read_profile(source_of(small));
   CHECK(p.name == "lab-net");
   CHECK(p.device == "V100");
@@ -49,7 +49,7 @@ TEST_CASE("a profile says what was measured, on what and how") {
   CHECK(text_of(layer) == "conv 16 x 64x56x56 -> 128x28x28, kernel 3x3");
 }
 
-TEST_CASE("every kind of layer comes back as it was written") {
+TEST_CASE("every kind of layer is read as it was written") {
   ProfileSpec p{
       .name = "all", .model = "net", .device = "a: b", .libraries = "lib 1, 2 threads", .date = "2026-01-02"};
   double n = 0;
@@ -70,7 +70,7 @@ TEST_CASE("every kind of layer comes back as it was written") {
   }
 }
 
-TEST_CASE("mistakes are shown where they stand") {
+TEST_CASE("mistakes are shown at their place") {
   CHECK(says(complaint_about(with("1.5 ms", "1.5")), "error: cannot read `forward`\n --> test.yaml:6:"));
   CHECK(says(complaint_about(with("op: conv", "op: convv")),
              "error: no op is called `convv`\n --> test.yaml:6:10\n"));

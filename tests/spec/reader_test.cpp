@@ -10,7 +10,7 @@ namespace paradl {
 namespace {
 using namespace test;
 
-/// A mapping with its reader; problems() is what was found so far, as the user reads it.
+/// A mapping with its reader; problems() is the text of all mistakes so far.
 struct Reading {
   SourceText source;
   Problems found{source};
@@ -23,7 +23,7 @@ struct Reading {
   }
 };
 
-TEST_CASE("values are read where they stand, with their unit") {
+TEST_CASE("values are read with their unit") {
   Reading file(
       "name: node\nlatency: 9 us\nbandwidth: 100 Gb/s\nsize: 4\nspare: 0 s\nmaybe: 16 GiB\nflat: true\n");
   CHECK(file.reader.text("name") == "node");
@@ -37,7 +37,7 @@ TEST_CASE("values are read where they stand, with their unit") {
   CHECK(file.problems().empty());
 }
 
-TEST_CASE("what is not there has its fallback") {
+TEST_CASE("a missing key has its default") {
   Reading file("name: node\n");
   CHECK(file.reader.text("name", "other") == "node");
   CHECK(file.reader.text("summary", "none") == "none");
@@ -94,7 +94,7 @@ TEST_CASE("a bare number is reported with how to write it") {
         "  |            ^^^ write a time, such as `500 ns`\n");
 }
 
-TEST_CASE("each kind of quantity says what it wants") {
+TEST_CASE("each kind of quantity shows an example of its unit") {
   Reading file("a: 1\nb: 16 GB/s\nc: -3 GB/s\nd: fast\ne: 0 GiB\n");
   file.reader.quantity<Seconds>("a");
   file.reader.quantity<Bytes>("b");
@@ -125,7 +125,7 @@ TEST_CASE("a list or a mapping is not a single value") {
   }
 }
 
-TEST_CASE("an empty word is not a name") {
+TEST_CASE("an empty text is not a name") {
   Reading file("name: ''\n");
   file.reader.text("name");
   CHECK(says(file.problems(), "error: `name` is empty\n"));
@@ -146,7 +146,7 @@ TEST_CASE("numbers are within their bounds and have no unit") {
   CHECK(says(out, "^^^^ write a number without a unit\n"));
 }
 
-TEST_CASE("a flag is true or false, in these words only") {
+TEST_CASE("a flag is `true` or `false`, and nothing else") {
   Reading file("a: true\nb: false\nc: yes\nd: 1\n");
   CHECK(file.reader.flag("a", false));
   CHECK_FALSE(file.reader.flag("b", true));
@@ -181,7 +181,7 @@ TEST_CASE("an unknown key gets a suggestion") {
         "  | ^^^^^^^^ did you mean `bandwidth`?\n");
 }
 
-TEST_CASE("an unknown key that is near to nothing gets the list") {
+TEST_CASE("for an unknown key without a similar one, all keys are listed") {
   Reading file("colour: red\n");
   for (const std::string key : {"size", "name", "latency"}) file.reader.has(key);
   file.reader.finish();
@@ -197,14 +197,14 @@ TEST_CASE("a key given twice is a mistake, at its second place") {
         "  | ^^^^ keep one of them\n");
 }
 
-TEST_CASE("a key is a word") {
+TEST_CASE("a key must be text") {
   Reading file("? [a, b]\n: c\n");
   file.reader.finish();
   CHECK(mistakes(file.problems()) == 1);
   CHECK(says(file.problems(), "error: a key must be a word\n"));
 }
 
-TEST_CASE("a node that is not a mapping is one mistake, without its missing keys") {
+TEST_CASE("a node that is not a mapping is one mistake, and its missing keys are not reported") {
   for (const std::string text : {"", "# nothing but a comment\n", "---\n", "~\n", "[1, 2]\n", "a word\n"}) {
     CAPTURE(text);
     Reading file(text);
@@ -245,7 +245,7 @@ TEST_CASE("not all of many unknown keys are reported") {
   CHECK(mistakes(file.problems()) == 10);
 }
 
-TEST_CASE("what is not YAML is reported where it stops being YAML") {
+TEST_CASE("text that is not YAML is reported where the parser stops") {
   const auto out = [](const std::string& text) { return complaint([&] { parse_yaml(source_of(text)); }); };
   const std::string bracket = out("name: abci\nlevels: [a, b\nhost: 3\n");
   CHECK(says(bracket, "error: this is not YAML: "));
@@ -279,7 +279,7 @@ TEST_CASE("a file that is not UTF-8, or has control characters, is not text") {
   CHECK(says(file.problems(), "`name` has a control character"));
 }
 
-TEST_CASE("a quantity beyond any machine is a slip") {
+TEST_CASE("quantities too large for any machine are refused") {
   Reading file("slow: 1e-320 GB/s\nlong: 1e308 s\n");
   file.reader.quantity<Bandwidth>("slow");
   file.reader.quantity<Seconds>("long");
@@ -292,12 +292,12 @@ TEST_CASE("brackets in comments and quotes are not counted as nesting") {
   CHECK(complaint([&] { parse_yaml(source_of(text)); }).empty());
 }
 
-TEST_CASE("a second document in a file is not passed over in silence") {
+TEST_CASE("a second document in a file is not ignored silently") {
   CHECK_FALSE(complaint([] { parse_yaml(source_of("name: a\n---\nname: b\n")); }).empty());
   CHECK(complaint([] { parse_yaml(source_of("---\nname: a\n...\n")); }).empty());
 }
 
-TEST_CASE("text in which the parser finds document after document comes to an end") {
+TEST_CASE("text in which the parser finds endless documents is refused") {
   // yaml-cpp 0.7 makes an empty node of a stray comma and does not step over it: YAML::LoadAll never returns.
   for (const std::string text :
        {",name: x\n", "]\n", "}\n", "name: x\n,\n", "{a: b}, c\n", "[a] b\n", ": :\n"}) {
@@ -306,7 +306,7 @@ TEST_CASE("text in which the parser finds document after document comes to an en
   }
 }
 
-TEST_CASE("nesting without end is refused, however it is written") {
+TEST_CASE("very deep nesting is refused, in any notation") {
   const auto refused = [](const std::string& text) {
     const std::string out = complaint([&] { parse_yaml(source_of(text)); });
     CHECK(mistakes(out) == 1);
@@ -319,7 +319,7 @@ TEST_CASE("nesting without end is refused, however it is written") {
   for (std::size_t i = 0; i < deep; ++i) maps += "{a: ", dashes += "- ";
   refused(maps);
   refused(dashes);
-  // The help for a file that is only too deep must not mention a missing bracket.
+  // The help for a file that is merely too deep must not mention a missing bracket.
   CHECK(says(refused(std::string(1000, '[') + std::string(1000, ']')), "nested too deeply"));
   CHECK(says(refused("a: 1\n" + std::string(1000, '[') + std::string(1000, ']')), "test.yaml:2:201"));
 }
@@ -329,14 +329,14 @@ TEST_CASE("a second document is refused where it begins") {
   CHECK(says(out, "error: the file has a second document\n --> test.yaml:2:1\n"));
 }
 
-TEST_CASE("a very long line does not flood the terminal") {
+TEST_CASE("a very long line is shortened") {
   Reading file("latency: " + std::string(100'000, '9') + "\n");
   file.reader.quantity<Seconds>("latency");
   CHECK(mistakes(file.problems()) == 1);
   CHECK(file.problems().size() < 1000);
 }
 
-TEST_CASE("places count from one, as editors do") {
+TEST_CASE("lines and columns count from one, as in editors") {
   const YAML::Node root = parse_yaml(source_of("a: first\nb:\n  c: second\n"));
   CHECK(spot_of(root["a"]).line == 1);
   CHECK(spot_of(root["a"]).column == 4);

@@ -79,7 +79,7 @@ std::string measured(const std::string& entries) {
       "  - name: node\n    size: 4\n    latency: 9 us\n    bandwidth: 50 GB/s\n    measured:\n" + entries);
 }
 
-/// Its last level, and that with one measured allreduce on a group.
+/// The last level of `small`, and the same level with a measured allreduce on a group.
 const std::string outer_level =
     "  - {name: machine, size: 8, latency: 40 us, bandwidth: 100 Gb/s, ports: 2}\n";
 std::string outer_with(const std::string& group) {
@@ -96,13 +96,13 @@ TEST_CASE("measured links are read range by range") {
   const auto& links = spec.levels[0].measured;
   REQUIRE(links.size() == 3);
   CHECK(spec.levels[1].measured.empty());
-  CHECK(links[0].operation == LinkOperation::allreduce);
+  CHECK(links[0].operation == Collective::allreduce);
   CHECK(links[0].from == Bytes{8});
   CHECK(links[0].below == Bytes{64e3});
   CHECK(links[0].latency.base() == approx(1.2e-6));
   CHECK(links[0].bandwidth.base() == approx(3.1e9));
   CHECK(links[1].below.base() == std::numeric_limits<double>::infinity());
-  CHECK(links[2].operation == LinkOperation::all_to_all);
+  CHECK(links[2].operation == Collective::all_to_all);
   CHECK(links[2].latency == Seconds{});
 
   const Machine machine = build_machine(spec);
@@ -141,7 +141,7 @@ TEST_CASE("the power of devices, and the price of a GPU") {
                                     "host: {watts: {peak: 500}}\nprice: 2.5 USD/h\n");
   CHECK(spec.device.watts->idle == 40);
   CHECK(spec.device.watts->peak == 300);
-  CHECK_FALSE(spec.host->watts->idle);  // at rest: not known
+  CHECK_FALSE(spec.host->watts->idle);  // idle power is not given
   CHECK(spec.host->watts->peak == 500);
   CHECK(spec.price->per_hour == 2.5);
   CHECK(spec.price->currency == "USD");
@@ -176,8 +176,8 @@ TEST_CASE("mistakes in the group of a measured link are reported at their place"
   };
   CHECK(inner("gpus: 4").empty());
   CHECK(inner("gpus: 4, nodes: 4").empty());  // nodes of one GPU
-  CHECK(says(inner("gpus: 0"), "error: `gpus` must be from 2 to 4\n"));
-  CHECK(says(inner("gpus: 8"), "error: `gpus` must be from 2 to 4\n"));
+  CHECK(says(inner("gpus: 0"), "error: `gpus` must be from 2 to "));
+  CHECK(says(inner("gpus: 8"), "error: a link was measured on 8 GPUs, but its level has 4\n"));
   CHECK(says(inner("gpus: 2.5"), "error: `gpus` must be a whole number\n"));
   CHECK(says(inner("nodes: 2"), "a measured link has no `gpus`"));
   CHECK(says(inner("gpus: 4, nodes: 2"), "error: groups of the innermost level are within one node\n"));
@@ -198,7 +198,7 @@ TEST_CASE("mistakes in the group of a measured link are reported at their place"
              "error: two ranges of allreduce on 4 GPUs overlap\n"));
 }
 
-TEST_CASE("of a host only what is known needs to be written") {
+TEST_CASE("a host may have any of its keys") {
   const SystemSpec spec = system_of(std::string(small) + "host: {bandwidth: 16 GB/s}\n");
   CHECK(spec.host->shared_by == 1);
   CHECK_FALSE(spec.host->memory);
@@ -267,7 +267,7 @@ TEST_CASE("a latency may be zero, a size may not") {
   CHECK_FALSE(complaint_about_system(with("15.7 Tflop/s", "0 Tflop/s")).empty());
 }
 
-TEST_CASE("sizes of levels are whole numbers, and their product is a machine") {
+TEST_CASE("sizes of levels are whole numbers, and their product has a limit") {
   CHECK(says(complaint_about_system(with("size: 4", "size: 4.5")), "error: `size` must be a whole number\n"));
   CHECK(mistakes(complaint_about_system(with("size: 4", "size: four"))) == 1);
   CHECK(mistakes(complaint_about_system(with("size: 4", "size: 1e9"))) == 1);
@@ -299,7 +299,7 @@ TEST_CASE("levels are a list of one to eight, each with a name of its own") {
   }
 }
 
-TEST_CASE("levels without names do not share one") {
+TEST_CASE("missing names of levels are not reported as equal names") {
   const std::string nothing = small.substr(0, small.find("levels:"));
   const std::string out = complaint_about_system(nothing +
                                                  "levels:\n"
@@ -309,7 +309,7 @@ TEST_CASE("levels without names do not share one") {
   CHECK_FALSE(says(out, "two levels"));
 }
 
-TEST_CASE("ports and the taper of a tree are positive numbers") {
+TEST_CASE("ports and oversubscription are positive numbers") {
   CHECK(system_of(with("ports: 2", "ports: 0.5")).levels[1].ports == 0.5);  // one port for two nodes
   CHECK(system_of(with("ports: 2", "oversubscription: 3")).levels[1].oversubscription == 3);
   CHECK_FALSE(complaint_about_system(with("ports: 2", "ports: 0")).empty());
@@ -318,13 +318,13 @@ TEST_CASE("ports and the taper of a tree are positive numbers") {
              "error: `oversubscription` must be from 1 to 1000000\n"));
 }
 
-TEST_CASE("ports given for a level leave nothing for its oversubscription to say") {
-  // `ports` is what a unit has; the taper divides what it would have had. With both, one would be passed
-  // over.
+TEST_CASE("a level has either ports or oversubscription") {
+  // `ports` is the number of ports of a unit; oversubscription divides the default number. With both, one of
+  // them would be ignored.
   CHECK_FALSE(complaint_about_system(with("ports: 2", "ports: 2, oversubscription: 3")).empty());
 }
 
-TEST_CASE("a device without a peak computes nothing") {
+TEST_CASE("a device must have a peak rate") {
   CHECK(says(complaint_about_system(with("  peak: {fp32: 15.7 Tflop/s, fp16: 125 Tflop/s}\n", "")),
              "error: `device` has no `peak`\n"));
   CHECK(says(complaint_about_system(with("{fp32: 15.7 Tflop/s, fp16: 125 Tflop/s}", "{}")),
@@ -359,7 +359,7 @@ TEST_CASE("--set adds a key that the file left out") {
   CHECK(system_of(small, {{"summary", "changed"}}).summary == "changed");
 }
 
-TEST_CASE("--set makes the mapping that a key needs, and takes one as a whole") {
+TEST_CASE("--set creates the mapping around a key, and accepts a whole mapping") {
   CHECK(system_of(small, {{"congestion.factor", "1.4"}}).congestion->typical == 1.4);
   const SystemSpec two = system_of(small, {{"congestion.factor", "1.4"}, {"congestion.high", "3"}});
   CHECK(two.congestion->high == 3);
@@ -380,7 +380,7 @@ TEST_CASE("--set makes the mapping that a key needs, and takes one as a whole") 
         "help: did you mean `congestion`?\n");
 }
 
-TEST_CASE("--set multiplies what the file has, and what was measured of a link with it") {
+TEST_CASE("--set can multiply a value of the file, and the measured values of a link with it") {
   CHECK(system_of(small, {{"device.memory", "x2"}}).device.memory == 2.0 * system_of(small).device.memory);
   CHECK(system_of(small, {{"levels.node.size", "x0.5"}}).levels[0].size ==
         system_of(small).levels[0].size / 2);
@@ -405,7 +405,7 @@ TEST_CASE("--set multiplies what the file has, and what was measured of a link w
         "help: write the value instead of a factor\n");
 }
 
-TEST_CASE("a wrong path in --set is a mistake of the command line") {
+TEST_CASE("a wrong path in --set is a usage error") {
   CHECK(complaint_about_system(small, {{"levels.nodes.size", "4"}}) ==
         "usage: --set levels.nodes.size: the system file has no `nodes`\n"
         "help: write a path such as device.memory or levels.node.bandwidth\n");
@@ -422,7 +422,7 @@ TEST_CASE("a wrong path in --set is a mistake of the command line") {
   }
 }
 
-TEST_CASE("a wrong value in --set is a mistake of the command line, not of the file") {
+TEST_CASE("a wrong value in --set is a usage error, not a mistake in the file") {
   const std::string out = complaint_about_system(small, {{"device.memory", "banana"}});
   CHECK(out.starts_with("usage: --set"));
   CHECK(says(out, "cannot read `memory`"));
@@ -431,17 +431,17 @@ TEST_CASE("a wrong value in --set is a mistake of the command line, not of the f
   CHECK(complaint_about_system(small, {{"levels.node.ports", "none"}}).starts_with("usage: --set"));
 }
 
-TEST_CASE("a mistake in the file is reported despite a good --set") {
+TEST_CASE("a mistake in the file is reported even if --set is right") {
   const std::string out = complaint_about_system(with("50 GB/s", "50"), {{"device.memory", "32 GiB"}});
   CHECK(says(out, " --> test.yaml:8:"));
   CHECK(mistakes(out) == 1);
 }
 
-TEST_CASE("a mistake of the file comes before one in --set") {
+TEST_CASE("a mistake in the file is reported before one in --set") {
   CHECK(mistakes(complaint_about_system(with("{name: node, ", "{"), {{"levels.node.size", "4"}})) == 1);
 }
 
-TEST_CASE("multiprocessors are counted") {
+TEST_CASE("the number of multiprocessors is a positive whole number") {
   CHECK(says(complaint_about_system(with("  peak:", "  multiprocessors: 80.5\n  peak:")),
              "`multiprocessors` must be a whole number"));
 }

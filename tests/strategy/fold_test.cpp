@@ -12,7 +12,7 @@ namespace {
 
 Workload network(const char* name) { return load_model(test::shipped(), name).second; }
 
-/// Everything that a layout says of each layer.
+/// All facts of a layout about each layer.
 void check_equal(const Layout& a, const Layout& b) {
   CHECK(a.order == b.order);
   CHECK(a.left == b.left);
@@ -34,14 +34,15 @@ void check_equal(const Layout& a, const Layout& b) {
   REQUIRE(a.runs.size() == b.runs.size());
   for (std::size_t r = 0; r < a.runs.size(); ++r) CHECK(a.runs[r].repeats == b.runs[r].repeats);
   REQUIRE(a.shared_splits.size() == b.shared_splits.size());
-  for (std::size_t c = 0; c < a.shared_splits.size(); ++c) CHECK(a.shared_splits[c].layer == b.shared_splits[c].layer);
+  for (std::size_t c = 0; c < a.shared_splits.size(); ++c)
+    CHECK(a.shared_splits[c].layer == b.shared_splits[c].layer);
   REQUIRE(a.rebuilt.size() == b.rebuilt.size());
   for (std::size_t r = 0; r < a.rebuilt.size(); ++r) CHECK(a.rebuilt[r].items == b.rebuilt[r].items);
 }
 
 }  // namespace
 
-TEST_CASE("a folded network has four of its blocks, and reads across the seam") {
+TEST_CASE("a folded network has four of its blocks, and later layers read the last of them") {
   const Workload work = network("gpt3-175b");
   const auto fold = find_fold(work, repeated_blocks(work));
   REQUIRE(fold);
@@ -59,7 +60,7 @@ TEST_CASE("networks without a long run of equal blocks are not folded") {
   }
 }
 
-TEST_CASE("placing a folded network places the whole one") {
+TEST_CASE("the layout of a folded network is that of the whole one") {
   int unfolds = 0;
   for (const char* name :
        {"gpt2-medium", "gpt3-175b", "bert-large", "llama3-70b", "mixtral-8x7b", "t5-large", "resnet152"}) {
@@ -68,14 +69,15 @@ TEST_CASE("placing a folded network places the whole one") {
     const auto fold = find_fold(work, repeated_blocks(work));
     if (!fold) continue;
     const Workload shorter = folded(work, *fold);
-    for (const char* strategy : {"data", "tensor", "data+layer+tensor", "data+context", "data+expert", "data+filter",
-                                 "data+channel", "context+tensor"})
+    for (const char* strategy : {"data", "tensor", "data+layer+tensor", "data+context", "data+expert",
+                                 "data+filter", "data+channel", "context+tensor"})
       for (const bool sequence_parallel : {false, true})
         for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
           CAPTURE(strategy);
           const PlacingRules rules{.sequence_parallel = sequence_parallel, .recompute = recompute};
           const StrategyName asked = read_strategy(strategy);
-          const Mesh mesh = meshes(asked, std::vector<Parts>(asked.axes.size(), Parts{.total = 4}), 1).front();
+          const Mesh mesh =
+              meshes(asked, std::vector<Parts>(asked.axes.size(), Parts{.total = 4}), 1).front();
           const auto whole = unfolded(place(shorter, mesh, rules), *fold);
           REQUIRE(whole);
           check_equal(*whole, place(work, mesh, rules));

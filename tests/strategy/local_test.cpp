@@ -17,7 +17,7 @@ Layer some_conv(const std::string& more = "") {
   return only_layer("8x16x12", "op: conv, filters: 32, kernel: 3, padding: 1" + more);
 }
 
-TEST_CASE("what nobody cuts is the layer itself") {
+TEST_CASE("without a cut the part is the layer itself") {
   const LocalLayer l = local_layer(some_conv(), {}, 4);
   CHECK(l.samples == 4);
   CHECK(l.x_channels == 8);
@@ -28,7 +28,7 @@ TEST_CASE("what nobody cuts is the layer itself") {
   CHECK(l.weights == 32 * 8 * 9 + 32);
 }
 
-TEST_CASE("a mini-batch that does not divide leaves the largest part") {
+TEST_CASE("if a mini-batch does not divide evenly, the largest part counts") {
   CHECK(local_layer(some_conv(), {.samples = 2}, 8).samples == 4);
   CHECK(local_layer(some_conv(), {.samples = 2}, 7).samples == 4);
 }
@@ -66,7 +66,7 @@ TEST_CASE("layers without a window have no halo") {
   CHECK(l.y_extent == Extent{8, 12, 1});
 }
 
-TEST_CASE("attention is dealt out head by head") {
+TEST_CASE("attention is split by heads") {
   const Workload work =
       load_model(shipped(), "gpt:layers=1,hidden=64,heads=8,kv-heads=4,seq=16,vocab=100").second;
   const auto at = std::ranges::find(work.layers, Op::attention, &Layer::op);
@@ -78,10 +78,10 @@ TEST_CASE("attention is dealt out head by head") {
   CHECK(half.kv_heads == 2);
   CHECK(half.x_channels == whole.x_channels / 2);
   CHECK(half.y_channels == 32);
-  CHECK(whole.kv_length == 0);  // those of x
+  CHECK(whole.kv_length == 0);  // as long as x
 }
 
-TEST_CASE("a part of the queries meets all keys") {
+TEST_CASE("a part of the queries reads all keys") {
   const Workload work = load_model(shipped(), "gpt:layers=1,hidden=64,heads=8,seq=16,vocab=100").second;
   const auto at = std::ranges::find(work.layers, Op::attention, &Layer::op);
   const LocalLayer quarter = local_layer(*at, {.space = {4, 1, 1}}, 2);

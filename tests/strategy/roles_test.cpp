@@ -1,4 +1,4 @@
-// The table of roles decides how a network is placed; strategies only fill it.
+// The table of roles decides the layout of a network; strategies only fill it.
 #include <doctest/doctest.h>
 
 #include "paradl/strategy/table.hpp"
@@ -28,9 +28,9 @@ TEST_CASE("a strategy fills one column of the table") {
   CHECK(roles_of(work, mesh_of("filter", 16), {})[0].role == std::vector<Role>(3, Role::whole));  // 8 filters
 }
 
-TEST_CASE("each layer may have its own role on an axis: exchanges arise where roles change") {
-  // Two convolutions, 8x16x16 each: the first works on its samples, the second makes some filters. In between,
-  // all samples are gathered (2048 items each); backward, the addends of dx are summed.
+TEST_CASE("each layer may have its own role on an axis, with exchanges where roles change") {
+  // Two convolutions, 8x16x16 each: the first splits samples, the second splits filters. In between, all
+  // samples are gathered (2048 items each); backward, the addends of dx are summed.
   const Workload work = chain(2);
   const RoleTable roles{{.input = Placement::split_sample, .parts = 4, .role = {Role::data, Role::filter}}};
   const Layout layout = place(work, roles, {});
@@ -49,7 +49,7 @@ TEST_CASE("each layer may have its own role on an axis: exchanges arise where ro
   CHECK(layout.gradients.size() == 1);
 }
 
-TEST_CASE("placing by a table is placing by the strategies that filled it") {
+TEST_CASE("a layout from a table is that from the strategies that filled the table") {
   const Workload work = chain(4);
   for (const char* name : {"data", "spatial", "filter", "channel", "tensor", "layer"}) {
     CAPTURE(name);

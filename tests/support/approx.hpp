@@ -3,7 +3,8 @@
 
 namespace paradl::test {
 
-/// Equal but for rounding, whatever the size (zero too): doctest::Approx alone takes any two microseconds for equal.
+/// Equal except for rounding, at any magnitude and for zero. doctest::Approx alone would treat any two times
+/// of some microseconds as equal.
 inline doctest::Approx approx(double value) { return doctest::Approx(value).scale(1e-18); }
 
 }  // namespace paradl::test

@@ -17,7 +17,7 @@ namespace paradl::test {
 /// Fields of a query by their names: {"gpus", "64"}; "set" may be repeated.
 using Typed = std::vector<std::pair<std::string, std::string>>;
 
-/// "--zero 1 --set levels.rack.ports=4 -b 64" as fields.
+/// Reads "--zero 1 --set levels.rack.ports=4 -b 64" as fields.
 inline Typed typed(const std::string& words) {
   Typed out;
   std::string key;
@@ -35,7 +35,7 @@ inline Typed typed(const std::string& words) {
   return out;
 }
 
-/// The query that says these; of a name that stands twice, the last.
+/// The query with these fields; if a name is repeated, the last one counts.
 inline Query query_of(const std::string& model, const std::string& system, const Typed& typed) {
   Query query{.model = model, .system = system};
   std::map<std::string_view, std::string> last;
@@ -50,7 +50,7 @@ inline Query query_of(const std::string& model, const std::string& system, const
   return query_of(model, system, typed(words));
 }
 
-/// A model, a system and one projection: the best answer to the question.
+/// A model, a system and the best projection for the question.
 struct Asked {
   Oracle oracle;
   Projection projection;

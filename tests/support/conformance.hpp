@@ -8,8 +8,8 @@
 #include "calibrate/plain/plain.hpp"
 #include "tests/support/layer_run.hpp"
 
-// What every back end must do: compute what the plain device computes, and tell time. A program for a back
-// end calls these from its test cases; each returns what is wrong, or an empty string.
+// Tests for every back end: it must give the results of the plain device, and measure time. A test program of
+// a back end calls these functions; each returns an error message, or an empty string.
 
 namespace paradl::test {
 
@@ -18,8 +18,8 @@ struct NamedLayer {
   LocalLayer layer;
 };
 
-/// Every operation: shapes of ResNet-50, VGG16, CosmoFlow and BERT with fewer samples, channels and
-/// positions, and odd ones, whose sizes are multiples of nothing.
+/// All operations, with the shapes of ResNet-50, VGG16, CosmoFlow and BERT (but fewer samples, channels and
+/// positions), and with odd sizes.
 inline std::vector<NamedLayer> conformance_layers() {
   const Window half{.kernel = 3, .stride = 2, .padding = 1, .bias = false};
   std::vector<NamedLayer> out{
@@ -88,7 +88,7 @@ inline std::string difference(const std::string& name, const std::vector<float>&
   for (const float number : wanted) largest = std::max(largest, std::abs(double(number)));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const double off = std::abs(double(got[i]) - double(wanted[i]));
-    if (!(off <= tolerance * largest))  // catches what is not a number as well
+    if (!(off <= tolerance * largest))  // also catches NaN
       return name + " is off by " + std::to_string(off) + " at " + std::to_string(i) + " of " +
              std::to_string(wanted.size()) + " (" + std::to_string(got[i]) + " for " +
              std::to_string(wanted[i]) + ")";
@@ -96,7 +96,7 @@ inline std::string difference(const std::string& name, const std::vector<float>&
   return {};
 }
 
-/// Runs all passes twice, as a pass must not depend on what was in its output before.
+/// Runs all passes twice, because a pass must not depend on the old contents of its output.
 inline std::string compare_with_plain(calibrate::Device& device, const LocalLayer& layer, double tolerance) {
   const auto plain = calibrate::make_plain_device();
   const LayerInput in = some_input(layer);
@@ -118,7 +118,7 @@ inline std::string compare_with_plain(calibrate::Device& device, const LocalLaye
   return {};
 }
 
-/// The least of several times of a layer's forward pass.
+/// The shortest of several timings of a layer's forward pass.
 inline Seconds least_time(calibrate::Device& device, const LocalLayer& layer, int times = 7) {
   LayerRun run(device, layer, some_input(layer));
   run.forward();
@@ -131,7 +131,7 @@ inline Seconds least_time(calibrate::Device& device, const LocalLayer& layer, in
 /// Times are positive, and twice the samples of a large layer take longer, but not four times as long.
 inline std::string check_timing(calibrate::Device& device, LocalLayer large) {
   double ratio = 0;
-  for (int attempt = 0; attempt < 5; ++attempt) {  // something else may have had the machine for a while
+  for (int attempt = 0; attempt < 5; ++attempt) {  // other programs may disturb a timing
     LocalLayer twice = large;
     twice.samples *= 2;
     const Seconds once = least_time(device, large);

@@ -12,7 +12,7 @@
 
 namespace paradl::test {
 
-/// What goes into the passes of one layer, on the host.
+/// The inputs of the passes of one layer, on the host.
 struct LayerInput {
   std::vector<std::vector<float>> x;
   std::vector<std::int64_t> x_channels;
@@ -21,15 +21,15 @@ struct LayerInput {
   std::int64_t first_row = 0;
 };
 
-/// What comes out.
+/// The outputs of the passes.
 struct LayerOutput {
   std::vector<float> y;
   std::vector<std::vector<float>> dx;
   std::array<std::vector<float>, 2> dw;
 };
 
-/// Numbers without a meaning. No two of a pooling's are equal, and none of them all is so close to a kink of
-/// an activation that a small change would cross it.
+/// Arbitrary numbers. For pooling no two are equal, and no number is so close to a kink of an activation that
+/// a small change would cross it.
 inline LayerInput some_input(const LocalLayer& l, unsigned seed = 1) {
   std::mt19937 random(seed);
   const auto numbers = [&](std::int64_t items) {
@@ -41,7 +41,7 @@ inline LayerInput some_input(const LocalLayer& l, unsigned seed = 1) {
   LayerInput in;
   const int inputs = l.op == Op::add || l.op == Op::concat ? l.inputs : 1;
   for (int i = 0; i < inputs; ++i) {
-    // The first part of a concat takes what does not divide evenly.
+    // The first input of a concat has the remainder.
     const std::int64_t even = l.x_channels / inputs;
     in.x_channels.push_back(l.op != Op::concat ? l.x_channels
                             : i == 0           ? l.x_channels - even * (inputs - 1)
@@ -54,7 +54,7 @@ inline LayerInput some_input(const LocalLayer& l, unsigned seed = 1) {
     for (float& number : in.x[0]) number = number / 16 - float(in.x[0].size()) / 32;
   }
   if (l.op == Op::embedding) {
-    in.first_row = 3;  // ids 0 ... rows + 5: some before and some behind the rows that are here
+    in.first_row = 3;  // ids 0 ... rows + 5: some are before and some after the local rows
     for (float& id : in.x[0]) id = float(std::int64_t(random()) % (l.rows + 6));
   }
   if (l.op == Op::position) in.first_row = 1;
@@ -112,7 +112,7 @@ class LayerRun {
   }
 
  private:
-  /// Filled with numbers that would show if a pass left them there.
+  /// Filled with conspicuous numbers, which show if a pass does not overwrite them.
   float* room(std::size_t items) {
     buffers_.push_back(device_.allocate(items));
     device_.fill(buffers_.back().get(), items, 1234.5f);

@@ -11,7 +11,7 @@ namespace paradl::test {
 
 using Extents = std::vector<std::int64_t>;
 
-/// Equal along all extents. `behind`: how many more windows there are than padding on both sides alike gives.
+/// Equal along all extents. `behind`: extra windows, compared with equal padding on both sides.
 struct Window {
   std::int64_t kernel = 1, stride = 1, padding = 0, dilation = 1, groups = 1, behind = 0;
   bool bias = true;

@@ -18,7 +18,7 @@ inline std::unique_ptr<Topology> network_of(const std::string& word, int hosts =
   return read_topology(word, wires, hosts);
 }
 
-/// Hosts, and wires of any kind between them: routes are given, not found.
+/// Hosts with any wires between them; routes are given.
 class Drawn : public Topology {
  public:
   explicit Drawn(int hosts) : Topology("drawn", hosts, 0, false) {}
@@ -38,7 +38,7 @@ class Drawn : public Topology {
   std::map<std::pair<int, int>, std::vector<int>> ways_;
 };
 
-/// A message of so many kilobytes.
+/// A message of some kilobytes.
 inline Flow message(int source, int target, double kB) {
   return {.source = source, .target = target, .bytes = Bytes{kB * 1e3}};
 }
@@ -59,7 +59,7 @@ inline Schedule schedule_of(int ranks, const std::vector<Messages>& steps) {
 
 inline double microseconds(const Timing& timing) { return timing.time.base() * 1e6; }
 
-/// Steps of random messages: some regular, as all ranks send the same to a rank as far away; some not.
+/// Steps of random messages. In regular steps all ranks send the same size over the same distance.
 inline Schedule random_schedule(std::mt19937& random, int ranks) {
   const auto below = [&random](int n) { return int(random() % unsigned(n)); };
   Schedule out;

@@ -1,5 +1,5 @@
-// Replays what an out-of-core plan did, by its own account of the memory: it knows the sizes of blocks and
-// the times of events, and nothing of how the plan was made.
+// Replays an out-of-core plan with independent bookkeeping of the memory: it uses only the sizes of blocks
+// and the times of events.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -15,8 +15,8 @@ namespace paradl::test {
 
 struct Replay {
   double peak = 0;          // bytes of activations on the device
-  double weights_peak = 0;  // bytes of weights that are not always there
-  std::string wrong;        // the first thing that cannot have been; empty: none
+  double weights_peak = 0;  // bytes of weights that are swapped
+  std::string wrong;        // the first impossible event; empty if there is none
 };
 
 inline Replay replay(const std::vector<OutOfCoreBlock>& blocks, const std::vector<Fate>& fate,
@@ -34,7 +34,7 @@ inline Replay replay(const std::vector<OutOfCoreBlock>& blocks, const std::vecto
     return found == done.end() ? nullptr : &found->second.front();
   };
 
-  // Who must be done before whom. Things of no length leave no event.
+  // The order of events. Events of zero length are not recorded.
   const int n = int(blocks.size());
   const auto follows = [&](const OutOfCoreEvent* later, const OutOfCoreEvent* earlier, const char* what,
                            int k) {
@@ -63,7 +63,7 @@ inline Replay replay(const std::vector<OutOfCoreBlock>& blocks, const std::vecto
       blame("recomputed or not, against its fate", k);
   }
 
-  // No stream does two things at once.
+  // No stream runs two events at once.
   const auto stream = [](Kind kind) {
     switch (kind) {
       case Kind::forward:
@@ -93,7 +93,7 @@ inline Replay replay(const std::vector<OutOfCoreBlock>& blocks, const std::vecto
       if (busy[i].first < busy[i - 1].second - slack) blame("a stream does two things at once", int(i));
   }
 
-  // Memory: what is given back at a moment is there for what is taken at that moment.
+  // Memory that is freed at a moment can be allocated at the same moment.
   struct Change {
     double when, bytes;
   };
@@ -121,7 +121,7 @@ inline Replay replay(const std::vector<OutOfCoreBlock>& blocks, const std::vecto
         changes.push_back({end, -activations});
         break;
       case Kind::load_weights: {
-        // The last two blocks find their weights there when the backward pass begins.
+        // The weights of the last two blocks are still on the device when the backward pass begins.
         const Kind pass = loads[e.block]++ == 0 && e.block < n - 2 ? Kind::forward : Kind::backward;
         weights.push_back({begin, b.weights.base()});
         if (const auto* user = first(pass, e.block)) weights.push_back({user->end.base(), -b.weights.base()});

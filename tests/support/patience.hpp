@@ -5,8 +5,8 @@
 
 namespace paradl::test {
 
-/// Runs `action` in a process of its own: false if a second of computing did not bring it to an end. For
-/// input that would otherwise keep a test busy, or eat all memory, for ever.
+/// Runs `action` in another process. Returns false if it has not ended after a second of CPU time. For input
+/// that might otherwise never end or use all memory.
 template <class Action>
 bool comes_to_an_end(Action action) {
   const pid_t child = fork();

@@ -47,23 +47,25 @@ inline Machine two_level_machine() {
   return machine;
 }
 
-/// Exchanges after the computation, as the closed forms have them.
+/// Exchanges follow the computation, as in the closed forms.
 inline Training without_overlap() {
   Training t;
   t.overlap = false;
   return t;
 }
 
-/// A question with everything it refers to.
+/// A question with all objects that it refers to.
 struct Bench {
   Workload work;
   Machine machine;
   std::unique_ptr<Topology> topology;  // if the machine names one
   LayerTimes times;
   Training training;
+  Plan plan;  // the options of all that is asked
   std::unique_ptr<Evaluator> evaluator;
 
-  Bench(Workload w, Machine m, Training t = {}) : work(std::move(w)), machine(std::move(m)), training(t) {
+  Bench(Workload w, Machine m, Training t = {}, Plan options = {})
+      : work(std::move(w)), machine(std::move(m)), training(t), plan(options) {
     topology = topology_of(machine);
     times = layer_times(work, machine, training.precision, training.optimizer);
     evaluator = std::make_unique<Evaluator>(setting());
@@ -84,15 +86,21 @@ struct Bench {
   }
   /// Epoch terms per iteration, by the engine.
   Projection engine(const std::string& strategy, const std::string& grid, double batch) {
-    names_.push_back(std::make_unique<StrategyName>(read_strategy(strategy)));
-    return evaluator->project(*names_.back(), mesh(*names_.back(), grid), batch);
+    const StrategyName& name = remember(strategy);
+    return evaluator->project(name, plan.on(name, mesh(name, grid), batch));
   }
   Projection paper(const std::string& strategy, const std::string& grid, double batch) {
-    names_.push_back(std::make_unique<StrategyName>(read_strategy(strategy)));
-    return paper::project(setting(), *names_.back(), mesh(*names_.back(), grid), batch);
+    const StrategyName& name = remember(strategy);
+    return paper::project(setting(), name, plan.on(name, mesh(name, grid), batch));
   }
 
  private:
+  /// Projections point to it.
+  const StrategyName& remember(const std::string& strategy) {
+    names_.push_back(std::make_unique<StrategyName>(read_strategy(strategy)));
+    return *names_.back();
+  }
+
   std::vector<std::unique_ptr<StrategyName>> names_;
 };
 

@@ -1,4 +1,4 @@
-// Plans drawn at random, of all strategies and their hybrids, for laws that hold for every plan.
+// Random plans of all strategies and their hybrids, for laws that hold for every plan.
 #pragma once
 #include <random>
 #include <vector>
@@ -12,7 +12,7 @@ class RandomPlans {
  public:
   explicit RandomPlans(const Workload& work, unsigned seed = 1) : work_(work), random_(seed) {}
 
-  /// It may break bounds: see Evaluator::limits().
+  /// The plan may break limits: see Evaluator::limits().
   Plan next() {
     static const std::vector<const char*> names{
         "serial",       "data",          "spatial",        "layer",       "filter",

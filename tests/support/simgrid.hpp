@@ -16,7 +16,7 @@
 
 namespace paradl::test {
 
-/// The platforms with which SimGrid's tables were made: 12.5 GB/s and 500 ns a wire, routed as SimGrid does.
+/// The platforms of SimGrid's tables: 12.5 GB/s and 500 ns a wire, with SimGrid's routes.
 inline std::string platform_word(const std::string& name, int ranks) {
   static const std::map<std::string, std::map<int, std::string>> words = {
       {"ft2full",
@@ -61,14 +61,14 @@ inline std::unique_ptr<Topology> platform(const std::string& name, int ranks) {
   return read_topology(platform_word(name, ranks), simgrid_wires(), ranks);
 }
 
-/// 0, 1, 2, ...: rank r on host r, or places as they are.
+/// 0, 1, 2, ...: rank r on host r.
 inline std::vector<int> in_order(int ranks) {
   std::vector<int> out(static_cast<std::size_t>(ranks));
   std::iota(out.begin(), out.end(), 0);
   return out;
 }
 
-/// What Python's `random.seed(n)` makes of a number: the state of its Mersenne Twister.
+/// The state of the Mersenne Twister after Python's `random.seed(n)`.
 class PythonSeed {
  public:
   using result_type = std::uint32_t;
@@ -122,7 +122,7 @@ class SimgridSchedule {
   }
   int ranks() const { return int(place_.size()); }
 
-  /// `rings` of them side by side: the ranks with the same remainder.
+  /// Several parallel rings: the ranks with the same remainder form one.
   Schedule ring(int rings = 1) {
     const int length = ranks() / rings;
     out_.begin(2 * (length - 1));
@@ -136,7 +136,7 @@ class SimgridSchedule {
         [&](int rank, int step) { return rank ^ 1 << (far_first ? dimensions() - 1 - step : step); });
   }
 
-  /// On 2^q switches of 2^p hosts.
+  /// For 2^q switches of 2^p hosts.
   Schedule shifted_halving_doubling(int q, int p) {
     return mirrored([=](int rank, int step) {
       const int local = rank % (1 << p);
@@ -152,7 +152,7 @@ class SimgridSchedule {
     return out_;
   }
 
-  /// To every message.
+  /// Bytes added to every message.
   double header = 0;
 
  private:

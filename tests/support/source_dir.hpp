@@ -3,7 +3,7 @@
 
 namespace paradl::test {
 
-/// The root of the source tree. A function, so that one file alone depends on where the tree lies.
+/// The root of the source tree. A function, so that only one file depends on the path.
 std::string source_dir();
 
 }  // namespace paradl::test

@@ -12,7 +12,7 @@
 
 namespace paradl::test {
 
-/// A spec written in the test itself; messages call it test.yaml.
+/// A spec that is written in the test itself; messages name it test.yaml.
 inline SourceText source_of(std::string text) { return {"test.yaml", std::move(text)}; }
 
 /// The models and systems of this repository.
@@ -33,7 +33,7 @@ inline Workload workload_of(const std::string& text, const Parameters& given = {
 inline std::string network(const std::string& input, const std::string& layers) {
   return "name: test\ninput: " + input + "\nlayers:\n" + layers;
 }
-/// The only layer of a network: `entry` is what stands between the braces after its name.
+/// The only layer of a network: `entry` is the text between the braces after its name.
 inline Layer only_layer(const std::string& input, const std::string& entry) {
   return workload_of(network(input, "  - {name: only, " + entry + "}\n")).layers.at(0);
 }
@@ -45,9 +45,8 @@ inline Machine machine_of(const std::string& text, const std::vector<Override>& 
   return build_machine(system_of(text, overrides));
 }
 
-/// What the user reads if `action` refuses: the picture of a SpecError, or the two lines of a UsageError,
-/// which start with "usage: ". Empty if it does not refuse; whatever else it throws is a bug and fails the
-/// test.
+/// The error text of `action` as the user reads it: the picture of a SpecError, or the two lines of a
+/// UsageError, which start with "usage: ". Empty without an error; any other exception fails the test.
 template <class Action>
 std::string complaint(Action action) {
   try {
@@ -67,7 +66,7 @@ inline std::string complaint_about_system(const std::string& text,
   return complaint([&] { machine_of(text, overrides); });
 }
 
-/// How many mistakes a complaint lists.
+/// The number of mistakes in an error text.
 inline int mistakes(const std::string& complaint) {
   int count = 0;
   for (std::size_t at = 0; (at = complaint.find("error: ", at)) != complaint.npos; ++at) ++count;

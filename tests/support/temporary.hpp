@@ -8,7 +8,7 @@
 
 namespace paradl::test {
 
-/// An empty folder of its own, gone at the end of the test.
+/// A new empty folder, removed at the end of the test.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

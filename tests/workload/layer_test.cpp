@@ -20,8 +20,8 @@ void check(const Halo& halo, double before, double after) {
 Layer conv(const std::string& window) { return only_layer("1x64", "op: conv, filters: 1, " + window); }
 Layer pool(const std::string& window) { return only_layer("1x64", "op: max-pool, " + window); }
 
-// A part that makes rows a..b-1 of y owns rows s a .. s b - 1 of x. Row i of y reads x from s i - p to s i -
-// p + k - 1.
+// A part that computes rows a..b-1 of y owns rows s a .. s b - 1 of x. Row i of y reads rows s i - p to
+// s i - p + k - 1 of x.
 
 TEST_CASE("3 rows, one at a time: one row from either side, the paper's (K-1)/2") {
   const Layer layer = conv("kernel: 3, padding: 1");
@@ -74,13 +74,13 @@ TEST_CASE("dilation widens the window") {
   check(x_halo(conv("kernel: 3, padding: 4, dilation: 4"), 0), 4, 4);
 }
 
-TEST_CASE("without padding both sides give") {
+TEST_CASE("without padding there are halos on both sides") {
   // 10 rows of x make 8 of y. Halves: y 0..3 reads x 0..5, one row after its own 0..4; y 4..7 reads 4..9,
   // one before.
   check(x_halo(only_layer("1x10", "op: conv, filters: 1, kernel: 3"), 0), 1, 1);
 }
 
-TEST_CASE("what reads no neighbours needs none") {
+TEST_CASE("layers that read no neighbours need no halo") {
   check(x_halo(conv("kernel: 1"), 0), 0, 0);
   check(x_halo(conv("kernel: 1, stride: 2"), 0), 0, 0);
   check(dy_halo(conv("kernel: 1, stride: 2"), 0), 0, 0);
@@ -96,7 +96,7 @@ TEST_CASE("each extent has its own halo") {
   check(x_halo(conv("kernel: 3, padding: 1"), 2), 0, 0);  // an extent that the layer does not have
 }
 
-TEST_CASE("halos are what the windows read, counted row by row") {
+TEST_CASE("halos are the rows that windows read, counted one by one") {
   // Rows are looked at one by one, for a part in the middle: rows 40..49 of y.
   const int a = 40, b = 50;
   for (int kernel = 1; kernel <= 7; ++kernel)
@@ -112,7 +112,8 @@ TEST_CASE("halos are what the windows read, counted row by row") {
             for (int tap = 0; tap < kernel; ++tap) {
               const int x = y * stride - padding + tap * dilation;
               if (y >= a && y < b) first = std::min(first, x), last = std::max(last, x);
-              // Between the taps of a dilated window rows are sent as well, hence from its first to its last.
+              // Rows between the taps of a dilated window are sent as well, so all rows from the first to the
+              // last count.
               const int start = y * stride - padding, end = start + (kernel - 1) * dilation;
               if (end >= stride * a && start <= stride * b - 1)
                 dy_first = std::min(dy_first, y), dy_last = std::max(dy_last, y);
@@ -125,7 +126,7 @@ TEST_CASE("halos are what the windows read, counted row by row") {
         }
 }
 
-TEST_CASE("a shape counts its items") {
+TEST_CASE("the items of a shape are counted") {
   const Shape image{.channels = 3, .extent = {4, 5, 1}, .dims = 2};
   CHECK(image.positions() == 20);
   CHECK(image.items() == 60);

@@ -1,5 +1,5 @@
-// Transformers that others have published: their weights by closed formulas from the hyperparameters that
-// articles and released configurations state, and by the counts that the released checkpoints have.
+// Published transformers: their weights by formulas from the hyperparameters in articles and released
+// configurations, and by the counts of the released checkpoints.
 #include <doctest/doctest.h>
 
 #include "tests/support/spec_text.hpp"
@@ -46,7 +46,7 @@ double vit_weights(double layers, double h, double patch, double classes = 1000)
 
 }  // namespace
 
-TEST_CASE("Llama 2 and 3: weights by formula, as released, and as the files have them") {
+TEST_CASE("Llama 2 and 3: formula, released checkpoint and model file have the same weights") {
   struct Row {
     const char* name;
     Llama numbers;
@@ -104,7 +104,7 @@ TEST_CASE("Mixtral 8x7B: 46.7 G weights, 12.9 G of them used for each token") {
   CHECK(work.macs() == s * (numbers.used_by_a_token() - 32000.0 * 4096 - norms) + 32 * 2 * s * s * 4096);
 }
 
-TEST_CASE("T5: weights by formula and as released") {
+TEST_CASE("T5: formula and released checkpoint have the same weights") {
   // Raffel et al. (2019), section 3.7 and 2.1, and the released configurations (d_model, num_heads, d_kv,
   // d_ff).
   const auto check = [](const char* name, const T5& numbers, double released) {
@@ -119,7 +119,7 @@ TEST_CASE("T5: weights by formula and as released") {
   check("t5-11b", {24, 1024, 128, 128, 65536}, 11'307'321'344);
 }
 
-TEST_CASE("an encoder-decoder: each half by its own length, and the decoder looks at the encoder") {
+TEST_CASE("an encoder-decoder: each half has its own length, and the decoder reads the encoder") {
   const double h = 768, s = 512, t = 114, L = 12;
   const Workload work = network_of("t5-base");
   const double encoder = L * (s * (4 * h * h + 8 * h * h) + 2 * s * s * h);
@@ -130,7 +130,7 @@ TEST_CASE("an encoder-decoder: each half by its own length, and the decoder look
   CHECK(work.macs() == encoder + decoder + t * 32128 * h);
 }
 
-TEST_CASE("ViT-L/16 and ViT-H/14: weights by formula and as torchvision counts them") {
+TEST_CASE("ViT-L/16 and ViT-H/14: the formula and torchvision have the same weights") {
   // Dosovitskiy et al. (2020), table 1: 24 layers of 1024 and 16 heads; 32 layers of 1280 and 16 heads.
   CHECK(vit_weights(12, 768, 16) == 86'567'656);
   CHECK(vit_weights(24, 1024, 16) == 304'326'632);
@@ -140,7 +140,7 @@ TEST_CASE("ViT-L/16 and ViT-H/14: weights by formula and as torchvision counts t
   CHECK(network_of("vit-l-16").macs() / 1e9 == doctest::Approx(61.55).epsilon(0.0001));  // its "GFLOPS"
 }
 
-TEST_CASE("by numbers: every optional key does what it says, in each family") {
+TEST_CASE("every optional parameter has its effect, in each family") {
   const auto weights = [](const std::string& name) { return network_of(name).parameters(); };
   for (const std::string family : {"gpt", "bert", "llama"}) {
     CAPTURE(family);
@@ -172,7 +172,7 @@ TEST_CASE("by numbers: every optional key does what it says, in each family") {
   CHECK(weights("bert:mlm=1") == 109'514'298);  // Hugging Face, BertForMaskedLM
 }
 
-TEST_CASE("numbers that make no network are refused by name") {
+TEST_CASE("impossible parameters are refused by name") {
   const auto refused = [](const std::string& name) { return complaint([&] { network_of(name); }); };
   for (const std::string family : {"gpt", "bert", "llama", "t5"}) {
     CAPTURE(family);
@@ -181,7 +181,7 @@ TEST_CASE("numbers that make no network are refused by name") {
   CHECK(says(refused("gpt:experts=4,top-k=0"), "`top-k` is 0"));
   CHECK(says(refused("gpt:experts=4,capacity=0"), "`capacity` is 0"));
   CHECK(says(refused("gpt:experts=4,top-k=5"), "5"));
-  CHECK_FALSE(refused("gpt:heads=5").empty());      // 768 channels are not 5 heads
+  CHECK_FALSE(refused("gpt:heads=5").empty());      // does not divide 768 channels
   CHECK_FALSE(refused("gpt:kv-heads=5").empty());   // do not divide 12
   CHECK_FALSE(refused("gpt:kv-heads=24").empty());  // more than there are heads
   CHECK_FALSE(refused("gpt:hidden=0").empty());

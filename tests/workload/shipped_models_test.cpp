@@ -1,4 +1,4 @@
-// The networks in models/: do they have the weights and multiply-adds that others count?
+// The networks in models/ have the published numbers of weights and multiply-adds.
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -31,7 +31,7 @@ const Network& read_once(const std::string& name) {
 }
 const Workload& network_called(const std::string& name) { return read_once(name).work; }
 
-TEST_CASE("every shipped model can be read, trained on something, and says where it comes from") {
+TEST_CASE("every shipped model can be read, has a data set, and names its source") {
   for (const std::string& name : shipped().names("models")) {
     CAPTURE(name);
     const auto& [spec, work] = read_once(name);
@@ -47,7 +47,7 @@ TEST_CASE("every shipped model can be read, trained on something, and says where
   }
 }
 
-TEST_CASE("the models that formats.md names are all there") {
+TEST_CASE("all models that the manual names exist") {
   const std::vector<std::string> names = shipped().names("models");
   for (const std::string name : {"alexnet",       "vgg16",         "vgg19",
                                  "resnet18",      "resnet50",      "resnet101",
@@ -95,7 +95,7 @@ TEST_CASE("published counts of weights") {
   check("vit-h-14", 632'045'800);  // torchvision
 }
 
-TEST_CASE("weights of the large networks, as their articles round them") {
+TEST_CASE("weights of the large networks, rounded as in their articles") {
   const auto check = [](const std::string& name, double billions, double digit) {
     CAPTURE(name);
     const double weights = network_called(name).parameters() / 1e9;
@@ -137,13 +137,13 @@ TEST_CASE("published counts of multiply-adds") {
   check("vit-b-16", 17'563'828'224);     // torchvision 17.56, attention included
 }
 
-TEST_CASE("weights do not depend on the size of the input where nothing is flattened") {
+TEST_CASE("weights do not depend on the input size if nothing is flattened") {
   CHECK(network_called("cosmoflow-128").parameters() == network_called("cosmoflow-512").parameters());
   CHECK(network_called("gpt2-xl").parameters() - network_called("gpt2-xl:seq=512").parameters() ==
         512 * 1600);  // positions
 }
 
-TEST_CASE("a file with a base equals the base with its numbers") {
+TEST_CASE("a file with a base equals the base with its parameters") {
   const Workload& by_file = network_called("gpt2-xl");
   const Workload& by_numbers = network_called("gpt:layers=48,hidden=1600,heads=25,seq=1024,vocab=50257");
   CHECK(by_file.parameters() == by_numbers.parameters());
@@ -151,7 +151,7 @@ TEST_CASE("a file with a base equals the base with its numbers") {
   CHECK(by_file.layers.size() == by_numbers.layers.size());
 }
 
-TEST_CASE("options of the transformers: fewer heads, a gate, a last product of its own") {
+TEST_CASE("options of transformers: fewer heads, a gate, untied logits") {
   const std::string small = "gpt:layers=1,hidden=64,heads=4,seq=16,vocab=100";
   const double plain = network_called(small).parameters();
   // its own last product: 100 * 64
@@ -186,7 +186,7 @@ std::vector<std::string> split_line(const std::string& line) {
   return cells;
 }
 
-/// These tests say nothing where the data is not at hand.
+/// These tests are skipped without the reference data.
 bool has_data() { return !std::string(PARADL_REFERENCE_DATA).empty(); }
 
 /// Rows of a reference table, each by column name.
@@ -204,7 +204,7 @@ std::vector<std::map<std::string, std::string>> reference(const std::string& fil
   return rows;
 }
 
-// Our name -> name in the table. Parametric networks are listed with the shipped ones.
+// Our name -> name in the table. Networks with parameters are included.
 struct Counted {
   std::string ours, theirs;
 };
@@ -252,11 +252,11 @@ TEST_CASE("weights and multiply-adds of each network are those of the reference"
   }
 }
 
-TEST_CASE("the report's VGG16 has the weights of the authors' network file") {
+TEST_CASE("the report's VGG16 has as many weights as the authors' network file") {
   CHECK(network_called("vgg16-226").parameters() == doctest::Approx(169.8e6).epsilon(0.001));
 }
 
-TEST_CASE("every shipped model is in the reference, or it is known why it is not") {
+TEST_CASE("every shipped model is in the reference data, or listed here with a reason") {
   const std::set<std::string> elsewhere{
       "cosmoflow-128", "cosmoflow-256", "cosmoflow-512", "vgg16-226",          // the paper's networks
       "tiny-cnn",      "vit-l-16",      "gpt3-125m",     "gpt3-350m",          // no row
@@ -273,9 +273,9 @@ TEST_CASE("every shipped model is in the reference, or it is known why it is not
   }
 }
 
-TEST_CASE("each convolution, product and pool has the shape and the counts of the reference") {
+TEST_CASE("each convolution, product and pool has the shape and the counts of the reference data") {
   if (!has_data()) return;
-  // Order and names differ from file to file; as a collection they must be equal.
+  // Order and names differ between files, so they are compared as multisets.
   using Row =
       std::tuple<std::string, std::string, double, double>;  // type, shape of y, weights, multiply-adds
   const std::map<std::string, Op> types{
@@ -284,14 +284,14 @@ TEST_CASE("each convolution, product and pool has the shape and the counts of th
   REQUIRE_FALSE(rows.empty());
   for (const Counted& name : counted) {
     std::multiset<Row> expected, found;
-    // torchvision calls two pools of Inception as functions, which its list of modules does not show.
+    // torchvision calls two pools of Inception as functions, which are missing in its list of modules.
     const auto left_out = [&](const std::string& type) {
       return type == "MaxPool2d" && name.theirs == "inception_v3";
     };
     for (auto row : rows)
       if (row["model"] == name.theirs && types.contains(row["type"]) && !left_out(row["type"]))
         expected.emplace(row["type"], row["out_shape"], std::stod(row["params"]), std::stod(row["macs"]));
-    if (expected.empty()) continue;  // counted as a whole only
+    if (expected.empty()) continue;  // the reference only has totals
     CAPTURE(name.ours);
     for (const Layer& layer : network_called(name.ours).layers) {
       const auto type =

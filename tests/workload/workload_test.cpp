@@ -69,14 +69,14 @@ TEST_CASE("conv with another size for each extent") {
   CHECK(layer.kernel[2] == 1);
 }
 
-TEST_CASE("conv with dilation reaches further") {
+TEST_CASE("dilation widens the window of a conv") {
   check_shape(only_layer("1x10x10", "op: conv, filters: 1, kernel: 3, dilation: 2").y, 1,
               {6, 6});  // 10 - 5 + 1
   check_shape(only_layer("1x10x10", "op: conv, filters: 1, kernel: 3, dilation: 2, padding: 2").y, 1,
               {10, 10});
 }
 
-TEST_CASE("conv in groups sees a part of the channels") {
+TEST_CASE("a grouped conv reads a part of the channels") {
   const Layer layer =
       only_layer("8x4x4", "op: conv, filters: 16, kernel: 3, padding: 1, groups: 4, bias: false");
   check_shape(layer.y, 16, {4, 4});
@@ -87,7 +87,7 @@ TEST_CASE("conv in groups sees a part of the channels") {
   CHECK(only_layer("8x4x4", "op: conv, filters: 8, kernel: 3, groups: 8, bias: false").weights == 72);
 }
 
-TEST_CASE("padding that keeps the size: ceil(X / stride), the odd row at the end") {
+TEST_CASE("`same` padding: ceil(X / stride) positions, with the odd row at the end") {
   const auto same = [](const std::string& input, const std::string& window) {
     return only_layer(input, "op: conv, filters: 1, padding: same, " + window);
   };
@@ -107,7 +107,7 @@ TEST_CASE("padding that keeps the size: ceil(X / stride), the odd row at the end
   CHECK(same("1x2", "kernel: 7").y.extent[0] == 2);  // a window wider than its input
 }
 
-TEST_CASE("by default pools move by their size and round down") {
+TEST_CASE("by default the stride of a pool is its size, and its output is rounded down") {
   CHECK(extent("1x8", "op: max-pool, kernel: 2") == 4);
   CHECK(extent("1x7", "op: max-pool, kernel: 2") == 3);
   CHECK(extent("1x7", "op: max-pool, kernel: 2, ceil: true") == 4);
@@ -129,7 +129,7 @@ TEST_CASE("by default pools move by their size and round down") {
 
 // Products of matrices
 
-TEST_CASE("fc works at every position") {
+TEST_CASE("fc is applied at every position") {
   const Layer layer = only_layer("8x10", "op: fc, filters: 4");
   check_shape(layer.y, 4, {10});
   CHECK(layer.weights == 36);  // 8 * 4 + 4
@@ -170,7 +170,7 @@ TEST_CASE("attention takes queries, keys and values side by side") {
   CHECK(layer.weights == 0);
 }
 
-TEST_CASE("attention with fewer heads of keys and values computes as much, from less") {
+TEST_CASE("attention with fewer key and value heads computes as much from smaller inputs") {
   // 12 channels = (4 + 2 * 1) heads of 2
   const Layer layer = only_layer("12x10", "op: attention, heads: 4, kv-heads: 1");
   check_shape(layer.y, 8, {10});
@@ -180,11 +180,11 @@ TEST_CASE("attention with fewer heads of keys and values computes as much, from 
   check_shape(only_layer("16x10", "op: attention, heads: 4, kv-heads: 2").y, 8, {10});  // (4 + 4) heads of 2
 }
 
-TEST_CASE("causal attention is counted whole, as published counts are") {
+TEST_CASE("causal attention is counted in full, as in published counts") {
   CHECK(only_layer("24x10", "op: attention, heads: 4, causal: true").macs == 1600);
 }
 
-// The rest of the table
+// The other operations
 
 TEST_CASE("norms have two weights a channel, rms-norm one, and none without `affine`") {
   CHECK(only_layer("8x4x4", "op: batch-norm").weights == 16);
@@ -199,7 +199,7 @@ TEST_CASE("norms have two weights a channel, rms-norm one, and none without `aff
   }
 }
 
-TEST_CASE("element by element, nothing changes its shape") {
+TEST_CASE("element-wise operations keep the shape") {
   for (const std::string op : {"relu", "gelu", "silu", "tanh", "sigmoid", "dropout", "softmax", "loss"}) {
     CAPTURE(op);
     check_unchanged(only_layer("8x4x4", "op: " + op));
@@ -273,13 +273,13 @@ TEST_CASE("totals are sums over the layers; an auxiliary one trains, but is not 
   check_shape(work.input, 3, {8, 8});
 }
 
-TEST_CASE("measured times come along") {
+TEST_CASE("measured times are kept") {
   CHECK(workload_of(tiny + "time: 3 ms\n").has_times());
   CHECK(workload_of(network("1x4", "  - {name: a, op: relu, time: 1 us}\n")).has_times());
   CHECK_FALSE(workload_of(network("1x4", "  - {name: a, op: relu, time: 0 us}\n")).has_times());
 }
 
-TEST_CASE("equal layers share a class, whatever they are called") {
+TEST_CASE("equal layers share a class, whatever their names") {
   const Workload work =
       workload_of(network("4x8x8",
                           "  - {name: a, op: conv, filters: 4, kernel: 3, padding: 1}\n"
@@ -296,7 +296,7 @@ TEST_CASE("equal layers share a class, whatever they are called") {
 }
 
 TEST_CASE("layers that differ in one property do not share a class") {
-  // One profile entry serves a class, so causal and other attention of equal shape must be two.
+  // A class has one entry in a profile, so causal and other attention of equal shape need two classes.
   const Workload attention =
       workload_of(network("24x16",
                           "  - {name: qkv, op: fc, filters: 24}\n"
@@ -307,7 +307,7 @@ TEST_CASE("layers that differ in one property do not share a class") {
   CHECK(attention.layers[2].shape_class != attention.layers[3].shape_class);
 }
 
-TEST_CASE("`split` narrows what a strategy may cut; without it all is free") {
+TEST_CASE("`split` limits the layers that a strategy may cut; without it all may be cut") {
   const Workload free = workload_of(tiny);
   CHECK(free.filter(0));
   CHECK(free.spatial(3));
@@ -326,7 +326,7 @@ TEST_CASE("`split` narrows what a strategy may cut; without it all is free") {
 
 // Layers that do not fit together
 
-TEST_CASE("channels that are written down are checked, as the manual shows") {
+TEST_CASE("stated channels are checked, as the manual shows") {
   CHECK(complaint_about_model(
             network("3x8x8",
                     "  - {name: conv1_2, op: conv, filters: 128, kernel: 3x3}\n"
@@ -340,7 +340,7 @@ TEST_CASE("channels that are written down are checked, as the manual shows") {
   CHECK(only_layer("3x8x8", "op: fc, filters: 2, channels: 3").weights == 8);
 }
 
-TEST_CASE("shapes that do not follow each other are mistakes, each with its reason") {
+TEST_CASE("shapes that do not match are mistakes, each with its reason") {
   const auto refused = [](const std::string& input, const std::string& entry, const std::string& message) {
     CAPTURE(entry);
     const std::string out = complaint_about_model(network(input, "  - {name: a, " + entry + "}\n"));
@@ -374,7 +374,7 @@ TEST_CASE("a window over nothing is a mistake") {
              "error: layer `b` needs extents, but its input is flat\n"));
 }
 
-TEST_CASE("only what is alike can be added or joined") {
+TEST_CASE("only tensors of matching shape can be added or concatenated") {
   const auto joined = [](const std::string& op) {
     return complaint_about_model(network("4x8x8",
                                          "  - {name: a, op: max-pool, kernel: 2}\n"
@@ -394,7 +394,7 @@ TEST_CASE("several layers that do not match are reported together") {
   CHECK(mistakes(complaint_about_model(network("3x99", layers))) == 10);
 }
 
-TEST_CASE("numbers too large to be real are refused, not carried on") {
+TEST_CASE("unrealistically large numbers are refused") {
   CHECK(says(complaint_about_model(network("1000000000x8", "  - {name: a, op: fc, filters: 1000000000}\n")),
              "error: layer `a` is too large to be real\n"));
   CHECK(says(complaint_about_model(network("1000x1000000x1000000x1000000", "  - {name: a, op: relu}\n")),

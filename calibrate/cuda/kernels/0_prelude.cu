@@ -1,5 +1,5 @@
-// Our own kernels, compiled when the program runs for the GPU it finds (NVRTC). They are kept simple: every
-// one works for any number of blocks, counts in 64 bits and touches nothing beyond its sizes.
+// Our own kernels, compiled at run time for the GPU in use (NVRTC). They are kept simple: each works for any
+// number of blocks, counts in 64 bits and does not access anything beyond its sizes.
 //
 //   T            an item as it is stored: float, or 16 bits that get() and put() convert
 //   const float* statistics, states of optimizers, sums: always 32 bits
@@ -31,7 +31,7 @@ __device__ inline T narrowed(float value) {
 __device__ inline float widened(T bits) { return __uint_as_float((unsigned)bits << 16); }
 __device__ inline T narrowed(float value) {
   const unsigned bits = __float_as_uint(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return (T)(bits >> 16 | 0x40u);  // not a number stays none
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return (T)(bits >> 16 | 0x40u);  // NaN stays NaN
   return (T)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 #endif
@@ -82,8 +82,8 @@ __device__ inline float block_sum(i64 n, F f) {
   return block_total(mine, Sum());
 }
 
-/// Adds to a[c] and b[c] what term(row, c, for a, for b) gives, over all rows; b may be null. The rows are
-/// cut into `chunks`, a block's work is one chunk of `lanes` channels.
+/// Adds the results of term(row, c, for a, for b), summed over all rows, to a[c] and b[c]; b may be null. The rows
+/// are divided into `chunks`, and a block works on one chunk of `lanes` channels.
 template <class F>
 __device__ inline void column_sums(i64 rows, i64 channels, i64 chunks, float* a, float* b, F term) {
   const int lanes = 32, height = block_size / lanes;

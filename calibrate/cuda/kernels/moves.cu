@@ -50,8 +50,8 @@ extern "C" __global__ void transpose(i64 n, i64 rows, i64 columns, const T* from
   });
 }
 
-/// Which of the heads side by side in x is number `a` of those that are packed: there are groups of `group`
-/// heads, and `per` of them from `first` on are packed.
+/// The index in x of packed head `a`. The heads of x form groups of `group` heads; of each group, `per` heads from
+/// `first` on are packed.
 __device__ inline i64 head_of(i64 a, i64 group, i64 first, i64 per) {
   return a / per * group + first + a % per;
 }

@@ -55,7 +55,7 @@ extern "C" __global__ void batch_backward(i64 n, i64 channels, float counted, co
   });
 }
 
-// The others: a block of `rows` rows of `width` channels belongs together, `groups` of them side by side.
+// Other norms: `rows` rows of `width` channels are normalised together, with `groups` such blocks side by side.
 // Layer and rms norm are group norms of one group whose samples are the positions; rms norm is not centred.
 // `kept` has mean and r of each block.
 
@@ -108,7 +108,7 @@ extern "C" __global__ void norm_backward(Blocks b, const T* x, const T* dy, cons
   });
 }
 
-/// Sums for the gradients of factors and, unless null, of addends.
+/// Sums for the gradients of factors and of addends; the latter may be null.
 extern "C" __global__ void norm_weight_sums(Blocks b, i64 chunks, const T* x, const T* dy, const float* kept,
                                             float* factors, float* addends) {
   const i64 channels = b.groups * b.width;

@@ -1,4 +1,4 @@
-// Activations, item by item; their slopes from x or from y, whichever a layer keeps.
+// Activations, item by item. Slopes are computed from x or y, depending on which one a layer keeps.
 
 __device__ inline float logistic(float x) { return 1.0f / (1.0f + expf(-x)); }
 __device__ inline float normal_up_to(float x) { return 0.5f * (1.0f + erff(x * 0.70710678f)); }
@@ -45,7 +45,7 @@ extern "C" __global__ void sigmoid_backward(i64 n, const T* y, const T* dy, T* d
   each(n, [=](i64 i) { put(dx, i, get(dy, i) * get(y, i) * (1.0f - get(y, i))); });
 }
 
-/// A factor beside what it is multiplied by the silu of; n items of y, two of x for each.
+/// Gate: x has pairs (factor, value), and y = factor * silu(value). n is the number of items of y.
 extern "C" __global__ void gate_forward(i64 n, const T* x, T* y) {
   each(n, [=](i64 i) { put(y, i, get(x, 2 * i) * get(x, 2 * i + 1) * logistic(get(x, 2 * i + 1))); });
 }
@@ -65,8 +65,8 @@ extern "C" __global__ void bias_sums(i64 rows, i64 channels, i64 chunks, const T
               [=](i64 row, i64 c, float& a, float&) { a = get(dy, row * channels + c); });
 }
 
-// Softmax of each row, over the first `seen` numbers of it: all, or in causal attention those up to the row's
-// own position. Safe in place.
+// Softmax of each row over its first `seen` numbers: all of them, or in causal attention those up to the row's own
+// position. Input and output may be the same.
 
 extern "C" __global__ void softmax_forward(i64 rows, i64 width, i64 causal, const T* x, T* y) {
   each_by_block(rows, [=](i64 row) {

@@ -1,6 +1,6 @@
-// Layers whose weights are a table with a row of channels for each token, position, or token put in front.
+// Layers whose weights are a table with a row of channels for each token, position, or extra first token.
 
-/// The row of the table for an id, or -1 if another PE has it.
+/// The row of the table for an id, or -1 if another rank has it.
 __device__ inline i64 row_of(const void* ids, i64 wide, i64 at, i64 first_row, i64 rows) {
   const i64 row = (i64)get_any(ids, wide, at) - first_row;
   return row >= 0 && row < rows ? row : -1;
@@ -29,7 +29,7 @@ extern "C" __global__ void position_forward(i64 n, i64 positions, i64 channels, 
     put(y, i, get(x, i) + get(w, entry * channels + i % channels));
   });
 }
-/// n items of dw; an entry is used at every `rows`th position.
+/// n items of dw; each entry is used at every `rows`-th position.
 extern "C" __global__ void position_weights(i64 n, i64 samples, i64 positions, i64 channels, i64 first_row,
                                             i64 rows, const T* dy, T* dw) {
   each(n, [=](i64 i) {
@@ -42,7 +42,7 @@ extern "C" __global__ void position_weights(i64 n, i64 samples, i64 positions, i
   });
 }
 
-/// The first `front` items of each sample are the table's, the `rest` are x.
+/// The first `front` items of each sample come from the table, the `rest` from x.
 extern "C" __global__ void tokens_forward(i64 n, i64 front, i64 rest, const T* w, const T* x, T* y) {
   each(n, [=](i64 i) {
     const i64 sample = i / (front + rest), at = i % (front + rest);

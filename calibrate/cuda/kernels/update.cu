@@ -1,4 +1,4 @@
-// One step of the optimizers, on weights in 32 bits; `stored` is their 16-bit copy, null where there is none.
+// One step of the optimizers, on weights in 32 bits; `stored` is their 16-bit copy, or null.
 
 const float rate = 0.01f, momentum_share = 0.9f, beta1 = 0.9f, beta2 = 0.999f;
 const float adam_epsilon = 1e-8f, lamb_epsilon = 1e-6f, lamb_decay = 0.01f;
@@ -37,7 +37,7 @@ extern "C" __global__ void adam(i64 n, const T* g, float* w, T* stored, float* m
   });
 }
 
-/// sums: of the squares of the weights, of the squares of the steps; zeros at first
+/// sums: of squared weights, and of squared steps; initially zero
 extern "C" __global__ void lamb_sums(i64 n, const T* g, const float* w, float* m, float* v, float* sums) {
   float weights = 0, steps = 0;
   each(n, [&](i64 i) {

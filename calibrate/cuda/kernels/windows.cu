@@ -1,10 +1,10 @@
-// Pooling over up to three extents, channels closest.
+// Pooling over up to three extents, with channels innermost.
 
 struct Window {
   i64 channels, x[3], y[3], kernel[3], stride[3], dilation[3], padding[3];
 };
 
-/// visit(number of the tap, item of x) for all taps inside x of the window of item i of y.
+/// Calls visit(tap, item of x) for all taps inside x of the window of item i of y.
 template <class F>
 __device__ inline void each_tap(const Window& w, i64 i, F visit) {
   const i64 c = i % w.channels;
@@ -24,14 +24,14 @@ __device__ inline void each_tap(const Window& w, i64 i, F visit) {
       }
 }
 
-/// The window along one extent whose tap `k` is row `x`; -1 if there is none.
+/// The window along one extent that has row `x` at tap `k`; -1 if there is none.
 __device__ inline i64 window_of(const Window& w, int d, i64 x, i64 k) {
   const i64 from = x + w.padding[d] - k * w.dilation[d];
   if (from < 0 || from % w.stride[d] != 0 || from / w.stride[d] >= w.y[d]) return -1;
   return from / w.stride[d];
 }
 
-/// visit(number of the tap, item of y) for all windows that item i of x is a tap of.
+/// Calls visit(tap, item of y) for all windows that contain item i of x.
 template <class F>
 __device__ inline void each_window(const Window& w, i64 i, F visit) {
   const i64 c = i % w.channels;
@@ -56,7 +56,7 @@ __device__ inline void each_window(const Window& w, i64 i, F visit) {
   }
 }
 
-/// kept: the tap that was the largest, the first of equals; -1 for a window without any.
+/// kept: the tap of the largest value, the first one if several are equal; -1 for a window without taps.
 extern "C" __global__ void max_pool_forward(i64 n, Window w, const T* x, T* y, float* kept) {
   each(n, [=](i64 i) {
     float largest = -__int_as_float(0x7f800000), place = -1;
@@ -78,7 +78,7 @@ extern "C" __global__ void max_pool_backward(i64 n, Window w, const T* dy, const
   });
 }
 
-/// Padding counts: each tap has the same share.
+/// Padding counts: each tap of a window has the same share.
 extern "C" __global__ void avg_pool_forward(i64 n, Window w, float share, const T* x, T* y) {
   each(n, [=](i64 i) {
     float sum = 0;

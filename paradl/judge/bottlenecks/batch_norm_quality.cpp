@@ -16,7 +16,7 @@ std::optional<Reading> read(const Evidence& e) {
   const auto norm = std::ranges::find(layers, Op::batch_norm, &Layer::op);
   const double parts = sample_parts(e.mesh);
   if (norm == layers.end() || parts <= 1 || e.setting.training.synchronised_batch_norm) return {};
-  const double samples = e.projection.batch / parts / e.setting.training.micro_batches;
+  const double samples = e.projection.plan.batch / parts / e.projection.plan.micro_batches;
   const auto count = std::ranges::count(layers, Op::batch_norm, &Layer::op);
   return Reading{
       samples, 0, count > 1 ? fmt::format("{} and {} more", norm->name, count - 1) : norm->name,

@@ -10,10 +10,10 @@
 namespace paradl {
 namespace {
 
-/// Time of one PE for the passes of a kind of layer in one iteration.
+/// Time of one GPU for the passes of a kind of layer in one iteration.
 Seconds work_of(const Evidence& e, std::size_t cell) {
   const CellCost& cost = e.details->evaluation.passes.cells[cell];
-  return e.setting.training.micro_batches * (cost.forward + cost.backward);
+  return e.projection.plan.micro_batches * (cost.forward + cost.backward);
 }
 
 /// Cells of the stage that takes longest, with their counts.
@@ -64,7 +64,8 @@ std::optional<Reading> read_split_overhead(const Evidence& e) {
     const LayerTime& alone = e.setting.times.layer[std::size_t(cell.layer)];
     if (!split || !traits(layer_of(e, cell).op).product) continue;
     const Seconds time = count * work_of(e, std::size_t(id));
-    const Seconds ideal = count * e.projection.batch / parts_of(cell.work, e.mesh) * (alone.FW + alone.BW);
+    const double samples = count * e.projection.plan.batch / parts_of(cell.work, e.mesh);
+    const Seconds ideal = samples * (alone.FW + alone.BW);
     actual += time;
     part += ideal;
     cells.emplace_back(time - ideal, std::size_t(id));

@@ -11,8 +11,8 @@ std::optional<Reading> read(const Evidence& e) {
   if (!e.details) return {};
   const Cost& cost = *e.projection.cost;
   const Seconds passes = cost[Term::forward] + cost[Term::backward] + cost[Term::recompute];
-  const double ratio = passes / (e.projection.batch * e.details->best.per_sample);
-  const double here = e.projection.batch / e.projection.gpus,
+  const double ratio = passes / (e.projection.plan.batch * e.details->best.per_sample);
+  const double here = e.projection.plan.batch / e.projection.gpus,
                best = e.details->best.samples / e.projection.gpus;
   return Reading{ratio, (1 - 1 / ratio) * share_of(e, passes), fmt::format("{:.3g} samples per GPU", here),
                  ratio > 1
@@ -35,7 +35,7 @@ extern constinit const Entry gpu_occupancy_entry{
     .name = "gpu_occupancy",
     .title = "GPU occupancy",
     .nature = Nature::bottleneck,
-    .meaning = "kernels are inefficient with so few (or so many) samples per GPU",
+    .meaning = "kernels are inefficient with this number of samples per GPU",
     .measures = own_measures,
     .remedies = remedies};
 

@@ -24,7 +24,8 @@ std::string beside_data(const Evidence& e) {
   const Evaluator evaluator(bare);
   const auto sum = [&](const StrategyName& strategy, const Mesh& mesh) {
     // Samples enough for all: what is summed does not depend on them.
-    const Projection p = evaluator.project(strategy, mesh, std::max(e.projection.batch, e.projection.gpus));
+    const double batch = std::max(e.projection.plan.batch, e.projection.gpus);
+    const Projection p = evaluator.project(strategy, e.projection.plan.on(strategy, mesh, batch));
     return p.cost ? (*p.cost)[Term::gradient_exchange] : Seconds{};
   };
   const double ports = machine.levels[1].ports;
@@ -32,7 +33,7 @@ std::string beside_data(const Evidence& e) {
       fmt::format(": one leader per node sends, through one of {:g} port{}", ports, ports == 1 ? "" : "s");
   if (const Seconds alone = sum(data, all); alone > Seconds{})
     out += fmt::format(", which takes {:.1f} times as long as data on as many GPUs",
-                       sum(*e.projection.strategy, e.projection.mesh) / alone);
+                       sum(*e.projection.strategy, e.projection.plan.mesh) / alone);
   return out;
 }
 

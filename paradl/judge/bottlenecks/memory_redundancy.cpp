@@ -10,7 +10,7 @@
 namespace paradl {
 namespace {
 
-/// How much one PE holds, and how much of that other PEs hold as well.
+/// How much one GPU holds, and how much of that other GPUs hold as well.
 struct Copies {
   double all = 0, redundant = 0;
   void add(double amount, double holders) {
@@ -23,7 +23,7 @@ struct Copies {
 std::optional<Reading> read_copies(const Evidence& e) {
   if (!e.details || e.setting.training.gamma) return {};
   const Memory& memory = e.projection.cost->memory;
-  const int zero = e.setting.training.zero;
+  const int zero = e.projection.plan.zero;
   const double sharers = parts_of(sharing_axes(e), e.mesh);
   Copies weights, gradients, states, activations;
   for (const auto& [id, count] : cells_of_stage(*e.details, e.projection.cost->worst_stage)) {

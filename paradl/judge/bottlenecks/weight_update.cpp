@@ -20,7 +20,7 @@ std::optional<Reading> read(const Evidence& e) {
   Seconds most;
   const PassTable& passes = e.details->evaluation.passes;
   for (std::size_t i = 0; i < e.details->evaluation.layout->cells.size(); ++i)
-    if (const Seconds update = passes.cells[i].updated(e.setting.training.zero); update > most) {
+    if (const Seconds update = passes.cells[i].updated(e.projection.plan.zero); update > most) {
       most = update;
       out.cause = fmt::format("{}, {} of it", layer_of(e, e.details->evaluation.layout->cells[i]).name,
                               percent(most / cost[Term::update]));

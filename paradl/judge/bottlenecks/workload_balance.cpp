@@ -20,7 +20,7 @@ std::optional<Reading> read_imbalance(const Evidence& e) {
   }
   const Seconds mean = sum / plan.stages;
   // A stage that takes longer than the mean delays each of S micro-batches.
-  const double share = share_of(e, e.setting.training.micro_batches * (most - mean));
+  const double share = share_of(e, e.projection.plan.micro_batches * (most - mean));
   const auto first = std::size_t(plan.first_layer[std::size_t(slowest)]);
   return Reading{most / mean, share,
                  fmt::format("stage {} of {}, from layer {}", slowest + 1, plan.stages,
@@ -32,7 +32,7 @@ std::optional<Reading> read_bubble(const Evidence& e) {
   if (!e.projection.cost) return {};
   const double share = exposed(e, Term::bubble);
   if (!(share > 0)) return {};
-  const int stages = parts_of("layer", e.mesh), S = e.setting.training.micro_batches;
+  const int stages = parts_of("layer", e.mesh), S = e.projection.plan.micro_batches;
   return Reading{share, share, fmt::format("{} stages, {} micro-batch{}", stages, S, S == 1 ? "" : "es"),
                  fmt::format("stages wait for others {} of the iteration", percent(share))};
 }

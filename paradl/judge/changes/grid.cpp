@@ -15,7 +15,7 @@ Alternatives use_batch(const Evidence& e, double batch) {
   return {{.text = fmt::format("a mini-batch of {:g} ({:.3g} per GPU), which changes the training", batch,
                                batch / e.projection.gpus),
            .option = fmt::format("-b {:.0f}", batch),
-           .batch = batch}};
+           .plan = [batch](Plan& p) { p.batch = batch; }}};
 }
 
 /// Every spatial split that these sizes can have.
@@ -23,7 +23,7 @@ void use_sizes(Alternatives& out, const Evidence& e, const StrategyName& strateg
                const std::vector<int>& sizes) {
   std::vector<Parts> parts;
   for (const int n : sizes) parts.push_back({.total = n});
-  const int most = now(e).framework.one_extent ? 1 : 3;
+  const int most = training(e).framework.one_extent ? 1 : 3;
   const bool same = strategy.text == e.projection.strategy->text;
   const auto name = same ? nullptr : std::make_shared<const StrategyName>(strategy);
   for (const Mesh& mesh : meshes(strategy, parts, std::clamp(e.setting.work.input.dims, 1, most)))
@@ -59,17 +59,17 @@ void use_hybrid(Alternatives& out, const Evidence& e, std::string_view inner) {
 }  // namespace
 
 /// Half as many updates and sums of gradients per epoch.
-Alternatives doubled_batch(const Evidence& e) { return use_batch(e, 2 * e.projection.batch); }
+Alternatives doubled_batch(const Evidence& e) { return use_batch(e, 2 * e.projection.plan.batch); }
 
 Alternatives batch_for_all_gpus(const Evidence& e) {
   for (const Limit& limit : e.projection.limits.all())
     if (limit.rule == LimitRule::samples && !limit.holds())
-      return use_batch(e, e.projection.batch * std::ceil(limit.value / limit.bound));
+      return use_batch(e, e.projection.plan.batch * std::ceil(limit.value / limit.bound));
   return {};
 }
 
 Alternatives most_efficient_batch(const Evidence& e) {
-  if (!e.details || e.details->best.samples == e.projection.batch) return {};
+  if (!e.details || e.details->best.samples == e.projection.plan.batch) return {};
   return use_batch(e, e.details->best.samples);
 }
 
@@ -79,7 +79,7 @@ Alternatives grids_with_more_data(const Evidence& e) {
   const StrategyName& strategy = *e.projection.strategy;
   const auto data = std::ranges::find(strategy.axes, "data", &Strategy::name) - strategy.axes.begin();
   if (data == std::ssize(strategy.axes)) return out;
-  const std::vector<int> now = sizes_of(e.projection.mesh);
+  const std::vector<int> now = sizes_of(e.projection.plan.mesh);
   for (std::size_t a = 0; a < now.size(); ++a) {
     if (std::ptrdiff_t(a) == data || now[a] % 2 != 0) continue;
     std::vector<int> sizes = now;
@@ -107,7 +107,7 @@ Alternatives grids_with_tensor(const Evidence& e) {
     tensors += here || axis->name == "tensor";
     name += fmt::format("{}{}", name.empty() ? "" : "+", here ? "tensor" : axis->name);
   }
-  if (changed && tensors == 1) use_sizes(out, e, read_strategy(name), sizes_of(e.projection.mesh));
+  if (changed && tensors == 1) use_sizes(out, e, read_strategy(name), sizes_of(e.projection.plan.mesh));
   return out;
 }
 

@@ -9,7 +9,8 @@ namespace {
 /// The gain is an upper bound if the rate of the storage is unknown.
 std::string at_best(const Evidence& e) {
   if (e.projection.input->lacks != InputLacks::read_rate) return {};
-  return fmt::format(", at best: storage.{}.read is unknown", input_names[std::size_t(now(e).input.from)]);
+  return fmt::format(", at best: storage.{}.read is unknown",
+                     input_names[std::size_t(training(e).input.from)]);
 }
 
 }  // namespace
@@ -17,7 +18,7 @@ std::string at_best(const Evidence& e) {
 bool reads_known_input(const Evidence& e) { return e.projection.input && e.projection.input->known; }
 
 Alternatives each_gpu_reads(const Evidence& e) {
-  if (!reads_known_input(e) || now(e).input.readers != Readers::leader) return {};
+  if (!reads_known_input(e) || training(e).input.readers != Readers::leader) return {};
   if (!(e.projection.input->space * e.projection.input->copies > 1)) return {};
   return {{.text = "every GPU reads what it needs instead of one leader" + at_best(e),
            .option = std::string(reading_by_each.option),
@@ -33,7 +34,7 @@ Alternatives twice_the_reader_rate(const Evidence& e) {
 
 Alternatives twice_the_storage_rate(const Evidence& e) {
   if (!reads_known_input(e) || !e.system || e.projection.input->bound == ReadBound::reader) return {};
-  const std::string_view from = input_names[std::size_t(now(e).input.from)];
+  const std::string_view from = input_names[std::size_t(training(e).input.from)];
   if (e.projection.input->bound == ReadBound::storage)
     return {system_change(fmt::format("twice the read rate of {} storage", from),
                           fmt::format("storage.{}.read", from), "x2")};
@@ -53,7 +54,7 @@ Alternatives other_storage(const Evidence& e) {
                    }});
   };
   const Machine& machine = e.setting.machine;
-  const InputPlan& plan = now(e).input;
+  const InputPlan& plan = training(e).input;
   const Shuffle local{.global = false}, partial{.global = false, .Q = 0.1};
   const bool here = plan.from == InputFrom::node;
   if (const auto& node = machine.node_storage; node && node->read && node->capacity) {

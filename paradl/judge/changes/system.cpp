@@ -17,7 +17,7 @@ Alternatives faster_links(const Evidence& e, Term term) {
                         fmt::format("levels.{}.bandwidth", level), "x2")};
 }
 
-/// So many ports of each unit that its flows do not share one.
+/// Enough ports for each unit that its flows do not share one.
 Alternatives ports_for_all_flows(const Evidence& e) {
   Alternatives out;
   if (!e.system || !e.details) return out;

@@ -19,7 +19,8 @@ Alternatives alternatives(const Change& change, const Evidence& e) {
   else if (change.applies(e))
     out.push_back({.text = std::string(change.text),
                    .option = std::string(change.option),
-                   .training = change.apply});
+                   .plan = change.plan,
+                   .training = change.training});
   for (Alternative& one : out) one.of = &change, one.owner = change.owner;
   return out;
 }
@@ -37,7 +38,7 @@ namespace {
 
 std::span<const Axis> axes_of(const Mesh& mesh) { return std::span(mesh.axis).first(std::size_t(mesh.axes)); }
 
-double samples_of_pipeline(const Evidence& e) { return e.projection.batch / sample_parts(e.mesh); }
+double samples_of_pipeline(const Evidence& e) { return e.projection.plan.batch / sample_parts(e.mesh); }
 
 /// Numbers of micro-batches that divide the samples, smallest first.
 std::vector<double> divisors(double samples, double most) {
@@ -70,14 +71,15 @@ bool has_blocks(const Evidence& e) { return !recomputable_blocks(e.setting.work)
 
 bool can_split_sequence(const Evidence& e) {
   const auto attends = [](const Layer& l) { return l.op == Op::attention; };
-  return !now(e).sequence_parallel && !now(e).whole_sums &&
+  return !now(e).sequence_parallel && !training(e).whole_sums &&
          std::ranges::any_of(axes_of(e.mesh), [](const Axis& axis) { return axis.strategy->pairs; }) &&
          std::ranges::any_of(e.setting.work.layers, attends);
 }
 
 bool can_shard(const Evidence& e, int stage) {
   const auto splits_samples = [](const Axis& axis) { return is_split(axis.strategy->input); };
-  return now(e).zero < stage && !now(e).allreduce && std::ranges::any_of(axes_of(e.mesh), splits_samples);
+  return now(e).zero < stage && !now(e).allreduce.algorithm &&
+         std::ranges::any_of(axes_of(e.mesh), splits_samples);
 }
 
 Alternatives smaller_micro_batches_of(const Evidence& e) {
@@ -90,9 +92,9 @@ Alternatives smaller_micro_batches_of(const Evidence& e) {
     if (one_by_one) option += option.empty() ? "--schedule 1f1b" : " --schedule 1f1b";
     out.push_back({.text = fmt::format("{} micro-batches", count),
                    .option = std::move(option),
-                   .training = [count, one_by_one](Training& t) {
-                     t.micro_batches = count;
-                     if (one_by_one) t.schedule = PipelineSchedule::one_forward_one_backward, t.chunks = 1;
+                   .plan = [count, one_by_one](Plan& p) {
+                     p.micro_batches = count;
+                     if (one_by_one) p.schedule = PipelineSchedule::one_forward_one_backward, p.chunks = 1;
                    }});
   };
   const bool interleaved = now(e).schedule == PipelineSchedule::interleaved;
@@ -111,26 +113,26 @@ Alternatives more_micro_batches_of(const Evidence& e) {
     if (const int count = factor * now(e).micro_batches; std::fmod(samples_of_pipeline(e), count) == 0)
       out.push_back({.text = fmt::format("{} micro-batches", count),
                      .option = fmt::format("--micro-batches {}", count),
-                     .training = [count](Training& t) { t.micro_batches = count; }});
+                     .plan = [count](Plan& p) { p.micro_batches = count; }});
   return out;
 }
 
 Alternatives other_allreduces(const Evidence& e) {
   Alternatives out;
   // Named algorithms use specified links: they would look faster than a measured ring.
-  if (now(e).allreduce || now(e).zero > 0 || has_measured_links(e.setting.machine)) return out;
+  if (now(e).allreduce.algorithm || now(e).zero > 0 || has_measured_links(e.setting.machine)) return out;
   for (const char* name : {"hd", "double-tree"})
     if (const Algorithm* algorithm = find_algorithm(name))
       out.push_back({.text = fmt::format("another allreduce: {}", algorithm->summary),
                      .option = fmt::format("--allreduce {}", name),
-                     .training = [algorithm](Training& t) { t.allreduce = algorithm, t.density = 1; }});
+                     .plan = [algorithm](Plan& p) { p.allreduce = {.algorithm = algorithm}; }});
   return out;
 }
 
 Alternatives fused_kernels(const Evidence& e) {
-  if (now(e).framework.update_kernels == UpdateKernels::fused) return {};
+  if (training(e).framework.update_kernels == UpdateKernels::fused) return {};
   const auto work_in = [&](UpdateKernels kernels) {
-    return update_work(now(e).optimizer, now(e).precision, kernels);
+    return update_work(training(e).optimizer, training(e).precision, kernels);
   };
   const auto times = with_update(e.setting.times, e.setting.work, work_in(UpdateKernels::separate),
                                  work_in(UpdateKernels::fused));

@@ -7,7 +7,7 @@
 namespace paradl {
 namespace {
 
-constexpr std::size_t thousands = 4000;  // of flows: so many are worth a moment
+constexpr std::size_t thousands = 4000;  // from this many flows on, the overhead is worth it
 
 }  // namespace
 

@@ -76,8 +76,7 @@ struct Content {
       if (spot)
         line.refuse(fmt::format("`{}` is given twice, first on line {}", first, spot->line),
                     "keep one of them");
-      if (!cables.empty())
-        line.refuse(fmt::format("`{}` behind a cable", first), "write it above all cables");
+      if (!cables.empty()) line.refuse(fmt::format("`{}` after a cable", first), "write it above all cables");
       spot = line.spot();
       (of_hosts ? hosts : switches) = line.number(of_hosts ? 1 : 0, Graph::most_vertices);
     } else {

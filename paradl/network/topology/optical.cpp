@@ -92,14 +92,14 @@ std::unique_ptr<Topology> read_optical(std::string_view text, const WireSpec& wi
                       std::string(form));
   };
   const std::size_t colon = text.find(':'), plus = text.find('+');
-  if (colon == text.npos || plus == text.npos) throw refuse("names no electrical network behind a `+`");
+  if (colon == text.npos || plus == text.npos) throw refuse("has no electrical network after a `+`");
   std::vector<std::string> words;
   for (std::string_view rest = text.substr(colon + 1, plus - colon - 1);;) {
     words.emplace_back(rest.substr(0, rest.find(',')));
     if (words.back().size() == rest.size()) break;
     rest.remove_prefix(words.back().size() + 1);
   }
-  if (text.substr(plus + 1).starts_with("optical:")) throw refuse("has circuits beside circuits");
+  if (text.substr(plus + 1).starts_with("optical:")) throw refuse("has optical circuits twice");
   if (words.size() != 5) throw refuse(fmt::format("has {} values for its circuits, not 5", words.size()));
   const auto whole = [&](const std::string& word) {
     int value = 0;

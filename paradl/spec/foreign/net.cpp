@@ -20,6 +20,11 @@ class NetReader {
   Net read() {
     for (const Line& line : lines_)
       if (is_header(line)) read_header(line);
+    if (headers_.empty() && !problems_.any()) {  // one error: probably this is not a network
+      problems_.add({1, 1, 1}, "`Input`, `Dataset` and `Model` are missing in this network",
+                    "add lines such as `Input|1280000x3x226x226`, `Dataset|ImageNet` and `Model|ResNet50`");
+      problems_.raise();
+    }
     read_input();
     net_.dataset = header_text("dataset");
     net_.model = header_text("model");

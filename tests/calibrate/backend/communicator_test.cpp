@@ -10,7 +10,7 @@
 namespace paradl::calibrate {
 namespace {
 
-// Whole numbers, so that sums are exact in whatever order they are made.
+// Whole numbers, so that sums are exact in any order.
 float number(int rank, std::size_t i) { return float((rank + 1) * 100 + int(i) * (rank + 3)); }
 float total(int ranks, std::size_t i) {
   float sum = 0;
@@ -29,14 +29,14 @@ std::size_t sum(const std::vector<std::size_t>& parts, int count) {
   return out;
 }
 
-/// doctest's checks are not made for many threads at once: ranks count, the test checks.
+/// doctest's checks are not thread-safe: ranks count errors, and the test checks the count.
 int wrong_on(int ranks, const std::function<int(Communicator&)>& rank_work) {
   std::atomic<int> wrong = 0;
   run_threads(ranks, [&](Communicator& ranks_of) { wrong += rank_work(ranks_of); });
   return wrong;
 }
 
-TEST_CASE("communicator: allreduce gives everybody the sum, however many ranks and numbers") {
+TEST_CASE("communicator: allreduce gives every rank the sum, for any number of ranks and values") {
   for (int p = 1; p <= 7; ++p)
     for (std::size_t items : {0, 1, 5, 7, 1000}) {
       CAPTURE(p);
@@ -52,7 +52,7 @@ TEST_CASE("communicator: allreduce gives everybody the sum, however many ranks a
     }
 }
 
-TEST_CASE("communicator: allgather brings every part to everybody, uneven and empty ones too") {
+TEST_CASE("communicator: allgather brings every part to every rank, uneven and empty parts too") {
   for (int p = 1; p <= 7; ++p) {
     CAPTURE(p);
     CHECK(wrong_on(p, [&](Communicator& c) {
@@ -94,7 +94,7 @@ TEST_CASE("communicator: gather keeps every bit of a double") {
           }) == 0);
 }
 
-TEST_CASE("communicator: split orders by key and parts do not hear each other") {
+TEST_CASE("communicator: split orders ranks by key, and messages stay within a part") {
   // 0, 2, 4 and 1, 3, 5; each in the opposite order of ranks
   CHECK(wrong_on(6, [&](Communicator& c) {
           const auto part = c.split(c.rank() % 2, -c.rank());
@@ -117,7 +117,8 @@ TEST_CASE("communicator: messages between two ranks arrive in the order they are
         }) == 0);
 }
 
-TEST_CASE("threads: a rank that fails, or waits for nothing, ends all of them with its message") {
+TEST_CASE(
+    "threads: a rank that fails, or waits for a message that nobody sends, ends all ranks with its message") {
   CHECK_THROWS_WITH(run_threads(3,
                                 [](Communicator& c) {
                                   if (c.rank() == 1) throw std::runtime_error("rank 1 gives up");
@@ -145,7 +146,7 @@ const FakeNetwork known{.ranks_per_node = 2,
                         .inside = {Seconds{10e-6}, SecondsPerByte{1e-9}},
                         .between = {Seconds{100e-6}, SecondsPerByte{4e-9}}};
 
-/// What `work` takes on the slowest rank.
+/// The time of `work` on the slowest rank.
 double slowest(const FakeNetwork& network, int ranks, const std::function<void(Communicator&)>& work) {
   std::vector<double> times(static_cast<std::size_t>(ranks));
   run_threads(network, ranks, [&](Communicator& c) {
@@ -157,7 +158,7 @@ double slowest(const FakeNetwork& network, int ranks, const std::function<void(C
   return *std::max_element(times.begin(), times.end());
 }
 
-TEST_CASE("fake network: rings take what their formulas say") {
+TEST_CASE("fake network: the time of a ring is that of its formula") {
   std::vector<std::vector<float>> data(4, std::vector<float>(4000));  // 16 kB
   const auto allreduce = [&](Communicator& c) { c.allreduce(data[std::size_t(c.rank())].data(), 4000); };
   // 2 (p-1) (alpha + m/p beta) = 2 (10 us + 8 kB 1 ns)
@@ -166,7 +167,7 @@ TEST_CASE("fake network: rings take what their formulas say") {
   CHECK(slowest(known, 4, allreduce) == test::approx(696e-6));
 }
 
-TEST_CASE("fake network: one sender's messages follow each other, and a trunk is shared by those on it") {
+TEST_CASE("fake network: messages of one sender follow each other, and messages on a trunk share it") {
   std::vector<float> buffer(4000);
   const auto pairs = [&](Communicator& c) {  // 0 -> 2 and 1 -> 3, 4 kB each: both between the nodes
     const Message message{(c.rank() + 2) % 4, &buffer[std::size_t(c.rank()) * 1000], 1000};

@@ -6,11 +6,11 @@
 
 #include "tests/support/conformance.hpp"
 
-// Conformance of a back end beyond its layers: updates, copies and pointers into buffers, too.
+// Conformance of a back end: layers, and also updates, copies and pointers into buffers.
 
 namespace paradl::test {
 
-/// Layers that are hard for the CUDA back end alone, beside those for all back ends.
+/// Layers that are difficult only for the CUDA back end; those for all back ends are tested as well.
 inline std::vector<NamedLayer> layers_to_compare() {
   std::vector<NamedLayer> out = conformance_layers();
   out.insert(
@@ -29,14 +29,14 @@ inline std::vector<NamedLayer> layers_to_compare() {
 
 class Comparison {
  public:
-  /// `exact_numbers`: how many whole numbers in a row the device's storage holds.
+  /// `exact_numbers`: the device's storage holds all whole numbers below this one exactly.
   Comparison(calibrate::Device& device, double tolerance, std::int64_t exact_numbers)
       : device_(device), tolerance_(tolerance), exact_numbers_(exact_numbers) {}
 
-  /// How many things differ; each is printed.
+  /// The number of differences; each is printed.
   int run() {
     for (const auto& [name, layer] : layers_to_compare()) {
-      // Different numbers that are stored as the same have another largest one.
+      // Rounding may make two different numbers equal, and then another one is the largest.
       if (layer.op == Op::max_pool && layer.x_items() > exact_numbers_) continue;
       if (const std::string found = compare_with_plain(device_, layer, tolerance_); !found.empty())
         fail(name + ":", found);

@@ -8,7 +8,7 @@ namespace paradl::calibrate {
 namespace {
 
 TEST_SUITE("driver") {
-  TEST_CASE("without a driver the message says so and what to do") {
+  TEST_CASE("without a driver the message says so, and says what to do") {
     int driver = 0;
     if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0) {
       MESSAGE("there is a driver here: nothing to check");

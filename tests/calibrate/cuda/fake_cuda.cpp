@@ -1,5 +1,5 @@
-// A CUDA runtime on host memory, which takes the place of the real one: kernels run at once, memory ends in
-// numbers that are none and is full of them at first. Matrix products and cuDNN's graphs are loops.
+// A CUDA runtime on host memory that replaces the real one. Kernels run at once. Memory is filled with NaN at
+// first, and NaN follows its end. Matrix products and cuDNN's graphs are loops.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +23,7 @@ Index threadIdx, blockIdx, blockDim, gridDim;
 
 namespace {
 
-// The threads of a block are fibers of this one.
+// The threads of a block are fibers of one host thread.
 
 constexpr std::size_t stack_bytes = 64 << 10;
 ucontext_t home, fibers[256];
@@ -113,7 +113,7 @@ cudaError_t cudaMalloc(void** data, std::size_t bytes) {
 cudaError_t cudaFree(void* data) {
   const auto* end = static_cast<const unsigned char*>(data) + rooms.at(data);
   if (std::any_of(end, end + paradl::test::guard_bytes, [](unsigned char byte) { return byte != 0xff; })) {
-    std::puts("something was written behind the end of a buffer");
+    std::puts("a kernel wrote after the end of a buffer");
     std::abort();
   }
   rooms.erase(data);
@@ -142,7 +142,7 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t, const char
 }
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t,
                              cudaStream_t) {
-  static bool backwards = false;  // an order of threads that nobody may rely on
+  static bool backwards = false;  // alternates, so that no kernel can rely on the order of threads
   backwards = !backwards;
   paradl::test::running = static_cast<const paradl::test::HostKernel*>(kernel);
   paradl::test::its_arguments = arguments;
@@ -151,7 +151,7 @@ cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** a
   const bool alone = paradl::test::waits.contains(kernel) && !paradl::test::waits[kernel];
   for (unsigned b = 0; b < grid.x; ++b) {
     paradl::test::blockIdx.x = backwards ? grid.x - 1 - b : b;
-    if (alone)  // fibers would only cost time
+    if (alone)  // fibers would only take time
       for (paradl::test::threadIdx.x = 0; paradl::test::threadIdx.x < block.x; ++paradl::test::threadIdx.x)
         (*paradl::test::running)(arguments);
     else
@@ -169,7 +169,7 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS;
 namespace paradl::calibrate::cuda {
 namespace {
 
-/// A tensor in storage as floats.
+/// The floats of a stored tensor.
 class Values {
  public:
   Values(Storage storage, const void* data) : storage_(storage), data_(const_cast<void*>(data)) {
@@ -247,7 +247,7 @@ class LoopGraph : public Graph {
     for (std::size_t i = 0; i < out.size(); ++i) t[2].set(std::int64_t(i), out[i]);
   }
 
-  // Tensors as GraphKind lists them; statistics are the logarithms of the sums.
+  // Tensors in the order of GraphKind. Statistics are the logarithms of the softmax sums.
   void attend(const std::vector<Values>& t, std::span<const void* const> tensors) const {
     const std::int64_t L = l.x_positions(), size = l.y_channels / l.heads, sharing = l.heads / l.kv_heads;
     const bool packed = sharing > 1, backward = kind_ == GraphKind::attention_backward;

@@ -1,5 +1,5 @@
-// cuda_gpu_tests PRECISION | nccl: the CUDA back end against the plain one, and NCCL among this machine's
-// GPUs, each a thread. Exit code 77 where there are too few GPUs.
+// cuda_gpu_tests PRECISION | nccl: compares the CUDA back end with the plain one, or tests NCCL among this
+// machine's GPUs, with one thread for each. Exit code 77 if there are too few GPUs.
 #include <atomic>
 #include <cstring>
 #include <numeric>
@@ -23,7 +23,8 @@ int gpus() {
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
-// Of the largest number of a tensor, with sums of at most a few hundred products: 24, 11 and 8 bits.
+// Tolerances, relative to the largest number of a tensor, for sums of at most a few hundred products. The
+// types have 24, 11 and 8 bits.
 double tolerance(Precision precision) {
   switch (precision) {
     case Precision::fp32:
@@ -45,7 +46,7 @@ int conformance(Precision precision) {
   return Comparison(*device, tolerance(precision), exact).run() == 0 ? 0 : 1;
 }
 
-/// Rank r has the number r + 1 everywhere, so that every result is known.
+/// All numbers of rank r are r + 1, so that every result is known.
 int collectives(calibrate::Device& device, calibrate::Communicator& all) {
   const int p = all.size(), r = all.rank();
   const float total = float(p * (p + 1) / 2);

@@ -14,7 +14,7 @@ std::array<std::int64_t, 3> whole(const std::array<double, 3>& values) {
   return {std::int64_t(values[0]), std::int64_t(values[1]), std::int64_t(values[2])};
 }
 
-/// Convolutions and attentions of a model as one GPU runs them, each shape once.
+/// Convolutions and attention layers of a model as one GPU runs them, each shape once.
 std::set<LocalLayer> cudnn_layers(const std::string& model, std::int64_t samples) {
   const auto [spec, work] = load_model(Catalog({test::source_dir()}), model);
   REQUIRE(spec.layers.size() == work.layers.size());
@@ -54,7 +54,7 @@ void check_all(const std::string& model, std::int64_t samples, std::size_t at_le
     for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16}) {
       CAPTURE(precision_names[std::size_t(precision)]);
       if (layer.op == Op::attention) {
-        if (storage_of(precision) == Storage::fp32) continue;  // made of products
+        if (storage_of(precision) == Storage::fp32) continue;  // in fp32 they are matrix products
         for (const int architecture : {80, 89, 90, 100, 120}) {
           CAPTURE(architecture);
           CHECK(problem_with(GraphKind::attention_forward, layer, precision, architecture) == "");
@@ -77,8 +77,8 @@ TEST_SUITE("graphs") {
     check_all("bert-base", 32, 1);
     check_all("bert-large", 1, 1);
   }
-  TEST_CASE("grouped convolutions, too") { check_all("mobilenet-v2", 32, 20); }
-  TEST_CASE("causal attention with shared keys, too") {
+  TEST_CASE("cuDNN accepts grouped convolutions") { check_all("mobilenet-v2", 32, 20); }
+  TEST_CASE("cuDNN accepts causal attention with shared keys") {
     LocalLayer layer{
         .op = Op::attention, .dims = 1, .samples = 2, .x_channels = 64 * 12, .y_channels = 64 * 8};
     layer.x_extent = layer.y_extent = {256, 1, 1};
@@ -106,7 +106,7 @@ TEST_SUITE("graphs") {
     CHECK(problem_with(GraphKind::conv_forward, layer, Precision::fp32, 80) != "");
   }
 
-  TEST_CASE("a layer that is padded on one side gets a copy of x, others are as they are") {
+  TEST_CASE("a layer that is padded on one side gets a padded copy of x, others read x itself") {
     const auto layer = [](std::int64_t x, std::int64_t y, std::int64_t kernel, std::int64_t stride,
                           std::int64_t padding) {
       return LocalLayer{.op = Op::conv,
@@ -119,7 +119,8 @@ TEST_SUITE("graphs") {
     };
     CHECK_FALSE(fitted(layer(224, 112, 7, 2, 3)).copies_x);  // the last row of padding is not reached
     CHECK_FALSE(fitted(layer(9, 7, 3, 1, 0)).copies_x);
-    const Fitted even = fitted(layer(8, 8, 2, 1, 0));  // `same` with an even window: one row behind the last
+    const Fitted even =
+        fitted(layer(8, 8, 2, 1, 0));  // `same` with an even window: one row of padding after the last
     CHECK(even.copies_x);
     CHECK(even.layer.x_extent[0] == 9);
     CHECK(even.layer.padding[0] == 0);

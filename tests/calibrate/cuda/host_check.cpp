@@ -1,5 +1,5 @@
-// cuda_on_host PRECISION: the CUDA back end against the plain one, with its kernels compiled for the CPU and
-// a fake CUDA runtime. Everything but the calls to cuDNN, cuBLASLt and NCCL is the code that runs on a GPU.
+// cuda_on_host PRECISION: compares the CUDA back end with the plain one. Its kernels are compiled for the CPU
+// and run on a fake CUDA runtime. Except for calls to cuDNN, cuBLASLt and NCCL, this code also runs on a GPU.
 #include <cstring>
 
 #include "calibrate/cuda/cuda.hpp"

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-// What kernels/*.cu need of CUDA, so that a C++ compiler takes them: the threads of a block are run in turn,
-// each up to its next __syncthreads().
+// The parts of CUDA that kernels/*.cu use, so that a C++ compiler accepts them. The threads of a block run in
+// turn, each up to its next __syncthreads().
 
 namespace paradl::test {
 

@@ -20,7 +20,7 @@ std::string text_of(const std::filesystem::path& file) {
   return out.str();
 }
 
-/// Every kernel is in what NVRTC makes of them. Nothing is done for GPUs that this CUDA does not know.
+/// Checks that the module compiled by NVRTC contains every kernel. Skips GPUs that this CUDA does not know.
 void compile_for(int architecture, const std::vector<Storage>& storages) {
   CAPTURE(architecture);
   const std::vector<int> known = known_architectures();
@@ -40,7 +40,7 @@ void compile_for(int architecture, const std::vector<Storage>& storages) {
 }
 
 TEST_SUITE("kernels") {
-  TEST_CASE("a kernel's parameters are read by their kinds") {
+  TEST_CASE("the kinds of a kernel's parameters are read") {
     const auto kernels = kernels_in(
         "extern \"C\" __global__ void a(i64 n, Window w, const T* x, float f) {}\n"
         "__device__ void no();\nextern \"C\" __global__ void b(const void* p,\n  i64 n) {}");
@@ -71,7 +71,7 @@ TEST_SUITE("kernels") {
     CHECK(defined.size() > 40);
   }
 
-  // Two cases, so that they run side by side: a module takes three seconds. 70 is for CUDA 12 alone.
+  // Two cases, so that they run in parallel: a module takes three seconds. Only CUDA 12 supports 70.
   TEST_CASE("NVRTC compiles all kernels for older GPUs") {
     for (const int architecture : {70, 75, 80, 86, 89}) compile_for(architecture, {Storage::fp16});
   }
@@ -80,7 +80,7 @@ TEST_SUITE("kernels") {
     compile_for(120, {Storage::fp32, Storage::bf16});
   }
 
-  TEST_CASE("GPUs that this CUDA no longer serves are refused") {
+  TEST_CASE("GPUs that this CUDA no longer supports are refused") {
     CHECK_THROWS_AS(compile_kernels(Storage::fp32, known_architectures().front() - 1), EnvironmentError);
   }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# no_driver.sh PROGRAM MODEL: without a driver paradl-calibrate says so and exits with 4. Exit code 77 (skipped) where
-# there is one.
+# no_driver.sh PROGRAM MODEL: checks that paradl-calibrate reports a missing driver and exits with 4. Exit code 77
+# (skipped) if there is a driver.
 set -uo pipefail
 if [[ -e /dev/nvidiactl ]]; then
   echo "skipped: there is a driver here"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # with_cuda_12.sh SOURCE FOLDER: builds the CUDA back end in FOLDER with the wheels of CUDA 12, and runs the tests that
-# need no GPU; the kernels are compiled for sm_70 there. Exit code 77 (skipped) where the wheels cannot be fetched.
+# need no GPU. The kernels are compiled for sm_70. Exit code 77 (skipped) if the wheels cannot be fetched.
 set -euo pipefail
 source=$1 folder=$2
 mkdir -p "$folder"

@@ -1,5 +1,5 @@
-// Published collective times (comm_measured.csv): every curve is fitted by ranges of its size, and the
-// shipped system files hold what `paradl-calibrate fit links` makes of them.
+// Published collective times (comm_measured.csv): every curve is fitted in ranges of its size, and the
+// shipped system files contain the links that `paradl-calibrate fit links` writes for them.
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +31,7 @@ SourceText shipped(const std::string& name) {
   return read_source(test::source_dir() + "/systems/" + name + ".yaml");
 }
 
-/// What the engine says that an operation takes on a group.
+/// The engine's time for an operation on a group.
 double seconds(const Machine& machine, Collective operation, double in_node, double nodes, double bytes) {
   Path path{.hop = {}, .hops = nodes > 1 ? 2 : 1, .in_node = in_node, .sisters = 1};
   for (std::size_t k = 0; k < std::size_t(path.hops); ++k) path.hop[k].link = machine.levels[k].link;
@@ -40,7 +40,7 @@ double seconds(const Machine& machine, Collective operation, double in_node, dou
   return measured_cost(operation, path, machine)(Bytes{bytes}).base();
 }
 
-/// Half of the published times lie nearer than this to what the engine says.
+/// The median relative error of the engine's times.
 double engine_error(const Machine& machine, const CurveFit& fit) {
   std::vector<double> errors;
   const MeasuredGroup& group = fit.curve.group;
@@ -54,7 +54,7 @@ double engine_error(const Machine& machine, const CurveFit& fit) {
 
 TEST_SUITE_BEGIN("reference");
 
-TEST_CASE("every published curve of a collective is fitted within a median of 8 %, no range falling far") {
+TEST_CASE("every published curve of a collective is fitted with a median error of 8 % or less") {
   const auto fits = fits_of(table, {});
   CHECK(fits.size() >= 23);
   for (const CurveFit& fit : fits) {
@@ -66,14 +66,14 @@ TEST_CASE("every published curve of a collective is fitted within a median of 8 
 }
 
 TEST_CASE(
-    "sizes that were left out of a fit are predicted as well, where one kind of timings makes a curve") {
+    "sizes that were left out of a fit are predicted too, if all timings of the curve are of one kind") {
   for (const CurveFit& fit : fits_of(table, {"2x p", "1x p5", "DGX H100"})) {
     INFO(fit.curve.system);
     CHECK(fit.left_out->median <= 0.08);
   }
 }
 
-TEST_CASE("shipped measured links are what the command writes") {
+TEST_CASE("the command writes the measured links that are shipped") {
   const auto same = [](const std::string& name, const std::vector<CurveFit>& fits) {
     CAPTURE(name);
     CHECK(with_published_links(shipped(name), fits) == shipped(name).text);
@@ -82,7 +82,7 @@ TEST_CASE("shipped measured links are what the command writes") {
   same("dgx-h100", fits_of(table, {"DGX H100", "2x p5"}));
 }
 
-TEST_CASE("the engine repeats published times on the machine whose file has them") {
+TEST_CASE("the engine gives the published times on the machine whose file has them") {
   const Catalog catalog({test::source_dir()});
   const Machine h100 = build_machine(catalog.system("dgx-h100"));
   for (const CurveFit& fit : fits_of(table, {"DGX H100", "2x p5"})) {
@@ -93,18 +93,20 @@ TEST_CASE("the engine repeats published times on the machine whose file has them
   CHECK(engine_error(h100, fits_of(table, {"1x p5"}).front()) <= 0.08);
   const Machine v100 = build_machine(catalog.system("dgx1-v100"));
   for (const CurveFit& fit : fits_of(table, {"Aceso"}))
-    if (fit.curve.operation == LinkOperation::allreduce) CHECK(engine_error(v100, fit) <= 0.08);
+    if (fit.curve.operation == Collective::allreduce) CHECK(engine_error(v100, fit) <= 0.08);
 }
 
 TEST_SUITE_END();
 
-TEST_CASE("measured links of A100 are what the example's table gives, and groups between lie between") {
+TEST_CASE(
+    "measured links of A100 give the times of the example's table, and times between them for groups "
+    "between") {
   const auto fits = fits_of(test::source_dir() + "/examples/links/a100.csv", {});
   REQUIRE(fits.size() == 3);
   for (const CurveFit& fit : fits) CHECK(fit.errors.median <= 0.08);
   CHECK(with_published_links(shipped("dgx-a100"), fits) == shipped("dgx-a100").text);
 
-  // Six GPUs, which were not fitted: VIA-Research/vTrain, trace/a100/AR_GPU6_1M_1024M_LUT, out of place.
+  // Six GPUs were not fitted: VIA-Research/vTrain, trace/a100/AR_GPU6_1M_1024M_LUT, out of place.
   const Machine a100 = build_machine(Catalog({test::source_dir()}).system("dgx-a100"));
   std::vector<double> errors;
   for (const auto& [mib, us] : std::vector<std::pair<double, double>>{{1, 73.0},
@@ -121,14 +123,14 @@ TEST_CASE("measured links of A100 are what the example's table gives, and groups
   CHECK(std::ranges::max(errors) <= 0.2);
 }
 
-TEST_CASE("more GPUs are never much faster than fewer, nor measured links than the wires allow") {
+TEST_CASE("more GPUs are never much faster than fewer, and measured links never faster than the wires") {
   const Catalog catalog({test::source_dir()});
   for (const std::string name : {"dgx1-v100", "dgx-a100", "dgx-h100"}) {
     const Machine machine = build_machine(catalog.system(name));
     for (double bytes = 1 << 20; bytes <= 0x1p32; bytes *= 4) {
       CAPTURE(name);
       CAPTURE(bytes);
-      // Large buffers on 2, 4 and 8 GPUs of a cube mesh have more and more of its wires.
+      // On a cube mesh, 2, 4 and 8 GPUs use more and more of its wires for large buffers.
       if (name != "dgx1-v100")
         for (double p = 3; p <= 8; ++p)
           CHECK(seconds(machine, Collective::allreduce, p, 1, bytes) >
@@ -137,7 +139,7 @@ TEST_CASE("more GPUs are never much faster than fewer, nor measured links than t
         CAPTURE(nodes);
         CHECK(seconds(machine, Collective::allreduce, 8, nodes, bytes) >
               0.85 * seconds(machine, Collective::allreduce, 8, nodes / 2, bytes));
-        // What leaves a node passes through its ports, and what a GPU gets through its links.
+        // Bytes that leave a node pass through its ports, and bytes for a GPU through its links.
         const Level& between = machine.levels[1];
         const double port = between.link.beta.base() / between.ports,
                      wire = machine.levels[0].link.beta.base();

@@ -46,7 +46,7 @@ std::string with(std::string text, const std::string& old_text, const std::strin
 TEST_CASE("logs: nccl-tests, sizes of the whole buffer, times of the out-of-place columns") {
   const auto points = read_log(source_of(nccl));
   REQUIRE(points.size() == 2);
-  CHECK(points[0].operation == LinkOperation::allgather);
+  CHECK(points[0].operation == Collective::allgather);
   CHECK(points[0].level == "node");
   CHECK(points[0].ranks == 4);
   CHECK(points[0].bytes == Bytes{64});
@@ -58,7 +58,7 @@ TEST_CASE("logs: nccl-tests, sizes of the whole buffer, times of the out-of-plac
   CHECK(ring.bytes / ring.seconds == approx(25.17e9).epsilon(1e-3));
 }
 
-TEST_CASE("logs: hosts tell the level, an empty column is no column") {
+TEST_CASE("logs: the level follows from the hosts, and blank columns are skipped") {
   const std::string two = with(with(nccl, "1003 on      node1", "1003 on      node2"), "1004 on      node1",
                                "1004 on      node2");
   CHECK(read_log(source_of(two))[0].level == "all");
@@ -68,15 +68,15 @@ TEST_CASE("logs: hosts tell the level, an empty column is no column") {
       with(nccl, "65536     float    none      -1    31.25", "65536     float                   31.25");
   CHECK(read_log(source_of(blank))[1].seconds.base() == approx(31.25e-6));
   const std::string title = with(nccl, "all_gather_perf -b", "-b");
-  CHECK(read_log({"logs/all_reduce_perf.16.log", title})[0].operation == LinkOperation::allreduce);
-  CHECK(read_log(source_of(title), {.operation = LinkOperation::all_to_all})[0].operation ==
-        LinkOperation::all_to_all);
+  CHECK(read_log({"logs/all_reduce_perf.16.log", title})[0].operation == Collective::allreduce);
+  CHECK(read_log(source_of(title), {.operation = Collective::all_to_all})[0].operation ==
+        Collective::all_to_all);
   const auto pair = read_log(source_of(with(nccl, "all_gather_perf", "sendrecv_perf")));
-  CHECK(pair[0].operation == LinkOperation::point_to_point);
+  CHECK(pair[0].operation == Collective::point_to_point);
   CHECK(pair[0].ranks == 2);
 }
 
-TEST_CASE("logs: what is wrong with one of nccl-tests is told with its line") {
+TEST_CASE("logs: mistakes in a log of nccl-tests are reported with their line") {
   const auto complaint_about = [](const std::string& text) {
     return complaint([&] { read_log(source_of(text)); });
   };
@@ -95,7 +95,7 @@ TEST_CASE("logs: what is wrong with one of nccl-tests is told with its line") {
   CHECK(says(complaint_about(alone), "error: a log of one rank has no times of links\n"));
 }
 
-TEST_CASE("logs: OSU, in its own ideas of size") {
+TEST_CASE("logs: OSU counts sizes in its own way") {
   const std::string table =
       "Warning: Permanently added 'n2' to the list of known hosts.\n"
       "# OSU MPI Allreduce Latency Test v7.3\n"
@@ -105,28 +105,28 @@ TEST_CASE("logs: OSU, in its own ideas of size") {
       "1048576               812.50\n";
   const auto allreduce = read_log(source_of(table), {.ranks = 8, .level = "cluster"});
   REQUIRE(allreduce.size() == 2);
-  CHECK(allreduce[1].operation == LinkOperation::allreduce);
+  CHECK(allreduce[1].operation == Collective::allreduce);
   CHECK(allreduce[1].ranks == 8);
   CHECK(allreduce[1].level == "cluster");
   CHECK(allreduce[1].bytes == Bytes{1048576});
   CHECK(allreduce[1].seconds.base() == approx(812.5e-6));
-  // Of one rank's part, and of one message
+  // The size of one rank's part, and of one message
   CHECK(read_log(source_of(with(table, "Allreduce", "Allgather")), {.ranks = 8})[0].bytes == Bytes{32});
   CHECK(read_log(source_of(with(table, "Allreduce", "All-to-All Personalized Exchange")), {.ranks = 8})[0]
             .bytes == Bytes{32});
   const auto scatter = read_log(source_of(with(table, "Allreduce", "Reduce_scatter")), {.ranks = 8});
-  CHECK(scatter[0].operation == LinkOperation::reduce_scatter);
+  CHECK(scatter[0].operation == Collective::reduce_scatter);
   CHECK(scatter[0].bytes == Bytes{4});
   const auto latency = read_log(source_of(with(table, "Allreduce Latency", "Latency")));
-  CHECK(latency[0].operation == LinkOperation::point_to_point);
+  CHECK(latency[0].operation == Collective::point_to_point);
   CHECK(latency[0].ranks == 2);
   // 812.5 MB/s: 1 MiB in 1.29 ms
   const auto rate = read_log(source_of(with(table, "Allreduce Latency", "Bandwidth")));
-  CHECK(rate[1].operation == LinkOperation::point_to_point);
+  CHECK(rate[1].operation == Collective::point_to_point);
   CHECK(rate[1].seconds.base() == approx(1048576 / 812.5e6));
 }
 
-TEST_CASE("logs: what is wrong with one of OSU is told with its line") {
+TEST_CASE("logs: mistakes in a log of OSU are reported with their line") {
   const std::string table =
       "# OSU MPI Allgather Latency Test v5.6.3\n"
       "# Size       Avg Latency(us)\n"
@@ -152,7 +152,7 @@ TEST_CASE("logs: what is wrong with one of OSU is told with its line") {
   CHECK(says(complaint_about(long_table, 4), "error: more than 1000 rows\n"));
 }
 
-TEST_CASE("logs: several operations of nccl-tests, and failed runs, are errors") {
+TEST_CASE("logs: several operations in one log of nccl-tests are an error, and so are failed runs") {
   const auto complaint_about = [](const std::string& text) {
     return complaint([&] { read_log(source_of(text), {}); });
   };

@@ -1,4 +1,4 @@
-// What a profile is called, and what of one that is there need not be measured again.
+// The name of a profile, and which measurements of an existing profile are kept.
 #include "calibrate/files/profile_file.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ ProfileSpec::Entry entry(std::int64_t samples, double seconds, double noise) {
   return {fc(samples, 8, 8), {.forward = Seconds{seconds}, .noise = noise}};
 }
 
-TEST_CASE("a profile is called after its device and model, and after what is not usual") {
+TEST_CASE("a profile is named after its device and model, and after settings that are not the default") {
   CHECK(default_profile_name("AMD EPYC 7R13", "resnet50", Precision::fp32, Optimizer::momentum) ==
         "amd-epyc-7r13-resnet50");
   CHECK(default_profile_name("Intel(R) Xeon(R) CPU @ 2.20GHz", "vgg16", Precision::fp32,
@@ -31,14 +31,14 @@ TEST_CASE("a profile is called after its device and model, and after what is not
   CHECK(plain_word("--") == "");
 }
 
-TEST_CASE("without a file all is measured") {
+TEST_CASE("without a file everything is measured") {
   const Resumed r = resume({}, of("a"), {fc(1, 8, 8), fc(2, 8, 8)}, 0.02);
   CHECK(r.open.size() == 2);
   CHECK(r.kept.empty());
   CHECK(r.why_not.empty());
 }
 
-TEST_CASE("what the file has, steady enough, is not measured again; what else it has stays") {
+TEST_CASE("steady times in the file are not measured again, and its other entries stay") {
   const ProfileSpec old = of("a", {entry(1, 1, 0.01), entry(2, 1, 0.5), entry(64, 1, 0.01)});
   const Resumed r = resume(old, of("a"), {fc(1, 8, 8), fc(2, 8, 8), fc(4, 8, 8)}, 0.02);
   REQUIRE(r.open.size() == 2);
@@ -47,7 +47,7 @@ TEST_CASE("what the file has, steady enough, is not measured again; what else it
   CHECK(r.kept.size() == 3);
 }
 
-TEST_CASE("times of another device, library, precision or optimizer are of no use") {
+TEST_CASE("times of another device, library, precision or optimizer are not used") {
   const ProfileSpec now = of("a");
   ProfileSpec old = of("b", {entry(1, 1, 0.01)});
   CHECK(resume(old, now, {fc(1, 8, 8)}, 0.02).why_not == "on another device (b)");
@@ -64,7 +64,7 @@ TEST_CASE("times of another device, library, precision or optimizer are of no us
   CHECK(resume(old, now, {}, 0.02).why_not == "with another optimizer (adam)");
 }
 
-TEST_CASE("of a shape that was measured twice the steadier times stay") {
+TEST_CASE("if a shape was measured twice, the steadier times stay") {
   const auto all =
       merged({entry(1, 1, 0.3), entry(2, 1, 0.1)}, {entry(1, 7, 0.2), entry(2, 7, 0.2), entry(3, 7, 1)});
   REQUIRE(all.size() == 3);
@@ -73,12 +73,12 @@ TEST_CASE("of a shape that was measured twice the steadier times stay") {
   CHECK(all[2].time.forward == Seconds{7});
 }
 
-TEST_CASE("rounds end when all is steady, at their number, or when somebody says so") {
+TEST_CASE("rounds end when all times are steady, after the given number, or on request") {
   const auto device = make_plain_device();
   const auto alone = make_single_rank();
   const std::vector<LocalLayer> shapes{fc(2, 8, 8), same(Op::relu, 2, 8)};
   LayerRoundsOptions options{.rule = {.noise = 1e9, .least = Seconds{0}, .rounds = 5}};
-  SUBCASE("steady: two rounds, as a machine has more than one speed") {
+  SUBCASE("steady: two rounds, because a machine has more than one speed") {
     const LayerRounds done = measure_layer_rounds(*device, *alone, shapes, options);
     CHECK(done.rounds == 2);
     REQUIRE(done.entries.size() == 2);
@@ -86,16 +86,16 @@ TEST_CASE("rounds end when all is steady, at their number, or when somebody says
     CHECK(done.entries[0].time.forward > Seconds{0});
     CHECK(done.entries[0].time.noise < 1e9);
   }
-  SUBCASE("never steady: as many as were asked for") {
+  SUBCASE("never steady: the given number of rounds") {
     options.rule.noise = -1;
     CHECK(measure_layer_rounds(*device, *alone, shapes, options).rounds == 5);
   }
-  SUBCASE("out of time: one round in any case") {
+  SUBCASE("out of time: always one round") {
     options.rule.noise = -1;
     options.rule.time = Seconds{0};
     CHECK(measure_layer_rounds(*device, *alone, shapes, options).rounds == 1);
   }
-  SUBCASE("interrupted: what was measured is kept") {
+  SUBCASE("interrupted: times measured so far are kept") {
     int asked = 0;
     options.stop = [&] { return ++asked > 1; };
     std::size_t kept = 0;

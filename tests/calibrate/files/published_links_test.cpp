@@ -1,4 +1,4 @@
-// Tables of published collective times: what is read, fitted and written, by hand.
+// Tables of published collective times: reading, fitting and writing, checked by hand.
 #include "calibrate/files/published_links.hpp"
 
 #include <doctest/doctest.h>
@@ -30,7 +30,7 @@ levels:
 }  // namespace
 
 TEST_CASE(
-    "curves are told apart by who measured what on which group; an all_gather's bytes are of one rank") {
+    "source, system, operation and group make a curve; the bytes of an all_gather are those of one rank") {
   const auto links = read(
       "a,s,w,all_gather,4,1,1000,5\n"
       "a,s,w,all_reduce,4,1,1000,7\n"
@@ -43,10 +43,10 @@ TEST_CASE(
   CHECK(links.curves[0].points[1].size == 8000);  // of the whole buffer
   CHECK(links.curves[1].points[0].seconds == test::approx(7e-6));
   CHECK(links.curves[2].system == "s, too");
-  CHECK(links.curves[2].group.nodes == 0);  // not told
+  CHECK(links.curves[2].group.nodes == 0);  // not given
 }
 
-TEST_CASE("a table that is none is told by its first line, a cell that is none by its own") {
+TEST_CASE("a wrong heading or cell is reported") {
   CHECK_THROWS_AS(read_published_links({"t.csv", ""}), SpecError);
   CHECK_THROWS_AS(read_published_links({"t.csv", "a,b\n1,2\n"}), SpecError);
   CHECK_THROWS_AS(read_published_links({"t.csv", header}), SpecError);
@@ -55,7 +55,7 @@ TEST_CASE("a table that is none is told by its first line, a cell that is none b
   CHECK_THROWS_AS(read("a,s,w,all_reduce,4,1,1000\n"), SpecError);
 }
 
-TEST_CASE("a fit finds what made the curve, and predicts sizes that it was not fitted to") {
+TEST_CASE("a fit finds the parameters behind a curve, and predicts sizes that were left out") {
   const auto fit = fit_curve(read(ring_of_two("lab", {1000, 2000, 4000, 8000, 16000, 32000})).curves[0]);
   REQUIRE(fit);
   REQUIRE(fit->ranges.size() == 1);
@@ -69,20 +69,20 @@ TEST_CASE("a fit finds what made the curve, and predicts sizes that it was not f
 }
 
 TEST_CASE("two kinds of timings in one table do not make ranges in which larger buffers are far faster") {
-  // The second of every four sizes took twice as long, and so did a run of them in the middle.
+  // The second of every four sizes took twice as long, and so did several sizes in a row in the middle.
   std::string rows;
   for (int k = 0; k < 40; ++k)
     rows += fmt::format("us,lab,wire,all_reduce,2,1,{},{}\n", 100000 * (k + 1),
                         (k % 4 == 1 || (k > 14 && k < 20) ? 2 : 1) * (20 + 100 * (k + 1)));
   const auto fit = fit_curve(read(rows).curves[0]);
   for (std::size_t i = 0; i + 1 < fit->ranges.size(); ++i) {
-    const Observation at = observation({LinkOperation::allreduce, "", 2, Bytes{fit->ranges[i].below}, {}});
+    const Observation at = observation({Collective::allreduce, "", 2, Bytes{fit->ranges[i].below}, {}});
     CHECK(fit->ranges[i + 1].line(at) >= 0.7 * fit->ranges[i].line(at));
   }
 }
 
 TEST_CASE(
-    "`measured` goes to the level of its group; what the file specifies stays, and writing again changes "
+    "`measured` is written to the level of its group; specified values stay, and writing again changes "
     "nothing") {
   std::vector<CurveFit> fits{*fit_curve(read(ring_of_two("lab", {1000, 2000, 4000})).curves[0])};
   fits.push_back(fits.front());
@@ -100,7 +100,7 @@ TEST_CASE(
   CHECK(with_published_links({"lab.yaml", text}, fits) == text);
 }
 
-TEST_CASE("what does not fit the system is refused") {
+TEST_CASE("links that do not fit the system are refused") {
   CurveFit fit = *fit_curve(read(ring_of_two("lab", {1000, 2000, 4000})).curves[0]);
   const auto write = [&](std::vector<CurveFit> fits) {
     return with_published_links({"lab.yaml", lab}, fits);
@@ -109,9 +109,9 @@ TEST_CASE("what does not fit the system is refused") {
   fit.curve.group = {.gpus = 8, .nodes = 1};
   CHECK_THROWS_AS(write({fit}), UsageError);  // more than a node has
   fit.curve.group = {.gpus = 2, .nodes = 0};
-  CHECK_THROWS_AS(write({fit}), UsageError);  // not told
+  CHECK_THROWS_AS(write({fit}), UsageError);  // number of nodes not given
   fit.curve.group = {.gpus = 3, .nodes = 2};
-  CHECK_THROWS_AS(write({fit}), UsageError);  // not alike
+  CHECK_THROWS_AS(write({fit}), UsageError);  // nodes with different numbers of GPUs
 }
 
 }  // namespace paradl::calibrate

@@ -17,7 +17,7 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST_CASE("a file is replaced whole, or not at all") {
+TEST_CASE("a file is replaced as a whole, or not at all") {
   const test::TemporaryFolder folder;
   const std::string path = folder.write("lab.yaml", "old\n");
   replace_file(path, "new\n");

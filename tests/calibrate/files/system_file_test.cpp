@@ -27,13 +27,13 @@ LineFit line(double alpha, double beta) {
 MeasuredLevel level(const std::string& name, double scale) {
   return {.name = name,
           .size = 2,
-          .fits = {{.operation = LinkOperation::allreduce,
+          .fits = {{.operation = Collective::allreduce,
                     .level = name,
                     .ranks = {2},
                     .ranges = {{.from = 8, .below = 65536, .line = line(1.234567891e-6 * scale, 1 / 3.1e9)},
                                {.from = 65536, .line = line(9e-6 * scale, 1 / 5.6123e9)}},
                     .mean_error = 0.013},
-                   {.operation = LinkOperation::point_to_point,
+                   {.operation = Collective::point_to_point,
                     .level = name,
                     .ranks = {2},
                     .ranges = {{.from = 8, .line = line(3e-6 * scale, 1 / 6.1e9)}},
@@ -47,16 +47,16 @@ void check_level(const LevelSpec& read, double scale) {
   CHECK(read.latency.base() == approx(3e-6 * scale).epsilon(1e-5));
   CHECK(read.bandwidth.base() == approx(6.1e9).epsilon(1e-5));
   REQUIRE(read.measured.size() == 3);
-  CHECK(read.measured[0].operation == LinkOperation::allreduce);
+  CHECK(read.measured[0].operation == Collective::allreduce);
   CHECK(read.measured[0].from == Bytes{8});
   CHECK(read.measured[0].below == Bytes{65536});
   CHECK(read.measured[0].latency.base() == approx(1.234567891e-6 * scale).epsilon(1e-5));
   CHECK(read.measured[1].bandwidth.base() == approx(5.6123e9).epsilon(1e-5));
   CHECK(read.measured[1].below.base() == std::numeric_limits<double>::infinity());
-  CHECK(read.measured[2].operation == LinkOperation::point_to_point);
+  CHECK(read.measured[2].operation == Collective::point_to_point);
 }
 
-TEST_CASE("system file: what is written is what is read") {
+TEST_CASE("system file: values are read as they were written") {
   MeasuredSystem system;
   system.name = "lab";
   system.summary = "two \"fast\" nodes: ours";
@@ -112,14 +112,14 @@ void check_same(const Machine& a, const Machine& b) {
   }
 }
 
-TEST_CASE("system file: a rehearsal has the machine that a reader of the file gets") {
+TEST_CASE("system file: a rehearsal uses the machine that the file describes") {
   MeasuredSystem system{.name = "lab", .summary = "", .device = {}, .levels = {}};
   system.device = {
       .name = "d", .memory = Bytes{8.12345678e9}, .memory_bandwidth = Bandwidth{20.7654321e9}, .peak = {}};
   system.device.peak[0] = FlopRate{98.7654321e9};
   MeasuredLevel extreme = level("cluster", 10);
-  extreme.fits[0].ranges[0].line = line(1e-17, 0);  // shorter and faster than a file may state
-  extreme.fits[1].ranges[0].line = line(2e-6, 1);   // slower
+  extreme.fits[0].ranges[0].line = line(1e-17, 0);  // latency and bytes too fast for a file
+  extreme.fits[1].ranges[0].line = line(2e-6, 1);   // bytes too slow
   const MeasuredLevel unmeasured{.name = "node", .size = 1, .fits = {}};
   for (const auto& levels : {std::vector{level("node", 1), extreme}, std::vector{unmeasured}}) {
     system.levels = levels;
@@ -145,7 +145,7 @@ const std::string existing =
     "# and the host\n"
     "host: {memory: 384 GiB, bandwidth: 16 GB/s}\n";
 
-TEST_CASE("system file: an update changes links and nothing else, comments stay") {
+TEST_CASE("system file: an update changes only links, and comments stay") {
   const std::string text =
       updated_system(source_of(existing), {level("node", 1), level("cluster", 10)}, provenance);
   const SystemSpec spec = system_of(text);
@@ -166,7 +166,7 @@ TEST_CASE("system file: an update changes links and nothing else, comments stay"
   }
   CHECK_FALSE(says(text, "guessed"));
 
-  // Once more: the old measurement goes, and nothing is left of it
+  // A second update replaces all of the first.
   const std::string again =
       updated_system(source_of(text), {level("node", 2), level("cluster", 20)}, provenance);
   check_level(system_of(again).levels[0], 2);
@@ -183,7 +183,7 @@ TEST_CASE("system file: only the levels that were measured change") {
   check_level(system_of(text).levels[0], 1);
 }
 
-TEST_CASE("system file: what cannot be changed without loss is refused") {
+TEST_CASE("system file: a file that cannot be changed without loss is refused") {
   const std::string flow =
       "name: lab\n"
       "device: {name: d, memory: 16 GiB, memory-bandwidth: 900 GB/s, peak: {fp32: 15.7 Tflop/s}}\n"
@@ -205,7 +205,7 @@ TEST_CASE("system file: what cannot be changed without loss is refused") {
   CHECK(named.levels[0].latency == Seconds{9e-6});
   check_level(named.levels[1], 10);
   CHECK(named.levels[2].latency == Seconds{9e-6});
-  const std::string dashes =  // as deep as their key
+  const std::string dashes =  // indented as far as their key
       "name: lab\n"
       "device: {name: d, memory: 16 GiB, memory-bandwidth: 900 GB/s, peak: {fp32: 15.7 Tflop/s}}\n"
       "levels:\n"
@@ -219,7 +219,7 @@ TEST_CASE("system file: what cannot be changed without loss is refused") {
   CHECK(spec.half_duplex);
 }
 
-TEST_CASE("system file: a link without bytes or without start-up can be written") {
+TEST_CASE("system file: a link with zero time per byte, or zero latency, can be written") {
   MeasuredLevel flat = level("node", 1);
   flat.fits[0].ranges[0].line = line(2e-6, 0);
   flat.fits[0].ranges[1].line = line(0, 1e-9);

@@ -14,8 +14,7 @@
 namespace paradl::calibrate {
 namespace {
 
-/// Timings as machines give them: 3 % of noise, and one in seven beside something else, 2 to 10 times as
-/// long.
+/// Timings as on real machines: 3 % of noise, and one in seven is disturbed and 2 to 10 times as long.
 class Noise {
  public:
   explicit Noise(unsigned seed) : random_(seed) {}
@@ -56,11 +55,11 @@ TEST_CASE("fit: alpha and beta of noisy data with outliers, within 2 %") {
     CHECK(within(fit.beta.value, beta, 0.02));
     CHECK(fit.r2 > 0.9);
     CHECK(fit.outliers > data.size() / 20);
-    // Errors are told honestly: four of them hold the truth.
+    // Standard errors are honest: the true value is within four of them.
     CHECK(std::abs(fit.alpha.value - alpha) < 4 * fit.alpha.error);
     CHECK(std::abs(fit.beta.value - beta) < 4 * fit.beta.error);
     CHECK(fit.alpha.error < 0.02 * alpha);
-    // One line is one line, whatever the noise.
+    // One line stays one range, whatever the noise.
     CHECK(fit_ranges(data).size() == 1);
   }
 }
@@ -81,23 +80,23 @@ TEST_CASE("fit: standard errors are those of many repetitions") {
   CHECK(told / std::sqrt(squares) < 1.6);
 }
 
-TEST_CASE("fit: what is exact comes out exact, and nothing is negative") {
+TEST_CASE("fit: exact data gives exact values, and no value is negative") {
   const LineFit exact = fit_line({message(1e3, 11e-6), message(1e6, 1010e-6), message(1e7, 10010e-6)});
   CHECK(exact.alpha.value == test::approx(10e-6).epsilon(1e-6));  // 10 us + 1 ns a byte
   CHECK(exact.beta.value == test::approx(1e-9).epsilon(1e-6));
   CHECK(exact.mean_error < 1e-6);
-  // Through these goes a line with a negative start: small messages travel in a bucket's burst.
+  // The line through these points starts below zero: small messages travel in a bucket's burst.
   const LineFit free = fit_line({message(1e6, 0.5e-3), message(2e6, 1.9e-3), message(4e6, 4.1e-3)});
   CHECK(free.alpha.value == 0);
   CHECK(free.beta.value > 0);
-  // Falling with size
+  // Times that fall with size
   const LineFit flat = fit_line({message(8, 12e-6), message(1e6, 10e-6), message(2e6, 9e-6)});
   CHECK(flat.beta.value == 0);
   CHECK(flat.alpha.value == test::approx(10e-6).epsilon(0.2));
   CHECK_THROWS(fit_line({}));
 }
 
-TEST_CASE("fit: messages and bytes of a ring give the link's own numbers") {
+TEST_CASE("fit: messages and bytes of a ring give the alpha and beta of its link") {
   // Allreduce on p = 4 and 8: 2(p-1)(alpha + m/p beta) with 5 us and 1 ns a byte
   std::vector<Observation> data;
   for (double p : {4.0, 8.0})
@@ -128,12 +127,12 @@ TEST_CASE("fit: ranges are found where the protocol changes") {
     CHECK(ranges[1].below == std::numeric_limits<double>::infinity());
     CHECK(within(ranges[0].line.alpha.value, 2e-6, 0.02));
     CHECK(within(ranges[0].line.beta.value, 1e-9, 0.03));
-    CHECK(within(ranges[1].line.alpha.value, 20e-6, 0.04));  // three sizes know of it
+    CHECK(within(ranges[1].line.alpha.value, 20e-6, 0.04));  // only three sizes show it
     CHECK(within(ranges[1].line.beta.value, 0.2e-9, 0.02));
   }
 }
 
-TEST_CASE("fit: no more ranges than asked for, and none of too few sizes") {
+TEST_CASE("fit: no more ranges than requested, and no range with too few sizes") {
   std::vector<Observation> data;
   for (double m : sizes()) data.push_back(message(m, 1e-6 + 1e-9 * std::pow(m, 0.7)));
   CHECK(fit_ranges(data, {.most = 2}).size() == 2);
@@ -170,9 +169,7 @@ TEST_CASE("fit: phi of noisy data with outliers, within 2 %") {
 }  // namespace
 
 TEST_SUITE("reference") {
-  // Collectives of V100, A100 and H100 machines, measured by others. One line over all sizes is 6 to 30 %
-  // off.
-  TEST_CASE("ranges: the last one rises, whatever a burst of other load did to the largest sizes") {
+  TEST_CASE("ranges: the last one rises, even if other load disturbed the largest sizes") {
     std::vector<Observation> points;
     for (double m = 8; m <= 1 << 22; m *= 2)
       points.push_back({.bytes = m, .seconds = 1e-6 + m / 4e9, .size = m});
@@ -182,6 +179,8 @@ TEST_SUITE("reference") {
     CHECK(ranges.front().line.alpha.value == doctest::Approx(1e-6).epsilon(0.02));
   }
 
+  // Collectives of V100, A100 and H100 machines, measured by others. One line over all sizes is 6 to 30 %
+  // off.
   TEST_CASE("fit: ranges follow measured collectives") {
     std::ifstream file(std::string(PARADL_REFERENCE_DATA) + "/comm_measured.csv");
     std::map<std::string, std::vector<Observation>> series;
@@ -204,7 +203,7 @@ TEST_SUITE("reference") {
       const double by = mean_error(ranges, data);
       MESSAGE(name << ": " << data.size() << " points, one line " << 100 * one << " % off, " << ranges.size()
                    << " ranges " << 100 * by << " %");
-      // The others mix two precisions under one size, which no curve can follow.
+      // The other tables mix two precisions under one size, which no curve can fit.
       if (name.find("all_reduce") == name.npos) continue;
       CHECK(by <= one);
       one_line += one;

@@ -1,4 +1,4 @@
-// Modelled layer times against measurements that are not ours (see the README of the reference data).
+// Modelled layer times against measurements by others (see the README of the reference data).
 #include "calibrate/kernels/kernel_fit.hpp"
 
 #include <cmath>
@@ -21,7 +21,8 @@ const std::string data = PARADL_REFERENCE_DATA;
 
 KernelDevice shipped(const std::string& system, Precision precision, ConvolutionPolicy policy = {}) {
   const Catalog catalog({test::source_dir()});
-  return *kernel_device(catalog.system(system).device, precision, Optimizer::momentum, {.convolutions = policy});
+  return *kernel_device(catalog.system(system).device, precision, Optimizer::momentum,
+                        {.convolutions = policy});
 }
 
 /// Median errors in per cent: matrix product, forward, backward-data, backward-weights.
@@ -49,7 +50,7 @@ double forward_and_backward(const std::string& model, double batch, std::vector<
 
 }  // namespace
 
-TEST_CASE("a bounded fit finds what made the data, and stops at a bound") {
+TEST_CASE("a bounded fit finds the parameters behind the data, and stops at a bound") {
   // y = exp(a) + exp(b) x with a = log 3, b = log 2, and one point that is far off.
   const Eigen::VectorXd x = Eigen::VectorXd::LinSpaced(20, 0, 10);
   const Residuals residuals = [&](const Eigen::VectorXd& p) {
@@ -77,7 +78,7 @@ TEST_CASE("errors by hand: median, bias, ranks") {
 }
 
 TEST_SUITE("reference") {
-  TEST_CASE("shipped parameters are those that the fit gives: DeepBench, in sample") {
+  TEST_CASE("the shipped parameters, fitted to DeepBench, give its times closely") {
     const auto errors = [](const char* system, std::size_t device, std::size_t set) {
       const auto& [precision, timings] = benched_devices()[device].sets[set];
       return kernel_errors(shipped(system, precision), read_deepbench(data, timings));
@@ -87,7 +88,7 @@ TEST_SUITE("reference") {
     check_errors(errors("tsubame3", 1, 0), {7, 18, 19, 18});
   }
 
-  TEST_CASE("Aceso's convolutions, unsplit and split in two, were not fitted on") {
+  TEST_CASE("Aceso's convolutions, unsplit and split in two, are predicted without a fit") {
     const KernelDevice v100 = shipped("dgx1-v100", Precision::fp32);
     const NodeCollectives node(data);
     const auto operators = read_aceso(data);
@@ -107,7 +108,7 @@ TEST_SUITE("reference") {
       }
   }
 
-  TEST_CASE("PipeDream's networks, with one scale for the GPU that is not stated") {
+  TEST_CASE("PipeDream's networks are predicted with one scale, because the GPU is not stated") {
     const KernelDevice v100 = shipped("dgx1-v100", Precision::fp32, {.workspace = Bytes{1e9}});
     const auto networks = read_pipedream(data);
     REQUIRE(networks.size() == 4);
@@ -122,14 +123,14 @@ TEST_SUITE("reference") {
   }
 }
 
-TEST_CASE("the report's times of a sample, forward and backward, without Winograd's algorithm") {
+TEST_CASE("times of a sample, forward and backward, are those of the report without Winograd's algorithm") {
   // ParaDL technical report: 3.12 ms and 8.25 ms on ABCI with Chainer.
   CHECK(forward_and_backward("resnet50", 64) == test::approx(3.12e-3).epsilon(0.10));
   CHECK(forward_and_backward("vgg16", 32, {3, 226, 226}) == test::approx(8.25e-3).epsilon(0.10));
 }
 
 TEST_SUITE("slow") {
-  TEST_CASE("kernel times of shapes that were left out of the fit") {
+  TEST_CASE("kernel times of shapes that were left out of the fit are predicted") {
     if (data.empty()) {
       MESSAGE("skipped: no reference data");
       return;

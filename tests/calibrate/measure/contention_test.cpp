@@ -23,7 +23,7 @@ Contention on_trunk(int pairs, double wider, double noise = 0) {
   run_threads(network, 2 * pairs, [&](Communicator& c) {
     Samples samples;
     const Contention own = measure_contention(c, crossing_pairs(c.nodes()), {.most = Bytes{1e6}}, samples);
-    if (c.rank() == 2 * pairs - 1) found = own;  // any rank knows
+    if (c.rank() == 2 * pairs - 1) found = own;  // all ranks have the result
   });
   return found;
 }
@@ -38,7 +38,8 @@ TEST_CASE("contention: a trunk as wide as one link doubles the time of two flows
   CHECK(found.fit.slope.value == test::approx(1).epsilon(0.01));
 }
 
-TEST_CASE("contention: a wide trunk costs nothing, and one of two lanes begins to at three flows") {
+TEST_CASE(
+    "contention: a wide trunk costs nothing, and one as wide as two links slows down from three flows on") {
   CHECK(on_trunk(2, 4).fit.phi[1].phi.value == test::approx(1).epsilon(0.01));
   const Contention lanes = on_trunk(4, 2);
   REQUIRE(lanes.fit.phi.size() == 4);
@@ -60,7 +61,7 @@ TEST_CASE("contention: pairs cross from one node to the other, or from one half 
   CHECK(crossing_pairs({0}).empty());
 }
 
-TEST_CASE("contention: pairs must be there, and be of different ranks") {
+TEST_CASE("contention: pairs must exist, and have two different ranks") {
   const auto refused = [](const std::vector<Pair>& pairs) {
     return test::complaint([&] {
       Samples samples;
@@ -72,8 +73,8 @@ TEST_CASE("contention: pairs must be there, and be of different ranks") {
   CHECK(test::says(refused({{0, 2}}), "usage: contention needs pairs of different ranks\n"));
 }
 
-TEST_CASE("contention: work on memory that the ranks of a node share") {
-  // A rank alone reads 1 MB at 10 GB/s; three together have 15 GB/s. The fourth rank is another node's.
+TEST_CASE("contention: the ranks of a node share its memory bandwidth") {
+  // A rank alone reads 1 MB at 10 GB/s; three together have 15 GB/s. The fourth rank is on another node.
   const FakeNetwork network{
       .ranks_per_node = 3, .own = {Seconds{0}, SecondsPerByte{1 / 10e9}}, .memory = SecondsPerByte{1 / 15e9}};
   std::vector<std::vector<Slowdown>> found(4);
@@ -101,7 +102,7 @@ TEST_CASE("contention: work on memory that the ranks of a node share") {
   }
 }
 
-TEST_CASE("contention: an interrupted run keeps its samples, and the next one takes the rest") {
+TEST_CASE("contention: an interrupted run keeps its samples, and the next run measures the rest") {
   const FakeNetwork network{.ranks_per_node = 2, .between = {Seconds{30e-6}, SecondsPerByte{1 / 31e6}}};
   const auto count = [](const Samples& samples) {
     std::size_t sum = 0;
@@ -112,7 +113,7 @@ TEST_CASE("contention: an interrupted run keeps its samples, and the next one ta
   options.rule.most = 12;
   options.rule.least = 12;                 // every sample is taken
   constexpr std::size_t all = 2 * 2 * 12;  // 64 and 256 kB, one flow and two
-  Samples kept, rest;                      // kept: of rank 0, as a file of its node
+  Samples kept, rest;                      // kept: those of rank 0, as in the file of its node
   std::atomic<int> asked = 0;
   options.stop = [&] { return ++asked > 60; };
   run_threads(network, 4, [&](Communicator& c) {
@@ -139,7 +140,7 @@ TEST_CASE("contention: an interrupted run keeps its samples, and the next one ta
     CHECK(count(samples) == all);
     if (c.rank() == 1) rest = samples;
   });
-  for (const auto& [of, times] : kept)  // those that were there come first, on all ranks
+  for (const auto& [of, times] : kept)  // samples of the first run come first, on all ranks
     CHECK(std::equal(times.begin(), times.end(), rest.at(of).begin()));
 }
 

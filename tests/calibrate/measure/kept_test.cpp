@@ -11,7 +11,7 @@ namespace paradl::calibrate {
 namespace {
 
 LinkPoint point(double bytes, double noise) {
-  return {.operation = LinkOperation::allgather,
+  return {.operation = Collective::allgather,
           .level = "cluster",
           .ranks = 4,
           .bytes = Bytes{bytes},
@@ -19,7 +19,7 @@ LinkPoint point(double bytes, double noise) {
           .noise = noise};
 }
 
-TEST_CASE("kept: the same tool on the same ranks reads the points with little noise, to the last digit") {
+TEST_CASE("kept: points with little noise are read to the last digit by the same tool on the same ranks") {
   const test::TemporaryFolder folder;
   const Kept kept(folder.path() + "/systems/lab.yaml.points", "tool, 4 ranks");
   CHECK(kept.points().empty());
@@ -27,7 +27,7 @@ TEST_CASE("kept: the same tool on the same ranks reads the points with little no
       std::vector{point(8, 0.01), point(64, 0.5), point(512, std::numeric_limits<double>::infinity())});
   const auto points = kept.points();
   REQUIRE(points.size() == 1);
-  CHECK(points[0].operation == LinkOperation::allgather);
+  CHECK(points[0].operation == Collective::allgather);
   CHECK(points[0].level == "cluster");
   CHECK(points[0].ranks == 4);
   CHECK(points[0].bytes == Bytes{8});

@@ -1,4 +1,4 @@
-// Which shapes are measured: reading --split, what is done without it, and how long it will take.
+// Which shapes are measured: with --split and without it, and how long that will take.
 #include "calibrate/measure/layer_plan.hpp"
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ TEST_CASE("a split is a strategy and its sizes") {
   CHECK(read_split("spatial=2", small_net(), eight).size() == 2);  // rows or columns
 }
 
-TEST_CASE("a split that cannot be is refused by name") {
+TEST_CASE("an impossible split is refused by name") {
   CHECK(says(refusal("filter"), "--split filter: no sizes are given"));
   CHECK(says(refusal("filter="), "no sizes are given"));
   CHECK(says(refusal("flter=2"), "did you mean `filter`?"));
@@ -47,7 +47,7 @@ TEST_CASE("a split that cannot be is refused by name") {
   CHECK(refusal("data+filter=2") != "");
 }
 
-TEST_CASE("without a split: whole layers, and every strategy in two where its limit allows that") {
+TEST_CASE("without --split: whole layers, and each strategy in two parts if its limit allows that") {
   const auto all = texts(default_splits(small_net(), eight));
   for (const char* wanted : {"data=2", "spatial=2", "filter=2"})
     CHECK(std::ranges::find(all, wanted) != all.end());
@@ -71,14 +71,14 @@ TEST_CASE("equal shapes are measured once, under the name of the first layer tha
   CHECK(cut[3].split == "data=2");
 }
 
-TEST_CASE("a mini-batch per PE grows with the mesh: data parallelism has no shapes of its own") {
+TEST_CASE("with a mini-batch per GPU, data parallelism has no shapes of its own") {
   const BatchRule each{.per = BatchRule::Per::gpu, .value = 8};
   CHECK(plan_shapes(small_net(), read_split("data=2", small_net(), each), {}, each).size() == 3);
   const auto filters = plan_shapes(small_net(), read_split("filter=2", small_net(), each), {}, each);
   CHECK(filters.back().layer.samples == 16);
 }
 
-TEST_CASE("the guess of a turn is arithmetic and traffic at the device's rates") {
+TEST_CASE("the estimated time of a round is arithmetic and traffic at the device's rates") {
   // 2 x 1000 x 1000 multiply-adds, three passes of 2 flop: 12 Mflop. Traffic: 4 (3 (2000 + 2000) + 5e6)
   // bytes.
   LocalLayer product = fc(2, 1000, 1000, {}, false);
@@ -89,7 +89,7 @@ TEST_CASE("the guess of a turn is arithmetic and traffic at the device's rates")
   CHECK(traffic == doctest::Approx(1.0).epsilon(0.001));
 }
 
-TEST_CASE("times to wait are told in words") {
+TEST_CASE("times to wait are printed in words") {
   CHECK(about(Seconds{0.2}) == "about 1 s");
   CHECK(about(Seconds{42}) == "about 42 s");
   CHECK(about(Seconds{119}) == "about 2 min");

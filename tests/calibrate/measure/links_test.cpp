@@ -20,7 +20,7 @@ FakeNetwork known() {
           .between = {Seconds{25e-6}, SecondsPerByte{1 / 1.2e9}}};
 }
 
-/// What rank 0 gets; all others must get the same.
+/// The result of rank 0; all other ranks must get the same.
 std::vector<LinkPoint> measured_on(const FakeNetwork& network, int ranks, const LinkOptions& options) {
   std::vector<std::vector<LinkPoint>> all(static_cast<std::size_t>(ranks));
   run_threads(network, ranks,
@@ -32,7 +32,7 @@ std::vector<LinkPoint> measured_on(const FakeNetwork& network, int ranks, const 
   return all[0];
 }
 
-const LinkFit& fit_of(const std::vector<LinkFit>& fits, LinkOperation operation, std::string_view level) {
+const LinkFit& fit_of(const std::vector<LinkFit>& fits, Collective operation, std::string_view level) {
   const auto found = std::find_if(fits.begin(), fits.end(), [&](const LinkFit& fit) {
     return fit.operation == operation && fit.level == level;
   });
@@ -40,24 +40,24 @@ const LinkFit& fit_of(const std::vector<LinkFit>& fits, LinkOperation operation,
   return *found;
 }
 
-TEST_CASE("links: points in the terms of each operation's ring") {
+TEST_CASE("links: a point has the messages and bytes of its operation's ring") {
   // p = 4, m = 400 bytes
-  const auto at = [](LinkOperation operation) {
+  const auto at = [](Collective operation) {
     return observation({.operation = operation, .ranks = 4, .bytes = Bytes{400}, .seconds = Seconds{1}});
   };
-  CHECK(at(LinkOperation::allreduce).messages == 6);
-  CHECK(at(LinkOperation::allreduce).bytes == 600);
-  CHECK(at(LinkOperation::allgather).messages == 3);
-  CHECK(at(LinkOperation::allgather).bytes == 300);
-  CHECK(at(LinkOperation::reduce_scatter).bytes == 300);
-  CHECK(at(LinkOperation::all_to_all).messages == 3);
-  CHECK(at(LinkOperation::all_to_all).bytes == 300);
-  CHECK(at(LinkOperation::point_to_point).messages == 1);
-  CHECK(at(LinkOperation::point_to_point).bytes == 400);
-  CHECK(at(LinkOperation::point_to_point).size == 400);
+  CHECK(at(Collective::allreduce).messages == 6);
+  CHECK(at(Collective::allreduce).bytes == 600);
+  CHECK(at(Collective::allgather).messages == 3);
+  CHECK(at(Collective::allgather).bytes == 300);
+  CHECK(at(Collective::reduce_scatter).bytes == 300);
+  CHECK(at(Collective::all_to_all).messages == 3);
+  CHECK(at(Collective::all_to_all).bytes == 300);
+  CHECK(at(Collective::point_to_point).messages == 1);
+  CHECK(at(Collective::point_to_point).bytes == 400);
+  CHECK(at(Collective::point_to_point).size == 400);
 }
 
-TEST_CASE("links: an interrupted run keeps what it has, and the next one measures the rest") {
+TEST_CASE("links: an interrupted run keeps its points, and the next run measures the rest") {
   LinkOptions options{.most = Bytes{1e6}, .factor = 16, .sample = Seconds{0}};
   LinkMeasurement first, second;
   std::vector<LinkPoint> whole = measured_on(known(), 4, options);
@@ -74,7 +74,7 @@ TEST_CASE("links: an interrupted run keeps what it has, and the next one measure
 
   options.stop = {};
   options.known = first.points;
-  for (LinkPoint& p : options.known) p.seconds = Seconds{77};  // to be known again
+  for (LinkPoint& p : options.known) p.seconds = Seconds{77};  // to recognise kept points
   run_threads(known(), 4, [&](Communicator& c) {
     auto mine = measure_links(c, options);
     if (c.rank() == 0) second = std::move(mine);
@@ -89,8 +89,8 @@ TEST_CASE("links: every operation finds the alpha and beta of its level") {
   const LinkOptions options{.most = Bytes{1e6}, .factor = 16, .sample = Seconds{0}};
   const auto fits = fit_links(measured_on(known(), 6, options));  // 3 nodes of 2
   CHECK(fits.size() == 15);
-  for (LinkOperation operation : LinkOptions{}.operations) {
-    CAPTURE(link_operation_names[std::size_t(operation)]);
+  for (Collective operation : LinkOptions{}.operations) {
+    CAPTURE(collective_names[std::size_t(operation)]);
     const LinkFit& node = fit_of(fits, operation, level_node);
     REQUIRE(node.ranges.size() == 1);
     CHECK(node.ranges[0].line.alpha.value == test::approx(3e-6).epsilon(0.02));
@@ -100,19 +100,19 @@ TEST_CASE("links: every operation finds the alpha and beta of its level") {
     REQUIRE(between.ranges.size() == 1);
     CHECK(between.ranges[0].line.alpha.value == test::approx(25e-6).epsilon(0.02));
     CHECK(between.ranges[0].line.beta.value == test::approx(1 / 1.2e9).epsilon(0.02));
-    CHECK(between.ranks == std::vector{operation == LinkOperation::point_to_point ? 2 : 3});
+    CHECK(between.ranks == std::vector{operation == Collective::point_to_point ? 2 : 3});
     CHECK(between.mean_error < 0.02);
   }
   // A ring across all ranks is as slow as its slowest link.
-  const LinkFit& all = fit_of(fits, LinkOperation::allreduce, level_all);
+  const LinkFit& all = fit_of(fits, Collective::allreduce, level_all);
   CHECK(all.ranks == std::vector{6});
   CHECK(all.ranges[0].line.alpha.value == test::approx(25e-6).epsilon(0.02));
 }
 
-TEST_CASE("links: noise is told and does not move the fit") {
+TEST_CASE("links: noise is reported and does not move the fit") {
   FakeNetwork network = known();
   network.noise = 0.1;  // on average a ring of two waits for the slower of two messages: some 7 % more
-  const LinkOptions options{.operations = {LinkOperation::point_to_point}, .most = Bytes{1e6}, .factor = 2};
+  const LinkOptions options{.operations = {Collective::point_to_point}, .most = Bytes{1e6}, .factor = 2};
   const auto points = measured_on(network, 2, options);
   for (const LinkPoint& point : points) CHECK(point.noise <= 0.02);
   const LinkFit fit = fit_links(points).front();
@@ -121,9 +121,9 @@ TEST_CASE("links: noise is told and does not move the fit") {
   CHECK(fit.ranges[0].line.beta.value == test::approx(1.05 / 6e9).epsilon(0.03));
 }
 
-TEST_CASE("links: one node has one level, one rank a node another, and one rank alone none") {
+TEST_CASE("links: levels are those that messages of these ranks use; one rank alone has none") {
   const LinkOptions options{
-      .operations = {LinkOperation::allreduce}, .most = Bytes{1e3}, .factor = 4, .sample = Seconds{0}};
+      .operations = {Collective::allreduce}, .most = Bytes{1e3}, .factor = 4, .sample = Seconds{0}};
   for (const LinkPoint& point : measured_on(known(), 2, options)) CHECK(point.level == "node");
   FakeNetwork single = known();
   single.ranks_per_node = 1;
@@ -131,9 +131,9 @@ TEST_CASE("links: one node has one level, one rank a node another, and one rank 
   CHECK(measured_on(known(), 1, options).empty());
 }
 
-TEST_CASE("links: sizes for which there is no time are left out") {
+TEST_CASE("links: sizes that would take too long are left out") {
   LinkOptions options{
-      .operations = {LinkOperation::allreduce}, .most = Bytes{4e6}, .factor = 4, .sample = Seconds{0}};
+      .operations = {Collective::allreduce}, .most = Bytes{4e6}, .factor = 4, .sample = Seconds{0}};
   const auto largest = [&] {
     double bytes = 0;
     for (const LinkPoint& point : measured_on(known(), 2, options))

@@ -8,15 +8,15 @@
 namespace paradl::calibrate {
 namespace {
 
-TEST_CASE("other load: what ranks of a machine do not account for") {
-  // Two ranks of machine 7 keep a core each, and a third core is busy; machine 8 has one rank and nothing
-  // else.
+TEST_CASE("other load: the busy cores of a machine beyond those of its ranks") {
+  // On machine 7 two ranks use a core each and a third core is busy. Machine 8 has one rank and no other
+  // load.
   CHECK(most_left({7, 7, 8}, {3, 3, 1}, {1, 1, 1}) == test::approx(1));
   CHECK(most_left({7, 7}, {2, 2}, {1, 1}) == 0);
   CHECK(most_left({7}, {1.9}, {2}) == 0);  // the kernel counts in hundredths
 }
 
-TEST_CASE("other load: all ranks are told the same") {
+TEST_CASE("other load: all ranks get the same value") {
   std::vector<double> told(3);
   run_threads(3, [&](Communicator& c) {
     const OtherLoad load(c);

@@ -12,7 +12,7 @@
 namespace paradl::calibrate {
 namespace {
 
-/// Gives these one after the other, again and again.
+/// Returns these in turn, again and again.
 std::function<Seconds()> series(std::vector<double> milliseconds) {
   return [values = std::move(milliseconds), i = std::size_t{0}]() mutable {
     return Seconds{1e-3 * values[i++ % values.size()]};
@@ -21,7 +21,7 @@ std::function<Seconds()> series(std::vector<double> milliseconds) {
 
 TEST_CASE("stopping: the interval of the median is that of the binomial distribution") {
   CHECK(median_noise({1, 1, 1, 1, 1}) == std::numeric_limits<double>::infinity());
-  // 6 samples: least and greatest, which miss the median with 2/64
+  // 6 samples: the least and the greatest, which do not enclose the median with probability 2/64
   CHECK(median_noise({10, 11, 9, 10, 10, 12}) == test::approx((12 - 9) / 2.0 / 10));
   // 20 samples: the 6th and the 15th (textbook table)
   std::vector<double> twenty;
@@ -34,7 +34,7 @@ TEST_CASE("stopping: the interval of the median is that of the binomial distribu
   CHECK(median_noise(std::vector<double>(5000, 3.0)) == 0);
 }
 
-TEST_CASE("stopping: steady samples end it soon, noisy ones go on") {
+TEST_CASE("stopping: steady samples end a measurement soon, noisy ones do not") {
   const StoppingRule rule{.warm_up = 1, .least = 5, .most = 200, .noise = 0.02};
   const Measured steady = measure(rule, series({10}));
   CHECK(steady.samples == 6);
@@ -47,7 +47,7 @@ TEST_CASE("stopping: steady samples end it soon, noisy ones go on") {
   CHECK_FALSE(hopeless.settled);
 }
 
-TEST_CASE("stopping: limits on count and time hold, and one sample is always taken") {
+TEST_CASE("stopping: limits on count and time are kept, but one sample is always taken") {
   CHECK(measure({.most = 8, .noise = 0}, series({10, 20})).samples == 8);
   // 10 ms each: the warm-up and nine more fill 100 ms
   const Measured timed = measure({.noise = 0, .time = Seconds{0.1}}, series({10, 10.001}));
@@ -59,12 +59,12 @@ TEST_CASE("stopping: limits on count and time hold, and one sample is always tak
   CHECK(one.noise == std::numeric_limits<double>::infinity());
 }
 
-TEST_CASE("stopping: the first sample is warm-up, outliers do not move the median") {
+TEST_CASE("stopping: the first sample is a warm-up, and outliers do not move the median") {
   CHECK(measure({}, series({500, 10, 10, 10, 90, 10, 10, 10, 10, 10, 10, 10})).median.base() ==
         test::approx(10e-3));
 }
 
-TEST_CASE("stopping: the lower quartile is not moved by what adds to half of the samples") {
+TEST_CASE("stopping: load during half of the samples does not move the lower quartile") {
   const Measured loaded =
       measure({.warm_up = 0, .most = 8, .noise = 0}, series({10, 30, 10.1, 50, 10.2, 20, 9.9, 40}));
   CHECK(loaded.lower_quartile.base() == test::approx(10e-3));  // the second of eight
@@ -72,7 +72,7 @@ TEST_CASE("stopping: the lower quartile is not moved by what adds to half of the
   CHECK(measure({.time = Seconds{1e-3}}, series({10})).lower_quartile.base() == test::approx(10e-3));
 }
 
-TEST_CASE("stopping: the interval holds the true median 19 times in 20") {
+TEST_CASE("stopping: the interval contains the true median 19 times in 20") {
   std::mt19937 random(1);
   std::exponential_distribution<double> skewed;  // its median is ln 2
   int held = 0;
@@ -87,7 +87,7 @@ TEST_CASE("stopping: the interval holds the true median 19 times in 20") {
   CHECK(held > 930);
 }
 
-TEST_CASE("load: another program's share and a change of speed are told") {
+TEST_CASE("load: another program's share and a change of speed are reported") {
   const auto ms = [](double wall, double cpu) {
     return LoadWatch::Reading{Seconds{wall * 1e-3}, Seconds{cpu * 1e-3}};
   };

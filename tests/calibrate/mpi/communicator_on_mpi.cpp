@@ -1,5 +1,5 @@
-// The communicator on MPI ranks: `mpirun -np N communicator_on_mpi`. Prints what is wrong; exit code 1 if
-// anything is.
+// The communicator on MPI ranks: `mpirun -np N communicator_on_mpi`. Prints errors; exit code 1 if
+// there are any.
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
@@ -19,7 +19,7 @@ class Judge {
     std::fprintf(stderr, "rank %d of %d: %s\n", ranks_.rank(), ranks_.size(), what);
     wrong_ = true;
   }
-  /// Whether any rank saw anything wrong.
+  /// Whether any rank saw an error.
   bool wrong() {
     const auto all = ranks_.gather(wrong_);
     return std::accumulate(all.begin(), all.end(), 0.0) > 0;
@@ -30,7 +30,7 @@ class Judge {
   bool wrong_ = false;
 };
 
-/// Whole numbers: sums are exact.
+/// Whole numbers, so that sums are exact.
 float number(int rank, std::size_t i) { return float(rank + 1) * float(i % 1000); }
 
 void check_collectives(Communicator& ranks, Judge& judge) {

@@ -1,7 +1,9 @@
-// Measures on real ranks and judges what comes out.
+// Measures on real ranks and checks the results.
 //
-//   measure_on_mpi links             short; that every operation is measured, agreed on and fitted
-//   measure_on_mpi contention PHI    that two flows share their way as told, within 10 %
+//   measure_on_mpi links             a short run: every operation is measured and fitted, with equal results
+//   on
+//                                    all ranks
+//   measure_on_mpi contention PHI    two flows on one route have this phi, within 10 %
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +29,7 @@ bool links(Communicator& ranks) {
   double sum = 0;
   for (const LinkPoint& point : points) sum += point.seconds.base();
   bool right = true;
-  for (double other : ranks.gather(sum)) right &= other == sum;  // all ranks know the same
+  for (double other : ranks.gather(sum)) right &= other == sum;  // all ranks have the same result
   const auto fits = fit_links(points, {.most = 2});
   right &= fits.size() == options.operations.size();
   for (const LinkFit& fit : fits)
@@ -36,7 +38,7 @@ bool links(Communicator& ranks) {
       right &= line.alpha.value + line.beta.value > 0 && line.alpha.value < 1;
       if (ranks.rank() == 0)
         fmt::print("{} on {}: from {} B, alpha {}, beta {}, {:.1f} % off\n",
-                   link_operation_names[std::size_t(fit.operation)], fit.level, range.from,
+                   collective_names[std::size_t(fit.operation)], fit.level, range.from,
                    text(Seconds{line.alpha.value}), text(SecondsPerByte{line.beta.value}),
                    100 * line.mean_error);
     }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # namespaces.sh [--hosts N] [--rate RATE] TRUNK PROGRAM ARGUMENTS...: runs PROGRAM on N (4) MPI ranks, each in a network
-# namespace of its own. Half of the hosts are on one switch, half on another; hosts have links of RATE (250mbit), and
-# TRUNK (such as 250mbit) joins the switches. Needs root, ip, tc and Open MPI; exit code 77 where it cannot be. The
-# namespaces are gone afterwards.
+# namespace of its own. Half of the hosts are on one switch, half on another. Hosts have links of RATE (250mbit), and
+# a link of TRUNK (such as 250mbit) joins the switches. Needs root, ip, tc and Open MPI; exit code 77 without these.
+# The namespaces are removed afterwards.
 set -euo pipefail
 
 if [[ ${1:-} == --agent ]]; then  # how mpirun starts its daemon on a "host"; the arguments are words for a shell
@@ -79,13 +79,13 @@ done
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 list=$(printf ",$prefix%s:1" "${hosts[@]}")
-# Large eager limits: otherwise messages both ways sometimes wait for each other.
+# Large eager limits: otherwise messages in opposite directions sometimes wait for each other.
 ip netns exec "$switches" timeout 900 mpirun \
   --mca plm_rsh_agent "$(readlink -f "$0") --agent" --mca plm_rsh_no_tree_spawn 1 \
   --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include 10.78.0.0/24 \
   --mca btl_tcp_eager_limit 67108864 --mca btl_tcp_rndv_eager_limit 67108864 --mca btl_tcp_max_send_size 67108864 \
   --bind-to none --host "${list#,}" -np ${#hosts[@]} "$@"
-# What crossed the trunk, to be sure that anything did.
+# Print the bytes on the trunk, to be sure that it was used.
 sent=$(tc -n "$switches" -s qdisc show dev trunk_a | awk '/Sent/ { print $2; exit }')
 echo "trunk of $trunk: $sent bytes"
 ((sent > 1000000)) || { echo "the traffic went another way" >&2; exit 1; }

@@ -4,17 +4,17 @@
 #include "calibrate/onednn/onednn.hpp"
 #include "tests/support/conformance.hpp"
 
-// The back end `cpu` against the plain device.
+// Compares the back end `cpu` with the plain device.
 
 namespace {
 
 using namespace paradl;
 using namespace paradl::test;
 
-// Sums of a few thousand products in another order: a few thousand roundings of 6e-8 at worst.
+// Sums of a few thousand products in another order differ by a few thousand rounding errors of 6e-8 at worst.
 constexpr double tolerance = 1e-4;
 
-/// A device that forgets the last item of what its layers compute.
+/// A device whose layers do not write the last item of their output.
 class Forgetful : public calibrate::PlainDevice {
  public:
   enum class Part { y, dx, dw };
@@ -51,7 +51,7 @@ class Forgetful : public calibrate::PlainDevice {
 
 }  // namespace
 
-TEST_CASE("cpu: every layer computes what the plain loops compute") {
+TEST_CASE("cpu: every layer gives the results of the plain loops") {
   const auto device = calibrate::make_cpu_device();
   std::vector<bool> seen(std::size_t(Op::loss) + 1);
   for (const auto& [name, layer] : conformance_layers()) {
@@ -66,7 +66,7 @@ TEST_CASE("cpu: every layer computes what the plain loops compute") {
 }
 
 TEST_CASE("cpu: layers prepared before larger ones still run") {
-  // They share one scratch, which has grown and moved since.
+  // They share one scratch buffer, which has grown and moved since.
   const auto device = calibrate::make_cpu_device();
   const LocalLayer small = conv(1, 16, {8, 8}, 16, {.kernel = 3, .padding = 1});
   const LocalLayer large = conv(4, 32, {28, 28}, 32, {.kernel = 3, .padding = 1});
@@ -83,7 +83,7 @@ TEST_CASE("cpu: layers prepared before larger ones still run") {
   CHECK(difference("dw", got.dw[0], wanted.dw[0], tolerance) == "");
 }
 
-TEST_CASE("cpu: a bias that another PE adds is zero here") {
+TEST_CASE("cpu: a bias that another rank adds is zero here") {
   const auto device = calibrate::make_cpu_device();
   const auto plain = calibrate::make_plain_device();
   for (const LocalLayer& layer : {fc(2, 8, 9), conv(1, 16, {8, 8}, 16, {.kernel = 3, .padding = 1})}) {
@@ -102,7 +102,7 @@ TEST_CASE("cpu: a bias that another PE adds is zero here") {
   }
 }
 
-TEST_CASE("cpu: it tells time and what it is") {
+TEST_CASE("cpu: the device measures time and describes itself") {
   const auto device = calibrate::make_cpu_device();
   CHECK(check_timing(*device, conv(2, 64, {56, 56}, 64, {.kernel = 3, .padding = 1})) == "");
   CHECK(check_timing(*device, fc(256, 1024, 1024)) == "");
@@ -121,7 +121,7 @@ TEST_CASE("conformance: a broken device is reported") {
   CHECK(difference("y", {1, NAN}, {1, 2}, tolerance).starts_with("y is off"));
 }
 
-TEST_CASE("conformance: a device without a sense of time is reported") {
+TEST_CASE("conformance: a device with a wrong clock is reported") {
   struct : calibrate::PlainDevice {
     Seconds time(const std::function<void()>& work) override {
       work();

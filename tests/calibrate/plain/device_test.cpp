@@ -44,7 +44,8 @@ TEST_CASE("plain: a region is copied between boxes of any shape") {
   std::mt19937 random(7);
   const auto up_to = [&](std::int64_t n) { return std::int64_t(random() % unsigned(n)); };
   for (int round = 0; round < 300; ++round) {
-    // Two boxes around a region; often they end with it, so that runs grow over several dimensions.
+    // Two boxes around a region. Often they end where it ends, so that contiguous runs span several
+    // dimensions.
     Box region, a, b;
     for (std::size_t d = 0; d < 5; ++d) {
       region.begin[d] = up_to(4);
@@ -99,7 +100,7 @@ TEST_CASE("plain: updates by hand") {
   CHECK(after_updates(Optimizer::lamb, {3, 4}, {2, 2}, 1)[0] == doctest::Approx(2.964700).epsilon(1e-6));
 }
 
-TEST_CASE("plain: facts and time") {
+TEST_CASE("plain: the device describes itself and measures time") {
   const auto device = make_plain_device();
   CHECK(device->facts().backend == "plain");
   CHECK_FALSE(device->facts().name.empty());

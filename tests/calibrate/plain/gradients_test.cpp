@@ -5,7 +5,7 @@
 #include "calibrate/plain/plain.hpp"
 #include "tests/support/layer_run.hpp"
 
-// Every backward pass against differences of the forward pass: with L = sum of dy y, dL/dx is
+// Compares every backward pass with differences of the forward pass: with L = sum of dy y, dL/dx is
 // (L(x + h) - L(x - h)) / 2h, up to h^2 and rounding.
 
 namespace {
@@ -65,9 +65,9 @@ TEST_CASE("plain: gradients of products") {
   check_gradients(conv(1, 4, {5, 5}, 6, {.kernel = 3, .padding = 1, .groups = 2}));
   check_gradients(conv(1, 3, {4, 4}, 3, {.kernel = 3, .padding = 1, .groups = 3}));
   check_gradients(conv(1, 2, {7, 6}, 2, {.kernel = 3, .padding = 2, .dilation = 2}));
-  // `same` with an even extent at stride 2: nothing in front, one row behind.
+  // `same` with an even extent at stride 2: no padding before the first row, one row after the last.
   check_gradients(conv(1, 2, {4, 4}, 2, {.kernel = 3, .stride = 2, .behind = 1}));
-  // Rows behind that no window reads.
+  // The last rows, which no window reads.
   check_gradients(conv(1, 2, {6, 6}, 2, {.kernel = 1, .stride = 4}));
 }
 

@@ -55,14 +55,14 @@ TEST_CASE("plain: weights are filter, channel, tap") {
   CHECK(out.y == Numbers{4231, 8675});
 }
 
-TEST_CASE("plain: groups see their own channels only") {
+TEST_CASE("plain: a group reads only its own channels") {
   // Two groups of one channel and two filters each.
   const LayerOutput out = run(conv(1, 2, {1}, 4, {.groups = 2, .bias = false}), input({1, 10}, {1, 2, 3, 4}));
   CHECK(out.y == Numbers{1, 2, 30, 40});
 }
 
-TEST_CASE("plain: a halo in x is the same as padding, if it holds zeros") {
-  // The same convolution whole, and as the two halves of its rows with one row of halo each.
+TEST_CASE("plain: a halo of zeros in x is the same as padding") {
+  // The same convolution on all rows, and on two halves with one row of halo each.
   const auto device = calibrate::make_plain_device();
   const LocalLayer whole = conv(1, 3, {8, 5}, 4, {.kernel = 3, .padding = 1});
   LocalLayer half = whole;
@@ -95,7 +95,7 @@ TEST_CASE("plain: pooling by hand") {
   const LayerOutput largest = run(pool(Op::max_pool, 1, 1, {5}, two), in);
   CHECK(largest.y == Numbers{3, 5, 4});
   CHECK(largest.dx[0] == Numbers{1, 0, 0, 10, 100});
-  // The mean counts padding: 4 / 2.
+  // The mean includes padding: 4 / 2.
   const LayerOutput mean = run(pool(Op::avg_pool, 1, 1, {5}, two), in);
   CHECK(mean.y == Numbers{2, 3.5, 2});
   CHECK(mean.dx[0] == Numbers{0.5, 0.5, 5, 5, 50});
@@ -103,7 +103,7 @@ TEST_CASE("plain: pooling by hand") {
   check_close(run(to_point(Op::global_pool, 1, 2, {3}), input({1, 2, 3, 4, 5, 12})).y, {3, 6});
 }
 
-TEST_CASE("plain: the first of equals is the largest of a window") {
+TEST_CASE("plain: of equal largest values in a window, the first one counts") {
   const LayerOutput out = run(pool(Op::max_pool, 1, 1, {2}, {.kernel = 2}), input({7, 7}, {}, {}, {1}));
   CHECK(out.dx[0] == Numbers{1, 0});
 }
@@ -127,13 +127,13 @@ TEST_CASE("plain: norms by hand") {
     check_close(run(with_groups(same(Op::group_norm, 1, 2, {2}), 1), input({1, 3, 5, 7}, {1, 1}, {0, 0})).y,
                 z);
   }
-  SUBCASE("rms norm: no mean is taken away") {
+  SUBCASE("rms norm: no mean is subtracted") {
     // mean of squares of 1, 7: 25
     check_close(run(same(Op::rms_norm, 1, 2), input({1, 7}, {1, 10})).y, {0.2f, 14});
   }
 }
 
-TEST_CASE("plain: batch norm over two PEs is that of all their samples") {
+TEST_CASE("plain: batch norm over two ranks is that of all their samples") {
   const auto device = calibrate::make_plain_device();
   const LocalLayer whole = same(Op::batch_norm, 4, 3, {2}), half = same(Op::batch_norm, 2, 3, {2});
   const LayerInput in = some_input(whole);
@@ -163,7 +163,7 @@ TEST_CASE("plain: batch norm over two PEs is that of all their samples") {
     const LayerOutput out = part->output();
     y.insert(y.end(), out.y.begin(), out.y.end());
     dx.insert(dx.end(), out.dx[0].begin(), out.dx[0].end());
-    for (std::size_t c = 0; c < 3; ++c) dw[c] += out.dw[0][c];  // each PE has its own part
+    for (std::size_t c = 0; c < 3; ++c) dw[c] += out.dw[0][c];  // each rank has its own part
   }
   check_close(y, expected.y);
   check_close(dx, expected.dx[0]);
@@ -195,19 +195,19 @@ TEST_CASE("plain: attention by hand") {
   //   position 1: scores ln 3, 0 -> shares 3/4, 1/4 -> 12.5
   const LayerInput in = input({0, 1, 10, std::log(3.0f), 0, 20});
   check_close(run(attention(1, 2, 1, 1, 1), in).y, {15, 12.5f});
-  // Causal: position 0 sees itself only.
+  // Causal: position 0 only sees itself.
   check_close(run(attention(1, 2, 1, 1, 1, true), in).y, {10, 12.5f});
-  // Two heads of queries that share one of keys and values: q0 = 0, q1 = ln 3 at position 0.
+  // Two query heads share one head of keys and values: q0 = 0, q1 = ln 3 at position 0.
   check_close(run(attention(1, 2, 2, 1, 1), input({0, std::log(3.0f), 1, 10, 0, 0, 0, 20})).y,
               {15, 12.5f, 15, 15});
-  // Two heads of their own: (q, k, v) of the one beside (q, k, v) of the other, with twice the values.
+  // Two heads without sharing: (q, k, v) of the first, then (q, k, v) of the second, with twice the values.
   check_close(run(attention(1, 2, 2, 2, 1), input({0, 1, 10, 0, 1, 20, std::log(3.0f), 0, 20, 0, 0, 40})).y,
               {15, 30, 12.5f, 30});
 }
 
 TEST_CASE("plain: tables by hand") {
   LayerInput in = input({0, 2, 3, 2}, {1, 2, 3, 4}, {}, {1, 1, 2, 3, 5, 5, 10, 20});
-  in.first_row = 2;  // the rows 2 and 3 of a larger vocabulary
+  in.first_row = 2;  // rows 2 and 3 of a larger vocabulary
   const LayerOutput looked_up = run(embedding(1, 4, 2, 2), in);
   CHECK(looked_up.y == Numbers{0, 0, 1, 2, 3, 4, 1, 2});
   CHECK(looked_up.dw[0] == Numbers{2 + 10, 3 + 20, 5, 5});
@@ -225,7 +225,7 @@ TEST_CASE("plain: tables by hand") {
 }
 
 TEST_CASE("plain: moves by hand") {
-  // Two positions of three channels: channel after channel, the positions of one closest.
+  // Two positions of three channels, stored channel by channel: the positions of a channel are adjacent.
   const LayerOutput flat =
       run(to_point(Op::flatten, 1, 3, {2}), input({1, 2, 3, 4, 5, 6}, {}, {}, {1, 2, 3, 4, 5, 6}));
   CHECK(flat.y == Numbers{1, 4, 2, 5, 3, 6});
@@ -245,7 +245,7 @@ TEST_CASE("plain: moves by hand") {
   CHECK(added.dx[2] == Numbers{3, 4});
 }
 
-TEST_CASE("plain: nobody wants the gradient of the first input") {
+TEST_CASE("plain: the gradient of the network's input is not computed") {
   const auto device = calibrate::make_plain_device();
   for (const LocalLayer& layer :
        {fc(2, 3, 4), pool(Op::max_pool, 1, 2, {4}, {.kernel = 2}), same(Op::batch_norm, 2, 2),

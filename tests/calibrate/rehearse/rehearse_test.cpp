@@ -1,4 +1,4 @@
-// Strategies are run for real on threads, with plain loops, and must give what one PE alone gives.
+// Runs strategies on threads with plain loops: the results must be those of one rank alone.
 #include <mutex>
 
 #include <doctest/doctest.h>
@@ -76,10 +76,10 @@ Mesh mesh_of(const StrategyName& strategy, const std::vector<Parts>& grid) {
 }
 
 Script script_of(const Workload& work, const Mesh& mesh, const Case& c) {
-  Training training{
-      .optimizer = Optimizer::momentum, .micro_batches = c.micro_batches, .schedule = c.schedule};
-  training.reduction = c.reduction;
-  Script script{.work = work, .mesh = mesh, .training = training, .batch = 8};
+  Script script{
+      .work = work,
+      .plan = {.mesh = mesh, .batch = 8, .micro_batches = c.micro_batches, .schedule = c.schedule},
+      .training = {.optimizer = Optimizer::momentum, .reduction = c.reduction}};
   const Layout layout = place(work, mesh, {.reduction = c.reduction});
   for (const Layout::Gradients& kind : layout.gradients) script.gradient_sets.push_back(kind.summed);
   for (int a = 0; a < mesh.axes; ++a)
@@ -89,7 +89,7 @@ Script script_of(const Workload& work, const Mesh& mesh, const Case& c) {
   return script;
 }
 
-/// The largest difference that any PE finds between its part and one PE's run of the same.
+/// The largest difference between a rank's part of the results and the same part of a run on one rank.
 Difference rehearse(const Workload& work, const Case& c, Fault fault = Fault::none) {
   const StrategyName strategy = read_strategy(c.strategy);
   const Mesh mesh = mesh_of(strategy, read_grid(c.grid, strategy));
@@ -101,7 +101,7 @@ Difference rehearse(const Workload& work, const Case& c, Fault fault = Fault::no
       Worker worker(script, *device, ranks);
       Stopwatch watch(*device);
       worker.iterate(watch);
-      worker.iterate(watch);  // the second one starts with what the first left behind
+      worker.iterate(watch);  // the second iteration starts from the weights of the first
       return worker.outcomes();
     };
     Script script = script_of(work, mesh, c);
@@ -132,7 +132,7 @@ constexpr auto scatter = Reduction::reduce_scatter;
 
 }  // namespace
 
-TEST_CASE("rehearsal: every strategy of a convolutional network gives what one PE gives") {
+TEST_CASE("rehearsal: every strategy of a convolutional network gives the results of one rank") {
   check_all(workload_of(small_cnn), {{"data", "2"},
                                      {"data", "4"},
                                      {"spatial", "2"},
@@ -158,7 +158,7 @@ TEST_CASE("rehearsal: every strategy of a convolutional network gives what one P
                                      {"data+layer+tensor", "2x2x2", 2, alternate}});
 }
 
-TEST_CASE("rehearsal: three extents, cut along any of them") {
+TEST_CASE("rehearsal: three extents may be cut along any of them") {
   check_all(workload_of(plain_cnn), {{"spatial", "2"},
                                      {"spatial", "spatial=1x2"},
                                      {"spatial", "spatial=1x1x2"},
@@ -167,7 +167,7 @@ TEST_CASE("rehearsal: three extents, cut along any of them") {
                                      {"filter", "2"}});
 }
 
-TEST_CASE("rehearsal: every strategy of a transformer gives what one PE gives") {
+TEST_CASE("rehearsal: every strategy of a transformer gives the results of one rank") {
   const auto [spec, work] = load_model(shipped(), small_gpt(0));
   check_all(work, {{"data", "2"},
                    {"tensor", "2"},
@@ -181,18 +181,19 @@ TEST_CASE("rehearsal: every strategy of a transformer gives what one PE gives") 
                    {"data+layer+tensor", "1x2x2", 2}});
 }
 
-TEST_CASE("rehearsal: tied weights add their gradients up, and are refused where they are cut in two ways") {
+TEST_CASE(
+    "rehearsal: gradients of tied weights are added; tied weights that are cut differently are refused") {
   const auto [spec, work] = load_model(shipped(), small_gpt(1));
   check_all(work, {{"data", "2"}, {"tensor", "2"}});
   CHECK_THROWS_AS(rehearse(work, {"filter", "2"}), UsageError);
   CHECK_THROWS_AS(rehearse(work, {"layer", "2"}), UsageError);
 }
 
-TEST_CASE("rehearsal: axes that cut the same channels in turn are refused") {
+TEST_CASE("rehearsal: two axes that cut the same channels are refused") {
   CHECK_THROWS_AS(rehearse(workload_of(small_cnn), {"filter+channel", "2x2"}), UsageError);
 }
 
-TEST_CASE("rehearsal: a broken halo and a wrong scale of gradients are found") {
+TEST_CASE("rehearsal: a missing halo and a wrong scale of gradients are found") {
   const Workload work = workload_of(small_cnn);
   CHECK(rehearse(work, {"spatial", "2"}, Fault::halo).largest > 10 * rounding);
   CHECK(rehearse(work, {"data", "2"}, Fault::gradient).largest > 10 * rounding);

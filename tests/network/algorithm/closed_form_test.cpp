@@ -1,5 +1,5 @@
-// Closed forms against the steps of the schedules, on a crossbar: each rank has one port out and one in, and
-// a step takes its start-up and the bytes of the busiest port.
+// Compares closed forms with the steps of the schedules on a crossbar: each rank has one port out and one in,
+// and a step takes its start-up and the bytes of the busiest port.
 #include <algorithm>
 #include <set>
 
@@ -65,18 +65,18 @@ TEST_CASE("one rank communicates nothing") {
 TEST_CASE("on a crossbar the closed form is the sum of the steps") {
   std::set<std::string_view> exact;
   for_each_job([&](const Algorithm& algorithm, const Job& job) {
-    // A double tree has half steps at its roots (below); NCCL's times are its own.
+    // A double tree has half steps at its roots (tested below), and NCCL has its own times.
     if (algorithm.name == "double-tree" || algorithm.name == "auto") return;
     const double steps = crossbar_time(algorithm.schedule(job)).base();
     CHECK(algorithm.closed_form(job, crossbar(job))(job.bytes).base() ==
           paradl::test::approx(steps).epsilon(1e-9));
     exact.insert(algorithm.name);
   });
-  CHECK(exact.size() == 20);  // all but those and multitree, which needs a topology
+  CHECK(exact.size() == 20);  // all except these and multitree, which needs a topology
 }
 
 TEST_CASE(
-    "a double tree is no slower than its closed form, and by two half segments at most where it is full") {
+    "a double tree is not slower than its closed form, and a full one at most two half segments faster") {
   for (const int p : {4, 8, 16, 32, 64})
     for (const int segments : {1, 4, 64}) {
       CAPTURE(p);
@@ -98,7 +98,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("two ranks are the roots of both trees: each step has half a segment, and the form knows it") {
+TEST_CASE("two ranks are the roots of both trees: each step has half a segment, also in the closed form") {
   for (const int segments : {1, 4, 64}) {
     CAPTURE(segments);
     const Job job{.ranks = 2, .bytes = 3.0_MB, .segments = segments};
@@ -108,7 +108,7 @@ TEST_CASE("two ranks are the roots of both trees: each step has half a segment, 
   }
 }
 
-TEST_CASE("messages that go one way have a half-duplex cable for themselves") {
+TEST_CASE("messages in one direction have all of a half-duplex cable") {
   const std::shared_ptr<const Topology> shared =
       read_topology("crossbar:4", {.link = link, .half_duplex = true}, 4);
   const Fabric fabric{.topology = shared, .seats = {0, 1, 2, 3}, .per_node = 1};
@@ -116,8 +116,8 @@ TEST_CASE("messages that go one way have a half-duplex cable for themselves") {
     const Job job{.operation = operation, .ranks = 4, .bytes = 1.0_MB, .topology = shared.get()};
     return time_of(*find_algorithm(name), job, fabric, NetworkFidelity::closed_form);
   };
-  // 1 MB at 1 GB/s takes 1 ms, and two wires 2 us; a ring sends and takes at once, so that a quarter takes
-  // two.
+  // 1 MB at 1 GB/s takes 1 ms, and two wires 2 us. A ring sends and receives at once, so a quarter takes
+  // twice as long.
   CHECK(time("direct", Operation::point_to_point).closed_form->base() == paradl::test::approx(1.002e-3));
   CHECK(time("tree", Operation::broadcast).closed_form->base() == paradl::test::approx(2.004e-3));
   CHECK(time("ring", Operation::allreduce).closed_form->base() == paradl::test::approx(6 * 0.502e-3));
@@ -133,7 +133,7 @@ TEST_CASE("messages that go one way have a half-duplex cable for themselves") {
   }
 }
 
-TEST_CASE("doubling beta doubles the bytes' part, and alpha the rest") {
+TEST_CASE("doubling beta doubles the time of the bytes, and doubling alpha the rest") {
   for_each_job([](const Algorithm& algorithm, const Job& job) {
     if (algorithm.name == "auto") return;
     Ways slower = crossbar(job), later = crossbar(job);
@@ -145,7 +145,7 @@ TEST_CASE("doubling beta doubles the bytes' part, and alpha the rest") {
   });
 }
 
-TEST_CASE("a pipeline that chooses its segments is never slower than one that is told") {
+TEST_CASE("the best number of segments is never slower than a given one") {
   for (const char* name : {"tree-pipelined", "double-tree"})
     for (const double bytes : {1e3, 1e6, 1e9})
       for (const int segments : {1, 4, 64, 1024}) {
@@ -164,8 +164,9 @@ TEST_CASE("the best number of segments is near the square root of (L-1) m beta /
         paradl::test::approx(2.00896).epsilon(1e-4));
 }
 
-TEST_CASE("a pipelined tree is paced by the mean of its ways") {
-  // 2 ranks a node (free), 4 nodes: of 3 bits one is inside; S = 3: 2 * 5 rounds of 1 MB at 2/3 us + 2/3 ms
+TEST_CASE("a step of a pipelined tree takes the mean time of its links") {
+  // 2 ranks a node (no cost) and 4 nodes: one of 3 address bits is inside a node. S = 3: 2 * 5 rounds of 1 MB
+  // at 2/3 us + 2/3 ms
   const Ways ways{.inner = {2, {}, 1, ""}, .outer = {4, link, 1, ""}};
   const Job job{.ranks = 8, .bytes = 3.0_MB, .per_node = 2, .segments = 3};
   CHECK(find_algorithm("tree-pipelined")->closed_form(job, ways)(job.bytes).base() ==
@@ -185,7 +186,7 @@ TEST_CASE("DLN(4,2), 100 MiB, 12.5 GB/s, 500 ns a wire: the times that SimGrid g
   CHECK(milliseconds("hd") == paradl::test::approx(28.33).epsilon(1e-3));
   CHECK(milliseconds("hd-far") == paradl::test::approx(63.72).epsilon(1e-3));
   CHECK(milliseconds("ring") == paradl::test::approx(16.70).epsilon(1e-3));
-  // DLN(4,3): eight hosts on four chords, and the ring wins
+  // DLN(4,3): eight hosts on four chords, where the ring is faster
   const Ways crowded{.inner = {8, {1.0_us, beta}, 1, ""}, .outer = {16, {1.5_us, beta}, 8, ""}};
   const auto larger_loop = read_topology("dln:4,3", {.link = {0.5_us, beta}}, 128);
   const Job larger{.ranks = 128, .bytes = Bytes{104857600}, .per_node = 8, .topology = larger_loop.get()};
@@ -193,7 +194,7 @@ TEST_CASE("DLN(4,2), 100 MiB, 12.5 GB/s, 500 ns a wire: the times that SimGrid g
         paradl::test::approx(18.63).epsilon(1e-3));
   CHECK(1e3 * find_algorithm("ring")->closed_form(larger, crowded)(larger.bytes).base() ==
         paradl::test::approx(17.03).epsilon(1e-3));
-  // Without chords to choose from, the order of partners changes nothing.
+  // Without chords, the order of partners changes nothing.
   const Job anywhere{.ranks = 64, .bytes = Bytes{104857600}, .per_node = 4};
   CHECK(find_algorithm("shd")->closed_form(anywhere, ways)(anywhere.bytes) ==
         find_algorithm("hd")->closed_form(anywhere, ways)(anywhere.bytes));

@@ -1,4 +1,4 @@
-// Every schedule is run on numbers: what its ranks have in the end must be what the operation promises.
+// Runs every schedule on numbers: in the end its ranks must have the result of the operation.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -13,7 +13,7 @@ using namespace literals;
 
 constexpr double garbage = -1e9;
 
-/// A number for each rank and piece, such that no sum of some of them is a sum of others by accident.
+/// A number for each rank and piece, such that two different sums are never equal by accident.
 double value(int rank, int piece) {
   return double((rank + 1) * (rank + 1)) + 0.001 * (piece + 1) * (rank + 2);
 }
@@ -37,7 +37,7 @@ bool same(const std::vector<double>& a, const std::vector<double>& b) {
   return std::ranges::equal(a, b, [](double x, double y) { return same(x, y); });
 }
 
-/// All jobs with P from 2 to 33 that the algorithm does not refuse, in nodes of several sizes.
+/// All jobs with P from 2 to 33 that the algorithm supports, with nodes of several sizes.
 template <class Check>
 void for_each_job(Operation operation, Check check) {
   int done = 0;
@@ -76,10 +76,11 @@ TEST_CASE("allreduce: every rank has every sum") {
     CHECK(correct);
     done.insert(algorithm.name);
   });
-  CHECK(done.size() == 20);  // all but multitree, which needs a topology
+  CHECK(done.size() == 20);  // all except multitree, which needs a topology
 }
 
-/// After a reduce-scatter every piece is whole on one rank, and each rank has as many: whose is which.
+/// The rank that has each piece after a reduce-scatter: every piece is complete on one rank, and all ranks
+/// have equally many.
 std::vector<int> owners(const Schedule& schedule, const Buffers& after) {
   std::vector<int> owner(std::size_t(schedule.pieces), -1);
   std::vector<int> owned(std::size_t(schedule.ranks));
@@ -95,7 +96,7 @@ std::vector<int> owners(const Schedule& schedule, const Buffers& after) {
   return owner;
 }
 
-TEST_CASE("reduce-scatter: every rank has its share of the sums; allgather: all have what each had") {
+TEST_CASE("reduce-scatter: every rank has its share of the sums; allgather: all ranks have all shares") {
   for_each_job(Operation::reduce_scatter, [](const Algorithm& algorithm, Job job) {
     if (algorithm.name == "auto" && job.per_node > 1) return;
     const Schedule scatter = algorithm.schedule(job);
@@ -117,14 +118,14 @@ TEST_CASE("reduce-scatter: every rank has its share of the sums; allgather: all 
   });
 }
 
-TEST_CASE("a ring leaves each rank the share with its number") {
+TEST_CASE("after a ring each rank has the share with its number") {
   const Schedule ring =
       find_algorithm("ring")->schedule({.operation = Operation::reduce_scatter, .ranks = 5, .bytes = 1.0_MB});
   const auto owner = owners(ring, execute(ring, start(ring)));
   for (int i = 0; i < 5; ++i) CHECK(owner[std::size_t(i)] == i);
 }
 
-TEST_CASE("broadcast: every rank has what rank 0 had") {
+TEST_CASE("broadcast: every rank has the data of rank 0") {
   for_each_job(Operation::broadcast, [](const Algorithm& algorithm, const Job& job) {
     const Schedule schedule = algorithm.schedule(job);
     Buffers buffer = start(schedule);
@@ -143,7 +144,7 @@ TEST_CASE("reduce: rank 0 has every sum") {
   });
 }
 
-TEST_CASE("scatter: each rank has its share of what rank 0 had") {
+TEST_CASE("scatter: each rank has its share of the data of rank 0") {
   for_each_job(Operation::scatter, [](const Algorithm& algorithm, const Job& job) {
     const Schedule schedule = algorithm.schedule(job);
     const auto before = start(schedule), after = execute(schedule, before);
@@ -151,7 +152,7 @@ TEST_CASE("scatter: each rank has its share of what rank 0 had") {
   });
 }
 
-TEST_CASE("all-to-all: each rank has what every other had for it") {
+TEST_CASE("all-to-all: each rank has its piece from every other rank") {
   for_each_job(Operation::all_to_all, [](const Algorithm& algorithm, const Job& job) {
     const Schedule schedule = algorithm.schedule(job);
     const auto before = start(schedule), after = execute(schedule, before);
@@ -164,7 +165,7 @@ TEST_CASE("all-to-all: each rank has what every other had for it") {
 }
 
 TEST_CASE(
-    "halo: each rank has the borders of its neighbours; point to point: the last has what the first had") {
+    "halo: each rank has its neighbours' borders; point to point: the last rank has the first one's data") {
   for_each_job(Operation::halo, [](const Algorithm& algorithm, const Job& job) {
     const Schedule schedule = algorithm.schedule(job);
     const auto before = start(schedule), after = execute(schedule, before);

@@ -31,23 +31,23 @@ TEST_CASE("MULTITREE takes as many steps as its authors' program") {
   CHECK(steps_on("torus:6,6") == 10);
   CHECK(steps_on("torus:8,8") == 17);
   CHECK(steps_on("mesh:4,4") <= 10);
-  // 32 is the bound: a corner has two wires to take 63 pieces by
+  // 32 is the bound: a corner receives 63 pieces over two wires
   CHECK(steps_on("mesh:8,8") <= 33);
   CHECK(steps_on("mesh:8,8") >= 32);
-  // one port a host: 63 pieces, one a step
+  // one port a host: 63 pieces, one in each step
   CHECK(steps_on("fattree:2;8,8;1,8;1,1") == 63);
   CHECK(steps_on("bigraph:4,16") == 63);
   CHECK(steps_on("bigraph:4,8") == 31);
   CHECK(steps_on("crossbar", 9) == 8);
 }
 
-TEST_CASE("no wire is asked for twice in a step, and every tree spans all hosts") {
+TEST_CASE("no wire is used twice in a step, and every tree spans all hosts") {
   for (const char* text : {"torus:4,4", "mesh:3,4", "torus:3,3,3", "dln:3,1", "bigraph:4,4"}) {
     CAPTURE(text);
     const auto topology = read_topology(text, wires, 0);
     const int P = topology->hosts();
-    const bool direct = topology->vertices() == P;    // else each host has one port
-    std::vector<int> joined(std::size_t(P * P), -1);  // by root and host: before which step
+    const bool direct = topology->vertices() == P;    // otherwise each host has one port
+    std::vector<int> joined(std::size_t(P * P), -1);  // by root and host: the step after which it has joined
     for (int r = 0; r < P; ++r) joined[std::size_t(r * P + r)] = 0;
     std::set<std::array<int, 3>> sends, takes;
     for (const auto& [root, parent, child, step] : grow_trees(*topology)) {
@@ -62,7 +62,7 @@ TEST_CASE("no wire is asked for twice in a step, and every tree spans all hosts"
   }
 }
 
-TEST_CASE("MULTITREE adds up on every topology") {
+TEST_CASE("MULTITREE gives the right sums on every topology") {
   for (const char* text : {"torus:4,4", "torus:5,3", "mesh:3,4", "mesh:8", "bigraph:2,4", "dln:3,1",
                            "fattree:2;4,4;1,2;1,1", "dragonfly:3,1;2,1;2,1;2"}) {
     CAPTURE(text);
@@ -87,7 +87,7 @@ TEST_CASE("MULTITREE adds up on every topology") {
   }
 }
 
-TEST_CASE("MULTITREE on tori: what link bandwidth alone gives over ring and 2-D ring") {
+TEST_CASE("MULTITREE on tori: the gain over ring and 2-D ring if only link bandwidth counts") {
   const auto topology = read_topology("torus:8,8", wires, 0);
   const Job job{.ranks = 64, .bytes = 1.0_GB, .topology = topology.get()};
   const Ways ways{.inner = {}, .outer = {64, wires.link, 1, ""}, .ports = 4};
@@ -99,7 +99,7 @@ TEST_CASE("MULTITREE on tori: what link bandwidth alone gives over ring and 2-D 
   CHECK(time("ring-2d") / time("multitree") == paradl::test::approx(1.647).epsilon(1e-3));
 }
 
-TEST_CASE("MULTITREE grows on the hosts where ranks sit, so it is indifferent to where that is") {
+TEST_CASE("MULTITREE builds its trees on the ranks' hosts, so their order does not matter") {
   for (const char* text : {"torus:4,4", "mesh:3,4", "fattree:2;4,4;1,2;1,1"}) {
     CAPTURE(text);
     const std::shared_ptr<const Topology> topology = read_topology(text, wires, 0);
@@ -113,7 +113,7 @@ TEST_CASE("MULTITREE grows on the hosts where ranks sit, so it is indifferent to
       for (const char* placement : {"random:1", "random:2", "round-robin:4"})
         CHECK(time(placement, fidelity) == paradl::test::approx(time("consecutive", fidelity)).epsilon(1e-9));
   }
-  // one hop a message, no wire asked for twice: 2 * 5 (0.15 us + 1 MB / 16 / 16 GB/s)
+  // one hop a message, no wire used twice: 2 * 5 (0.15 us + 1 MB / 16 / 16 GB/s)
   const std::shared_ptr<const Topology> torus = read_topology("torus:4,4", wires, 0);
   const Fabric fabric{torus, read_seats("random:3", 16, *torus)};
   const Job job{.ranks = 16, .bytes = 1.0_MB, .topology = torus.get(), .seats = fabric.seats};
@@ -123,7 +123,7 @@ TEST_CASE("MULTITREE grows on the hosts where ranks sit, so it is indifferent to
   CHECK(time.link_load->base() == paradl::test::approx(time.closed_form->base()).epsilon(1e-9));
 }
 
-TEST_CASE("MULTITREE says what it gains by bandwidth, and that its steps are of two phases") {
+TEST_CASE("MULTITREE reports its gain by bandwidth, and that its steps belong to two phases") {
   const auto torus = read_topology("torus:8,8", wires, 0);
   const Algorithm& multitree = *find_algorithm("multitree");
   CHECK(multitree.remark({.ranks = 64, .topology = torus.get()}, 34) ==
@@ -134,13 +134,13 @@ TEST_CASE("MULTITREE says what it gains by bandwidth, and that its steps are of 
         "10 steps, 5 to reduce and 5 to broadcast; by bandwidth alone (15/5) 3.0 times as fast as a ring");
 }
 
-TEST_CASE("MULTITREE spans a topology, all of it") {
+TEST_CASE("MULTITREE needs all hosts of a topology") {
   const auto topology = read_topology("torus:4,4", wires, 0);
   CHECK(refusal(*find_algorithm("multitree"), {.ranks = 8, .topology = topology.get()}) ==
         "spans all 16 hosts of `torus:4,4`, not 8 of them; `ring` takes any number");
 }
 
-TEST_CASE("algorithms that look at the topology take its shape") {
+TEST_CASE("algorithms that use the topology follow its shape") {
   const auto torus = read_topology("torus:8,2", wires, 0);
   // rings of 8 and 2: twice 2 * 7 steps, not twice 2 * 3 as on 4 x 4
   CHECK(
@@ -151,7 +151,7 @@ TEST_CASE("algorithms that look at the topology take its shape") {
   for (const Topology* topology : {loop.get(), plane.get()}) {
     const Job job{.ranks = 8, .bytes = 1.0_MB, .topology = topology};
     REQUIRE(refusal(*find_algorithm("shd"), job) == "");
-    // Step 1: hosts 0 and 1 of a switch leave by different chords
+    // Step 1: hosts 0 and 1 of a switch use different chords
     const Schedule shd = find_algorithm("shd")->schedule(job);
     const auto flows = shd.of(shd.steps[1]);
     CHECK(flows[0].target == 2);

@@ -34,12 +34,12 @@ TEST_CASE("NCCL's time of a large allreduce on one node, by hand") {
   CHECK(large.time.base() == paradl::test::approx(56e-6 + 1.0 / (230 * 8.0 / 14)).epsilon(1e-6));
 }
 
-TEST_CASE("NCCL takes trees for small buffers on many nodes, and rings for large ones on few") {
+TEST_CASE("NCCL uses trees for small buffers on many nodes, and rings for large ones on few") {
   CHECK(choice(64, 8).algorithm == "double-tree");
   CHECK(choice(64, 8).protocol == "LL");
   CHECK(choice(4, 4e9).algorithm == "ring");
   CHECK(choice(4, 4e9).protocol == "Simple");
-  // a ring of 512 ranks has over a millisecond of latency: 16 MB are too few to pay for it
+  // a ring of 512 ranks has over a millisecond of latency, too much for 16 MB
   CHECK(choice(64, 16e6).algorithm == "double-tree");
   // only allreduce has a tree
   CHECK(choice(64, 8, Operation::allgather).algorithm == "ring");

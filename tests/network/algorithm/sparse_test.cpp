@@ -20,7 +20,7 @@ TEST_CASE("a sparse ring of 4 ranks, by hand") {
   // 4 MB: 3 messages of 0.2, 0.38, 0.542 MB, then 3 of 0.6878 MB = 1.122 + 2.0634 MB; 6 us
   const Job job{.ranks = 4, .bytes = 4.0_MB, .density = 0.1};
   CHECK(time("sparse-ring", job, flat(4)) == paradl::test::approx(6e-6 + 3.1854e-3).epsilon(1e-9));
-  // all pairs to everyone: 6 (1 us + 0.8 MB)
+  // all values to all ranks: 6 (1 us + 0.8 MB)
   CHECK(time("sparse-pairwise", job, flat(4)) == paradl::test::approx(6e-6 + 4.8e-3).epsilon(1e-9));
 }
 
@@ -33,7 +33,7 @@ TEST_CASE("a sparse ring on 2 nodes of 2, by hand") {
   CHECK(time("sparse-ring+ring", job, ways) == paradl::test::approx(inside + between).epsilon(1e-9));
 }
 
-TEST_CASE("dense buffers make the sparse rings the dense ones") {
+TEST_CASE("with density 1 the sparse rings are the dense ones") {
   for (const int p : {2, 5, 16}) {
     const Job job{.ranks = p, .bytes = 4.0_MB};
     CHECK(time("sparse-ring", job, flat(p)) ==
@@ -45,7 +45,7 @@ TEST_CASE("dense buffers make the sparse rings the dense ones") {
         paradl::test::approx(time("ring+ring", job, ways)).epsilon(1e-12));
 }
 
-TEST_CASE("a sparse ring never takes longer than the dense one, and the more the denser") {
+TEST_CASE("a sparse ring is never slower than the dense one, and slower the denser its values") {
   double before = 0;
   for (const double d : {0.001, 0.01, 0.1, 0.3, 0.6, 1.0}) {
     const Job job{.ranks = 32, .bytes = 100.0_MB, .density = d};
@@ -56,8 +56,8 @@ TEST_CASE("a sparse ring never takes longer than the dense one, and the more the
   }
 }
 
-TEST_CASE("steps of a sparse ring that have become dense are one") {
-  // 2 (1 - 0.5^n) reaches 1 with the first: all 1023 steps are alike, and so are the 1023 after
+TEST_CASE("dense steps of a sparse ring are stored as one repeated step") {
+  // 2 (1 - 0.5^n) is already 1 in the first step: all 1023 steps are equal, and so are the next 1023
   CHECK(find_algorithm("sparse-ring")
             ->schedule({.ranks = 1024, .bytes = 1.0_MB, .density = 0.5})
             .steps.size() == 2);
@@ -72,7 +72,7 @@ TEST_CASE("finding the top k reads the buffer once") {
   CHECK(time("sparse-ring", job, flat(1)) == 0);
 }
 
-TEST_CASE("finding the top k is no message, and counts beside them at every fidelity") {
+TEST_CASE("finding the top k is not a message, and is counted at every fidelity") {
   const std::shared_ptr<const Topology> switched = read_topology("crossbar:4", {.link = link}, 4);
   const Fabric fabric{switched, {0, 1, 2, 3}};
   for (const char* name : {"sparse-ring", "sparse-pairwise", "sparse-ring+ring", "ring"})
@@ -84,7 +84,7 @@ TEST_CASE("finding the top k is no message, and counts beside them at every fide
         return time_of(*find_algorithm(name), job, fabric, fidelity).timing.time.base();
       };
       const double without = seconds();
-      job.selection = 1.0 / 100.0_GBps;  // 4 MB: 40 us; a dense ring looks for nothing
+      job.selection = 1.0 / 100.0_GBps;  // 4 MB: 40 us; a dense ring selects nothing
       CHECK(seconds() ==
             paradl::test::approx(without + (std::string_view(name) == "ring" ? 0 : 40e-6)).epsilon(1e-9));
     }

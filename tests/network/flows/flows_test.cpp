@@ -9,7 +9,7 @@ using namespace paradl::test;
 
 namespace {
 
-/// Both ways to simulate must agree; the time in microseconds.
+/// The time in microseconds; both kinds of simulation must agree.
 double simulated(const Schedule& schedule, const Topology& topology) {
   const std::vector<int> seats = in_order(schedule.ranks);
   const double quick = microseconds(simulate_flows(schedule, topology, seats));
@@ -19,7 +19,8 @@ double simulated(const Schedule& schedule, const Topology& topology) {
   return quick;
 }
 
-/// Other sizes, in the 13th digit, become visible: no two ways to add up need agree on such a schedule.
+/// Whether a change in the 13th digit of sizes becomes visible. On such a schedule two orders of summation
+/// need not agree.
 bool is_chaotic(const Schedule& schedule, const Topology& topology) {
   const auto time = [&](double change) {
     Schedule changed = schedule;
@@ -55,7 +56,7 @@ void on_random_schedules(Law law) {
 
 }  // namespace
 
-TEST_CASE("a message takes the latency of its way, then its bytes") {
+TEST_CASE("a message takes the latency of its route, then the time of its bytes") {
   const auto line = network_of("mesh:4");
   CHECK(simulated(schedule_of(4, {{{message(0, 3, 10)}}}), *line) == paradl::test::approx(3 + 10));
   CHECK(simulated(schedule_of(4, {{{message(0, 3, 10)}, 7}}), *line) == paradl::test::approx(7 * (3 + 10)));
@@ -70,8 +71,8 @@ TEST_CASE("nothing to send takes no time") {
 }
 
 TEST_CASE("flows on one wire share it by the inverse of their latency") {
-  // Both cross the wire from 2 to 3. The shorter one sends 1 kB alone, then two thirds of a gigabyte a
-  // second: 9 kB until 15.5 us. Only then can its sender go on, with 100 kB over two wires the other way.
+  // Both cross the wire from 2 to 3. The shorter route sends 1 kB alone, then two thirds of a gigabyte per
+  // second: 9 kB until 15.5 us. Then its sender sends 100 kB over two wires in the other direction.
   const auto line = network_of("mesh:5");
   const std::vector<Flow> both = {message(1, 3, 10), message(2, 3, 10)};
   CHECK(simulated(schedule_of(5, {{both}, {{message(2, 0, 100)}}}), *line) ==
@@ -80,14 +81,14 @@ TEST_CASE("flows on one wire share it by the inverse of their latency") {
         paradl::test::approx(1 + 20));  // the wire is never idle
 }
 
-TEST_CASE("a chain: the long flow gets what both short ones leave") {
+TEST_CASE("a chain: the long flow gets the bandwidth that both short ones leave") {
   const auto line = network_of("mesh:3");
   const Schedule s = schedule_of(3, {{{message(0, 2, 10), message(0, 1, 10), message(1, 2, 10)}}});
-  // 1 us alone for the short ones; then 1 : 2 on either wire until 15.5 us, when 5.5 kB are left.
+  // The short flows are alone for 1 us. Then both wires are shared 1 : 2 until 15.5 us, when 5.5 kB are left.
   CHECK(simulated(s, *line) == paradl::test::approx(15.5 + 5.5));
 }
 
-TEST_CASE("what a narrow wire keeps a flow from using goes to others") {
+TEST_CASE("bandwidth that a flow cannot use because of a narrow wire goes to other flows") {
   Drawn drawn(3);
   const int wide = drawn.wire(1, 1), narrow = drawn.wire(1, 0.1), thin = drawn.wire(1, 1);
   drawn.way(0, 2, {wide, narrow});
@@ -97,7 +98,7 @@ TEST_CASE("what a narrow wire keeps a flow from using goes to others") {
         paradl::test::approx(2 + 100));
 }
 
-TEST_CASE("flows alike that meet need not end together") {
+TEST_CASE("equal flows that share a wire need not end together") {
   // Three cross b; one of them also crosses a, and leaves two thirds of it to the first flow: 10 kB in 15 us.
   Drawn drawn(8);
   const int a = drawn.wire(1, 1), b = drawn.wire(1, 1), c = drawn.wire(1, 1);
@@ -113,7 +114,7 @@ TEST_CASE("flows alike that meet need not end together") {
         paradl::test::approx(2 + 15 + 1 + 100));
 }
 
-TEST_CASE("a rank goes on when its own messages are through") {
+TEST_CASE("a rank continues when its own messages have arrived") {
   const auto star = network_of("crossbar", 4);
   const Schedule s =
       schedule_of(4, {{{message(0, 1, 10), message(2, 3, 20)}}, {{message(0, 1, 20), message(2, 3, 10)}}});
@@ -121,13 +122,13 @@ TEST_CASE("a rank goes on when its own messages are through") {
   CHECK(microseconds(link_load(s, *star, in_order(4))) == paradl::test::approx(2 * 2 + 40));
 }
 
-TEST_CASE("a message waits for both its ends") {
+TEST_CASE("a message waits for its sender and its receiver") {
   const auto star = network_of("crossbar", 3);
   const Schedule s = schedule_of(3, {{{message(0, 1, 10)}}, {{message(1, 2, 10)}}, {{message(2, 0, 10)}}});
   CHECK(simulated(s, *star) == paradl::test::approx(3 * (2 + 10)));
 }
 
-TEST_CASE("the slowest neighbours pace a ring") {
+TEST_CASE("a ring is as slow as its slowest neighbours") {
   // Two leaves of four: 2 us inside, 4 us between them.
   const auto tree = network_of("fattree:2;4,2;1,4;1,1");
   std::vector<Flow> flows;
@@ -135,7 +136,7 @@ TEST_CASE("the slowest neighbours pace a ring") {
   CHECK(simulated(schedule_of(8, {{flows, 1000}}), *tree) == paradl::test::approx(1000 * (4 + 10)));
 }
 
-TEST_CASE("phi, wire and step are those of the link load") {
+TEST_CASE("phi, wire and step are those of the link-load model") {
   on_random_schedules([](const Schedule& schedule, const Topology& network, const std::string&) {
     const Timing load = link_load(schedule, network, in_order(schedule.ranks));
     const Timing flows = simulate_flows(schedule, network, in_order(schedule.ranks));
@@ -145,13 +146,13 @@ TEST_CASE("phi, wire and step are those of the link load") {
   });
 }
 
-TEST_CASE("law: adding up regular steps and counting repetitions changes nothing") {
+TEST_CASE("law: shortcuts for regular steps and repetitions change nothing") {
   on_random_schedules([](const Schedule& schedule, const Topology& network, const std::string&) {
     simulated(schedule, network);
   });
 }
 
-TEST_CASE("law: long repetitions with contention are counted rightly") {
+TEST_CASE("law: long repetitions with contention have the right time") {
   for (const char* word : {"dragonfly:4,1;2,1;4,1;2", "fattree:2;8,8;1,3;1,1", "mesh:8,8"}) {
     CAPTURE(word);
     const auto network = network_of(word);
@@ -169,8 +170,8 @@ TEST_CASE("law: long repetitions with contention are counted rightly") {
   }
 }
 
-TEST_CASE("law: a ring in which a few flows meet is paced by them") {
-  // Every neighbour has a way of its own, of any latency; a few ways also cross one of two common wires.
+TEST_CASE("law: a ring in which a few flows share wires is as slow as these") {
+  // Each pair of neighbours has its own route, of any latency. A few routes also use one of two common wires.
   std::mt19937 random(3);
   const auto below = [&random](int n) { return int(random() % unsigned(n)); };
   int compared = 0;
@@ -199,8 +200,8 @@ TEST_CASE("law: a ring in which a few flows meet is paced by them") {
   CHECK(compared > 60);
 }
 
-TEST_CASE("law: flows that are alike part when one of their ranks is late") {
-  // Nodes of four on a router: their messages to another node are alike, but for a few that start later.
+TEST_CASE("law: equal flows are treated separately when one of their ranks is late") {
+  // Nodes of four GPUs on a router: their messages to another node are equal, but a few start later.
   std::mt19937 random(4);
   const auto network = network_of("dragonfly:4,1;2,1;4,1;4");
   for (int i = 0; i < 20; ++i) {
@@ -216,7 +217,7 @@ TEST_CASE("law: flows that are alike part when one of their ranks is late") {
   }
 }
 
-TEST_CASE("law: thousands of flows at once are simulated to a ten-thousandth or two") {
+TEST_CASE("law: thousands of concurrent flows are simulated with an error of at most two ten-thousandths") {
   const auto network = network_of("dragonfly:4,1;2,1;4,1;4");
   std::mt19937 random(5);
   std::vector<Flow> flows;
@@ -228,7 +229,7 @@ TEST_CASE("law: thousands of flows at once are simulated to a ten-thousandth or 
   CHECK(quick == paradl::test::approx(exact).epsilon(2e-4));
 }
 
-TEST_CASE("law: the same network with all times k times as long takes k times as long") {
+TEST_CASE("law: if all times of a network are k times as long, the result is k times as long") {
   on_random_schedules([](const Schedule& schedule, const Topology& network, const std::string& word) {
     const double k = 3;
     const auto slower =
@@ -238,7 +239,7 @@ TEST_CASE("law: the same network with all times k times as long takes k times as
   });
 }
 
-TEST_CASE("law: without latency twice the bandwidth halves the time") {
+TEST_CASE("law: without latency, twice the bandwidth halves the time") {
   on_random_schedules([](const Schedule& schedule, const Topology&, const std::string& word) {
     const auto slow = network_of(word, 0, {.link = {Seconds{}, SecondsPerByte{2e-9}}});
     const auto fast = network_of(word, 0, {.link = {Seconds{}, SecondsPerByte{1e-9}}});
@@ -246,7 +247,7 @@ TEST_CASE("law: without latency twice the bandwidth halves the time") {
   });
 }
 
-TEST_CASE("law: every wire needs its time for all that crosses it") {
+TEST_CASE("law: the time is at least that of each wire for its bytes") {
   on_random_schedules([](const Schedule& schedule, const Topology& network, const std::string&) {
     std::vector<double> busy(network.wires().size());
     std::vector<int> route;
@@ -276,7 +277,7 @@ TEST_CASE("law: on a crossbar the names of ranks do not matter") {
   }
 }
 
-TEST_CASE("one rank: everything stays at home") {
+TEST_CASE("one rank sends nothing") {
   const auto star = network_of("crossbar", 1);
   CHECK(simulated(SimgridSchedule(in_order(1), 1e6).ring(), *star) == 0);
 }

@@ -11,7 +11,7 @@ using namespace paradl::test;
 
 namespace {
 
-/// Progressive filling as the books have it: all flows, all wires, from the start.
+/// Progressive filling as in textbooks: all flows and wires, from the start.
 std::vector<double> fair_rates(const Topology& network, const Routes& routes,
                                const std::vector<bool>& under_way) {
   std::vector<double> left, rate(under_way.size());
@@ -60,7 +60,7 @@ struct Random {
 
 }  // namespace
 
-TEST_CASE("law: rates found bit by bit are those found all at once") {
+TEST_CASE("law: incremental updates give the same rates as a computation from scratch") {
   for (unsigned seed = 0; seed < 100; ++seed) {
     CAPTURE(seed);
     Random r(seed);

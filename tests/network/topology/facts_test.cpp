@@ -15,7 +15,7 @@ const WireSpec edr{.link = {Seconds{500e-9}, 1.0 / Bandwidth{12.5e9}}};
 
 TopologyFacts facts(std::string_view text) { return facts_of(*read_topology(text, edr, 8)); }
 
-/// What a word is refused for, and what it says to do.
+/// The error and the help for a word that is refused.
 std::string refusal(std::string_view text, const WireSpec& wires = edr) {
   try {
     read_topology(text, wires, 8);
@@ -68,24 +68,23 @@ TEST_CASE("facts: the bisection in bytes a second, by hand") {
   // those four further, and all 8 that go across.
   CHECK(GBps("dln:4,2") == approx((2 + 4 + 8 + 8) * 12.5));
 
-  // 4 x 4 ports, two a node: nodes 0 to 3 have the first two rows, and two borders of 4 part them from the
-  // others.
+  // 4 x 4 ports, two a node: nodes 0 to 3 have the first two rows, and two borders of 4 separate them from
+  // the others.
   WireSpec nodes = edr;
   nodes.inside = Link{Seconds{}, 1.0 / Bandwidth{50e9}};
   CHECK(GBps("torus:4,4/nvlink:4,2", nodes) == approx(8 * 12.5));
-  // With slow wires to the ports these are the narrowest place: 16 GPUs with one each. There are more of
-  // them.
+  // If the wires to the ports are slow, these are the narrowest cut: 16 GPUs with one each.
   nodes.inside = Link{Seconds{}, 1.0 / Bandwidth{1e9}};
   CHECK(GBps("torus:4,4/nvlink:4,2", nodes) == approx(16 * 1));
   CHECK(facts_of(*read_topology("torus:4,4/nvlink:4,2", nodes, 8)).bisection == 8);
 
   WireSpec half = edr;
   half.half_duplex = true;
-  CHECK(GBps("torus:8,8", half) == approx(16 * 12.5));  // of both directions together
+  CHECK(GBps("torus:8,8", half) == approx(16 * 12.5));  // both directions together
   CHECK(GBps("crossbar:1") == 0);
   CHECK_FALSE(facts("torus:300,300").bisection_bandwidth);
 
-  // Cables count by their own: the one between the leaves has 100 GB/s, their hosts less.
+  // Each cable has its own bandwidth: the one between the leaves has 100 GB/s, those of hosts have less.
   const test::TemporaryFolder folder;
   const std::string leaves = "hosts 4\nswitches 2\n0 4\n1 4\n2 5\n3 5\n";
   CHECK(GBps("graph:" + folder.write("fast.txt", leaves + "4 5 100GB/s 1us\n")) == approx(2 * 12.5));
@@ -93,14 +92,14 @@ TEST_CASE("facts: the bisection in bytes a second, by hand") {
         approx(3 + 4));
 }
 
-TEST_CASE("facts: what would take too long is left out") {
+TEST_CASE("facts: values that would take too long to compute are left out") {
   const TopologyFacts large = facts("torus:300,300");
   CHECK(large.cables == 180000);
   CHECK_FALSE(large.diameter);
   CHECK_FALSE(large.bisection);
 }
 
-TEST_CASE("a word that is wrong is refused with the part that is wrong") {
+TEST_CASE("a wrong topology is refused, and the wrong part is named") {
   CHECK(refusal("torus:8,x") ==
         "topology `torus:8,x` has `x` where a whole number from 1 up should be | "
         "write `torus:8,8`: the size of each dimension");
@@ -122,7 +121,7 @@ TEST_CASE("a word that is wrong is refused with the part that is wrong") {
   CHECK(contains(refusal("dragonfly:5,1;2,1;4,1;2", simgrid), "at least as many routers as groups"));
 }
 
-TEST_CASE("a topology nobody could wait for is refused at once") {
+TEST_CASE("a topology that is too large to route is refused at once") {
   for (const std::string text :
        {"torus:5000,5000", "torus:99999999999999", "crossbar:2000000000", "dln:60,60", "dln2d:2000000000,1,1",
         "fattree:2;50000,50000;50000,50000;1,1", "dragonfly:9999,1;9999,1;9999,1;9", "bigraph:1,100000",
@@ -145,7 +144,7 @@ TEST_CASE("a topology from a file") {
     CHECK(network->wires()[std::size_t(wires[1])].link.alpha.base() == 1e-6);
     CHECK((1.0 / network->wires()[std::size_t(wires[1])].link.beta).base() == paradl::test::approx(100e9));
   }
-  SUBCASE("not in one piece") {
+  SUBCASE("not connected") {
     const std::string text = written("hosts 4\nswitches 2\n0 4\n1 4\n2 5\n3 5\n");
     CHECK_THROWS_WITH_AS(read_topology(text, edr, 8),
                          doctest::Contains("is not in one piece: no way from host 2 to host 0"), SpecError);
@@ -166,14 +165,14 @@ TEST_CASE("a topology from a file") {
     CHECK(line("hosts 2\n0 1 1GB/s\n") == 2);
     CHECK(line("hosts 2\nhosts 3\n0 1\n") == 2);
     CHECK(line("hosts 2\n0 1\nswitches 3\n") == 3);
-    CHECK(line("switches 1\nhosts 2\n0 1\n") == 2);  // not in one piece
+    CHECK(line("switches 1\nhosts 2\n0 1\n") == 2);  // not connected
   }
   SUBCASE("nodes on it") {
     CHECK(read_topology(written("hosts 2\n0 1\n") + "/nvlink:4", edr, 8)->hosts() == 8);
   }
 }
 
-TEST_CASE("seats: where the ranks of a job sit") {
+TEST_CASE("seats: the hosts of a job's ranks") {
   const auto network = read_topology("crossbar:12", edr, 12);
   using Seats = std::vector<int>;
   CHECK(read_seats("consecutive", 4, *network) == Seats{0, 1, 2, 3});

@@ -1,4 +1,4 @@
-// Topologies made of a system's levels, and of circuits beside a network.
+// Topologies built from a system's levels, and optical circuits in addition to a network.
 
 #include <algorithm>
 #include <map>
@@ -15,7 +15,7 @@ using namespace paradl;
 
 namespace {
 
-/// ABCI in round numbers: 4 GPUs a node, 2 ports; 6 nodes a rack, a third of its 12 ports out; 2 racks.
+/// ABCI in round numbers: 4 GPUs and 2 ports a node; 6 nodes a rack, with a third of their 12 ports; 2 racks.
 Machine two_racks() {
   Machine machine;
   machine.name = "two-racks";
@@ -35,7 +35,7 @@ Seconds latency(const Topology& network, int from, int to) {
   return sum;
 }
 
-/// phi of flows of one size: how much longer the busiest wire takes than one of these flows alone.
+/// phi of flows of one size: the time of the busiest wire over that of one flow alone.
 double phi(const Topology& network, const std::vector<std::pair<int, int>>& flows) {
   std::map<int, int> load;
   double alone = 0;
@@ -56,7 +56,7 @@ double phi(const Topology& network, const std::vector<std::pair<int, int>>& flow
 
 }  // namespace
 
-TEST_CASE("levels: a message takes the latency of the level at which it turns") {
+TEST_CASE("levels: the latency of a message is that of the outermost level it crosses") {
   const auto network = levels_topology(two_racks());
   CHECK(network->hosts() == 48);
   CHECK(network->switches() == 12 + 2 + 1);
@@ -69,18 +69,18 @@ TEST_CASE("levels: a message takes the latency of the level at which it turns") 
   CHECK(wires.size() == 6);
 }
 
-TEST_CASE("levels: where both directions share a cable there is one wire for them") {
+TEST_CASE("levels: on half-duplex levels one wire serves both directions") {
   Machine machine = two_racks();
   machine.half_duplex = true;
   const auto network = levels_topology(machine), full = levels_topology(two_racks());
   CHECK(2 * network->wires().size() == full->wires().size());
   CHECK(latency(*network, 0, 47).base() == paradl::test::approx(41e-6));
-  // There and back at once: twice what one of them takes.
+  // Both directions at once take twice as long as one.
   CHECK(phi(*full, {{0, 47}, {47, 0}}) == paradl::test::approx(1.0));
   CHECK(phi(*network, {{0, 47}, {47, 0}}) == paradl::test::approx(2.0));
 }
 
-TEST_CASE("a machine on a topology: cables inside and between nodes draw what their levels say") {
+TEST_CASE("a machine on a topology: cables inside and between nodes draw the power of their levels") {
   Machine machine = two_racks();
   machine.topology = "torus:4,3";
   machine.levels.pop_back();
@@ -109,21 +109,21 @@ TEST_CASE("levels: four rings between nodes share two ports") {
   CHECK(phi(*network, four_rings) == paradl::test::approx(2.0));
 }
 
-TEST_CASE("levels: all that leave a rack share its tapered ports") {
-  // Every GPU of rack 0 sends to its fellow in rack 1: 24 flows on 4 ports.
+TEST_CASE("levels: all flows that leave a rack share its oversubscribed ports") {
+  // Every GPU of rack 0 sends to the same GPU of rack 1: 24 flows on 4 ports.
   const auto network = levels_topology(two_racks());
   std::vector<std::pair<int, int>> flows;
   for (int gpu = 0; gpu < 24; ++gpu) flows.emplace_back(gpu, gpu + 24);
   CHECK(phi(*network, flows) == paradl::test::approx(6.0));
 }
 
-TEST_CASE("levels: part of a port widens the whole ones") {
+TEST_CASE("levels: a fraction of a port is added to the whole ones") {
   Machine machine = two_racks();
   machine.levels[2].ports = 2.5;
   const auto network = levels_topology(machine);
   std::vector<int> wires;
   network->route(0, 47, wires);
-  // 2 wires of together 2.5 ports: 15.6 GB/s each.
+  // 2 wires with the bandwidth of 2.5 ports: 15.6 GB/s each.
   CHECK((1.0 / network->wires()[std::size_t(wires[2])].link.beta).base() ==
         paradl::test::approx(12.5e9 * 2.5 / 2));
 }
@@ -142,7 +142,7 @@ TEST_CASE("optical: large messages between racks have a circuit of their own") {
   network.route(0, 7, packet);
   CHECK(route(0, 7, 999999) == packet);
   CHECK(route(0, 7, 1e6) != packet);
-  CHECK(route(0, 1, 1e6).size() == 2);  // in one rack: over the crossbar
+  CHECK(route(0, 1, 1e6).size() == 2);  // within a rack: over the crossbar
 
   Seconds alpha;
   for (const int w : route(0, 7, 1e6)) alpha += network.wires()[std::size_t(w)].link.alpha;
@@ -171,21 +171,23 @@ TEST_CASE("optical: a ring keeps its circuits, halving-doubling changes them") {
     for (int i = 0; i < 8; ++i) halving.add({.source = i, .target = i ^ distance, .bytes = Bytes{1e6}});
   }
   CHECK(reconfiguration_time(ring, network(1), seats) == Seconds{});
-  // Six steps, but the two in the middle have the same partners.
+  // Six steps, but the two middle ones have the same partners.
   CHECK(reconfiguration_time(halving, network(1), seats).base() == paradl::test::approx(5e-3));
-  // A port for each of the three partners: set up once for all.
+  // With a port for each of the three partners, circuits are set up only once.
   CHECK(reconfiguration_time(halving, network(3), seats) == Seconds{});
 }
 
-TEST_CASE("optical: circuits are set up once in a collective's time, and its word can be read again") {
+TEST_CASE(
+    "optical: the time of a collective includes setting up circuits, and the topology's text can be read "
+    "again") {
   const char* word = "optical:1B,1GB/s,1,1,1ms+crossbar:8";
   const std::shared_ptr<const Topology> network =
       read_topology(word, {.link = {Seconds{}, 1.0 / Bandwidth{1e9}}}, 8);
   CHECK(network->text() == word);
   const Fabric fabric{network, {0, 1, 2, 3, 4, 5, 6, 7}};
   const Job job{.ranks = 8, .bytes = Bytes{8e6}, .topology = network.get()};
-  // 4, 2, 1 MB there and back at 1 GB/s: 14 ms. Six steps, of which the two in the middle have the same
-  // partners: 5 ms.
+  // 4, 2, 1 MB in both phases at 1 GB/s: 14 ms. The two middle ones of six steps have the same partners: 5
+  // ms.
   CHECK(time_of(*find_algorithm("hd"), job, fabric, NetworkFidelity::link_load).timing.time.base() ==
         paradl::test::approx(19e-3).epsilon(1e-9));
 }

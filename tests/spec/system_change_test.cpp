@@ -1,0 +1,59 @@
+#include "paradl/spec/system_change.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "paradl/judge/sensitivity.hpp"
+#include "tests/support/spec_text.hpp"
+
+using namespace paradl;
+
+namespace {
+
+/// Every number of a system that a factor can change.
+std::string numbers(const SystemSpec& spec) {
+  std::string out = fmt::format("{} {}", spec.device.memory.base(), spec.device.memory_bandwidth.base());
+  for (const auto& peak : spec.device.peak) out += fmt::format(" {}", peak ? peak->base() : -1);
+  for (const LevelSpec& level : spec.levels) {
+    out += fmt::format("\n{} {} {} {}", level.name, level.size, level.latency.base(), level.bandwidth.base());
+    for (const MeasuredLinkSpec& link : level.measured)
+      out += fmt::format(" ({} {} {})", link.from.base(), link.latency.base(), link.bandwidth.base());
+  }
+  const auto number = [](const auto& value) { return value ? value->base() : -1; };
+  if (spec.host) out += fmt::format("\nhost {}", number(spec.host->bandwidth));
+  for (const auto* storage : {&spec.node_storage, &spec.shared_storage})
+    if (*storage) out += fmt::format("\nstorage {}", number((*storage)->read));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a factor of a loaded system gives what its file gives with that factor") {
+  const Catalog& catalog = test::shipped();
+  int changed = 0;
+  for (const std::string& name : catalog.names("systems")) {
+    const SystemSpec spec = catalog.system(name);
+    for (const Lever& lever : levers(spec, Precision::fp32))
+      for (const char* factor : {"x0.5", "x2"}) {
+        const Override change{lever.path, factor};
+        const auto quick = scaled(spec, change);
+        if (!quick) continue;
+        CAPTURE(name);
+        CAPTURE(lever.path);
+        CHECK(numbers(*quick) == numbers(read_system(spec.source, {change})));
+        CHECK(numbers(*quick) != numbers(spec));
+        ++changed;
+      }
+  }
+  CHECK(changed > 100);
+}
+
+TEST_CASE("other changes are left to the reader of the file") {
+  const SystemSpec spec = test::shipped().system("abci");
+  for (const Override& change : std::vector<Override>{{"device.memory", "32GiB"},
+                                                      {"levels.node.size", "x2"},
+                                                      {"levels.nosuch.bandwidth", "x2"},
+                                                      {"levels.node", "x2"},
+                                                      {"device.peak.fp99", "x2"}})
+    CHECK_FALSE(scaled(spec, change));
+}
