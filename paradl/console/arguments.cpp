@@ -44,7 +44,9 @@ void Arguments::pass_on_the_rest() const {
 
 void Arguments::footer(const std::string& text) const { app_->footer(text); }
 
-void Arguments::when_chosen(std::function<void()> action) const { app_->callback(std::move(action)); }
+void Arguments::runs(Action& action, Action run) const {
+  app_->callback([&action, run = std::move(run)] { action = run; });
+}
 
 std::vector<std::string> Arguments::commands() const {
   std::vector<std::string> names;

@@ -9,6 +9,9 @@ class App;
 
 namespace paradl {
 
+/// The action of a command; returns the exit code.
+using Action = std::function<int()>;
+
 /// The text of an option in --help.
 struct About {
   std::string help;
@@ -33,7 +36,8 @@ class Arguments {
   /// The words that follow are not parsed, not even `--help`.
   void pass_on_the_rest() const;
   void footer(const std::string& text) const;
-  void when_chosen(std::function<void()> action) const;
+  /// If the user typed this command, `action` becomes `run`.
+  void runs(Action& action, Action run) const;
 
   std::vector<std::string> commands() const;
   std::string help_of(const std::string& command) const;

@@ -16,7 +16,7 @@ class Evaluator;
 
 /// A plan with its cost and all tables behind it, for explanations. The evaluator must outlive it.
 struct Evaluation {
-  /// `cut`: the stages of the plan; nullptr: those that suit it best.
+  /// `cut`: stages to use instead of the best ones.
   Evaluation(const Evaluator& evaluator, const Plan& plan, const StagePlan* cut = nullptr,
              std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
@@ -52,8 +52,8 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
-  /// The cost of one iteration. The plan must keep its limits: limits(plan).hold(). `cut`: how its layers are
-  /// cut into stages, if another plan with the same mesh decides that; nullptr: as suits it best.
+  /// The cost of one iteration. The plan must keep its limits: limits(plan).hold(). `cut`: stages to use
+  /// instead of the best ones, for example those of another plan.
   Cost cost(const Plan& plan, const StagePlan* cut = nullptr) const;
   /// The cost with all tables behind it.
   Evaluation evaluate(const Plan& plan) const { return Evaluation(*this, plan); }
@@ -63,9 +63,9 @@ class Evaluator {
   /// and for plans that break a limit. A bound above `enough` need not be the best one: it is found sooner.
   Seconds at_least(const Plan& plan, Seconds enough) const;
   /// The limits that are known before a plan is priced; `refused` gets the reason if its allreduce cannot sum
-  /// the gradients.
+  /// the gradients. In limits.cpp.
   Limits limits(const Plan& plan, std::string* refused = nullptr) const;
-  /// Cost, limits and everything else that an answer shows.
+  /// Cost, limits and everything else that an answer shows. In project.cpp.
   Projection project(const StrategyName& strategy, const Plan& plan, const StagePlan* cut = nullptr) const;
   Timeline timeline(const Plan& plan) const;
 
