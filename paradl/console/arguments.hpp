@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,12 @@ struct About {
 /// which is slow to compile: only two files include it.
 class Arguments {
  public:
-  explicit Arguments(CLI::App& app) : app_(&app) {}
+  /// `typed`: the words of the command line. Options of commands that are not among them are left out: to define
+  /// all would take most of the start-up time.
+  Arguments(CLI::App& app, std::span<const std::string> typed) : app_(&app), typed_(typed) {}
 
   Arguments add_command(const std::string& name, const std::string& summary) const;
+  bool left_out() const { return left_out_; }
   /// `-b,--batch`, or a name without dashes for a positional argument.
   void text(const std::string& names, std::string& value, const About& about) const;
   /// One value each time it is given; a positional argument takes all remaining words.
@@ -44,6 +48,8 @@ class Arguments {
 
  private:
   CLI::App* app_;
+  std::span<const std::string> typed_;
+  bool left_out_ = false;
 };
 
 }  // namespace paradl

@@ -41,9 +41,9 @@ Projection Oracle::project(const StrategyName& strategy, const Mesh& mesh, doubl
                                              : evaluator().project(strategy, plan);
 }
 
-Seconds Oracle::at_least(const StrategyName& strategy, const Mesh& mesh, double batch) const {
-  if (about().fidelity == Fidelity::paper) return {};
-  return evaluator().at_least(about().plan.on(strategy, mesh, batch));
+bool Oracle::exceeds(Seconds most, const StrategyName& strategy, const Mesh& mesh, double batch) const {
+  return about().fidelity != Fidelity::paper &&
+         evaluator().at_least(about().plan.on(strategy, mesh, batch), most) > most;
 }
 
 std::vector<Mesh> Oracle::grids_of(const StrategyName& strategy, int gpus) const {
@@ -65,17 +65,13 @@ std::vector<Projection> Oracle::sweep(Grids which) const {
 
 Projection Oracle::best_grid(const StrategyName& strategy, const std::vector<Mesh>& grids,
                              double batch) const {
-  if (grids.size() == 1) return project(strategy, grids.front(), batch);
-  std::vector<std::pair<Seconds, std::size_t>> order;  // lower bounds first
-  for (std::size_t i = 0; i < grids.size(); ++i) order.emplace_back(at_least(strategy, grids[i], batch), i);
-  std::ranges::sort(order);
+  constexpr double rounding = 1 + 1e-9;
   std::optional<Projection> best;
-  std::size_t which = 0;
-  for (const auto& [bound, i] : order) {
-    constexpr double rounding = 1 + 1e-9;
-    if (best && best->feasible() && bound > rounding * best->iteration()) break;
+  // The last grids, with most parts on the first axis, are mostly the fastest. Of equal ones, the first is taken.
+  for (std::size_t i = grids.size(); i-- > 0;) {
+    if (best && best->feasible() && exceeds(rounding * best->iteration(), strategy, grids[i], batch)) continue;
     Projection one = project(strategy, grids[i], batch);
-    if (!best || better(one, *best) || (i < which && !better(*best, one))) best = std::move(one), which = i;
+    if (!best || !better(*best, one)) best = std::move(one);
   }
   return *std::move(best);
 }
@@ -109,7 +105,7 @@ std::optional<Projection> Oracle::best_out_of_core(const Projection& in_core) co
       const double batch = batch_on(gpus);
       for (const Mesh& grid : grids_of(strategy, gpus)) {
         // Out of core is never faster: do not plan what is already too slow in core.
-        if (per_sample(at_least(strategy, grid, batch), batch) >= fastest) continue;
+        if (exceeds(Seconds{fastest * batch}, strategy, grid, batch)) continue;
         const Projection p = project(strategy, grid, batch);
         if (!p.cost || p.feasible() || per_sample(p.iteration(), batch) >= fastest) continue;
         Projection beyond = project(tried_->out_of_core[s], grid, batch);

@@ -61,8 +61,8 @@ class Oracle {
   /// The best grid; of equal ones, the first. Grids whose lower bound is slower than the best so far are
   /// skipped.
   Projection best_grid(const StrategyName& strategy, const std::vector<Mesh>& grids, double batch) const;
-  /// A lower bound for the iteration of a projection; see Evaluator::at_least.
-  Seconds at_least(const StrategyName& strategy, const Mesh& mesh, double batch) const;
+  /// Whether a lower bound tells that the iteration takes longer than `most`; see Evaluator::at_least.
+  bool exceeds(Seconds most, const StrategyName& strategy, const Mesh& mesh, double batch) const;
   /// The best of the question's strategies out of core, if it is faster than `in_core`, the best answer, or
   /// if that does not fit. Nothing if the system file does not describe its hosts.
   std::optional<Projection> best_out_of_core(const Projection& in_core) const;
