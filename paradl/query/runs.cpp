@@ -118,7 +118,7 @@ void add_terms(Query& query, const MeasuredRun& run, const Readings& readings,
     notes.push_back(fmt::format("runs with {} on {}{} had {}={} (profiles/accuracy/networks.yaml)",
                                 one.framework,
                                 one.up_to < 1e9 ? fmt::format("at most {:.0f} GPUs of ", one.up_to) : "",
-                                one.system, one.change.path, one.change.value));
+                                one.system, one.change.path, one.change.text()));
   }
 }
 
