@@ -40,7 +40,7 @@ struct Alternative {
 };
 
 /// A value of the system file.
-Alternative system_change(std::string text, std::string path, std::string value);
+Alternative system_change(std::string text, Override change);
 
 /// The machine with further values of its file changed; empty if the file is not known.
 using MachineWith = std::function<Machine(const std::vector<Override>&)>;

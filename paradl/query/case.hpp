@@ -64,7 +64,6 @@ Plan plan_of(const Query& query);
 Training training_of(const Query& query, const FrameworkSpec& framework);
 /// The same under the framework that the query names, or the ideal one.
 Training load_training(const Query& query, Library& library);
-Training load_training(const Query& query, const Catalog& catalog);
 
 /// The topology that a system names, if it names one. SpecError at its place in the file if it is impossible;
 /// UsageError if --set made it so.

@@ -220,7 +220,7 @@ Override read_change(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == text.npos || equals == 0 || equals + 1 == text.size())
     throw UsageError(fmt::format("--set {}: not KEY=VALUE", text), "write --set device.memory=32GiB");
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  return read_override(text.substr(0, equals), text.substr(equals + 1));
 }
 
 void add_change(Query& query, Override change) {
