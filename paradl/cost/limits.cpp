@@ -27,9 +27,11 @@ Limit sequence_limit(const Workload& work, int parts, int context) {
   Limit limit{.rule = context > 1 ? LimitRule::tensor_context : LimitRule::tensor_sequence,
               .value = double(parts),
               .bound = double(parts)};
-  for (std::size_t i = 0; i < work.layers.size() && limit.holds(); ++i)
-    if (const Layer& layer = work.layers[i]; layer.op == Op::attention)
-      limit.bound = layer.x.positions() / context, limit.layer = int(i);
+  for (std::size_t i = 0; i < work.layers.size(); ++i) {
+    if (work.layers[i].op != Op::attention) continue;
+    limit.bound = work.layers[i].x.positions() / context, limit.layer = int(i);
+    if (!limit.holds()) break;
+  }
   return limit;
 }
 

@@ -71,11 +71,13 @@ void each_plan(const Space& space, Visit visit) {
 TEST_CASE("a walk visits the plans that keep their limits, with the costs of an evaluator") {
   const char *model = "resnet50", *framework = "ideal";
   Training changed;
+  Allreduce sum;
   SUBCASE("a convolutional network") {}
   SUBCASE("statistics of batch-norms that are summed like gradients") {
     changed.synchronised_batch_norm = true;
   }
   SUBCASE("gradients after the backward pass") { changed.overlap = false; }
+  SUBCASE("a requested allreduce") { sum = {find_algorithm("hd")}; }
   SUBCASE("a transformer") { model = "gpt2"; }
   SUBCASE("a transformer whose stages have equal numbers of blocks") {
     model = "gpt2", framework = "megatron";
@@ -85,7 +87,8 @@ TEST_CASE("a walk visits the plans that keep their limits, with the costs of an 
   c.training.synchronised_batch_norm = changed.synchronised_batch_norm;
   c.training.overlap = changed.overlap;
   c.training.stage_cut = changed.stage_cut;
-  const Space space = space_of(c.work, 8);
+  Space space = space_of(c.work, 8);
+  space.allreduce = sum;
   std::vector<std::pair<Plan, Cost>> visited;
   const Evaluator walked(c.setting()), asked(c.setting());  // each fills caches in its own order
   walk(walked, space, [&](const Plan& plan, const Cost& cost) { visited.emplace_back(plan, cost); });
