@@ -190,8 +190,7 @@ Examples:
   paradl-calibrate all laptop --model tiny-cnn -b 16 --dry-run
   mpirun -np 2 paradl-calibrate all laptop --model tiny-cnn -b 16
   srun -n 8 paradl-calibrate all lab --model resnet50 -b 32/gpu --backend cuda)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

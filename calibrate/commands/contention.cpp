@@ -277,8 +277,7 @@ Examples:
   mpirun -np 4 paradl-calibrate contention
   mpirun -np 8 paradl-calibrate contention -k 4 --size 64MB --json
   mpirun -np 2 paradl-calibrate contention --memory tiny-cnn -b 8)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

@@ -200,8 +200,7 @@ Examples:
   paradl-calibrate fit kernels ../data --only p100-cuda8 --dry-run
   paradl-calibrate fit links ../data
   paradl-calibrate fit links ../data --only dgxc-benchmarking --only '2x p5' --to dgx-h100 --dry-run)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

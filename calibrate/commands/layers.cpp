@@ -270,8 +270,7 @@ Examples:
   paradl-calibrate layers tiny-cnn -b 16
   paradl-calibrate layers resnet50 -b 32/gpu --split data=2,4 --split filter=2,4 --name lab-resnet50
   mpirun -np 2 paradl-calibrate layers vgg16 -b 8 --dry-run)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

@@ -231,8 +231,7 @@ void define_links(const Arguments& root, Session& session, Action& action) {
   mpirun -np 2 paradl-calibrate links here
   mpirun -np 8 paradl-calibrate links lab --max-size 64MB --operations allreduce,point-to-point
   paradl-calibrate links lab --from all_reduce.log --from osu_latency.log --level cluster)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

@@ -276,8 +276,7 @@ void define_rehearse(const Arguments& root, Session& session, Action& action) {
   mpirun -np 2 paradl-calibrate rehearse models/cifar-cnn.yaml --all -b 16
   mpirun -np 4 paradl-calibrate rehearse resnet18 -s data+filter --grid data=2,filter=2 -b 8
   mpirun -np 2 paradl-calibrate rehearse gpt:layers=2,hidden=64,heads=4,seq=32,vocab=100,tied=0 -s tensor --check)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

@@ -316,8 +316,7 @@ Examples:
   paradl-calibrate runs examples/validate/abci.csv
   paradl-calibrate runs examples/validate/abci.csv --also examples/validate/abci-parts.csv --leave-one-out
   paradl-calibrate runs mine.csv --up-to 32 --on my-cluster.yaml)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

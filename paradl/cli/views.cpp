@@ -10,7 +10,7 @@
 #include "paradl/cli/basis.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/judge/sensitivity.hpp"
-#include "paradl/query/verdict.hpp"
+#include "paradl/query/examiner.hpp"
 #include "paradl/query/words.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/json.hpp"
@@ -72,7 +72,7 @@ void tell_framework(const Session& session, const Options& options, const Oracle
   if (oracle.about().fidelity == Fidelity::paper)
     throw UsageError("--for is not available with --fidelity paper", "leave --fidelity paper out");
   const Projection& best = answer.results.front();
-  Examiner examiner = examiner_of(oracle, options.triggers());
+  const Examiner examiner = examiner_of(oracle, options.triggers());
   auto found = examiner.bottlenecks(best);
   for (Bottleneck& b : found) examiner.price(b, best);
   auto improvements = examiner.improvements(best, Owner::framework);
@@ -143,10 +143,7 @@ void tell_system(const Session& session, const Options& options, const Query& qu
     else
       idle.push_back(s.lever.name);
   }
-  if (options.wants(Prints::json)) {
-    Examiner examiner = examiner_of(oracle, options.triggers());
-    examine(answer, examiner);
-  }
+  if (options.wants(Prints::json)) examine(answer, examiner_of(oracle, options.triggers()));
   const auto table = [&](ReadBy reader) {
     return reader == ReadBy::machines ? sensitivity_table(swings, reader)
                                       : without_empty_columns(sensitivity_table(shown), {"parameter"});

@@ -25,7 +25,8 @@ struct Alternative {
   std::string option;  // "--zero 1", "--set levels.rack.ports=4"
   const Change* of = nullptr;
   Owner owner = Owner::user;
-  std::function<void(Plan&)> plan = {};               // its options; none: unchanged, as in all of these
+  /// Changes the plan's options; empty: it does not. Likewise the members below.
+  std::function<void(Plan&)> plan = {};
   std::shared_ptr<const StrategyName> strategy = {};
   std::optional<Mesh> mesh = {};
   std::function<void(Training&)> training = {};

@@ -141,6 +141,18 @@ BatchRule read_batch(std::string_view text) {
   return rule;
 }
 
+std::string text_of(const BatchRule& rule) {
+  switch (rule.per) {
+    case BatchRule::Per::gpu:
+      return fmt::format("{}/gpu", rule.value);
+    case BatchRule::Per::node:
+      return fmt::format("{}/node", rule.value);
+    case BatchRule::Per::whole:
+      break;
+  }
+  return fmt::format("{}", rule.value);
+}
+
 std::vector<StrategyName> read_strategies(const std::string& text) {
   std::vector<StrategyName> out;
   for (const std::string& name : split_list(text, ',')) out.push_back(read_strategy(name));
