@@ -56,14 +56,6 @@ std::size_t fingerprint(const MeshTable& mesh, const PassTable& passes) {
   return hash;
 }
 
-/// The same, including the costs of gradient sums.
-std::size_t fingerprint(const MeshTable& mesh, const PassTable& passes, const GradientTable& gradients) {
-  std::size_t hash = fingerprint(mesh, passes);
-  for (const GradientGroup& group : gradients.groups)
-    for (const double bytes : {1e4, 1e8}) mix(hash, group.allreduce(Bytes{bytes}).base());
-  return hash;
-}
-
 /// Samples of an average iteration, as a share of the mini-batch: if the number of iterations is rounded up, the
 /// last one has fewer.
 double full_share(const Setting& setting, double batch) {
@@ -87,25 +79,25 @@ const Layout& Evaluator::layout(const Plan& plan) const {
   return layouts_->of(plan.mesh, setting_.training.placing(plan));
 }
 
+bool Evaluator::balances_stages(int pieces) const {
+  const StageCut by = setting_.training.stage_cut;
+  return pieces > 1 && (by == StageCut::balanced ||
+                        (by == StageCut::equal_blocks && !can_share_blocks(layouts_->blocks(), pieces)));
+}
+
 const StagePlan& Evaluator::stages(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
                                    const PassTable& passes, const Plan& plan) const {
   const int axis = stage_axis(layout);
   const int stages = axis < 0 ? 1 : mesh.mesh.axis[std::size_t(axis)].parts.total;
-  StageKey key{&layout, 0, 0, {stages, stages > 1 ? plan.chunks : 1, 0, 0, 0, 0}};
-  SecondsPerByte per_byte;
-  const StageCut cut_by = setting_.training.stage_cut;
-  const bool by_costs =
-      cut_by == StageCut::balanced ||
-      (cut_by == StageCut::equal_blocks && !can_share_blocks(layouts_->blocks(), stages * plan.chunks));
-  if (stages > 1 && by_costs) {
-    per_byte = links_.stage_pace(mesh.mesh, axis);
-    key.costs = fingerprint(mesh, passes, gradients);
-    key.per_byte = per_byte.base();
-    key.plan = {stages, plan.chunks, plan.micro_batches, int(plan.schedule), plan.zero, 0};
-  }
-  return *stages_.get(key, [&] {
+  const Pipeline pipeline = plan.pipeline(stages);
+  const auto make = [&](SecondsPerByte per_byte) {
     return std::make_unique<StagePlan>(cut(layout, mesh, gradients, passes, plan, stages, per_byte));
-  });
+  };
+  if (!balances_stages(pipeline.pieces()))
+    return *even_stages_.get({&layout, stages, pipeline.chunks}, [&] { return make({}); });
+  Plan key = plan;
+  key.mesh = mesh.mesh, key.out_of_core = false;  // it is cut as in core
+  return *balanced_stages_.get(key, [&] { return make(links_.stage_pace(mesh.mesh, axis)); });
 }
 
 /// The cuts into stages that could be the best: only one, unless stages are balanced.
@@ -142,10 +134,8 @@ std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTabl
 StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
                          const PassTable& passes, const Plan& plan, int stages,
                          SecondsPerByte per_byte) const {
-  const StageKey key{&layout,
-                     stages > 1 ? fingerprint(mesh, passes) : 0,
-                     per_byte.base(),
-                     {stages, plan.chunks, plan.micro_batches, int(plan.schedule), 0, 0}};
+  const std::size_t costs = stages > 1 ? fingerprint(mesh, passes) : 0;
+  const CutKey key{&layout, costs, per_byte.base(), plan.pipeline(stages)};
   const std::vector<StagePlan>& candidates =
       cuts_.get(key, [&] { return find_cuts(layout, mesh, passes, plan, stages, per_byte); });
   std::size_t best = 0;
@@ -235,18 +225,13 @@ Bytes Evaluator::memory_of_layer(const Evaluation& e, int cell) const {
 }
 
 Seconds Evaluator::serial(const Plan& plan, double replicas) const {
-  const double samples = plan.batch / replicas;
-  const AloneKey key{samples,
-                     double(plan.micro_batches),
-                     double(plan.recompute),
-                     double(plan.recomputed_blocks),
-                     double(plan.zero),
-                     double(plan.sequence_parallel)};
-  const Alone& alone = alone_.get(key, [&] {
-    Plan one = plan;
-    one.mesh = {};
-    one.batch = samples;
-    one.out_of_core = false;
+  Plan one = plan;
+  one.mesh = {};
+  one.batch = plan.batch / replicas;
+  one.out_of_core = false;
+  // Without effect on one GPU: plans that differ only in these share a result.
+  one.schedule = PipelineSchedule::gpipe, one.chunks = 1, one.allreduce = {};
+  const Alone& alone = alone_.get(one, [&] {
     const Cost cost = this->cost(one);
     return Alone{cost[Term::forward] + cost[Term::backward], cost[Term::update]};
   });

@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "paradl/cost/layouts.hpp"
@@ -65,12 +66,21 @@ class Evaluator {
   /// The limits that are known before a plan is priced; `refused` gets the reason if its allreduce cannot sum
   /// the gradients. In limits.cpp.
   Limits limits(const Plan& plan, std::string* refused = nullptr) const;
+  /// These limits in parts, so that a search checks each only when what it depends on changes: the mesh and
+  /// the mini-batch; also micro-batches and schedule; the mesh, allreduce, and how tensors are placed. The
+  /// last part is known only if the first one holds.
+  void add_axis_limits(const Plan& plan, Limits& out) const;
+  void add_pipeline_limits(const Plan& plan, Limits& out) const;
+  void add_layout_limits(const Plan& plan, Limits& out, std::string* refused = nullptr) const;
   /// Cost, limits and everything else that an answer shows. In project.cpp.
   Projection project(const StrategyName& strategy, const Plan& plan, const StagePlan* cut = nullptr) const;
   Timeline timeline(const Plan& plan) const;
 
   /// The layout of a plan whose mesh has no axes of one GPU (see without_ones).
   const Layout& layout(const Plan& plan) const;
+  /// Whether a cut into so many pieces depends on costs: then plans that differ only in ZeRO may be cut
+  /// differently.
+  bool balances_stages(int pieces) const;
   /// How a plan's layers are cut into stages.
   const StagePlan& stages(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
                           const PassTable& passes, const Plan& plan) const;
@@ -101,22 +111,26 @@ class Evaluator {
   struct Alone {
     Seconds passes, update;
   };
-  struct AloneKey {
-    double samples, micro_batches, recompute, blocks, zero, sequence_parallel;
-    friend bool operator==(const AloneKey&, const AloneKey&) = default;
-  };
-  Memo<AloneKey, Alone> alone_;
+  Memo<Plan, Alone, PlanHash> alone_;
   Memo<LocalTimes::Shapes, Seconds> computations_;  // of one micro-batch on a single stage
-  /// What a cut into stages depends on: the costs of layers, and of a byte from stage to stage.
-  struct StageKey {
+  /// Cuts that depend on no costs.
+  struct EvenKey {
+    const Layout* layout;
+    int stages, chunks;
+    friend bool operator==(const EvenKey&, const EvenKey&) = default;
+  };
+  Memo<EvenKey, std::unique_ptr<StagePlan>> even_stages_;
+  Memo<Plan, std::unique_ptr<StagePlan>, PlanHash> balanced_stages_;
+  /// What the candidates for a cut depend on: the costs of layers, and of a byte from stage to stage.
+  struct CutKey {
     const Layout* layout;
     std::size_t costs;
     double per_byte;
-    std::array<int, 6> plan;  // stages, chunks; if stages are balanced also micro-batches, schedule, ZeRO
-    friend bool operator==(const StageKey&, const StageKey&) = default;
+    Pipeline pipeline;
+    friend bool operator==(const CutKey&, const CutKey&) = default;
   };
-  Memo<StageKey, std::unique_ptr<StagePlan>> stages_;
-  Memo<StageKey, std::vector<StagePlan>> cuts_;
+  static_assert(std::has_unique_object_representations_v<Pipeline>, "BytesHash allows no padding");
+  Memo<CutKey, std::vector<StagePlan>> cuts_;
   Memo<const Layout*, std::vector<BlockChain>> chains_;
 };
 

@@ -3,19 +3,34 @@
 #include "paradl/cost/stages.hpp"
 
 namespace paradl {
+namespace {
+
+/// The rules that roles depend on. Others are cleared, so that plans that differ only in these share a table.
+PlacingRules rules_of_roles(PlacingRules rules) {
+  rules.recompute = Recompute::none, rules.recomputed_blocks = -1;
+  rules.gathers_reduce = false;
+  return rules;
+}
+
+}  // namespace
 
 Layouts::Layouts(const Workload& work)
     : work_(work), blocks_(repeated_blocks(work)), fold_(find_fold(work, blocks_)) {
   if (fold_) short_ = folded(work, *fold_);
 }
 
-Layouts::AxisKey Layouts::key_of(const Axis& axis) {
-  const auto& [total, cut] = axis.parts;
-  return {axis.strategy, {total, cut[0], cut[1], cut[2]}, {}};
+std::size_t Layouts::Hash::operator()(const RolesKey& key) const {
+  return BytesHash{}(key.axis) + key.rules.sequence_parallel;
+}
+
+std::size_t Layouts::Hash::operator()(const LayoutKey& key) const {
+  const std::array<int, 3> rules{key.rules.sequence_parallel, int(key.rules.recompute),
+                                 key.rules.recomputed_blocks};
+  return BytesHash{}(key.signatures) ^ BytesHash {}(rules);
 }
 
 const Limit& Layouts::limit(const Axis& axis) const {
-  return limits_.get(key_of(axis), [&] { return axis.strategy->limit(work_, axis.parts, 0); });
+  return limits_.get(axis, [&] { return axis.strategy->limit(work_, axis.parts, 0); });
 }
 
 /// Everything about one axis that a layout depends on: the role of each layer, and whether its sequence is
@@ -31,9 +46,7 @@ int Layouts::signature_of(const AxisRoles& axis) const {
 }
 
 const Layouts::AxisTable& Layouts::table(const Axis& axis, const PlacingRules& rules) const {
-  AxisKey key = key_of(axis);
-  key.rules = {int(rules.reduction), rules.sequence_parallel, rules.convolutions_only};
-  return tables_.get(key, [&] {
+  return tables_.get({axis, rules_of_roles(rules)}, [&] {
     AxisRoles roles = roles_on(shortened(), axis, rules);
     const int signature = signature_of(roles);
     return AxisTable{std::move(roles), signature};
@@ -51,13 +64,10 @@ Layout Layouts::placed(const Mesh& mesh, const PlacingRules& rules) const {
 }
 
 const Layout& Layouts::of(const Mesh& mesh, const PlacingRules& rules) const {
-  std::array<int, most_axes + 6> key;
-  key.fill(-1);
-  for (int a = 0; a < mesh.axes; ++a) key[std::size_t(a)] = table(mesh.axis[std::size_t(a)], rules).signature;
-  std::size_t at = most_axes;
-  for (const int rule : {int(rules.reduction), int(rules.sequence_parallel), int(rules.recompute),
-                         rules.recomputed_blocks, int(rules.convolutions_only), int(rules.gathers_reduce)})
-    key[at++] = rule;
+  LayoutKey key{.signatures = {}, .rules = rules};
+  key.signatures.fill(-1);
+  for (int a = 0; a < mesh.axes; ++a)
+    key.signatures[std::size_t(a)] = table(mesh.axis[std::size_t(a)], rules).signature;
   return *layouts_.get(key, [&] { return std::make_unique<Layout>(placed(mesh, rules)); });
 }
 

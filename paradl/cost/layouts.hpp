@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "paradl/core/memo.hpp"
@@ -38,16 +39,25 @@ class Layouts {
   std::vector<int> blocks_;
   std::optional<Fold> fold_;
   Workload short_;  // empty without a fold
-  struct AxisKey {
-    const Strategy* strategy;
-    std::array<int, 4> parts;
-    std::array<int, 4> rules;  // that roles depend on: three, and a zero, since BytesHash allows no padding
-    friend bool operator==(const AxisKey&, const AxisKey&) = default;
+  // Keys have all rules, so that none can be forgotten. Hashes read what mostly differs.
+  struct RolesKey {
+    Axis axis;
+    PlacingRules rules;
+    friend bool operator==(const RolesKey&, const RolesKey&) = default;
   };
-  static AxisKey key_of(const Axis& axis);
-  Memo<AxisKey, Limit> limits_;
-  Memo<AxisKey, AxisTable> tables_;
-  Memo<std::array<int, most_axes + 6>, std::unique_ptr<Layout>> layouts_;  // by signatures and rules
+  struct LayoutKey {
+    std::array<int, most_axes> signatures;
+    PlacingRules rules;
+    friend bool operator==(const LayoutKey&, const LayoutKey&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const RolesKey& key) const;
+    std::size_t operator()(const LayoutKey& key) const;
+  };
+  static_assert(std::has_unique_object_representations_v<Axis>, "BytesHash allows no padding");
+  Memo<Axis, Limit> limits_;
+  Memo<RolesKey, AxisTable, Hash> tables_;
+  Memo<LayoutKey, std::unique_ptr<Layout>, Hash> layouts_;
   mutable std::mutex signatures_mutex_;
   mutable std::map<std::vector<std::uint8_t>, int> signatures_;
 };

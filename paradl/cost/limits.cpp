@@ -27,9 +27,11 @@ Limit sequence_limit(const Workload& work, int parts, int context) {
   Limit limit{.rule = context > 1 ? LimitRule::tensor_context : LimitRule::tensor_sequence,
               .value = double(parts),
               .bound = double(parts)};
-  for (std::size_t i = 0; i < work.layers.size() && limit.holds(); ++i)
-    if (const Layer& layer = work.layers[i]; layer.op == Op::attention)
-      limit.bound = layer.x.positions() / context, limit.layer = int(i);
+  for (std::size_t i = 0; i < work.layers.size(); ++i) {
+    if (work.layers[i].op != Op::attention) continue;
+    limit.bound = work.layers[i].x.positions() / context, limit.layer = int(i);
+    if (!limit.holds()) break;
+  }
   return limit;
 }
 
@@ -56,6 +58,13 @@ std::optional<Limit> allreduce_limit(const Layout& layout, const Plan& plan, con
 
 Limits Evaluator::limits(const Plan& plan, std::string* refused) const {
   Limits out;
+  add_axis_limits(plan, out);
+  add_pipeline_limits(plan, out);
+  if (out.hold()) add_layout_limits(plan, out, refused);
+  return out;
+}
+
+void Evaluator::add_axis_limits(const Plan& plan, Limits& out) const {
   double samples = plan.batch;  // samples of one GPU after the axes so far
   for (int a = 0; a < plan.mesh.axes; ++a) {
     const Axis& axis = plan.mesh.axis[std::size_t(a)];
@@ -63,13 +72,18 @@ Limits Evaluator::limits(const Plan& plan, std::string* refused) const {
                                  : layouts_->limit(axis));
     if (shares_samples(axis)) samples /= axis.parts.total;
   }
+}
+
+void Evaluator::add_pipeline_limits(const Plan& plan, Limits& out) const {
   const double S = plan.micro_batches;
-  if (S > 1) out.add({.rule = LimitRule::micro_batches, .value = S, .bound = samples});
+  if (S > 1) out.add({.rule = LimitRule::micro_batches, .value = S, .bound = local_samples(plan)});
   if (const double p = stages_of(plan.mesh, setting_.work), V = plan.chunks; p > 1 && V > 1) {
     out.add({.rule = LimitRule::interleaving, .value = p, .bound = S});
     out.add({LimitRule::chunked_layers, p * V, double(setting_.work.layers.size())});
   }
-  if (!out.hold()) return out;
+}
+
+void Evaluator::add_layout_limits(const Plan& plan, Limits& out, std::string* refused) const {
   int context = 1;
   for (int a = 0; a < plan.mesh.axes; ++a)
     if (const Axis& axis = plan.mesh.axis[std::size_t(a)]; axis.strategy->input == Placement::split_space)
@@ -77,13 +91,12 @@ Limits Evaluator::limits(const Plan& plan, std::string* refused) const {
   for (int a = 0; a < plan.mesh.axes && plan.sequence_parallel; ++a)
     if (const Axis& axis = plan.mesh.axis[std::size_t(a)]; axis.strategy->pairs)
       out.add(sequence_limit(setting_.work, axis.parts.total, context));
-  if (!out.hold()) return out;
+  if (!out.hold()) return;
   Plan split = plan;
   split.mesh = without_ones(plan.mesh);
   const Layout& placed = layout(split);
   if (const auto limit = tightest_shared_split(placed, split.mesh)) out.add(*limit);
   if (const auto limit = allreduce_limit(placed, split, setting_, refused)) out.add(*limit);
-  return out;
 }
 
 }  // namespace paradl

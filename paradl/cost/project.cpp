@@ -6,15 +6,6 @@
 namespace paradl {
 namespace {
 
-/// Samples of one GPU after all axes that split samples.
-double local_samples(const Plan& plan) {
-  double samples = plan.batch;
-  for (int a = 0; a < plan.mesh.axes; ++a)
-    if (const Axis& axis = plan.mesh.axis[std::size_t(a)]; axis.strategy->input == Placement::split_sample)
-      samples /= axis.parts.total;
-  return samples;
-}
-
 void add_out_of_core(Projection& out, const PricedOutOfCore& beyond, const Setting& setting) {
   const OutOfCorePlan& plan = beyond.plan();
   out.out_of_core = {.kept = plan.count(Fate::kept),

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "paradl/core/short_list.hpp"
 #include "paradl/cost/cost.hpp"
 #include "paradl/cost/input.hpp"
 #include "paradl/cost/out_of_core.hpp"
@@ -24,14 +25,16 @@ struct BatchRule {
 };
 
 /// The limits that were checked.
-struct Limits {
-  /// One for each axis, micro-batches, stages twice, sequence twice, axes together, allreduce, storage,
-  /// memory, host twice.
-  std::array<Limit, most_axes + 11> list{};
-  std::size_t size = 0;
-  void add(const Limit& limit) { list[size++] = limit; }
+class Limits {
+ public:
+  void add(const Limit& limit) { list_.add(limit); }
   bool hold() const;
-  std::span<const Limit> all() const { return {list.data(), size}; }
+  std::span<const Limit> all() const { return {list_.begin(), list_.end()}; }
+  /// Never reached: an axis has at most two limits, of its own and of its sequence; every other rule one.
+  static constexpr std::size_t most = 2 * most_axes + limit_rules.size();
+
+ private:
+  ShortList<Limit, most> list_;
 };
 
 /// The projection of a strategy on a grid. Times are those of one iteration.

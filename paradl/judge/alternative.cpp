@@ -72,18 +72,4 @@ std::string same_plan(const Question& asked, const StrategyName& strategy, const
          (choice.size() > 1 ? " --grid " + exact_grid(mesh, std::max(1, dims)) : "");
 }
 
-std::string exact_grid(const Mesh& mesh, int extents) {
-  std::string out;
-  for (int a = 0; a < mesh.axes; ++a) {
-    const auto& [strategy, parts] = mesh.axis[std::size_t(a)];
-    out += fmt::format("{}{}=", a ? "," : "", strategy->name);
-    if (strategy->input != Placement::split_space || extents < 2) {
-      out += fmt::format("{}", parts.total);
-      continue;
-    }
-    for (int d = 0; d < extents; ++d) out += fmt::format("{}{}", d ? "x" : "", parts.cut[std::size_t(d)]);
-  }
-  return out;
-}
-
 }  // namespace paradl

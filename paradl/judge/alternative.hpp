@@ -65,7 +65,4 @@ std::string gain_text(double gain);
 /// " -s data+spatial --grid data=16,spatial=4x1". `dims`: number of extents of a sample.
 std::string same_plan(const Question& asked, const StrategyName& strategy, const Mesh& mesh, int dims);
 
-/// A grid with its spatial split written out: "data=16,spatial=4x1".
-std::string exact_grid(const Mesh& mesh, int extents);
-
 }  // namespace paradl

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -20,6 +21,7 @@ struct Parts {
 struct Axis {
   const Strategy* strategy = nullptr;
   Parts parts;
+  friend bool operator==(const Axis&, const Axis&) = default;
 };
 
 /// A set of axes, as bits by their position in the mesh.
@@ -36,6 +38,9 @@ struct Mesh {
   double gpus() const;
   /// The distance, in GPUs, between neighbours along this axis.
   double stride(int axis_index) const;
+  friend bool operator==(const Mesh& a, const Mesh& b) {
+    return std::equal(a.axis.begin(), a.axis.begin() + a.axes, b.axis.begin(), b.axis.begin() + b.axes);
+  }
 };
 
 /// How the groups formed by a set of axes are spread over the machine, and how many flows share each port

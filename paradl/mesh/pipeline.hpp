@@ -22,6 +22,7 @@ struct Pipeline {
   int chunks = 1;  // more than one only if interleaved; micro_batches is then a multiple of stages
   PipelineSchedule schedule = PipelineSchedule::gpipe;
 
+  friend bool operator==(const Pipeline&, const Pipeline&) = default;
   int pieces() const { return stages * chunks; }
   int passes() const { return chunks * micro_batches; }  // forward passes of a stage; as many backward
   /// The round in which a stage does its first backward pass, if there are enough forward passes. In round k

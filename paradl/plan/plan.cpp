@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "paradl/core/memo.hpp"
 #include "paradl/strategy/table.hpp"
 
 namespace paradl {
@@ -10,6 +11,22 @@ Plan Plan::on(const StrategyName& strategy, const Mesh& other_mesh, double other
   Plan out = *this;
   out.mesh = other_mesh, out.batch = other_batch, out.out_of_core = strategy.out_of_core;
   return out;
+}
+
+double local_samples(const Plan& plan) {
+  double samples = plan.batch;
+  for (int a = 0; a < plan.mesh.axes; ++a)
+    if (const Axis& axis = plan.mesh.axis[std::size_t(a)]; axis.strategy->input == Placement::split_sample)
+      samples /= axis.parts.total;
+  return samples;
+}
+
+std::size_t PlanHash::operator()(const Plan& plan) const {
+  std::array<double, most_axes + 4> key{plan.batch, double(plan.micro_batches), double(plan.chunks),
+                                        double(plan.zero)};
+  for (int a = 0; a < plan.mesh.axes; ++a)
+    key[std::size_t(4 + a)] = plan.mesh.axis[std::size_t(a)].parts.total;
+  return BytesHash{}(key);
 }
 
 std::string schedule_text(const Plan& plan) {

@@ -17,6 +17,23 @@ struct Allreduce {
   friend bool operator==(const Allreduce&, const Allreduce&) = default;
 };
 
+/// The order of a pipeline's passes, and the number of chunks of each stage: one, unless interleaved.
+struct PipelineOrder {
+  PipelineSchedule schedule = PipelineSchedule::gpipe;
+  int chunks = 1;
+  friend bool operator==(const PipelineOrder&, const PipelineOrder&) = default;
+};
+
+/// What the backward pass recomputes, and in how many blocks; -1: in all.
+struct Recomputation {
+  Recompute kind = Recompute::none;
+  int blocks = -1;
+  friend bool operator==(const Recomputation&, const Recomputation&) = default;
+};
+
+inline constexpr int most_micro_batches = 1'000'000;  // of a plan
+inline constexpr int most_zero = 3;                   // the last stage of ZeRO
+
 /// How to train: one point of the search space. Everything else (network, machine, framework) is the case.
 struct Plan {
   Mesh mesh = {};    // axes with their sizes, outermost first
@@ -37,6 +54,15 @@ struct Plan {
   Plan on(const StrategyName& strategy, const Mesh& other_mesh, double other_batch) const;
   double samples() const { return batch / micro_batches; }  // of one micro-batch, over all GPUs
   Pipeline pipeline(int stages) const { return {stages, micro_batches, stages > 1 ? chunks : 1, schedule}; }
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+/// Samples of one GPU and mini-batch, after all axes that split samples.
+double local_samples(const Plan& plan);
+
+/// For plans as keys. It reads only what plans of one search mostly differ in; equality decides.
+struct PlanHash {
+  std::size_t operator()(const Plan& plan) const;
 };
 
 /// Options of a plan as typed: `1f1b`, `interleaved:2`; `full`, `full:4`; `hd`, `sparse-ring:0.0078`, or

@@ -58,8 +58,8 @@ Case load(const Query& query, const Catalog& catalog);
 /// The strategies, GPUs, mini-batches and grids that a query wants to try.
 Question question_of(const Query& query, const Case& about);
 
-/// The options of all plans that a query asks about.
-Plan plan_of(const Query& query);
+/// The options of all plans that a query asks about; those that it leaves open are as in `otherwise`.
+Plan plan_of(const Query& query, const Plan& otherwise = {});
 /// How a query trains under a framework. UsageError if options contradict each other.
 Training training_of(const Query& query, const FrameworkSpec& framework);
 /// The same under the framework that the query names, or the ideal one.

@@ -7,108 +7,96 @@
 #include <fmt/ranges.h>
 
 #include "paradl/core/text.hpp"
-#include "paradl/cost/sweep.hpp"
+#include "paradl/query/fields.hpp"
 #include "paradl/query/words.hpp"
 
 namespace paradl {
 namespace {
 
-constexpr std::array<std::string_view, 2> on_off{"off", "on"};
+constexpr std::string_view one_gpu = "1";
+constexpr std::string_view default_sum = "default";  // no allreduce algorithm was requested
 
-bool read_switch(std::string_view key, std::string_view word) {
-  if (const auto found = find_name<int>(on_off, word)) return *found == 1;
-  throw UsageError(fmt::format("{}={}: not known", key, word), fmt::format("write {0}=on or {0}=off", key));
+std::string allreduce_word(const Plan& plan) {
+  return plan.allreduce.algorithm ? allreduce_text(plan) : std::string(default_sum);
 }
 
-/// One option of a plan: its key, its text and how to read it. The text is empty if a plan has the default.
+/// One option of a plan: the field of a query that reads it, and its text.
 struct PlanOption {
-  std::string_view key;
+  std::string_view field;
   std::string (*text)(const Plan&);
-  void (*read)(const std::string& word, Plan&);
 };
 
-std::string schedule_word(const Plan& p) {
-  return p.schedule == PipelineSchedule::gpipe ? "" : schedule_text(p);
-}
-
-void set_schedule(const std::string& word, Plan& p) {
-  const PipelineOrder order = read_schedule(word);
-  p.schedule = order.schedule, p.chunks = order.chunks;
-}
-
-std::string recompute_word(const Plan& p) {
-  return p.recompute == Recompute::none ? "" : recompute_text(p);
-}
-
-void set_recompute(const std::string& word, Plan& p) {
-  const Recomputation what = read_recompute(word);
-  p.recompute = what.kind, p.recomputed_blocks = what.blocks;
-}
-
-void set_allreduce(const std::string& word, Plan& p) {
-  const AlgorithmWord sum = read_algorithm("allreduce", word, Operation::allreduce);
-  p.allreduce = {sum.algorithm, sum.density};
-}
-
-// clang-format off
 const std::array plan_options{
-    PlanOption{"batch", [](const Plan& p) { return fmt::format("{}", p.batch); },
-               [](const std::string& word, Plan& p) { p.batch = read_number("batch", word, 1, 1e15); }},
-    PlanOption{"micro-batches", [](const Plan& p) { return p.micro_batches == 1 ? "" : fmt::format("{}", p.micro_batches); },
-               [](const std::string& word, Plan& p) { p.micro_batches = read_count("micro-batches", word, 1, 1'000'000); }},
-    PlanOption{"schedule", schedule_word, set_schedule},
-    PlanOption{"recompute", recompute_word, set_recompute},
-    PlanOption{"zero", [](const Plan& p) { return p.zero == 0 ? "" : fmt::format("{}", p.zero); },
-               [](const std::string& word, Plan& p) { p.zero = read_count("zero", word, 0, 3); }},
-    PlanOption{"sequence-parallel", [](const Plan& p) -> std::string { return p.sequence_parallel ? "on" : ""; },
-               [](const std::string& word, Plan& p) { p.sequence_parallel = read_switch("sequence-parallel", word); }},
-    PlanOption{"allreduce", allreduce_text, set_allreduce},
-    PlanOption{"out-of-core", [](const Plan& p) -> std::string { return p.out_of_core ? "on" : ""; },
-               [](const std::string& word, Plan& p) { p.out_of_core = read_switch("out-of-core", word); }},
+    PlanOption{"batch", [](const Plan& p) { return fmt::format("{}", p.batch); }},
+    PlanOption{"micro-batches", [](const Plan& p) { return fmt::format("{}", p.micro_batches); }},
+    PlanOption{"schedule", schedule_text},
+    PlanOption{"recompute", recompute_text},
+    PlanOption{"zero", [](const Plan& p) { return fmt::format("{}", p.zero); }},
+    PlanOption{"sequence-parallel",
+               [](const Plan& p) -> std::string { return p.sequence_parallel ? "on" : "off"; }},
+    PlanOption{"allreduce", allreduce_word},
 };
-// clang-format on
 
-/// "data=16,layer=8" names its strategies; "1" is one GPU.
-Mesh read_mesh(const std::string& grid, const Case& about) {
-  if (grid == "1") return {};
-  std::string names;
-  for (const std::string& axis : split_list(grid, ','))
-    names += fmt::format("{}{}", names.empty() ? "" : "+", axis.substr(0, axis.find('=')));
-  const StrategyName strategy = read_strategy(names);
-  return meshes(strategy, read_grid(grid, strategy), std::max(1, about.work.input.dims)).front();
+/// "data=16,layer=8" names its strategies. A plain number of parts cuts the first extent.
+Mesh read_mesh(const std::string& grid) {
+  Mesh mesh;
+  if (grid == one_gpu) return mesh;
+  Query query;
+  read_field(query, *find_field("grid"), grid);
+  for (const Strategy* strategy : query.strategies->front().axes) {
+    Parts parts = (*query.grid)[std::size_t(mesh.axes)];
+    const bool open = parts.cut == std::array{1, 1, 1};
+    if (open && strategy->input == Placement::split_space) parts.cut[0] = parts.total;
+    mesh.axis[std::size_t(mesh.axes++)] = {strategy, parts};
+  }
+  return mesh;
 }
 
 [[noreturn]] void refuse_option(const std::string& word, const std::string& key) {
   std::vector<std::string> known;
-  for (const PlanOption& one : plan_options) known.emplace_back(one.key);
+  for (const PlanOption& one : plan_options) known.emplace_back(one.field);
   const std::string near = did_you_mean(key, known);
   throw UsageError(fmt::format("`{}` is not an option of a plan", word),
                    near.empty() ? fmt::format("write KEY=VALUE; keys are {}", fmt::join(known, ", ")) : near);
 }
 
+/// Reads `key=value` into the field of a query with that name.
+void read_option(const std::string& word, Query& query) {
+  const std::size_t equals = word.find('=');
+  const std::string key = word.substr(0, equals);
+  const auto option = std::ranges::find(plan_options, key, &PlanOption::field);
+  if (option == plan_options.end()) refuse_option(word, key);
+  if (equals == word.npos)
+    throw UsageError(fmt::format("`{}` has no value", key),
+                     fmt::format("write {}={}", key, option->text({})));
+  const std::string value = word.substr(equals + 1);
+  if (key == "allreduce" && value == default_sum)
+    query.allreduce = AlgorithmWord{};
+  else
+    read_field(query, *find_field(key), value);
+}
+
 }  // namespace
 
 std::string text(const Plan& plan) {
-  std::string out = grid_text(plan.mesh, false);
-  for (const PlanOption& option : plan_options)
-    if (const std::string word = option.text(plan); !word.empty())
-      out += fmt::format(" {}={}", option.key, word);
+  std::string out = plan.mesh.axes > 0 ? exact_grid(plan.mesh, 1) : std::string(one_gpu);
+  if (plan.out_of_core) out += out_of_core_suffix;
+  for (const PlanOption& option : plan_options) out += fmt::format(" {}={}", option.field, option.text(plan));
   return out;
 }
 
 Plan parse_plan(std::string_view text, const Case& about) {
   const std::vector<std::string> words = split_list(text, ' ');
   if (words.empty()) throw UsageError("the plan is empty", "write a grid first: data=16,tensor=4 zero=1");
-  Plan plan = about.plan;
-  plan.mesh = read_mesh(words.front(), about);
-  plan.batch = about.work.batch * plan.mesh.gpus();
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::size_t equals = words[i].find('=');
-    const std::string key = words[i].substr(0, equals);
-    const auto option = std::ranges::find(plan_options, key, &PlanOption::key);
-    if (option == plan_options.end() || equals == std::string::npos) refuse_option(words[i], key);
-    option->read(words[i].substr(equals + 1), plan);
-  }
+  Query query;
+  for (std::size_t i = 1; i < words.size(); ++i) read_option(words[i], query);
+  Plan plan = plan_of(query, about.plan);
+  std::string grid = words.front();
+  plan.out_of_core = grid.ends_with(out_of_core_suffix);
+  if (plan.out_of_core) grid.resize(grid.size() - out_of_core_suffix.size());
+  plan.mesh = read_mesh(grid);
+  const BatchRule per_gpu{.per = BatchRule::Per::gpu, .value = about.work.batch};
+  plan.batch = query.batch.value_or(per_gpu).batch(plan.mesh.gpus(), about.machine);
   return plan;
 }
 

@@ -24,20 +24,6 @@ struct GpuCount {
   friend bool operator==(const GpuCount&, const GpuCount&) = default;
 };
 
-/// The order of a pipeline's passes, and the number of chunks of each stage.
-struct PipelineOrder {
-  PipelineSchedule schedule = PipelineSchedule::gpipe;
-  int chunks = 1;
-  friend bool operator==(const PipelineOrder&, const PipelineOrder&) = default;
-};
-
-/// What the backward pass recomputes, and in how many blocks; -1: in all.
-struct Recomputation {
-  Recompute kind = Recompute::none;
-  int blocks = -1;
-  friend bool operator==(const Recomputation&, const Recomputation&) = default;
-};
-
 /// What the user asks, as values. The command line, a measured run, a study of a machine and a test all fill
 /// this struct; `load` finds what it refers to. Missing values come from the framework, the model or the
 /// system, or are chosen.

@@ -39,13 +39,13 @@ InputPlan input_of(const Query& query, const FrameworkSpec& framework) {
 
 }  // namespace
 
-Plan plan_of(const Query& query) {
-  Plan p;
-  p.micro_batches = query.micro_batches.value_or(1);
+Plan plan_of(const Query& query, const Plan& otherwise) {
+  Plan p = otherwise;
+  if (query.micro_batches) p.micro_batches = *query.micro_batches;
   if (query.schedule) p.schedule = query.schedule->schedule, p.chunks = query.schedule->chunks;
   if (query.recompute) p.recompute = query.recompute->kind, p.recomputed_blocks = query.recompute->blocks;
-  p.zero = query.zero.value_or(0);
-  p.sequence_parallel = query.sequence_parallel.value_or(false);
+  if (query.zero) p.zero = *query.zero;
+  if (query.sequence_parallel) p.sequence_parallel = *query.sequence_parallel;
   if (query.allreduce) p.allreduce = {query.allreduce->algorithm, query.allreduce->density};
   return p;
 }

@@ -211,4 +211,19 @@ std::string grid_text(const Mesh& mesh, bool short_form) {
   return out.empty() ? "1" : out;
 }
 
+std::string exact_grid(const Mesh& mesh, int extents) {
+  std::string out;
+  for (int a = 0; a < mesh.axes; ++a) {
+    const auto& [strategy, parts] = mesh.axis[std::size_t(a)];
+    out += fmt::format("{}{}=", a ? "," : "", strategy->name);
+    int last = strategy->input == Placement::split_space ? extents : 1;
+    for (int d = last; d < 3; ++d)
+      if (parts.cut[std::size_t(d)] > 1) last = d + 1;
+    if (last < 2) out += fmt::format("{}", parts.total);
+    for (int d = 0; d < last && last > 1; ++d)
+      out += fmt::format("{}{}", d ? "x" : "", parts.cut[std::size_t(d)]);
+  }
+  return out;
+}
+
 }  // namespace paradl

@@ -42,4 +42,8 @@ std::vector<Parts> read_grid(std::string_view text, const StrategyName& strategy
 /// "data=16,filter=4" as the user would write it; "16x4" if `short_form`.
 std::string grid_text(const Mesh& mesh, bool short_form);
 
+/// A grid with its cuts of space written out, as parts of at least `extents` extents: "data=16,spatial=4x1",
+/// or "data=16,spatial=4" with one.
+std::string exact_grid(const Mesh& mesh, int extents);
+
 }  // namespace paradl

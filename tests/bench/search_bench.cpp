@@ -7,6 +7,7 @@
 #include "paradl/cost/evaluator.hpp"
 #include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/sweep.hpp"
+#include "paradl/search/walk.hpp"
 #include "paradl/spec/catalog.hpp"
 
 using namespace paradl;
@@ -40,73 +41,53 @@ BenchCase load(const char* model, const char* system, const char* framework, Pre
 }
 
 /// The axes of Calculon's search for one number of GPUs: tensor, pipeline and data parallelism, micro-batch,
-/// interleaving, recomputation, sequence parallelism and ZeRO. Returns how many plans were priced.
-std::size_t search(const Evaluator& evaluator, int gpus, double batch, Seconds& best) {
+/// interleaving, recomputation, sequence parallelism and ZeRO. One space for each mesh, since the chunks of
+/// its stages must divide the blocks.
+std::vector<Space> calculon_spaces(int gpus, double batch) {
+  constexpr int blocks = 96;
   const StrategyName strategy = read_strategy("data+layer+tensor");
-  std::size_t plans = 0;
-  Scratch scratch;
-  PipelineScratch pipeline;
-  std::vector<std::byte> memory(1 << 20);
-  std::pmr::monotonic_buffer_resource passes_memory(memory.data(), memory.size() / 2),
-      stages_memory(memory.data() + memory.size() / 2, memory.size() / 2);
+  std::vector<int> micro_batches;
+  for (int S = int(batch); S > 0; S = S % 2 == 0 ? S / 2 : 0) micro_batches.push_back(S);
+  Space space{.meshes = {},
+              .batches = {batch},
+              .micro_batches = micro_batches,
+              .recomputations = {{Recompute::none}, {Recompute::selective}, {Recompute::full}},
+              .zero = {0, 1, 2, 3}};
+  std::vector<Space> out;
   for (int tensor = 1; tensor <= 8; tensor *= 2)
-    for (int stages = 1; stages <= 96 && tensor * stages <= gpus; ++stages) {
-      if (96 % stages != 0 || gpus % (tensor * stages) != 0) continue;
+    for (int stages = 1; stages <= blocks && tensor * stages <= gpus; ++stages) {
+      if (blocks % stages != 0 || gpus % (tensor * stages) != 0) continue;
       const int data = gpus / (tensor * stages);
-      Plan plan{.batch = batch};
-      plan.mesh = without_ones(
-          meshes(strategy, {{.total = data}, {.total = stages}, {.total = tensor}}, 1).front());
-      for (const bool sequence_parallel : {false, true}) {
-        if (sequence_parallel && tensor == 1) continue;
-        plan.sequence_parallel = sequence_parallel;
-        for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
-          plan.recompute = recompute;
-          const Layout& layout = evaluator.layout(plan);
-          const MeshTable mesh(evaluator.setting(), evaluator.links(), layout, plan.mesh);
-          const GradientTable sums[]{{evaluator.links(), layout, mesh, 0, {}},
-                                     {evaluator.links(), layout, mesh, 1, {}},
-                                     {evaluator.links(), layout, mesh, 3, {}}};
-          for (double size = 1; size <= batch / data; size *= 2) {
-            if (std::fmod(batch, data * size) != 0) continue;
-            plan.micro_batches = int(batch / (data * size));
-            plan.chunks = 1;
-            passes_memory.release();
-            const PassTable passes(evaluator.links(), evaluator.times(), layout, mesh, sums[0], plan,
-                                   &passes_memory);
-            for (int chunks = 1; chunks * stages <= 96; ++chunks) {
-              if (96 % (stages * chunks) != 0 || (chunks > 1 && plan.micro_batches % stages != 0)) continue;
-              if (stages == 1 && chunks > 1) break;
-              plan.chunks = chunks;
-              plan.schedule = chunks > 1 ? PipelineSchedule::interleaved
-                                         : PipelineSchedule::one_forward_one_backward;
-              const StagePlan& staged = evaluator.stages(layout, mesh, sums[0], passes, plan);
-              stages_memory.release();
-              const StageTable table(layout, staged, mesh, passes, &stages_memory);
-              const ScheduleTable schedule(staged, table, mesh, plan, pipeline, &stages_memory);
-              for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
-                const GradientTable& gradients = sums[plan.zero == 0 ? 0 : plan.zero == 3 ? 2 : 1];
-                const Cost cost =
-                    price({evaluator.links(), layout, staged, mesh, gradients, passes, table, schedule}, plan,
-                          scratch);
-                if (plans == 0 || cost.iteration() < best) best = cost.iteration();
-                ++plans;
-              }
-            }
-          }
-        }
-      }
+      space.meshes = meshes(strategy, {{.total = data}, {.total = stages}, {.total = tensor}}, 1);
+      space.sequence_parallel = tensor > 1 ? std::vector{false, true} : std::vector{false};
+      space.schedules = {{PipelineSchedule::one_forward_one_backward}};
+      for (int chunks = 2; stages > 1 && chunks * stages <= blocks; ++chunks)
+        if (blocks % (stages * chunks) == 0)
+          space.schedules.push_back({PipelineSchedule::interleaved, chunks});
+      out.push_back(space);
     }
+  return out;
+}
+
+/// Returns how many plans keep their limits.
+std::size_t search(const Evaluator& evaluator, const std::vector<Space>& spaces, Seconds& best) {
+  std::size_t plans = 0;
+  for (const Space& space : spaces)
+    walk(evaluator, space, [&](const Plan&, const Cost& cost) {
+      if (plans++ == 0 || cost.iteration() < best) best = cost.iteration();
+    });
   return plans;
 }
 
 void gpt3_search(benchmark::State& state) {
   const BenchCase c = load("gpt3-175b", "selene", "megatron", Precision::fp16, Optimizer::adam);
   const Evaluator evaluator(c.setting());
+  const std::vector<Space> spaces = calculon_spaces(1024, 1536);
   Seconds best;
-  search(evaluator, 1024, 1536, best);
+  search(evaluator, spaces, best);
   std::size_t plans = 0;
   for (auto _ : state) {
-    plans += search(evaluator, 1024, 1536, best);
+    plans += search(evaluator, spaces, best);
     benchmark::DoNotOptimize(best);
   }
   state.counters["plans/s"] = benchmark::Counter(double(plans), benchmark::Counter::kIsRate);

@@ -7,6 +7,7 @@
 #include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/evaluator.hpp"
 #include "paradl/cost/sweep.hpp"
+#include "tests/support/allocations.hpp"
 #include "tests/support/spec_text.hpp"
 
 // gcc warns that memory from `new` goes to free(): it does not see that this `new` calls malloc().
@@ -16,14 +17,14 @@
 
 namespace {
 
-thread_local std::size_t allocations = 0;  // of this thread
+thread_local std::size_t counted = 0;
 
 }  // namespace
 
 // Replaced for the whole test program; they allocate as many bytes as the library's own operators. The
 // non-throwing `new` is replaced too, because its memory is freed by the same `delete`.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
+  ++counted;
   return std::malloc(size > 0 ? size : 1);
 }
 void* operator new(std::size_t size) {
@@ -32,6 +33,8 @@ void* operator new(std::size_t size) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+std::size_t paradl::test::allocations() { return counted; }
 
 using namespace paradl;
 using namespace paradl::test;
@@ -61,10 +64,10 @@ Asked price_twice(const std::string& model, const std::string& system, const Tra
       for (const Mesh& mesh : meshes(strategy, p, work.input.dims)) {
         const double batch = work.batch * p * options.micro_batches;
         const auto price = [&] {
-          const std::size_t before = allocations;
+          const std::size_t before = allocations();
           const Projection projection = evaluator.project(strategy, options.on(strategy, mesh, batch));
           out.priced += projection.cost.has_value();
-          return allocations - before;
+          return allocations() - before;
         };
         out.first += price();
         out.again += price();

@@ -32,6 +32,17 @@ std::vector<Plan> plans_of(const ShippedCase& c, std::size_t count, unsigned see
   return out;
 }
 
+/// These plans and, where it can sum the gradients, the same with another allreduce.
+std::vector<Plan> with_allreduce(const ShippedCase& c, std::vector<Plan> plans, const char* name) {
+  const Evaluator evaluator(c.setting());
+  for (std::size_t i = 0, n = plans.size(); i < n; ++i) {
+    Plan plan = plans[i];
+    plan.allreduce = {find_algorithm(name)};
+    if (plan.zero == 0 && evaluator.limits(plan).hold()) plans.push_back(plan);
+  }
+  return plans;
+}
+
 /// Equal to the last bit.
 bool same(const Cost& a, const Cost& b) {
   const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
@@ -47,8 +58,8 @@ TEST_CASE("the same plan has the same cost to the last bit, whatever was evaluat
   for (const auto& [model, system] : {std::pair{"resnet50", "abci"}, {"gpt2", "selene"}}) {
     CAPTURE(model);
     const ShippedCase c = modelled(model, system);
-    const std::vector<Plan> plans = plans_of(c, 150, 7);
-    REQUIRE(plans.size() > 100);
+    const std::vector<Plan> plans = with_allreduce(c, plans_of(c, 150, 7), "hd");
+    REQUIRE(plans.size() > 150);
     const Evaluator forward(c.setting()), backward(c.setting());
     std::vector<Cost> costs;
     for (const Plan& plan : plans) costs.push_back(forward.cost(plan));
@@ -103,4 +114,18 @@ TEST_CASE("no pipeline is faster than its lower bound, and no other plan has one
     }
     CHECK(pipelines > 50);
   }
+}
+
+TEST_CASE("a mesh with every strategy has room for all its limits") {
+  const ShippedCase c = shipped_case("gpt2", "selene", "ideal");
+  Plan plan{.batch = 256, .micro_batches = 8, .schedule = PipelineSchedule::interleaved, .chunks = 2};
+  plan.sequence_parallel = true;
+  for (const Strategy* strategy : strategies())
+    plan.mesh.axis[std::size_t(plan.mesh.axes++)] = {strategy, {.total = 2, .cut = {2, 1, 1}}};
+  Limits limits;
+  const Evaluator evaluator(c.setting());
+  evaluator.add_axis_limits(plan, limits);
+  evaluator.add_pipeline_limits(plan, limits);
+  CHECK(limits.all().size() == std::size_t(plan.mesh.axes) + 3);
+  CHECK(limits.all().size() + limit_rules.size() <= Limits::most);  // every other rule: at most once
 }

@@ -83,7 +83,6 @@ bool can_shard(const Evidence& e, int stage) {
 }
 
 Alternatives smaller_micro_batches_of(const Evidence& e) {
-  constexpr double most = 1'000'000;  // of the option
   const int current = now(e).micro_batches, stages = parts_of("layer", e.mesh);
   Alternatives out;
   const auto add = [&](double S, bool one_by_one) {
@@ -100,7 +99,7 @@ Alternatives smaller_micro_batches_of(const Evidence& e) {
   const bool interleaved = now(e).schedule == PipelineSchedule::interleaved;
   const bool keeps_more = now(e).schedule == PipelineSchedule::gpipe ? current > 1 : interleaved;
   if (stages > 1 && keeps_more) add(current, true);
-  for (const double S : thinned(divisors(samples_of_pipeline(e), most), current)) {
+  for (const double S : thinned(divisors(samples_of_pipeline(e), most_micro_batches), current)) {
     if (interleaved && stages > 1 && std::fmod(S, stages) == 0) add(S, false);
     add(S, stages > 1);
   }
