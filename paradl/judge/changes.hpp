@@ -60,6 +60,8 @@ inline const Training& training(const Evidence& e) { return e.setting.training; 
 inline bool recomputes_some(const Evidence& e) { return now(e).recomputed_blocks >= 0; }
 bool stores_scores(const Evidence& e);
 bool has_blocks(const Evidence& e);
+/// Whether some axis splits channels, so that sums of activations are necessary.
+bool has_split_channels(const Evidence& e);
 /// Whether sequence parallelism is possible and not yet on.
 bool can_split_sequence(const Evidence& e);
 /// Whether this stage of ZeRO is possible and higher than the current one: some axis splits samples or space,
@@ -115,7 +117,7 @@ inline constexpr Change two_chunks{
     .text = "two chunks of the network on each stage", .option = "--schedule interleaved:2",
     .owner = Owner::framework,
     .applies = [](const Evidence& e) {
-      const int stages = parts_of("layer", e.mesh);
+      const int stages = stages_of(e);
       return stages > 1 && now(e).chunks == 1 && now(e).micro_batches > 1 &&
              now(e).micro_batches % stages == 0;
     },
@@ -173,8 +175,7 @@ inline constexpr Change reduce_scatter{
     .text = "reduce-scatter instead of allreduce", .option = "--reduction reduce-scatter",
     .owner = Owner::framework,
     .applies = [](const Evidence& e) {
-      return training(e).reduction == Reduction::allreduce &&
-             parts_of("filter", e.mesh) * parts_of("channel", e.mesh) * parts_of("tensor", e.mesh) > 1;
+      return training(e).reduction == Reduction::allreduce && has_split_channels(e);
     },
     .training = [](Training& t) { t.reduction = Reduction::reduce_scatter; }};
 

@@ -32,7 +32,7 @@ std::optional<Reading> read_bubble(const Evidence& e) {
   if (!e.projection.cost) return {};
   const double share = exposed(e, Term::bubble);
   if (!(share > 0)) return {};
-  const int stages = parts_of("layer", e.mesh), S = e.projection.plan.micro_batches;
+  const int stages = stages_of(e), S = e.projection.plan.micro_batches;
   return Reading{share, share, fmt::format("{} stages, {} micro-batch{}", stages, S, S == 1 ? "" : "es"),
                  fmt::format("stages wait for others {} of the iteration", percent(share))};
 }

@@ -1,7 +1,6 @@
 // Changes of how to train, and the conditions of the others.
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include <fmt/format.h>
 
@@ -36,8 +35,6 @@ Alternatives alternatives(const MemoryOption& option, const Evidence& e) {
 namespace changes {
 namespace {
 
-std::span<const Axis> axes_of(const Mesh& mesh) { return std::span(mesh.axis).first(std::size_t(mesh.axes)); }
-
 double samples_of_pipeline(const Evidence& e) { return e.projection.plan.batch / sample_parts(e.mesh); }
 
 /// Numbers of micro-batches that divide the samples, smallest first.
@@ -69,22 +66,27 @@ bool stores_scores(const Evidence& e) {
 
 bool has_blocks(const Evidence& e) { return !recomputable_blocks(e.setting.work).empty(); }
 
+bool has_split_channels(const Evidence& e) {
+  return std::ranges::any_of(e.mesh.all(),
+                             [&](const Axis& axis) { return splits_channels(axis, e.setting.work); });
+}
+
 bool can_split_sequence(const Evidence& e) {
   const auto attends = [](const Layer& l) { return l.op == Op::attention; };
   return !now(e).sequence_parallel && !training(e).whole_sums &&
-         std::ranges::any_of(axes_of(e.mesh), [](const Axis& axis) { return axis.strategy->pairs; }) &&
+         std::ranges::any_of(e.mesh.all(), [](const Axis& axis) { return axis.strategy->pairs; }) &&
          std::ranges::any_of(e.setting.work.layers, attends);
 }
 
 bool can_shard(const Evidence& e, int stage) {
   const auto splits_samples = [](const Axis& axis) { return is_split(axis.strategy->input); };
   return now(e).zero < stage && !now(e).allreduce.algorithm &&
-         std::ranges::any_of(axes_of(e.mesh), splits_samples);
+         std::ranges::any_of(e.mesh.all(), splits_samples);
 }
 
 Alternatives smaller_micro_batches_of(const Evidence& e) {
   constexpr double most = 1'000'000;  // of the option
-  const int current = now(e).micro_batches, stages = parts_of("layer", e.mesh);
+  const int current = now(e).micro_batches, stages = stages_of(e);
   Alternatives out;
   const auto add = [&](double S, bool one_by_one) {
     const auto count = int(S);
