@@ -160,9 +160,9 @@ LinkTarget find_target(const Session& session, const std::string& name, const st
                                        : fmt::format("systems/{}.yaml", name)};
   if (std::filesystem::exists(out.path, failed))
     out.existing = read_source(out.path);
-  else if (const auto known = session.catalog.names("systems");
+  else if (const auto known = session.catalog.names(SpecKind::systems);
            path.empty() && std::ranges::find(known, name) != known.end())
-    out.existing = session.catalog.find("systems", name);
+    out.existing = session.catalog.find(SpecKind::systems, name);
   if (out.existing) read_system(*out.existing);  // reports mistakes before the measurement
   return out;
 }

@@ -77,7 +77,7 @@ std::optional<SystemSpec> read_system_of(const Session& session, const Options& 
       throw UsageError("--set changes a system, but no system is named", "add --on SYSTEM");
     return {};
   }
-  const auto find = [&](const std::string& name) { return session.catalog.find("systems", name); };
+  const auto find = [&](const std::string& name) { return session.catalog.find(SpecKind::systems, name); };
   return session.catalog.system(options.read("on", "", find), options.query().system_changes);
 }
 
@@ -94,7 +94,7 @@ std::optional<ProfileSpec> read_profile_of(const Session& session, const Options
                                            const Training& training) {
   if (!options.has("profile")) return {};
   return options.read("profile", "", [&](const std::string& name) {
-    ProfileSpec profile = read_profile(session.catalog.find("profiles", name));
+    ProfileSpec profile = read_profile(session.catalog.find(SpecKind::profiles, name));
     check_profile(profile, training);
     return profile;
   });

@@ -130,7 +130,7 @@ std::shared_ptr<const Topology> network_of_machine(const Machine& machine) {
 
 /// `--topology abci`: a system has a network too.
 bool is_system(const Catalog& catalog, const std::string& word) {
-  const auto names = catalog.names("systems");
+  const auto names = catalog.names(SpecKind::systems);
   return word.ends_with(".yaml") || std::ranges::find(names, word) != names.end();
 }
 
@@ -203,7 +203,7 @@ Network::Network(const Catalog& catalog, const NetworkWords& words, const Option
     if (!Catalog::is_path(name) && !is_system(catalog, name) && is_topology(name))
       throw UsageError(fmt::format("`{}` is a topology, not a system", name),
                        fmt::format("write --topology {}", shell_word(name)));
-    return catalog.find("systems", name);
+    return catalog.find(SpecKind::systems, name);
   };
   if (words.topology.empty() || is_system(catalog, words.topology)) {
     Query changed;

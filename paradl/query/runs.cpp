@@ -77,9 +77,9 @@ Readings read_readings(const SourceText& source) {
 }
 
 Readings read_readings(const Catalog& catalog) {
-  const auto files = catalog.names("accuracy");
+  const auto files = catalog.names(SpecKind::accuracy);
   if (std::ranges::find(files, "networks") == files.end()) return {};
-  return read_readings(catalog.find("accuracy", "networks"));
+  return read_readings(catalog.find(SpecKind::accuracy, "networks"));
 }
 
 /// Applies the corrections to a run, and adds each of them to `notes`.
@@ -257,7 +257,7 @@ void each_run(Library& library, const Query& defaults, const MeasuredRuns& runs,
     RunAsked one{.run = &written,
                  .file = &runs,
                  .oracle = oracle(),
-                 .framework = query.framework.value_or("ideal"),
+                 .framework = query.framework.value_or(ideal_framework),
                  .model = run.model,
                  .notes = std::move(notes),
                  .as_written = as_written(run, defaults)};

@@ -31,7 +31,7 @@ std::string numbers(const SystemSpec& spec) {
 TEST_CASE("a factor of a loaded system gives what its file gives with that factor") {
   const Catalog& catalog = test::shipped();
   int changed = 0;
-  for (const std::string& name : catalog.names("systems")) {
+  for (const std::string& name : catalog.names(SpecKind::systems)) {
     const SystemSpec spec = catalog.system(name);
     for (const Lever& lever : levers(spec, Precision::fp32))
       for (const char* factor : {"x0.5", "x2"}) {
