@@ -46,7 +46,7 @@ constexpr std::array own_measures{
             Reads::share, Sense::above, 0.2, 0, 1, false, read_bubble}};
 
 constexpr std::array remedies{
-    &changes::more_micro_batches, &changes::two_chunks, &changes::balanced_stages, &changes::more_data};
+    ChangeKind::more_micro_batches, ChangeKind::two_chunks, ChangeKind::balanced_stages, ChangeKind::more_data};
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "paradl/judge/changes.hpp"
+#include "paradl/judge/changes/values.hpp"
 
 namespace paradl::changes {
 namespace {
@@ -127,6 +127,22 @@ Alternatives grids_with_less_memory(const Evidence& e) {
   for (const char* inner : {"tensor", "layer"}) use_hybrid(out, e, find_strategy(inner));
   if (!sequences && e.mesh.axis[0].strategy != spatial)
     use_sizes(out, e, hybrid({spatial}), {int(e.projection.gpus)});
+  return out;
+}
+
+/// Twice the GPUs on any axis, with the same mini-batch: with -b N/gpu it would grow.
+Alternatives twice_the_gpus(const Evidence& e) {
+  Alternatives out;
+  const Projection& p = e.projection;
+  if (2 * p.gpus > e.setting.machine.gpus()) return out;
+  for (int a = 0; a < p.plan.mesh.axes; ++a) {
+    Mesh mesh = p.plan.mesh;
+    auto& [strategy, parts] = mesh.axis[std::size_t(a)];
+    parts.total *= 2;
+    if (strategy->input == Placement::split_space) parts.cut[0] *= 2;
+    out.push_back(
+        {.text = {}, .option = fmt::format("-p {} -b {:.0f}", 2 * p.gpus, p.plan.batch), .mesh = mesh});
+  }
   return out;
 }
 

@@ -5,34 +5,11 @@
 #include <fmt/format.h>
 
 #include "paradl/cost/modelled_times.hpp"
-#include "paradl/judge/changes.hpp"
+#include "paradl/judge/changes/values.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/strategy/recomputed.hpp"
 
-namespace paradl {
-
-Alternatives alternatives(const Change& change, const Evidence& e) {
-  Alternatives out;
-  if (change.values)
-    out = change.values(e);
-  else if (change.applies(e))
-    out.push_back({.text = std::string(change.text),
-                   .option = std::string(change.option),
-                   .plan = change.plan,
-                   .training = change.training});
-  for (Alternative& one : out) one.of = &change, one.owner = change.owner;
-  return out;
-}
-
-Alternatives alternatives(const MemoryOption& option, const Evidence& e) {
-  Alternatives out;
-  for (const Change* change : option.changes)
-    if (change)
-      for (Alternative& one : alternatives(*change, e)) out.push_back(std::move(one));
-  return out;
-}
-
-namespace changes {
+namespace paradl::changes {
 namespace {
 
 double samples_of_pipeline(const Evidence& e) { return e.projection.plan.batch / sample_parts(e.mesh); }
@@ -139,11 +116,10 @@ Alternatives fused_kernels(const Evidence& e) {
   const auto times = with_update(e.setting.times, e.setting.work, work_in(UpdateKernels::separate),
                                  work_in(UpdateKernels::fused));
   if (!times) return {};
-  return {{.text = std::string(fused_update.text),
-           .option = std::string(fused_update.option),
+  return {{.text = {},
+           .option = {},
            .training = [](Training& t) { t.framework.update_kernels = UpdateKernels::fused; },
            .times = std::make_shared<const LayerTimes>(*times)}};
 }
 
-}  // namespace changes
-}  // namespace paradl
+}  // namespace paradl::changes
