@@ -96,7 +96,7 @@ void refuse_wires(const NetworkWords& words, const Machine& machine) {
 }
 
 /// Options for wires that a network does not have would have no effect either.
-void refuse_without_effect(const NetworkWords& words) {
+void refuse_without_effect(const NetworkWords& words, Routing routing) {
   const std::string& word = words.topology;
   const std::string inner = word.starts_with("optical:") ? word.substr(word.find('+') + 1) : word;
   const bool own = inner.starts_with("tsubame3-authors");
@@ -116,7 +116,7 @@ void refuse_without_effect(const NetworkWords& words) {
     refuse("bandwidth", words.bandwidth);
     refuse("duplex", words.duplex);
   }
-  if (words.routing == "simgrid" && !inner.starts_with("dragonfly:"))
+  if (routing == Routing::simgrid && !inner.starts_with("dragonfly:"))
     throw UsageError(
         fmt::format("--routing simgrid: only a dragonfly has two kinds of routes, not {}", shortened(word)),
         "leave it out: other topologies always have SimGrid's routes");
@@ -260,7 +260,7 @@ void Network::read_links(const Options& options) {
 
 void Network::read_word(const NetworkWords& words) {
   wires_ = read_wires(words);
-  refuse_without_effect(words);
+  refuse_without_effect(words, wires_.routing);
   watts_ = read_watts(words.watts);
   if (is_open(words.topology)) return;
   topology_ = topology(1);
