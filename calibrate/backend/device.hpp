@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibrate/backend/box.hpp"
+#include "paradl/core/names.hpp"
 #include "paradl/core/quantity.hpp"
 #include "paradl/spec/local_layer.hpp"
 #include "paradl/spec/precision.hpp"
@@ -75,11 +76,15 @@ class LayerWork {
 };
 
 struct DeviceFacts {
-  std::string backend;    // "cpu", "cuda"
   std::string name;       // "AMD EPYC 7R13", "NVIDIA A100-SXM4-80GB"
   std::string libraries;  // "oneDNN 2.6.3, 1 thread"
   Bytes memory;
 };
+
+/// The back ends: oneDNN on a CPU, CUDA, and loops that need no library.
+enum class Backend { cpu, cuda, plain };
+inline constexpr std::array<std::string_view, 3> backend_names{"cpu", "cuda", "plain"};
+static_assert(names_every(Backend::plain, backend_names), "name every Backend");
 
 /// A back end: what calibration and rehearsals need from a device. Numbers are fp32 at this interface; a
 /// device that works in another precision converts as it reads and writes.

@@ -13,6 +13,7 @@
 #include "calibrate/files/profile_file.hpp"
 #include "calibrate/files/replace_file.hpp"
 #include "calibrate/rehearse/survey.hpp"
+#include "paradl/console/options.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/query/case.hpp"
 
@@ -35,17 +36,17 @@ struct Plan {
   RehearsalJob rehearsal;  // one rank has no candidates
 };
 
-Plan read_plan(const Session& session, const Words& words, const Bench& bench) {
-  const Workload work = load_model(session.catalog, words.model).second;
+Plan read_plan(const Session& session, const Words& words, const Query& query, const Workload& work,
+               const Training& training, const Bench& bench) {
   const auto nodes = bench.ranks->nodes();
   const int ranks = int(nodes.size());
-  const std::int64_t samples = read_samples(words.options, work, nodes);
+  const std::int64_t samples = samples_of(query, work, nodes);
   Plan plan{.system = find_target(session, words.name, "")};
   plan.links.time = read_seconds("link-time", words.link_time);
   plan.links.most = std::clamp(largest_buffer(work, double(samples)), Bytes{1e6}, Bytes{256e6});
 
   LayerJob& layers = plan.layers;
-  layers.training = load_training(words.options.query(), session.catalog);
+  layers.training = training;
   layers.rule = words.rule.read();
   layers.model = work.name;
   layers.name = fmt::format("{}-{}", plan.system.name, plain_word(work.name));
@@ -75,7 +76,7 @@ std::string plan_text(const Plan& plan, const Bench& bench) {
   const int ranks = bench.ranks->size();
   double turn = 0;  // of the whole network
   for (const PlannedShape& s : plan.layers.shapes)
-    if (s.split == "whole") turn += guessed_turn(s.layer, rates).base();
+    if (s.whole()) turn += guessed_turn(s.layer, rates).base();
   const Seconds layers = guessed_time(plan.layers.layers(), rates, plan.layers.rule.turns);
   const RehearsalOptions& how = plan.rehearsal.how;
   const double strategies = double(plan.rehearsal.candidates.size());
@@ -103,7 +104,7 @@ std::string plan_text(const Plan& plan, const Bench& bench) {
 /// complete. False if it was interrupted.
 bool write_system(const Session& session, const Bench& bench, const Plan& plan, const Kept& kept) {
   const auto nodes = bench.ranks->nodes();
-  std::vector<MeasuredLevel> levels{{.name = std::string(level_node), .size = 1, .fits = {}}};
+  std::vector<MeasuredLevel> levels{{.level = GroupLevel::node, .size = 1, .fits = {}}};
   if (nodes.size() > 1) {
     const LinkMeasurement links = run_links(session, bench, plan.links, kept);
     if (links.interrupted) return false;
@@ -139,10 +140,13 @@ int run_on_ranks(const Session& session, const Bench& bench, const Plan& plan) {
 int run(const Session& session, Words& words) {
   words.options.complete();
   if (words.model.empty()) throw UsageError("which network?", "add --model resnet50");
-  load_model(session.catalog, words.model);  // reports a wrong name before ranks start
-  const Training training = load_training(words.options.query(), session.catalog);
+  // Mistakes in files and options are reported before ranks start.
+  Library library(session.catalog);
+  const Workload& work = library.model(words.model).work;
+  const Query query = words.options.query();
+  const Training training = load_training(query, library);
   const Bench bench = open_bench(words.bench, training.precision);
-  const Plan plan = read_plan(session, words, bench);
+  const Plan plan = read_plan(session, words, query, work, training, bench);
   if (words.bench.dry_run) {
     if (bench.prints()) print(plan_text(plan, bench));
     return answered;
@@ -190,8 +194,7 @@ Examples:
   paradl-calibrate all laptop --model tiny-cnn -b 16 --dry-run
   mpirun -np 2 paradl-calibrate all laptop --model tiny-cnn -b 16
   srun -n 8 paradl-calibrate all lab --model resnet50 -b 32/gpu --backend cuda)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

@@ -75,19 +75,30 @@ void open_cuda([[maybe_unused]] Bench& bench, [[maybe_unused]] Precision precisi
 }
 
 void open_device(Bench& bench, Precision precision) {
-  if (bench.backend == "cuda")
-    open_cuda(bench, precision);
-  else if (bench.backend == "plain")
-    bench.device = make_plain_device();
-  else
-    bench.device = open_cpu();
+  switch (bench.backend) {
+    case Backend::cpu:
+      bench.device = open_cpu();
+      break;
+    case Backend::cuda:
+      open_cuda(bench, precision);
+      break;
+    case Backend::plain:
+      bench.device = make_plain_device();
+      break;
+  }
+}
+
+Backend read_backend(const std::string& word) {
+  if (word.empty()) return Backend::cpu;
+  if (const auto backend = find_name<Backend>(backend_names, word)) return *backend;
+  throw UsageError(fmt::format("no back end is called `{}`", word), "use cpu, cuda or plain");
 }
 
 }  // namespace
 
 DeviceFacts Bench::facts() const {
   if (device) return device->facts();
-  return {.backend = backend, .name = fmt::format("{} (no such device here)", backend)};
+  return {.name = fmt::format("{} (no such device here)", backend_names[std::size_t(backend)])};
 }
 
 std::string device_text(const DeviceFacts& facts) {
@@ -109,7 +120,9 @@ Provenance provenance_of(const Bench& bench) {
 Rates rates_of(const Bench& bench) {
   if (!bench.device) return nominal_rates(bench.backend);
   const DeviceSpec spec = measure_device(*bench.device, 1);
-  Rates rates{.flop = nominal_rates("").flop, .bytes = spec.memory_bandwidth.base(), .source = "a quick run"};
+  Rates rates{.flop = nominal_rates(Backend::cpu).flop,
+              .bytes = spec.memory_bandwidth.base(),
+              .source = "a quick run"};
   if (const auto peak = spec.peak[std::size_t(Precision::fp32)]) rates.flop = peak->base();
   return rates;
 }
@@ -120,12 +133,10 @@ void BenchWords::define(const Arguments& command) {
 }
 
 Bench open_bench(const BenchWords& words, Precision precision) {
-  const std::string& backend = words.backend;
-  if (backend != "" && backend != "cpu" && backend != "cuda" && backend != "plain")
-    throw UsageError(fmt::format("no back end is called `{}`", backend), "use cpu, cuda or plain");
-  if (backend != "cuda" && precision != Precision::fp32)
+  const Backend backend = read_backend(words.backend);
+  if (backend != Backend::cuda && precision != Precision::fp32)
     throw UsageError("a CPU is measured in fp32", "leave --precision out, or use --backend cuda");
-  Bench bench{.backend = backend.empty() ? "cpu" : backend, .ranks = open_ranks()};
+  Bench bench{.backend = backend, .ranks = open_ranks()};
   try {
     open_device(bench, precision);
   } catch (const EnvironmentError&) {

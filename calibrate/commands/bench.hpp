@@ -13,7 +13,7 @@ namespace paradl::calibrate {
 
 /// The ranks that take part in a measurement, and the device of this rank.
 struct Bench {
-  std::string backend;
+  Backend backend = Backend::cpu;
   std::unique_ptr<Communicator> ranks;  // exchanges host memory
   std::unique_ptr<Device> device;       // nullptr: not on this machine, which is enough for a plan
   std::unique_ptr<Communicator> links;  // exchanges device memory; nullptr: devices use host memory

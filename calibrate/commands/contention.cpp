@@ -42,7 +42,7 @@ SharedWork copy_beside_others(const Bench& bench, Samples& kept) {
 std::optional<SharedWork> layer_beside_others(const Bench& bench, const ContentionJob& job, Samples& kept) {
   const Workload& work = *job.work;
   const auto shapes = plan_shapes(work, {}, {}, job.batch);
-  const Rates rates = nominal_rates("");
+  const Rates rates = nominal_rates(Backend::cpu);
   const auto heaviest =
       std::ranges::max_element(shapes, {}, [&](const auto& s) { return guessed_turn(s.layer, rates); });
   const auto timer = LayerTimer::make(*bench.device, heaviest->layer, Optimizer::momentum);
@@ -177,7 +177,7 @@ ContentionJob read_job(const Session& session, const Words& words) {
   job.options.time = read_seconds("time", words.time);
   if (!words.model.empty()) {
     job.work = load_model(session.catalog, words.model).second;
-    job.batch = read_layer_batch(words.options, *job.work);
+    job.batch = layer_batch(words.options.query(), *job.work);
   } else if (words.options.typed("batch")) {
     throw UsageError("-b has no effect without a network", "add --memory MODEL");
   }
@@ -277,8 +277,7 @@ Examples:
   mpirun -np 4 paradl-calibrate contention
   mpirun -np 8 paradl-calibrate contention -k 4 --size 64MB --json
   mpirun -np 2 paradl-calibrate contention --memory tiny-cnn -b 8)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

@@ -117,8 +117,7 @@ FittedKernels fit_device(const BenchedDevice& benched, const DeviceSpec& device,
     if (!fit.at_bounds.empty())
       out.spec.origin += fmt::format("\nAt a bound in {}: {}.", precision_names[std::size_t(precision)],
                                      fmt::join(fit.at_bounds, ", "));
-    if (benched.system == "dgx1-v100" && precision == Precision::fp32)
-      print(transfer_text(folder, fit.device));
+    if (benched.has_operators && precision == Precision::fp32) print(transfer_text(folder, fit.device));
   }
   return out;
 }
@@ -200,8 +199,7 @@ Examples:
   paradl-calibrate fit kernels ../data --only p100-cuda8 --dry-run
   paradl-calibrate fit links ../data
   paradl-calibrate fit links ../data --only dgxc-benchmarking --only '2x p5' --to dgx-h100 --dry-run)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

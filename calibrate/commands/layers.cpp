@@ -68,7 +68,7 @@ std::string joined_names(const std::vector<PlannedShape>& shapes) {
   constexpr std::size_t most = 4;
   std::vector<std::string> names;
   for (const PlannedShape& s : shapes) {
-    const std::string name = s.split == "whole" ? s.name : fmt::format("{} {}", s.name, s.split);
+    const std::string name = s.whole() ? s.name : fmt::format("{} {}", s.name, split_text(s.mesh));
     if (names.size() < most) names.push_back(name);
   }
   return fmt::format("{}{}", fmt::join(names, ", "), shapes.size() > most ? ", ..." : "");
@@ -85,8 +85,9 @@ std::string plan_text(const LayerJob& job, const DeviceFacts& facts, const Rates
   std::vector<std::string> splits;
   std::size_t whole = 0;
   for (const PlannedShape& shape : job.shapes) {
-    if (std::ranges::find(splits, shape.split) == splits.end()) splits.push_back(shape.split);
-    whole += shape.split == "whole";
+    const std::string split = split_text(shape.mesh);
+    if (std::ranges::find(splits, split) == splits.end()) splits.push_back(split);
+    whole += shape.whole();
   }
   std::string out = fmt::format("Would measure {} on {}, {} (rates: {}):\n", job.model, device_text(facts),
                                 about(guessed_time(layers, rates, job.rule.turns)), rates.source);
@@ -114,13 +115,14 @@ std::vector<Mesh> read_splits(const Words& words, const Workload& work, const Ba
   return out;
 }
 
-LayerJob read_job(const Session& session, const Words& words, const Workload& work) {
+LayerJob read_job(const Words& words, const Workload& work, Library& library) {
   LayerJob job{.name = words.name, .model = work.name};
-  job.training = load_training(words.options.query(), session.catalog);
-  job.batch = read_layer_batch(words.options, work);
+  const Query query = words.options.query();
+  job.training = load_training(query, library);
+  job.batch = layer_batch(query, work);
   job.rule = words.rule.read();
-  job.shapes = plan_shapes(work, read_splits(words, work, job.batch), job.training, job.batch,
-                           plan_of(words.options.query()));
+  job.shapes =
+      plan_shapes(work, read_splits(words, work, job.batch), job.training, job.batch, plan_of(query));
   if (words.options.outputs().size() > 1)
     throw UsageError("a profile is written to one file", "leave one -o out");
   return job;
@@ -159,10 +161,11 @@ std::string answer_text(const Style& style, const LayerJob& job, const LayerOutc
 
 int run(const Session& session, Words& words) {
   words.options.complete();
-  const auto [spec, work] = load_model(session.catalog, words.model);
+  Library library(session.catalog);
+  const auto& [spec, work] = library.model(words.model);
   words.options.format();  // a mistake in -f must not cost a measurement
   if (!words.name.empty()) check_name(words.name);
-  LayerJob job = read_job(session, words, work);
+  LayerJob job = read_job(words, work, library);
   const Bench bench = open_bench(words.bench, job.training.precision);
   settle_name(job, words, bench);
   refuse_overwriting({job.path}, files_of(spec));
@@ -205,7 +208,7 @@ LayerOutcome run_layers(const Session& session, const Bench& bench, const LayerJ
   options.stop = interrupted;
   options.progress = [&](std::size_t i, double share) {
     const PlannedShape shape = planned(known.open[i]);
-    progress.show(fmt::format("{} ({})", shape.name, shape.split), share);
+    progress.show(fmt::format("{} ({})", shape.name, split_text(shape.mesh)), share);
   };
   const auto keep = [&](const std::vector<ProfileSpec::Entry>& measured) {
     out.profile.entries = merged(known.kept, measured);
@@ -270,8 +273,7 @@ Examples:
   paradl-calibrate layers tiny-cnn -b 16
   paradl-calibrate layers resnet50 -b 32/gpu --split data=2,4 --split filter=2,4 --name lab-resnet50
   mpirun -np 2 paradl-calibrate layers vgg16 -b 8 --dry-run)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

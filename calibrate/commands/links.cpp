@@ -2,7 +2,6 @@
 #include "calibrate/commands/links.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 
@@ -26,12 +25,10 @@ namespace {
 /// The points of rank 0 on all ranks: other nodes may not have its file.
 std::vector<LinkPoint> from_first(Communicator& ranks, std::vector<LinkPoint> points) {
   const auto first = [&](double mine) { return ranks.gather(mine).front(); };
-  constexpr std::array levels{level_node, level_between, level_all};
   points.resize(std::size_t(first(double(points.size()))));
   for (LinkPoint& p : points) {
-    const auto level = std::ranges::find(levels, std::string_view(p.level)) - levels.begin();
     p.operation = Collective(int(first(double(p.operation))));
-    p.level = levels[std::min(std::size_t(first(double(level))), levels.size() - 1)];
+    p.level = GroupLevel(int(first(double(p.level))));
     p.ranks = int(first(p.ranks));
     p.bytes = Bytes{first(p.bytes.base())};
     p.seconds = Seconds{first(p.seconds.base())};
@@ -70,12 +67,18 @@ LinkOptions read_options(const Words& words) {
   return out;
 }
 
-std::vector<LinkPoint> read_logs(const Words& words) {
-  LogOptions options{.operation = {}, .ranks = 0, .level = words.level};
-  if (!words.ranks.empty()) options.ranks = read_count("ranks", words.ranks, 2, 1 << 24);
-  if (words.level != "" && words.level != level_node && words.level != level_between)
-    throw UsageError(fmt::format("--level {}: unknown", words.level),
+std::optional<GroupLevel> read_level(const std::string& word) {
+  if (word.empty()) return {};
+  const auto level = find_name<GroupLevel>(group_level_names, word);
+  if (!level || *level == GroupLevel::all)
+    throw UsageError(fmt::format("--level {}: unknown", word),
                      "use node (within a node) or cluster (between nodes)");
+  return level;
+}
+
+std::vector<LinkPoint> read_logs(const Words& words) {
+  LogOptions options{.operation = {}, .ranks = 0, .level = read_level(words.level)};
+  if (!words.ranks.empty()) options.ranks = read_count("ranks", words.ranks, 2, 1 << 24);
   if (const auto named = read_operations(words.operations); named.size() == 1) options.operation = named[0];
   std::vector<LinkPoint> out;
   for (const std::string& path : words.logs)
@@ -159,11 +162,10 @@ LinkTarget find_target(const Session& session, const std::string& name, const st
                          : is_path     ? name
                                        : fmt::format("systems/{}.yaml", name)};
   if (std::filesystem::exists(out.path, failed))
-    out.existing = read_source(out.path);
+    out.existing = read_system(read_source(out.path));
   else if (const auto known = session.catalog.names(SpecKind::systems);
            path.empty() && std::ranges::find(known, name) != known.end())
-    out.existing = session.catalog.find(SpecKind::systems, name);
-  if (out.existing) read_system(*out.existing);  // reports mistakes before the measurement
+    out.existing = read_system(session.catalog.find(SpecKind::systems, name));
   return out;
 }
 
@@ -194,9 +196,9 @@ std::string target_text(const LinkTarget& target, std::vector<MeasuredLevel> lev
                         const std::optional<DeviceSpec>& device, const Provenance& provenance) {
   if (target.existing) {
     // With one rank per node the links within nodes were not measured.
-    const SystemSpec spec = read_system(*target.existing);
-    if (levels.size() < spec.levels.size() && !levels.empty() && levels.front().name == level_between)
-      levels.insert(levels.begin(), MeasuredLevel{.name = std::string(level_node), .size = 1, .fits = {}});
+    if (levels.size() < target.existing->levels.size() && !levels.empty() &&
+        levels.front().level == GroupLevel::cluster)
+      levels.insert(levels.begin(), MeasuredLevel{.level = GroupLevel::node, .size = 1, .fits = {}});
     return updated_system(*target.existing, levels, provenance);
   }
   if (!device)
@@ -231,8 +233,7 @@ void define_links(const Arguments& root, Session& session, Action& action) {
   mpirun -np 2 paradl-calibrate links here
   mpirun -np 8 paradl-calibrate links lab --max-size 64MB --operations allreduce,point-to-point
   paradl-calibrate links lab --from all_reduce.log --from osu_latency.log --level cluster)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

@@ -14,7 +14,7 @@ namespace paradl::calibrate {
 /// The system file that links are written to, by default systems/NAME.yaml.
 struct LinkTarget {
   std::string name, path;
-  std::optional<SourceText> existing;  // the file of this name, here or in the catalogue
+  std::optional<SystemSpec> existing;  // the file of this name, here or in the catalogue
 };
 LinkTarget find_target(const Session& session, const std::string& name, const std::string& path);
 

@@ -32,7 +32,7 @@ Table links_table(const std::vector<LinkFit>& fits) {
       const LineFit& line = range.line;
       const bool has_beta = line.beta.value > 0;
       table.rows.push_back(
-          {.values = {fit.level, std::string(collective_names[std::size_t(fit.operation)]),
+          {.values = {name_of(fit.level), std::string(collective_names[std::size_t(fit.operation)]),
                       double(std::ranges::max(fit.ranks)), range.from,
                       std::isfinite(range.below) ? Value{range.below} : Value{}, line.alpha.value,
                       line.alpha.interval(), has_beta ? Value{1 / line.beta.value} : Value{},
@@ -43,7 +43,7 @@ Table links_table(const std::vector<LinkFit>& fits) {
 }
 
 nlohmann::ordered_json fit_json(const LinkFit& fit) {
-  nlohmann::ordered_json out{{"level", fit.level},
+  nlohmann::ordered_json out{{"level", name_of(fit.level)},
                              {"operation", collective_names[std::size_t(fit.operation)]},
                              {"ranks", fit.ranks},
                              {"mean_error", fit.mean_error},
@@ -97,7 +97,7 @@ std::string links_summary(const std::vector<MeasuredLevel>& levels) {
     if (level.fits.empty()) continue;
     const LineFit line = summary_line(level);
     const double beta = std::max(line.beta.value, 1e-30);
-    out += fmt::format(" {:8} alpha = {} +- {}, 1/beta = {} +- {}   (r2 = {:.3f})\n", level.name,
+    out += fmt::format(" {:8} alpha = {} +- {}, 1/beta = {} +- {}   (r2 = {:.3f})\n", name_of(level.level),
                        text(Seconds{line.alpha.value}), text(Seconds{line.alpha.interval()}),
                        text(Bandwidth{1 / beta}), percent(line.beta.interval() / beta), line.r2);
   }
@@ -111,7 +111,8 @@ void warn_of_links(const Session& session, const std::vector<LinkFit>& fits) {
   for (const LinkFit& fit : fits) {
     std::size_t points = 0;
     for (const RangeFit& range : fit.ranges) points += range.line.points;
-    const std::string name = fmt::format("{} ({})", collective_names[std::size_t(fit.operation)], fit.level);
+    const std::string name =
+        fmt::format("{} ({})", collective_names[std::size_t(fit.operation)], name_of(fit.level));
     if (points < few) short_of.push_back(name);
     if (points >= few && fit.mean_error > far_off) off.push_back(name);
     if (!rises(fit)) flat.push_back(name);

@@ -33,28 +33,30 @@ Fault read_fault(const std::string& word) {
   throw UsageError(fmt::format("--break {}: unknown", word), "use halo or gradient");
 }
 
-std::vector<StrategyName> read_strategies(const std::string& text) {
-  std::vector<StrategyName> out;
-  for (const std::string& name : split_list(text, ',')) {
-    out.push_back(read_strategy(name));
-    if (out.back().out_of_core)
-      throw UsageError(fmt::format("-s {}: out-of-core training cannot be rehearsed", name),
-                       "leave /ooc out");
-  }
-  if (out.empty())
-    throw UsageError(fmt::format("-s {}: no strategy is named", text), "write -s data, or --all");
-  return out;
-}
-
-CandidateQuery read_candidates(const Words& words) {
-  const Options& options = words.options;
-  if (!words.all && !options.has("strategy"))
+CandidateQuery candidates_of(const Query& query, const Words& words, int ranks) {
+  const bool named = words.options.has("strategy");  // not only by the axes of --grid
+  if (!words.all && !named)
     throw UsageError("which strategy?", "add -s data, or --all for every one that fits");
-  CandidateQuery query = all_candidates();
-  query.every_axis_split = words.all;
-  if (options.has("strategy")) query.strategies = options.read("strategy", "", read_strategies);
-  query.grid = options.get("grid");
-  return query;
+  CandidateQuery out = all_candidates();
+  out.every_axis_split = words.all;
+  if (named) out.strategies = *query.strategies;
+  for (const StrategyName& strategy : out.strategies)
+    if (strategy.out_of_core)
+      blame({query.strategies.origin()},
+            UsageError(fmt::format("-s {}: out-of-core training cannot be rehearsed", strategy.text),
+                       "leave /ooc out"));
+  if (!query.grid) return out;
+  std::int64_t size = 1;
+  for (const Parts& axis : *query.grid) size *= axis.total;
+  blaming({query.grid.origin()}, [&] {
+    if (!named) throw UsageError("--grid needs one strategy", "name it: -s data+filter");
+    if (size != ranks)
+      throw UsageError(
+          fmt::format("the grid {} needs {} ranks, but there are {}", words.options.get("grid"), size, ranks),
+          fmt::format("start it with mpirun -np {}", size));
+  });
+  out.grid = *query.grid;
+  return out;
 }
 
 /// What --require and --require-each ask for; none: any accuracy will do.
@@ -71,14 +73,14 @@ Requirement read_requirement(const Words& words) {
   return out;
 }
 
-std::optional<SystemSpec> read_system_of(const Session& session, const Options& options) {
-  if (!options.has("on")) {
-    if (!options.sets().empty())
+std::optional<SystemSpec> system_of(const Query& query, Library& library) {
+  if (!query.system) {
+    if (!query.system_changes.empty() || !query.framework_changes.empty())
       throw UsageError("--set changes a system, but no system is named", "add --on SYSTEM");
     return {};
   }
-  const auto find = [&](const std::string& name) { return session.catalog.find(SpecKind::systems, name); };
-  return session.catalog.system(options.read("on", "", find), options.query().system_changes);
+  blaming({query.system.origin()}, [&] { library.system(*query.system); });
+  return library.system(*query.system, query.system_changes);
 }
 
 Machine machine_for(const SystemSpec& system, int ranks) {
@@ -90,39 +92,39 @@ Machine machine_for(const SystemSpec& system, int ranks) {
   return machine;
 }
 
-std::optional<ProfileSpec> read_profile_of(const Session& session, const Options& options,
-                                           const Training& training) {
-  if (!options.has("profile")) return {};
-  return options.read("profile", "", [&](const std::string& name) {
-    ProfileSpec profile = read_profile(session.catalog.find(SpecKind::profiles, name));
-    check_profile(profile, training);
-    return profile;
-  });
+const ProfileSpec& profile_of(const Query& query, Library& library, const Training& training) {
+  return blaming(
+      {query.profile.origin()}, [&]() -> const auto& {
+        const ProfileSpec& profile = library.profile(*query.profile);
+        check_profile(profile, training);
+        return profile;
+      });
 }
 
-/// Everything that was typed, for these ranks. `how` has what does not depend on them.
-RehearsalJob read_job(const Session& session, const Words& words, const ModelSpec& model,
-                      const Workload& work, RehearsalOptions how, const std::vector<int>& nodes) {
-  const Options& options = words.options;
-  RehearsalJob job{.work = work,
+/// Everything that was asked, for these ranks. `how` has what does not depend on them.
+RehearsalJob read_job(const Query& query, const Words& words, Library& library, RehearsalOptions how,
+                      const std::vector<int>& nodes) {
+  const Library::Model& model = library.model(*query.model);
+  RehearsalJob job{.work = model.work,
                    .candidates = {},
                    .how = std::move(how),
                    .ranks = int(nodes.size()),
-                   .read = files_of(model)};
-  job.how.plan.batch = double(read_samples(options, work, nodes));
+                   .read = files_of(model.spec)};
+  job.how.plan.batch = double(samples_of(query, job.work, nodes));
   job.how.rounds = read_count("rounds", words.rounds, 1, 1000);
   job.how.iterations = read_count("iterations", words.iterations, 1, 10'000);
-  if (const auto system = read_system_of(session, options)) {
+  if (const auto system = system_of(query, library)) {
     job.read.push_back(system->source.file);
     job.how.machine = machine_for(*system, job.ranks);
   }
-  if (const auto profile = read_profile_of(session, options, job.how.training)) {
-    job.read.push_back(profile->source.file);
-    job.how.profile = std::make_shared<const Profile>(*profile);
+  if (query.profile) {
+    const ProfileSpec& profile = profile_of(query, library, job.how.training);
+    job.read.push_back(profile.source.file);
+    job.how.profile = std::make_shared<const Profile>(profile);
   }
-  const CandidateQuery query = read_candidates(words);
-  job.candidates = options.read("grid", "", [&](const std::string&) {
-    return find_candidates(query, work, job.ranks, job.how.plan.batch);
+  const CandidateQuery candidates = candidates_of(query, words, job.ranks);
+  job.candidates = blaming({query.grid.origin()}, [&] {
+    return find_candidates(candidates, job.work, job.ranks, job.how.plan.batch);
   });
   return job;
 }
@@ -164,17 +166,18 @@ void report(const Session& session, const Words& words, const RehearsalJob& job,
 
 int run(const Session& session, Words& words) {
   words.options.complete();
-  const auto [model, work] = load_model(session.catalog, words.model);
-  refuse_unrunnable(work);
+  Library library(session.catalog);
+  refuse_unrunnable(library.model(words.model).work);
   RehearsalOptions how;
   how.fault = read_fault(words.spoil);
   how.timed = !words.check;
   const Requirement required = read_requirement(words);
-  how.training = load_training(words.options.query(), session.catalog);
-  how.plan = plan_of(words.options.query());
+  Query query = words.options.query();
+  query.model = words.model;
+  how.training = load_training(query, library);
+  how.plan = plan_of(query);
   const Bench bench = open_bench(words.bench, how.training.precision);
-  const RehearsalJob job =
-      read_job(session, words, model, work, std::move(how), bench.between_devices().nodes());
+  const RehearsalJob job = read_job(query, words, library, std::move(how), bench.between_devices().nodes());
   check_delivery(words.options, job.read);
   if (words.bench.dry_run) {
     if (bench.prints()) print(rehearsal_plan(job, bench.facts(), rates_of(bench)));
@@ -187,23 +190,15 @@ int run(const Session& session, Words& words) {
   return exit_code(verdict);
 }
 
-/// The grids of all ranks that a strategy may have, or the one that was typed.
+/// The grids of all ranks that a strategy may have, or the one that was asked for.
 std::vector<Mesh> grids_of(const StrategyName& strategy, const CandidateQuery& query, const Workload& work,
                            int ranks) {
   for (const Strategy* axis : strategy.axes)
     if (!axis->usual)
       throw UsageError(fmt::format("`{}` can be projected, but not rehearsed", axis->name), "leave it out");
   const int extents = std::max(1, work.input.dims);
-  std::vector<Mesh> grids = meshes(strategy, ranks, extents);
-  if (!query.grid.empty()) {
-    if (query.strategies.size() != 1)
-      throw UsageError("--grid needs one strategy", "name it: -s data+filter");
-    grids = meshes(strategy, read_grid(query.grid, strategy), extents);
-    if (grids[0].gpus() != ranks)
-      throw UsageError(
-          fmt::format("the grid {} needs {} ranks, but there are {}", query.grid, grids[0].gpus(), ranks),
-          fmt::format("start it with mpirun -np {}", grids[0].gpus()));
-  }
+  std::vector<Mesh> grids =
+      query.grid ? meshes(strategy, *query.grid, extents) : meshes(strategy, ranks, extents);
   std::erase_if(grids, [&](const Mesh& mesh) {
     return mesh.gpus() != ranks || (query.every_axis_split && without_ones(mesh).axes < mesh.axes);
   });
@@ -276,8 +271,7 @@ void define_rehearse(const Arguments& root, Session& session, Action& action) {
   mpirun -np 2 paradl-calibrate rehearse models/cifar-cnn.yaml --all -b 16
   mpirun -np 4 paradl-calibrate rehearse resnet18 -s data+filter --grid data=2,filter=2 -b 8
   mpirun -np 2 paradl-calibrate rehearse gpt:layers=2,hidden=64,heads=4,seq=32,vocab=100,tied=0 -s tensor --check)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

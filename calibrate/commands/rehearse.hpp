@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct RehearsalJob {
 /// Which strategies to rehearse, and on which grids.
 struct CandidateQuery {
   std::vector<StrategyName> strategies;
-  std::string grid;              // as typed; empty: the first grid that the network allows
+  std::optional<std::vector<Parts>> grid;  // of the only strategy; none: the first that the network allows
   bool every_axis_split = true;  // leaves out hybrids with one rank on an axis: they equal a simpler strategy
 };
 /// All single strategies and their usual hybrids, for --all.

@@ -2,6 +2,7 @@
 #include "calibrate/fit/runs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -25,11 +26,22 @@ struct Words {
   Options options;
 };
 
+/// What is left out together: a curve, or all runs with the same cell of a column.
+enum class LeftOut { panel, model, strategy, source, notes };
+constexpr std::array<std::string_view, 5> left_out_names{"panel", "model", "strategy", "source", "notes"};
+static_assert(names_every(LeftOut::notes, left_out_names), "name every LeftOut");
+
+LeftOut read_left_out(const std::string& word) {
+  if (const auto by = find_name<LeftOut>(left_out_names, word)) return *by;
+  throw UsageError(fmt::format("--leave-out-by {}: unknown", word),
+                   "use panel, model, strategy, source or notes");
+}
+
 /// What to fit, on which runs.
 struct FitQuery {
   bool kernels = false;  // parameters of the device and its host, instead of links and framework costs
   int up_to = 64, judge_to = 256;  // GPUs of runs to fit, and to report the accuracy of
-  std::string by;                  // what is left out together
+  LeftOut by = LeftOut::panel;
 
   bool fits(const MeasuredRun& run) const { return run.gpus <= up_to; }
   bool judges(const MeasuredRun& run) const { return run.gpus <= judge_to; }
@@ -94,15 +106,21 @@ std::string terms_text(const std::vector<RunAsked>& runs, const FitQuery& query)
   return out.empty() ? out : "Parts that were measured separately:\n" + out;
 }
 
-/// What is left out together: a curve, or all runs with the same cell of a column.
-std::string group_of(const MeasuredRun& run, const std::string& by) {
-  if (by == "panel") return run.panel();
-  if (by == "model") return run.model;
-  if (by == "strategy") return run.strategy;
-  if (by == "source") return run.source;
-  if (by == "notes") return run.notes;
-  throw UsageError(fmt::format("--leave-out-by {}: unknown", by),
-                   "use panel, model, strategy, source or notes");
+/// The name of the group that a run is left out with.
+std::string group_of(const MeasuredRun& run, LeftOut by) {
+  switch (by) {
+    case LeftOut::panel:
+      return run.panel();
+    case LeftOut::model:
+      return run.model;
+    case LeftOut::strategy:
+      return run.strategy;
+    case LeftOut::source:
+      return run.source;
+    case LeftOut::notes:
+      break;
+  }
+  return run.notes;
 }
 
 /// Leaves every group out of the fit in turn, and predicts it: the accuracy to expect for a new network. In
@@ -135,7 +153,8 @@ std::vector<Seconds> left_out(std::vector<RunAsked>& runs, const RunFit& whole, 
 std::string leave_out_text(const std::vector<RunAsked>& runs, const std::vector<Seconds>& unseen,
                            const FitQuery& query) {
   std::string out = fmt::format("Each {} left out of the fit, then predicted (up to {} GPUs):\n",
-                                query.by == "panel" ? "curve" : query.by, query.judge_to);
+                                query.by == LeftOut::panel ? "curve" : left_out_names[std::size_t(query.by)],
+                                query.judge_to);
   std::vector<std::pair<std::string, std::vector<Judged>>> groups;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!runs[i].run->iteration || !query.judges(*runs[i].run)) continue;
@@ -209,7 +228,7 @@ FitQuery read_query(const Words& words) {
   FitQuery query{.kernels = words.of == "kernels",
                  .up_to = read_count("up-to", words.up_to, 1, 1 << 24),
                  .judge_to = read_count("judge-to", words.judge_to, 1, 1 << 24),
-                 .by = words.by};
+                 .by = read_left_out(words.by)};
   if (!words.write.empty() && !words.leave_out)
     throw UsageError("--write writes what --leave-one-out predicts", "add --leave-one-out");
   if (!query.kernels && words.of != "links")
@@ -242,11 +261,12 @@ int run(const Session& session, Words& words) {
   if (!words.write.empty() && has_column)
     throw UsageError(fmt::format("{} has a column left_out_s already", words.file), "remove it first");
   Library library(session.catalog);
-  std::vector<RunAsked> runs = ask_runs(library, words.options.query(), file);
+  const Query defaults = words.options.query();
+  std::vector<RunAsked> runs = ask_runs(library, defaults, file);
   std::optional<MeasuredRuns> also;
   if (!words.also.empty()) {
     also = read_measured_runs(read_source(words.also));
-    std::ranges::move(ask_runs(library, words.options.query(), *also), std::back_inserter(runs));
+    std::ranges::move(ask_runs(library, defaults, *also), std::back_inserter(runs));
   }
   if (!words.write.empty()) {
     std::vector<std::string> read{file.source.file};
@@ -316,8 +336,7 @@ Examples:
   paradl-calibrate runs examples/validate/abci.csv
   paradl-calibrate runs examples/validate/abci.csv --also examples/validate/abci-parts.csv --leave-one-out
   paradl-calibrate runs mine.csv --up-to 32 --on my-cluster.yaml)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl::calibrate

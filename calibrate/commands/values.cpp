@@ -13,9 +13,8 @@
 namespace paradl::calibrate {
 namespace {
 
-BatchRule read_rule(const Options& options, const Workload& work) {
-  if (options.has("batch")) return options.read("batch", "", read_batch);
-  return {.per = BatchRule::Per::gpu, .value = work.batch};
+BatchRule rule_of(const Query& query, const Workload& work) {
+  return query.batch.value_or({.per = BatchRule::Per::gpu, .value = work.batch});
 }
 
 void check_samples(double samples, const char* use) {
@@ -35,16 +34,16 @@ Bytes read_bytes(const std::string& name, const std::string& text) {
   throw UsageError(fmt::format("--{} {}: not a size", name, text), fmt::format("write --{} 16MB", name));
 }
 
-BatchRule read_layer_batch(const Options& options, const Workload& work) {
-  const BatchRule rule = read_rule(options, work);
+BatchRule layer_batch(const Query& query, const Workload& work) {
+  const BatchRule rule = rule_of(query, work);
   if (rule.per == BatchRule::Per::node)
     throw UsageError("layers are measured for one PE, not for a node", "write -b 32 or -b 32/gpu");
   check_samples(rule.value, "measured");
   return rule;
 }
 
-std::int64_t read_samples(const Options& options, const Workload& work, const std::vector<int>& nodes) {
-  const BatchRule rule = read_rule(options, work);
+std::int64_t samples_of(const Query& query, const Workload& work, const std::vector<int>& nodes) {
+  const BatchRule rule = rule_of(query, work);
   double samples = rule.value;
   if (rule.per == BatchRule::Per::gpu) samples *= double(nodes.size());
   if (rule.per == BatchRule::Per::node) samples *= 1 + std::ranges::max(nodes);

@@ -3,8 +3,8 @@
 
 #include "calibrate/measure/layer_rounds.hpp"
 #include "paradl/console/arguments.hpp"
-#include "paradl/console/options.hpp"
-#include "paradl/cost/projection.hpp"
+#include "paradl/query/query.hpp"
+#include "paradl/workload/workload.hpp"
 
 namespace paradl::calibrate {
 
@@ -16,9 +16,9 @@ Seconds read_seconds(const std::string& name, const std::string& text);
 Bytes read_bytes(const std::string& name, const std::string& text);
 
 /// `32` samples, `32/gpu`; by default the model file's batch per rank.
-BatchRule read_layer_batch(const Options& options, const Workload& work);
+BatchRule layer_batch(const Query& query, const Workload& work);
 /// Samples of all ranks together: `16`, `8/gpu`, `16/node`; by default the model file's batch on each rank.
-std::int64_t read_samples(const Options& options, const Workload& work, const std::vector<int>& nodes);
+std::int64_t samples_of(const Query& query, const Workload& work, const std::vector<int>& nodes);
 
 /// When layers are measured well enough, as typed.
 struct LayerRuleWords {

@@ -43,8 +43,7 @@ std::int64_t first_item(const Box& box, const Box& region) {
 DeviceFacts CudaDevice::facts() const {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, context_->ordinal()), "cudaGetDeviceProperties");
-  return {.backend = "cuda",
-          .name = properties.name,
+  return {.name = properties.name,
           .libraries = cuda_versions(),
           .memory = Bytes{double(properties.totalGlobalMem)}};
 }

@@ -198,14 +198,13 @@ std::vector<LinkPoint> read_nccl_tests(const SourceText& log, const LogOptions& 
     fail(log, 1, "the log does not state its operation",
          "name one with --operations, or use a file name that contains `all_reduce_perf` or similar");
   const int ranks = ranks_of(log, options, devices.ranks.size());
-  std::string level(devices.hosts.size() < 2                     ? level_node
-                    : devices.hosts.size() == std::size_t(ranks) ? level_between
-                                                                 : level_all);
-  if (!options.level.empty()) level = options.level;
+  const GroupLevel listed = devices.hosts.size() < 2                     ? GroupLevel::node
+                            : devices.hosts.size() == std::size_t(ranks) ? GroupLevel::cluster
+                                                                         : GroupLevel::all;
   std::vector<LinkPoint> points;
   for (const Row& row : rows)
     points.push_back({.operation = *operation,
-                      .level = level,
+                      .level = options.level.value_or(listed),
                       .ranks = *operation == Collective::point_to_point ? 2 : ranks,
                       .bytes = Bytes{row.bytes},
                       .seconds = Seconds{row.seconds}});
@@ -250,7 +249,7 @@ std::vector<LinkPoint> read_osu(const SourceText& log, const LogOptions& options
   std::vector<LinkPoint> points;
   for (const Row& row : rows)
     points.push_back({.operation = *operation,
-                      .level = options.level.empty() ? std::string(level_node) : options.level,
+                      .level = options.level.value_or(GroupLevel::node),
                       .ranks = ranks,
                       .bytes = Bytes{row.bytes * (parts ? ranks : 1)},
                       .seconds = Seconds{row.seconds}});

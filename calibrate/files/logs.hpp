@@ -10,9 +10,9 @@ namespace paradl::calibrate {
 
 /// What a log may not state.
 struct LogOptions {
-  std::optional<Collective> operation;     // if neither the log nor its file name states it
-  int ranks = 0;                           // if the log does not state it
-  std::string level;                       // if the log does not state it; default: within a node
+  std::optional<Collective> operation;  // if neither the log nor its file name states it
+  int ranks = 0;                        // if the log does not state it
+  std::optional<GroupLevel> level;      // if the log does not state it; default: within a node
 };
 
 /// Reads the output of a program of nccl-tests (all_reduce_perf, all_gather_perf, reduce_scatter_perf,

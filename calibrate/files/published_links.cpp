@@ -120,7 +120,6 @@ std::pair<std::string, PublishedCurve> curve_of(const Row& row, Collective opera
   const double share = row.positive("bytes");
   const double whole = operation == Collective::allgather ? share * curve.group.gpus : share;
   curve.points.push_back(observation({.operation = operation,
-                                      .level = "",
                                       .ranks = curve.group.gpus,
                                       .bytes = Bytes{whole},
                                       .seconds = Seconds{1e-6 * row.positive("time_us")}}));
@@ -209,15 +208,13 @@ std::string quality_of(const CurveFit& fit) {
 
 bool predicts(const CurveFit& fit) { return fit.left_out.value_or(fit.errors).median <= 0.2; }
 
-std::string with_published_links(const SourceText& system, const std::vector<CurveFit>& fits) {
-  const SystemSpec spec = read_system(system);
-  std::vector<MeasuredLevel> levels{
-      {.name = std::string(level_node), .fits = {}, .keeps_specified = true},
-      {.name = std::string(level_between), .fits = {}, .keeps_specified = true}};
+std::string with_published_links(const SystemSpec& system, const std::vector<CurveFit>& fits) {
+  std::vector<MeasuredLevel> levels{{.level = GroupLevel::node, .fits = {}, .keeps_specified = true},
+                                    {.level = GroupLevel::cluster, .fits = {}, .keeps_specified = true}};
   for (const CurveFit& fit : fits) {
     if (!predicts(fit)) continue;
     const PublishedCurve& curve = fit.curve;
-    check_group(curve, spec);
+    check_group(curve, system);
     auto& own = levels[curve.group.nodes > 1 ? 1 : 0].fits;
     for (const LinkFit& other : own)
       if (other.operation == curve.operation && other.group == curve.group)
@@ -225,7 +222,7 @@ std::string with_published_links(const SourceText& system, const std::vector<Cur
                                      other.origin, fmt::format("{}, {}", curve.source, curve.system)),
                          "choose one with --only");
     own.push_back({.operation = curve.operation,
-                   .level = levels[curve.group.nodes > 1 ? 1 : 0].name,
+                   .level = levels[curve.group.nodes > 1 ? 1 : 0].level,
                    .ranks = {curve.group.gpus},
                    .ranges = fit.ranges,
                    .mean_error = 0,

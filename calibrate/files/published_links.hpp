@@ -58,6 +58,6 @@ bool predicts(const CurveFit& fit);
 /// A system file with the curves as `measured` of its levels; everything else stays, also latency and
 /// bandwidth. Curves that do not predict are left out. UsageError if two curves have the same group, or if
 /// the system does not have such a group.
-std::string with_published_links(const SourceText& system, const std::vector<CurveFit>& fits);
+std::string with_published_links(const SystemSpec& system, const std::vector<CurveFit>& fits);
 
 }  // namespace paradl::calibrate

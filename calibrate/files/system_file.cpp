@@ -192,11 +192,12 @@ std::size_t place_of(const MeasuredLevel& level, const SystemSpec& spec) {
   const auto named = [&](std::string_view name) {
     return std::size_t(std::ranges::find(spec.levels, name, &LevelSpec::name) - spec.levels.begin());
   };
-  if (const std::size_t at = named(level.name); at < spec.levels.size()) return at;
-  const bool inner = level.name == level_node;
-  const std::size_t at = inner ? 0 : named(level_node) < spec.levels.size() ? named(level_node) + 1 : 1;
-  if (at >= spec.levels.size() || spec.levels[at].name == (inner ? level_between : level_node))
-    throw UsageError(fmt::format("{} has no level `{}`, but it was measured", spec.source.file, level.name),
+  const std::string name = name_of(level.level), node = name_of(GroupLevel::node);
+  if (const std::size_t at = named(name); at < spec.levels.size()) return at;
+  const bool inner = level.level == GroupLevel::node;
+  const std::size_t at = inner ? 0 : named(node) < spec.levels.size() ? named(node) + 1 : 1;
+  if (at >= spec.levels.size() || spec.levels[at].name == (inner ? name_of(GroupLevel::cluster) : node))
+    throw UsageError(fmt::format("{} has no level `{}`, but it was measured", spec.source.file, name),
                      "add that level to the file, or write a new file");
   return at;
 }
@@ -248,33 +249,33 @@ std::string system_text(const MeasuredSystem& system, const Provenance& provenan
                fmt::format("  memory-bandwidth: {}", words(system.device.memory_bandwidth)),
                fmt::format("  peak: {{{}}}", fmt::join(peaks, ", ")), "levels:"});
   for (const MeasuredLevel& level : system.levels) {
-    append(out, {fmt::format("  - name: {}", level.name), fmt::format("    size: {}", level.size)});
+    append(out, {fmt::format("  - name: {}", name_of(level.level)), fmt::format("    size: {}", level.size)});
     append(out, summary_lines(level, provenance, "    "));
     if (!level.fits.empty()) append(out, measured_lines(level, provenance, "    "));
   }
   return joined(out);
 }
 
-std::string updated_system(const SourceText& existing, const std::vector<MeasuredLevel>& levels,
+std::string updated_system(const SystemSpec& existing, const std::vector<MeasuredLevel>& levels,
                            const Provenance& provenance) {
-  const SystemSpec before = read_system(existing);
+  const SourceText& source = existing.source;
   std::map<std::size_t, const MeasuredLevel*> measured;  // by place in the file
   for (const MeasuredLevel& level : levels)
-    if (!level.fits.empty()) measured[place_of(level, before)] = &level;
+    if (!level.fits.empty()) measured[place_of(level, existing)] = &level;
   Lines lines;
-  for (std::string_view line : split(existing.text, '\n')) lines.emplace_back(line);
+  for (std::string_view line : split(source.text, '\n')) lines.emplace_back(line);
   if (!lines.empty() && lines.back().empty()) lines.pop_back();
-  const YAML::Node list = parse_yaml(existing)["levels"];
-  if (list.Style() == YAML::EmitterStyle::Flow) refuse(existing, before.levels.front().name);
+  const YAML::Node list = parse_yaml(source)["levels"];
+  if (list.Style() == YAML::EmitterStyle::Flow) refuse(source, existing.levels.front().name);
   // From the last to the first: lines above keep their numbers.
   for (auto at_level = measured.rbegin(); at_level != measured.rend(); ++at_level) {
     const std::size_t k = at_level->first;
     const YAML::Node level = list[k];
-    const std::string& name = before.levels[k].name;
-    Extent at = extent_of(lines, level, name, existing);
+    const std::string& name = existing.levels[k].name;
+    Extent at = extent_of(lines, level, name, source);
     Lines own(lines.begin() + std::ptrdiff_t(at.first), lines.begin() + std::ptrdiff_t(at.end));
     if (level.Style() == YAML::EmitterStyle::Flow) {
-      own = unfolded(lines, at, level, name, existing);
+      own = unfolded(lines, at, level, name, source);
       at.keys = at.dash + 2;
     }
     own = changed_level(std::move(own), at.keys, *at_level->second, provenance);
@@ -283,10 +284,10 @@ std::string updated_system(const SourceText& existing, const std::vector<Measure
   }
   const std::string text = joined(lines);
   try {
-    if (!same_but_links(before, read_system({existing.file, text})))
-      refuse(existing, before.levels.front().name);
+    if (!same_but_links(existing, read_system({source.file, text})))
+      refuse(source, existing.levels.front().name);
   } catch (const SpecError&) {
-    refuse(existing, before.levels.front().name);
+    refuse(source, existing.levels.front().name);
   }
   return text;
 }

@@ -21,7 +21,7 @@ std::string system_text(const MeasuredSystem& system, const Provenance& provenan
 /// An existing system file with new latency, bandwidth and `measured` (or `measured` alone) of the levels
 /// that have fits. Everything else stays as it is, comments too. UsageError if a level is missing, or if it
 /// is written in a way that cannot be changed line by line.
-std::string updated_system(const SourceText& existing, const std::vector<MeasuredLevel>& levels,
+std::string updated_system(const SystemSpec& existing, const std::vector<MeasuredLevel>& levels,
                            const Provenance& provenance);
 
 }  // namespace paradl::calibrate

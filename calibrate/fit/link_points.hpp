@@ -1,20 +1,25 @@
 #pragma once
+#include <array>
 #include <string>
 #include <vector>
 
 #include "calibrate/fit/line.hpp"
+#include "paradl/core/names.hpp"
 #include "paradl/core/quantity.hpp"
 #include "paradl/spec/measured_link.hpp"
 
 namespace paradl::calibrate {
 
-/// Names of levels. A group that spans nodes with several ranks on each has the level `all`.
-inline constexpr std::string_view level_node = "node", level_between = "cluster", level_all = "all";
+/// What a group of ranks spans: one node, one rank of each node, or nodes with several ranks on each.
+enum class GroupLevel { node, cluster, all };
+inline constexpr std::array<std::string_view, 3> group_level_names{"node", "cluster", "all"};
+static_assert(names_every(GroupLevel::all, group_level_names), "name every GroupLevel");
+inline std::string name_of(GroupLevel level) { return std::string(group_level_names[std::size_t(level)]); }
 
 /// The time of one operation on `ranks` ranks.
 struct LinkPoint {
   Collective operation = Collective::point_to_point;
-  std::string level;  // within a node, between nodes, or across both
+  GroupLevel level = GroupLevel::node;
   int ranks = 2;
   Bytes bytes;  // of the whole buffer; all-to-all: the buffer of one rank; point-to-point: the message
   Seconds seconds;
@@ -32,7 +37,7 @@ Observation observation(const LinkPoint& point);
 /// Alpha and beta of one message of an operation's ring on one level, by ranges of the buffer's size.
 struct LinkFit {
   Collective operation = Collective::point_to_point;
-  std::string level;
+  GroupLevel level = GroupLevel::node;
   std::vector<int> ranks;  // of the fitted groups
   std::vector<RangeFit> ranges;
   double mean_error = 0;     // |fitted - measured| / measured

@@ -28,21 +28,21 @@ std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points,
   const int count = 1 + *std::ranges::max_element(nodes), ranks = int(nodes.size());
   std::vector<MeasuredLevel> out;
   if (ranks / count > 1 || count == 1)
-    out.push_back({.name = std::string(level_node), .size = ranks / count, .fits = {}});
-  if (count > 1) out.push_back({.name = std::string(level_between), .size = count, .fits = {}});
+    out.push_back({.level = GroupLevel::node, .size = ranks / count, .fits = {}});
+  if (count > 1) out.push_back({.level = GroupLevel::cluster, .size = count, .fits = {}});
   for (const LinkFit& fit : fit_links(points))
     for (MeasuredLevel& level : out)
-      if (fit.level == level.name && rises(fit)) level.fits.push_back(fit);
+      if (fit.level == level.level && rises(fit)) level.fits.push_back(fit);
   return out;
 }
 
 std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points) {
   std::vector<MeasuredLevel> out;
   const auto fits = fit_links(points);
-  for (const std::string_view name : {level_node, level_between}) {
-    MeasuredLevel level{.name = std::string(name), .size = 1, .fits = {}};
+  for (const GroupLevel which : {GroupLevel::node, GroupLevel::cluster}) {
+    MeasuredLevel level{.level = which, .size = 1, .fits = {}};
     for (const LinkFit& fit : fits)
-      if (fit.level == name && rises(fit)) {
+      if (fit.level == which && rises(fit)) {
         level.fits.push_back(fit);
         level.size = std::max(level.size, std::ranges::max(fit.ranks));
       }
@@ -52,7 +52,8 @@ std::vector<MeasuredLevel> measured_levels(const std::vector<LinkPoint>& points)
 }
 
 LineFit summary_line(const MeasuredLevel& level) {
-  if (level.fits.empty()) throw UsageError(fmt::format("nothing was measured on level `{}`", level.name));
+  if (level.fits.empty())
+    throw UsageError(fmt::format("nothing was measured on level `{}`", name_of(level.level)));
   for (const LinkFit& fit : level.fits)
     if (fit.operation == Collective::point_to_point) return fit.ranges.back().line;
   return level.fits.front().ranges.back().line;
@@ -68,7 +69,7 @@ MeasuredLinkSpec link_spec(const LinkFit& fit, const RangeFit& range) {
 }
 
 LevelSpec level_spec(const MeasuredLevel& level) {
-  LevelSpec out{.name = level.name, .size = level.size};
+  LevelSpec out{.name = name_of(level.level), .size = level.size};
   if (level.fits.empty()) {
     out.latency = Seconds{1e-6};
     out.bandwidth = Bandwidth{10e9};

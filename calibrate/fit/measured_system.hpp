@@ -9,8 +9,8 @@ namespace paradl::calibrate {
 
 /// The measurements of one level of links.
 struct MeasuredLevel {
-  std::string name;
-  int size = 1;  // units of the level below
+  GroupLevel level = GroupLevel::node;  // `all` is not one of a system file
+  int size = 1;                         // units of the level below
   std::vector<LinkFit> fits;
   bool keeps_specified = false;  // an update of a file leaves its latency and bandwidth as they are
 };

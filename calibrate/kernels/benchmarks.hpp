@@ -14,6 +14,7 @@ struct BenchedDevice {
   std::string system;  // its file has the data sheet
   std::string libraries;
   std::vector<std::pair<Precision, BenchSet>> sets;
+  bool has_operators = false;  // Aceso's operators and PipeDream's networks were timed on it, too, in fp32
 };
 const std::vector<BenchedDevice>& benched_devices();
 

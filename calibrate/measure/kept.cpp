@@ -1,6 +1,7 @@
 #include "calibrate/measure/kept.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -8,18 +9,21 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/files/replace_file.hpp"
+#include "paradl/spec/precision.hpp"
 
 namespace paradl::calibrate {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+template <class Enum, std::size_t N>
+Enum read_name(const Json& word, const std::array<std::string_view, N>& names) {
+  return find_name<Enum>(names, word.get<std::string>()).value();
+}
+
 LinkPoint read_point(const Json& item) {
-  const auto name = item.at("operation").get<std::string>();
-  const auto operation = std::ranges::find(collective_names, name);
-  if (operation == collective_names.end()) throw std::out_of_range(name);
-  return {.operation = Collective(operation - collective_names.begin()),
-          .level = item.at("level"),
+  return {.operation = read_name<Collective>(item.at("operation"), collective_names),
+          .level = read_name<GroupLevel>(item.at("level"), group_level_names),
           .ranks = item.at("ranks"),
           .bytes = Bytes{item.at("bytes").get<double>()},
           .seconds = Seconds{item.at("time_s").get<double>()},
@@ -86,7 +90,7 @@ Json points_json(const std::vector<LinkPoint>& points) {
   Json out = Json::array();
   for (const LinkPoint& p : points)
     out.push_back({{"operation", collective_names[std::size_t(p.operation)]},
-                   {"level", p.level},
+                   {"level", name_of(p.level)},
                    {"ranks", p.ranks},
                    {"bytes", p.bytes.base()},
                    {"time_s", p.seconds.base()},

@@ -107,7 +107,7 @@ std::vector<PlannedShape> plan_shapes(const Workload& work, const std::vector<Me
     for (const Cell& cell : layout.cells) {
       const Layer& layer = work.layers[std::size_t(cell.layer)];
       const LocalLayer local = local_layer(layer, cut_of(layout, cell, mesh), samples);
-      if (seen.insert(local).second) out.push_back({local, layer.name, split_text(mesh)});
+      if (seen.insert(local).second) out.push_back({local, layer.name, mesh});
     }
   }
   return out;
@@ -115,8 +115,8 @@ std::vector<PlannedShape> plan_shapes(const Workload& work, const std::vector<Me
 
 std::string split_text(const Mesh& mesh) { return mesh.axes == 0 ? "whole" : grid_text(mesh, false); }
 
-Rates nominal_rates(std::string_view backend) {
-  if (backend == "cuda") return {.flop = 10e12, .bytes = 500e9, .source = "those of a typical GPU"};
+Rates nominal_rates(Backend backend) {
+  if (backend == Backend::cuda) return {.flop = 10e12, .bytes = 500e9, .source = "those of a typical GPU"};
   return {.flop = 50e9, .bytes = 10e9, .source = "those of a typical core"};
 }
 

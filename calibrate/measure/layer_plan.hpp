@@ -26,8 +26,9 @@ double batch_on(const BatchRule& batch, const Mesh& mesh);
 /// A shape to measure, and its origin.
 struct PlannedShape {
   LocalLayer layer;
-  std::string name;   // of the first layer of the network that has it
-  std::string split;  // of the first mesh that has it: "whole", "filter=2"
+  std::string name;  // of the first layer of the network that has it
+  Mesh mesh;         // the first that has it
+  bool whole() const { return mesh.axes == 0; }
 };
 
 /// UsageError if the network has layers that no back end can run.
@@ -47,7 +48,7 @@ struct Rates {
   std::string source;  // "a quick run", "no device here: those of a common GPU"
 };
 /// Typical rates of a back end, if no device is available.
-Rates nominal_rates(std::string_view backend);
+Rates nominal_rates(Backend backend);
 
 /// The approximate time of all passes of a layer.
 Seconds guessed_turn(const LocalLayer& layer, const Rates& rates);

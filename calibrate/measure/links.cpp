@@ -11,7 +11,7 @@ namespace {
 
 /// The ranks that measure a level; other ranks wait.
 struct Group {
-  std::string level;
+  GroupLevel level = GroupLevel::node;
   std::unique_ptr<Communicator> members;  // for a rank that only waits: all waiting ranks
   bool takes_part = false;
   int size = 0;
@@ -27,12 +27,12 @@ std::vector<Group> make_groups(Communicator& ranks) {
   const bool first = std::find(nodes.begin(), nodes.end(), mine) - nodes.begin() == std::ptrdiff_t(me);
 
   std::vector<Group> groups;
-  const auto add = [&](std::string_view level, bool takes_part, int size) {
-    groups.push_back({std::string(level), ranks.split(takes_part, me), takes_part, size});
+  const auto add = [&](GroupLevel level, bool takes_part, int size) {
+    groups.push_back({level, ranks.split(takes_part, me), takes_part, size});
   };
-  if (busy < count) add(level_node, mine == busy, on(busy));
-  if (count > 1) add(level_between, first, count);
-  if (count > 1 && busy < count) add(level_all, true, ranks.size());
+  if (busy < count) add(GroupLevel::node, mine == busy, on(busy));
+  if (count > 1) add(GroupLevel::cluster, first, count);
+  if (count > 1 && busy < count) add(GroupLevel::all, true, ranks.size());
   return groups;
 }
 

@@ -14,8 +14,7 @@ class CpuDevice : public PlainDevice {
   DeviceFacts facts() const override {
     const dnnl_version_t& version = *dnnl::version();
     const int threads = omp_get_max_threads();
-    return {.backend = "cpu",
-            .name = cpu_name(),
+    return {.name = cpu_name(),
             .libraries = fmt::format("oneDNN {}.{}.{}, {} thread{}", version.major, version.minor,
                                      version.patch, threads, threads == 1 ? "" : "s"),
             .memory = machine_memory()};

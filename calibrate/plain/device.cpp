@@ -68,10 +68,7 @@ std::string cpu_name() {
 Bytes machine_memory() { return Bytes{double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE))}; }
 
 DeviceFacts PlainDevice::facts() const {
-  return {.backend = "plain",
-          .name = cpu_name(),
-          .libraries = "plain loops, 1 thread",
-          .memory = machine_memory()};
+  return {.name = cpu_name(), .libraries = "plain loops, 1 thread", .memory = machine_memory()};
 }
 
 Buffer PlainDevice::allocate(std::size_t items) {

@@ -12,7 +12,8 @@
 #include "paradl/judge/advice.hpp"
 #include "paradl/judge/fitting.hpp"
 #include "paradl/judge/reason.hpp"
-#include "paradl/query/verdict.hpp"
+#include "paradl/query/examiner.hpp"
+#include "paradl/query/words.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"
 #include "paradl/report/explanation.hpp"
@@ -23,23 +24,11 @@
 namespace paradl {
 namespace {
 
-std::string batch_text(const BatchRule& rule, double batch) {
-  switch (rule.per) {
-    case BatchRule::Per::gpu:
-      return fmt::format("{} ({}/gpu)", batch, rule.value);
-    case BatchRule::Per::node:
-      return fmt::format("{} ({}/node)", batch, rule.value);
-    case BatchRule::Per::whole:
-      break;
-  }
-  return fmt::format("{}", batch);
-}
-
 /// The facts about the best plan, computed before the table is sorted and printed.
 struct Verdict {
   Projection best;                // of the question as typed
   const Remedy* instead;          // a faster change in core; nullptr: none
-  std::vector<Bottleneck> found;  // of `best`, unless `instead` replaces it
+  std::vector<Bottleneck> found;  // bottlenecks of `best`; empty if `instead` is set, or without text output
   std::string whole_layers;       // layers that run on every GPU of an axis
 
   const Projection& shown() const { return instead ? instead->projection : best; }
@@ -47,7 +36,8 @@ struct Verdict {
 
 constexpr std::size_t most_bottlenecks = 3;  // shown with remedies
 
-/// Nothing if the best answer is in core. Changes that need more GPUs do not answer the question.
+/// A change that makes a plan fit in core and is faster than the best result; nullptr if there is none, or if
+/// it needs more GPUs.
 const Remedy* faster_in_core(const Answer& answer) {
   const Projection& best = answer.results.front();
   if (!best.feasible() || answer.fitting.empty()) return nullptr;
@@ -56,11 +46,12 @@ const Remedy* faster_in_core(const Answer& answer) {
   return first.note.empty() && first.projection.epoch() < worth_a_change * best.epoch() ? &first : nullptr;
 }
 
-/// The best result of `answer` must be first, and `answer` must outlive the verdict.
-Verdict judge(const Oracle& oracle, const Answer& answer, const Options& options) {
+/// Whether the best plan fits and what limits it. The best result of `answer` must be first, and `answer`
+/// must outlive the verdict.
+Verdict verdict_of(const Oracle& oracle, const Answer& answer, const Examiner& examiner,
+                   const Options& options) {
   Verdict out{answer.results.front(), faster_in_core(answer), {}, {}};
   if (!out.best.feasible() || out.instead || !options.wants(Prints::text)) return out;
-  const Examiner examiner = examiner_of(oracle, options.triggers());
   out.found = examiner.bottlenecks(out.best);
   for (std::size_t i = 0; i < std::min(most_bottlenecks, out.found.size()); ++i)
     examiner.price(out.found[i], out.best);
@@ -95,6 +86,15 @@ std::string headline(const Oracle& oracle, const Answer& answer, const Verdict& 
     return fmt::format("Nothing fits: {}.\n", reasons(best, oracle.about().work));
   return fmt::format("As typed nothing fits: at least {} are needed ({}); the device has {}.\n",
                      text(smallest->cost->memory.total()), smallest->strategy->text, text(device));
+}
+
+/// "resnet50 on abci, 64 GPUs, mini-batch 2048 (32/gpu), epoch of 1.28 M samples".
+std::string subject(const Oracle& oracle, const Projection& best) {
+  const BatchRule& rule = oracle.question().batch;
+  const bool whole = rule.per == BatchRule::Per::whole;
+  return fmt::format("{} on {}, {} GPU{}, mini-batch {}{}, epoch of {} samples", oracle.about().work.name,
+                     oracle.about().machine.name, best.gpus, best.gpus == 1 ? "" : "s", best.plan.batch,
+                     whole ? "" : fmt::format(" ({})", text_of(rule)), count(oracle.about().work.D));
 }
 
 bool exposes_input(const Projection& p) { return p.cost && (*p.cost)[Term::io] > Seconds{}; }
@@ -147,21 +147,44 @@ std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& v
       !query.batch ? fmt::format("; mini-batch {} per GPU, from the model file", oracle.about().work.batch)
                    : "",
       framework_text(oracle.about()));
-  if (const std::string allreduce = allreduce_basis(answer.results);
-      !allreduce.empty())
+  if (const std::string allreduce = allreduce_basis(answer.results); !allreduce.empty())
     out += allreduce + "\n";
   if (best.timed()) out += fmt::format("Accuracy: {}\n", accuracy_text(answer, best));
   if (instead)
     out += fmt::format("Next: paradl explain {} --on {}{} {}\n", shell_word(*query.model),
                        shell_word(*query.system), again, instead->option);
   else if (best.feasible())
-    out += fmt::format(
-        "Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text, shell_word(*query.model),
-        shell_word(*query.system),
-        best.plan.mesh.axes > 1 ? "--grid " + grid_text(best.plan.mesh, false)
-                                : fmt::format("-p {}", best.gpus),
-        again);
+    out += fmt::format("Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text,
+                       shell_word(*query.model), shell_word(*query.system),
+                       best.plan.mesh.axes > 1 ? "--grid " + grid_text(best.plan.mesh, false)
+                                               : fmt::format("-p {}", best.gpus),
+                       again);
   return out;
+}
+
+/// If nothing fits in core: changes that would make it fit. The grid that needs the least memory is not
+/// always the fastest once it fits, so all grids are tried.
+void add_ways_to_fit(Answer& answer, const Oracle& oracle) {
+  const Projection& best = answer.results.front();
+  const bool fits_as_asked = best.feasible() && (!best.out_of_core || oracle.question().named);
+  if (fits_as_asked || oracle.about().fidelity == Fidelity::paper) return;
+  answer.fitting = ways_to_fit(oracle.every_grid(), oracle.evaluator(), &oracle.question());
+}
+
+/// The bottlenecks of every result, if a format shows them; those of the first one with remedies.
+void add_bottlenecks(Answer& answer, const Examiner& examiner, const Options& options) {
+  if (!options.wants_bottlenecks()) return;
+  examine(answer, examiner);
+  for (Bottleneck& b : answer.bottlenecks.front()) examiner.price(b, answer.results.front());
+}
+
+/// What to try if nothing fits.
+std::string help_to_fit(const Oracle& oracle, const Answer& answer, const Verdict& verdict) {
+  if (std::string cure = storage_cure(oracle.setting(), verdict.best); !cure.empty()) return cure;
+  if (oracle.about().fidelity == Fidelity::paper)
+    return "try a smaller --batch, more GPUs, or leave --fidelity paper out";
+  return answer.fitting.empty() ? fitting_hint(answer.results, oracle.setting())
+                                : text(answer.fitting.front());
 }
 
 int run(const Session& session, Options& options, const std::string& model, const std::string& audience) {
@@ -171,53 +194,36 @@ int run(const Session& session, Options& options, const std::string& model, cons
   Query query = options.query();
   query.model = model;
   Library library(session.catalog);
-  const Oracle oracle = ask(query, library);
-  if (oracle.question().gpus.size() != 1)
+  Case about = load(query, library);
+  Question question = question_of(query, about);
+  if (question.gpus.size() != 1)
     throw UsageError("advise answers for one number of GPUs", "use -p 64; `paradl project` takes ranges");
+
+  const Oracle oracle(std::move(about), std::move(question));
   const Setting setting = oracle.setting();
   Answer answer = start_answer(session, oracle.about());
   answer.setting = &setting;
-  answer.results = oracle.ranked();
+  answer.results = oracle.ranked();  // plans with their costs, best first
+  answer.ranked = true;
   if (answer.results.empty())
     throw UsageError("no strategy suits that number of GPUs", "try another -p, or leave -s out");
   const bool fits = answer.results.front().feasible();
   if (fits && view == View::framework) return tell_framework(session, options, oracle, answer), answered;
   if (fits && view == View::system)
     return tell_system(session, options, query, library, oracle, answer), answered;
-  const bool leaves_core = answer.results.front().out_of_core && !oracle.question().named;
-  if ((!fits || leaves_core) && oracle.about().fidelity != Fidelity::paper)
-    // The grid that needs the least memory is not always the fastest once it fits.
-    answer.fitting = ways_to_fit(oracle.every_grid(), oracle.evaluator(), &oracle.question());
-  const Verdict verdict = judge(oracle, answer, options);
-  answer.ranked = !options.has("sort");
-  if (options.has("sort"))
-    options.read("sort", "", [&](const std::string& column) {
-      sort_results(answer, column);
-      return 0;
-    });
-  if (options.wants_bottlenecks()) {
-    Examiner examiner = examiner_of(oracle, options.triggers());
-    examine(answer, examiner);
-    for (Bottleneck& b : answer.bottlenecks.front()) examiner.price(b, answer.results.front());
-  }
 
-  const auto people = [&](const Printed& table) {
-    const double p = verdict.best.gpus, batch = verdict.best.plan.batch;
-    return headline(oracle, answer, verdict) +
-           fmt::format("\n{} on {}, {} GPU{}, mini-batch {}, epoch of {} samples\n\n",
-                       oracle.about().work.name, oracle.about().machine.name, p, p == 1 ? "" : "s",
-                       batch_text(oracle.question().batch, batch), count(oracle.about().work.D)) +
-           table.text + "\n" + closing(oracle, answer, verdict, query, options);
-  };
-  deliver(session, options, answer, default_columns(answer, Shown::advise), people);
-  if (const std::string cure = storage_cure(setting, verdict.best); !fits && !cure.empty()) {
-    hint(session, "help: " + cure);
-  } else if (!fits && oracle.about().fidelity == Fidelity::paper) {
-    hint(session, "help: try a smaller --batch, more GPUs, or leave --fidelity paper out");
-  } else if (!fits) {
-    hint(session, "help: " + (answer.fitting.empty() ? fitting_hint(answer.results, setting)
-                                                     : text(answer.fitting.front())));
-  }
+  add_ways_to_fit(answer, oracle);
+  const Examiner examiner = examiner_of(oracle, options.triggers());
+  const Verdict verdict = verdict_of(oracle, answer, examiner, options);
+  sort_as_asked(answer, options);
+  add_bottlenecks(answer, examiner, options);
+
+  TextAround around;
+  if (options.wants(Prints::text))
+    around = {.before = headline(oracle, answer, verdict) + "\n" + subject(oracle, verdict.best) + "\n\n",
+              .after = "\n" + closing(oracle, answer, verdict, query, options)};
+  deliver_projections(session, options, answer, default_columns(answer, Shown::advise), around);
+  if (!fits) hint(session, "help: " + help_to_fit(oracle, answer, verdict));
   return fits ? answered : answered_no;
 }
 
@@ -242,9 +248,8 @@ void define_advise(const Arguments& root, Session& session, Action& action) {
   paradl advise cosmoflow-512 --on abci -p 128 -b 1/node
   paradl advise vgg16 --on abci -p 64 --for framework
   paradl advise gpt2-xl --on dgx-a100 -p 32 -b 8/gpu --precision bf16 --optimizer adam)");
-  command.when_chosen([&session, &action, words] {
-    action = [&session, words] { return run(session, words->options, words->model, words->audience); };
-  });
+  command.runs(action,
+               [&session, words] { return run(session, words->options, words->model, words->audience); });
 }
 
 }  // namespace paradl

@@ -41,7 +41,7 @@ void define_calibrate(const Arguments& root, Session& session, Action& action) {
   const Arguments command =
       root.add_command("calibrate", "measure this machine (the same as paradl-calibrate)");
   command.pass_on_the_rest();
-  command.when_chosen([&] { action = [&] { return run(session); }; });
+  command.runs(action, [&session] { return run(session); });
 }
 
 }  // namespace paradl

@@ -344,9 +344,7 @@ Examples:
   paradl check resnet50 abci ddp
   paradl check paradl.yaml
   paradl check my-cluster.yaml --json)");
-  command.when_chosen([&session, &action, words] {
-    action = [&session, words] { return run(session, words->files, words->json); };
-  });
+  command.runs(action, [&session, words] { return run(session, words->files, words->json); });
 }
 
 }  // namespace paradl

@@ -416,8 +416,7 @@ void define_collectives(const Arguments& root, Session& session, Action& action)
   paradl collectives allreduce --on abci -p 4..1024:x4 --size 100MB
   paradl collectives allreduce --topology dln:4,2 -p 64 --size 100MiB --algorithm ring,hd,shd --fidelity flows
   printf '2 1\n0 1 0 1 1000000\n' | paradl collectives run - --topology torus:8,8)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl

@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,8 +12,7 @@
 
 namespace paradl {
 
-// One function per command, each in its own file: it adds the subcommand, which sets `action` when it is
-// chosen.
+// `define_X` in cli/X.cpp adds a command; if the user typed it, `action` becomes its run().
 void define_advise(const Arguments& root, Session& session, Action& action);
 void define_project(const Arguments& root, Session& session, Action& action);
 void define_compare(const Arguments& root, Session& session, Action& action);
@@ -44,12 +42,17 @@ RecordedErrors read_record(const SourceText& source);
 std::vector<RecordedError> recorded_errors(const Catalog& catalog);
 
 /// Finds the limits and bottlenecks of every result.
-void examine(Answer& answer, Examiner& examiner);
+void examine(Answer& answer, const Examiner& examiner);
+/// Sorts the results by the column of --sort, if it is given.
+void sort_as_asked(Answer& answer, const Options& options);
 
-/// Prints an answer in the requested format, and writes it to every -o. `people` makes the text format: the
-/// table with the command's text around it.
-void deliver(const Session& session, const Options& options, const Answer& answer,
-             const std::vector<std::string>& columns,
-             const std::function<std::string(const Printed& table)>& people);
+/// What the text format prints before and after the table; other formats do not need it.
+struct TextAround {
+  std::string before, after;
+};
+/// Prints the table of projections in the requested format, and writes it to every -o. `columns`: what it has
+/// if --columns does not choose.
+void deliver_projections(const Session& session, const Options& options, const Answer& answer,
+                         const std::vector<std::string>& columns, const TextAround& around);
 
 }  // namespace paradl

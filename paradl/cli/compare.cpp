@@ -8,8 +8,7 @@
 
 #include "paradl/cli/command.hpp"
 #include "paradl/core/format.hpp"
-#include "paradl/judge/advice.hpp"
-#include "paradl/query/verdict.hpp"
+#include "paradl/query/examiner.hpp"
 #include "paradl/report/comparison.hpp"
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/json.hpp"
@@ -30,8 +29,7 @@ struct Side {
     auto results = oracle.sweep();
     rank(results);
     answer.results = {results.front()};
-    Examiner examiner = examiner_of(oracle, triggers);
-    examine(answer, examiner);
+    examine(answer, examiner_of(oracle, triggers));
   }
   const Projection& best() const { return answer.results.front(); }
 
@@ -219,9 +217,8 @@ void define_compare(const Arguments& root, Session& session, Action& action) {
   paradl compare data data+spatial resnet50 --on abci -p 64
   paradl compare abci dgx-a100 resnet50 -p 64
   paradl compare old.json new.json)");
-  command.when_chosen([&session, &action, words] {
-    action = [&session, words] { return run(session, words->options, words->words, words->model); };
-  });
+  command.runs(action,
+               [&session, words] { return run(session, words->options, words->words, words->model); });
 }
 
 }  // namespace paradl

@@ -44,15 +44,21 @@ Answer start_answer(const Session& session, const Case& about) {
   answer.fidelity = fidelity_names[std::size_t(about.fidelity)];
   const double layer_error = about.layer_error().value_or(data_sheet_errors.most);
   answer.nearest = nearest_recorded(answer.recorded, answer.level, layer_error);
-  ParameterLevel beyond = answer.level;
-  beyond.changed = out_of_core_suffix;
-  answer.beyond = nearest_recorded(answer.recorded, beyond, layer_error);
+  ParameterLevel out_of_core = answer.level;
+  out_of_core.changed = out_of_core_suffix;
+  answer.nearest_out_of_core = nearest_recorded(answer.recorded, out_of_core, layer_error);
   return answer;
 }
 
-void examine(Answer& answer, Examiner& examiner) {
+void examine(Answer& answer, const Examiner& examiner) {
   answer.bottlenecks.clear();
   for (const Projection& p : answer.results) answer.bottlenecks.push_back(examiner.bottlenecks(p));
+}
+
+void sort_as_asked(Answer& answer, const Options& options) {
+  if (!options.has("sort")) return;
+  options.read("sort", "", [&](const std::string& column) { sort_results(answer, column); });
+  answer.ranked = false;
 }
 
 std::vector<RecordedError> recorded_errors(const Catalog& catalog) {
@@ -76,9 +82,8 @@ RecordedErrors read_record(const SourceText& source) {
   return out;
 }
 
-void deliver(const Session& session, const Options& options, const Answer& answer,
-             const std::vector<std::string>& columns,
-             const std::function<std::string(const Printed& table)>& people) {
+void deliver_projections(const Session& session, const Options& options, const Answer& answer,
+                         const std::vector<std::string>& columns, const TextAround& around) {
   const bool chosen = options.has("columns");
   const std::string wanted = options.get("columns");
   if (wanted == "help") return print(fmt::format("{}\n", fmt::join(projection_columns(), "\n")));
@@ -99,7 +104,7 @@ void deliver(const Session& session, const Options& options, const Answer& answe
     if (chosen) style.width = 0;
     const Printed printed = to_text(table(ReadBy::people), style);
     hint(session, printed.hint);
-    return people(printed);
+    return around.before + printed.text + around.after;
   };
   deliver(session, options, {.text = text, .table = table, .json = [&] { return to_json(answer); }},
           {.read = answer.read});

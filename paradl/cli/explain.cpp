@@ -13,7 +13,7 @@
 #include "paradl/judge/fitting.hpp"
 #include "paradl/judge/reason.hpp"
 #include "paradl/paper/row.hpp"
-#include "paradl/query/verdict.hpp"
+#include "paradl/query/examiner.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"
 #include "paradl/report/explanation.hpp"
@@ -205,7 +205,7 @@ int run(const Session& session, Options& options, std::string strategy, std::str
     throw UsageError("--layers and --bottlenecks are two tables", "leave one of them out");
   AnswerFiles files{.read = answer.read};
   for (const std::string& file : timelines) files.more.push_back({file, timeline_text(file, oracle, p)});
-  Examiner examiner = examiner_of(oracle, options.triggers());
+  const Examiner examiner = examiner_of(oracle, options.triggers());
   examine(answer, examiner);
   std::vector<Bottleneck>& found = answer.bottlenecks.front();
   for (Bottleneck& b : found) examiner.price(b, p);
@@ -266,12 +266,10 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   paradl explain layer gpt2 --on dgx-a100 -p 4 -b 16 --micro-batches 8 --schedule 1f1b --timeline steps.svg
   paradl explain data/ooc resnet50 --on abci -p 4 -b 512/gpu
   paradl explain filter resnet50 --on abci-paper -p 4 -b 64 --fidelity paper)");
-  command.when_chosen([&session, &action, words] {
-    action = [&session, words] {
+  command.runs(action, [&session, words] {
       return run(session, words->options, words->strategy, words->model, words->layers, words->bottlenecks,
                  words->timelines);
-    };
-  });
+    });
 }
 
 }  // namespace paradl

@@ -71,9 +71,7 @@ void define_help(const Arguments& root, Session& session, Action& action) {
   paradl help
   paradl help units
   paradl help advise)");
-  command.when_chosen([root, &session, &action, word] {
-    action = [root, &session, word] { return run(session, root, *word); };
-  });
+  command.runs(action, [root, &session, word] { return run(session, root, *word); });
 }
 
 }  // namespace paradl

@@ -144,8 +144,7 @@ void define_import(const Arguments& root, Session& session, Action& action) {
   paradl import RESNET50_ImageNet.net -o models/resnet50-authors.yaml --split filter=filter_resnet.lc
   paradl import ABCI.plat --name abci-flat
   paradl import COSMOFLOW.net -o - | less)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl

@@ -146,9 +146,7 @@ void define_listing(const Arguments& root, Session& session, Action& action, con
            {.help = "columns of the table; `all`, or `help` to list them", .meta = "LIST", .once = true});
   app.flag("--json", words->json, {.help = "short for -f json"});
   app.footer(command.examples);
-  app.when_chosen([&session, &action, command, words] {
-    action = [&session, command, words] { return run(session, command, *words); };
-  });
+  app.runs(action, [&session, command, words] { return run(session, command, *words); });
 }
 
 Table facts_table(const std::vector<Fact>& facts) {

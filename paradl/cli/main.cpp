@@ -27,6 +27,7 @@ Try: paradl advise resnet50 --on abci -p 64
 }  // namespace
 }  // namespace paradl
 
+// `define_X` in cli/X.cpp adds the options of a command; `run` in that file is the command.
 int main(int argc, char** argv) {
   using namespace paradl;
   return run_program({.name = "paradl",

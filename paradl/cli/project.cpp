@@ -5,7 +5,7 @@
 
 #include "paradl/cli/basis.hpp"
 #include "paradl/cli/command.hpp"
-#include "paradl/query/verdict.hpp"
+#include "paradl/query/examiner.hpp"
 #include "paradl/report/explanation.hpp"
 #include "paradl/report/input_lines.hpp"
 #include "paradl/report/projection_table.hpp"
@@ -37,6 +37,21 @@ std::string input_text(const Oracle& oracle, const std::vector<Projection>& resu
   return input_sentence(oracle.setting(), *best) + "\n";
 }
 
+/// What the text says after the table: sources of the numbers, their accuracy, and notes on plans.
+std::string closing(const Oracle& oracle, const Answer& answer) {
+  const std::string allreduce = allreduce_basis(answer.results);
+  const std::string on_record = records_text(answer);
+  const bool judged = !from_ideal(answer) && std::ranges::any_of(answer.results, [&](const Projection& p) {
+    return recorded_error(answer, p).has_value();
+  });
+  return fmt::format("Layer times: {}. Links: {}.{}{}{}{}\n", oracle.about().times.source,
+                     links_text(oracle.about()), allreduce.empty() ? "" : " ", allreduce,
+                     framework_text(oracle.about()),
+                     judged ? " Intervals contain nine of ten runs (profiles/accuracy/recorded.csv)." : "") +
+         (on_record.empty() ? "" : fmt::format("Accuracy: {}.\n", on_record)) +
+         plan_notes_text(oracle.setting(), answer.results) + input_text(oracle, answer.results);
+}
+
 int run(const Session& session, Options& options, const std::string& model) {
   options.complete();
   hint(session, session.verbosity > 0 ? options.origins() : "");
@@ -48,31 +63,11 @@ int run(const Session& session, Options& options, const std::string& model) {
   answer.setting = &setting;
   answer.results = oracle.sweep();
   refuse_starved(oracle, answer.results);
-  if (options.has("sort"))
-    options.read("sort", "", [&](const std::string& column) {
-      sort_results(answer, column);
-      return 0;
-    });
-  if (options.wants_bottlenecks()) {
-    Examiner examiner = examiner_of(oracle, options.triggers());
-    examine(answer, examiner);
-  }
-
-  deliver(session, options, answer, default_columns(answer, Shown::project), [&](const Printed& table) {
-    const std::string allreduce = allreduce_basis(answer.results);
-    const std::string on_record = records_text(answer);
-    const bool judged = !from_ideal(answer) && std::ranges::any_of(answer.results, [&](const Projection& p) {
-      return recorded_error(answer, p).has_value();
-    });
-    return table.text +
-           fmt::format(
-               "\nLayer times: {}. Links: {}.{}{}{}{}\n", oracle.about().times.source,
-               links_text(oracle.about()), allreduce.empty() ? "" : " ", allreduce,
-               framework_text(oracle.about()),
-               judged ? " Intervals contain nine of ten runs (profiles/accuracy/recorded.csv)." : "") +
-           (on_record.empty() ? "" : fmt::format("Accuracy: {}.\n", on_record)) +
-           plan_notes_text(setting, answer.results) + input_text(oracle, answer.results);
-  });
+  sort_as_asked(answer, options);
+  if (options.wants_bottlenecks()) examine(answer, examiner_of(oracle, options.triggers()));
+  TextAround around;
+  if (options.wants(Prints::text)) around.after = "\n" + closing(oracle, answer);
+  deliver_projections(session, options, answer, default_columns(answer, Shown::project), around);
   return answered;
 }
 
@@ -92,9 +87,7 @@ void define_project(const Arguments& root, Session& session, Action& action) {
   paradl project resnet50 --on abci -p 16..256
   paradl project vgg16 --on dgx-a100 -p 64 -s data,data+filter --grids all
   paradl project gpt3-175b --on selene -p 1024 -b 1024 --framework megatron --json)");
-  command.when_chosen([&session, &action, words] {
-    action = [&session, words] { return run(session, words->options, words->model); };
-  });
+  command.runs(action, [&session, words] { return run(session, words->options, words->model); });
 }
 
 }  // namespace paradl

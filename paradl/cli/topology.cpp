@@ -142,8 +142,7 @@ void define_topology(const Arguments& root, Session& session, Action& action) {
   paradl topology show torus:8,8 --draw torus.svg
   paradl topology show "fattree:2;24,3;1,8;1,1"
   paradl topology show abci --json)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl

@@ -198,8 +198,7 @@ Examples:
   paradl validate examples/validate/abci.csv
   paradl validate examples/validate/abci.csv --require 85 -o runs.svg
   paradl validate runs.csv --on my-cluster.yaml --framework ddp --json)");
-  command.when_chosen(
-      [&session, &action, words] { action = [&session, words] { return run(session, *words); }; });
+  command.runs(action, [&session, words] { return run(session, *words); });
 }
 
 }  // namespace paradl

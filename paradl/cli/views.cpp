@@ -10,7 +10,7 @@
 #include "paradl/cli/basis.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/judge/sensitivity.hpp"
-#include "paradl/query/verdict.hpp"
+#include "paradl/query/examiner.hpp"
 #include "paradl/query/words.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/json.hpp"
@@ -72,7 +72,7 @@ void tell_framework(const Session& session, const Options& options, const Oracle
   if (oracle.about().fidelity == Fidelity::paper)
     throw UsageError("--for is not available with --fidelity paper", "leave --fidelity paper out");
   const Projection& best = answer.results.front();
-  Examiner examiner = examiner_of(oracle, options.triggers());
+  const Examiner examiner = examiner_of(oracle, options.triggers());
   auto found = examiner.bottlenecks(best);
   for (Bottleneck& b : found) examiner.price(b, best);
   auto improvements = examiner.improvements(best, Owner::framework);
@@ -85,30 +85,30 @@ void tell_framework(const Session& session, const Options& options, const Oracle
   const auto table = [&](ReadBy reader) { return improvements_table(improvements, reader); };
   if (improvements.empty() && options.format().prints == Prints::table)
     hint(session, "no change of the framework makes the best plan faster");
-  deliver_view(session, options, answer, "framework", "improvements", improvements_json(improvements), table,
-               [&](const Style& style) {
-                 std::string out =
-                     !worth ? fmt::format("No change of the framework makes the best plan faster{}{}.\n",
-                                          improvements.empty() ? "" : " by half a per cent",
-                                          is_ideal(oracle.about().framework_spec.name)
-                                              ? ": it is the ideal one (name yours with --framework)"
-                                              : "")
-                            : fmt::format("Optimise first: {} ({}), a gain of {} of the epoch.\n",
-                                          improvements.front().priced.change.text,
-                                          improvements.front().priced.change.option,
-                                          gain_text(improvements.front().priced.gain));
-                 out += "\n" + plan_line(oracle, best) + "\n";
-                 if (!improvements.empty()) {
-                   const Printed printed = to_text(table(ReadBy::people), style);
-                   hint(session, printed.hint);
-                   out += printed.text +
-                          "\nGain: share of the epoch that is saved. Each change was projected alone, with its "
-                          "option.\n";
-                 }
-                 for (const Bottleneck& b : found) out += bottleneck_text(b, 0);
-                 if (found.empty()) out += "No limit or bottleneck reaches its trigger.\n";
-                 return out + basis(oracle, answer);
-               });
+  deliver_view(
+      session, options, answer, "framework", "improvements", improvements_json(improvements), table,
+      [&](const Style& style) {
+        std::string out = !worth ? fmt::format("No change of the framework makes the best plan faster{}{}.\n",
+                                               improvements.empty() ? "" : " by half a per cent",
+                                               is_ideal(oracle.about().framework_spec.name)
+                                                   ? ": it is the ideal one (name yours with --framework)"
+                                                   : "")
+                                 : fmt::format("Optimise first: {} ({}), a gain of {} of the epoch.\n",
+                                               improvements.front().priced.change.text,
+                                               improvements.front().priced.change.option,
+                                               gain_text(improvements.front().priced.gain));
+        out += "\n" + plan_line(oracle, best) + "\n";
+        if (!improvements.empty()) {
+          const Printed printed = to_text(table(ReadBy::people), style);
+          hint(session, printed.hint);
+          out += printed.text +
+                 "\nGain: share of the epoch that is saved. Each change was projected alone, with its "
+                 "option.\n";
+        }
+        for (const Bottleneck& b : found) out += bottleneck_text(b, 0);
+        if (found.empty()) out += "No limit or bottleneck reaches its trigger.\n";
+        return out + basis(oracle, answer);
+      });
 }
 
 void tell_system(const Session& session, const Options& options, const Query& query, Library& library,
@@ -123,10 +123,9 @@ void tell_system(const Session& session, const Options& options, const Query& qu
     same_batch = fmt::format("{:.0f}", answer.results.front().plan.batch);
   }
   auto swings = sensitivity(levers(oracle.about().system_spec, oracle.about().training.precision),
-                            answer.results.front(),
-                            [&](const std::vector<Override>& changes) -> std::optional<Projection> {
+                            answer.results.front(), [&](const Override& change) -> std::optional<Projection> {
                               Query other = same_training;
-                              for (const Override& change : changes) add_change(other, change);
+                              add_change(other, change);
                               others.push_back(ask(other, library));
                               const auto results = others.back().ranked();
                               if (results.empty() || !results.front().feasible()) return {};
@@ -143,10 +142,7 @@ void tell_system(const Session& session, const Options& options, const Query& qu
     else
       idle.push_back(s.lever.name);
   }
-  if (options.wants(Prints::json)) {
-    Examiner examiner = examiner_of(oracle, options.triggers());
-    examine(answer, examiner);
-  }
+  if (options.wants(Prints::json)) examine(answer, examiner_of(oracle, options.triggers()));
   const auto table = [&](ReadBy reader) {
     return reader == ReadBy::machines ? sensitivity_table(swings, reader)
                                       : without_empty_columns(sensitivity_table(shown), {"parameter"});

@@ -1,5 +1,7 @@
 #include "paradl/console/arguments.hpp"
 
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 
 namespace paradl {
@@ -14,10 +16,13 @@ void describe(CLI::Option& option, const About& about) {
 }  // namespace
 
 Arguments Arguments::add_command(const std::string& name, const std::string& summary) const {
-  return Arguments(*app_->add_subcommand(name, summary));
+  Arguments command(*app_->add_subcommand(name, summary), typed_);
+  command.left_out_ = std::ranges::find(typed_, name) == typed_.end();
+  return command;
 }
 
 void Arguments::text(const std::string& names, std::string& value, const About& about) const {
+  if (left_out_) return;
   CLI::Option& option = *app_->add_option(names, value, about.help);
   describe(option, about);
   // A repeated option replaces the earlier one, so that a printed option can be appended to a command.
@@ -25,12 +30,14 @@ void Arguments::text(const std::string& names, std::string& value, const About& 
 }
 
 void Arguments::texts(const std::string& names, std::vector<std::string>& values, const About& about) const {
+  if (left_out_) return;
   CLI::Option& option = *app_->add_option(names, values, about.help);
   describe(option, about);
   if (names.starts_with('-')) option.allow_extra_args(false);
 }
 
 void Arguments::flag(const std::string& names, bool& value, const About& about) const {
+  if (left_out_) return;
   CLI::Option& option = *app_->add_flag(names, value, about.help);
   if (!about.group.empty()) option.group(about.group);
 }
@@ -44,7 +51,9 @@ void Arguments::pass_on_the_rest() const {
 
 void Arguments::footer(const std::string& text) const { app_->footer(text); }
 
-void Arguments::when_chosen(std::function<void()> action) const { app_->callback(std::move(action)); }
+void Arguments::runs(Action& action, Action run) const {
+  app_->callback([&action, run = std::move(run)] { action = run; });
+}
 
 std::vector<std::string> Arguments::commands() const {
   std::vector<std::string> names;

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,9 @@ class App;
 }
 
 namespace paradl {
+
+/// The action of a command; returns the exit code.
+using Action = std::function<int()>;
 
 /// The text of an option in --help.
 struct About {
@@ -22,9 +26,12 @@ struct About {
 /// which is slow to compile: only two files include it.
 class Arguments {
  public:
-  explicit Arguments(CLI::App& app) : app_(&app) {}
+  /// `typed`: the words of the command line. Options of commands that are not among them are left out: to define
+  /// all would take most of the start-up time.
+  Arguments(CLI::App& app, std::span<const std::string> typed) : app_(&app), typed_(typed) {}
 
   Arguments add_command(const std::string& name, const std::string& summary) const;
+  bool left_out() const { return left_out_; }
   /// `-b,--batch`, or a name without dashes for a positional argument.
   void text(const std::string& names, std::string& value, const About& about) const;
   /// One value each time it is given; a positional argument takes all remaining words.
@@ -33,13 +40,16 @@ class Arguments {
   /// The words that follow are not parsed, not even `--help`.
   void pass_on_the_rest() const;
   void footer(const std::string& text) const;
-  void when_chosen(std::function<void()> action) const;
+  /// If the user typed this command, `action` becomes `run`.
+  void runs(Action& action, Action run) const;
 
   std::vector<std::string> commands() const;
   std::string help_of(const std::string& command) const;
 
  private:
   CLI::App* app_;
+  std::span<const std::string> typed_;
+  bool left_out_ = false;
 };
 
 }  // namespace paradl

@@ -112,6 +112,7 @@ void Options::define(const Arguments& command, const std::vector<std::string_vie
 
 void Options::define_only(const Arguments& command, const std::vector<std::string_view>& keys,
                           const std::string& output_help) {
+  if (command.left_out()) return;
   for (const OptionRow& row : rows)
     if (std::ranges::find(keys, row.key) != keys.end())
       command.text(row.flags, values_[row.key].text,

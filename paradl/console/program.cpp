@@ -182,7 +182,7 @@ int run_program(const Program& program, int argc, char** argv) {
       "-q,--quiet", [&](std::int64_t) { session.verbosity = -1; }, "no hints on stderr");
   root.add_flag(
       "-v,--verbose", [&](std::int64_t n) { session.verbosity = int(n); }, "where each setting came from");
-  for (const auto& define : program.commands) define(Arguments(root), session, action);
+  for (const auto& define : program.commands) define(Arguments(root, session.arguments), session, action);
 
   const bool json = wants_json(session.arguments);
   return guarded(program, json, [&] {

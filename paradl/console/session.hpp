@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,9 +16,6 @@ struct Session {
   int verbosity = 0;    // -1: quiet
   Style style() const;  // for stdout
 };
-
-/// The action of a command; returns the exit code.
-using Action = std::function<int()>;
 
 /// Exit codes.
 inline constexpr int answered = 0, answered_no = 1, usage = 2, bad_spec = 3, bad_environment = 4, bug = 70;

@@ -64,6 +64,12 @@ std::size_t fingerprint(const MeshTable& mesh, const PassTable& passes, const Gr
   return hash;
 }
 
+/// Samples of an average iteration, as a share of the mini-batch: if the number of iterations is rounded up, the
+/// last one has fewer.
+double full_share(const Setting& setting, double batch) {
+  return setting.work.D / batch / iterations_per_epoch(setting, batch);
+}
+
 /// What a layer adds to the passes of its stage.
 LayerLoad load_of(const CellCost& cost) {
   return {.forward = cost.forward_pass().base(),
@@ -188,7 +194,7 @@ Cost Evaluator::cost(const Plan& plan, const StagePlan* cut) const {
 /// stage has at least the mean of all stages to do:
 ///
 ///     T >= max(1, S / stages) sum over layers (FW + BW)
-Seconds Evaluator::at_least(const Plan& asked) const {
+Seconds Evaluator::at_least(const Plan& asked, Seconds enough) const {
   const double stages = stages_of(asked.mesh, setting_.work);
   if (stages == 1 || !limits(asked).hold()) return {};
   const Plan plan = without_ones(asked);
@@ -196,18 +202,31 @@ Seconds Evaluator::at_least(const Plan& asked) const {
   Arena arena;
   const MeshTable mesh(setting_, links_, placed, plan.mesh);
   const GradientTable gradients(links_, placed, mesh, plan.zero, plan.allreduce, arena.get());
-  const PassTable passes(links_, times_, placed, mesh, gradients, plan, arena.get());
-  Seconds all;
-  for (std::size_t i = 0; i < placed.cells.size(); ++i)
-    all += placed.cells[i].count * (passes.cells[i].forward_pass() + passes.cells[i].backward_pass());
-  const double full = setting_.work.D / plan.batch / iterations_per_epoch(setting_, plan.batch);
-  return full * std::max(1.0, plan.micro_batches / stages) * all;
+  const double passes = full_share(setting_, plan.batch) * std::max(1.0, plan.micro_batches / stages);
+  return passes * sum_passes(links_, times_, placed, mesh, gradients, plan, enough / passes);
 }
 
 std::shared_ptr<const PricedOutOfCore> Evaluator::beyond_core(const Evaluation& e) const {
   if (e.stages->stages > 1) return std::make_shared<PricedOutOfCore>(e.cost, e.tables(), e.plan);
   const auto& chains = chains_.get(e.layout, [&] { return find_chains(setting_.work, *e.layout); });
   return std::make_shared<PricedOutOfCore>(e.cost, e.tables(), e.plan, chains);
+}
+
+Seconds Evaluator::computation(const Evaluation& e, double batch) const {
+  Plan plan = e.plan;
+  plan.batch = batch;
+  const auto find = [&] {
+    Arena arena;
+    const PassTable passes(links_, times_, *e.layout, e.mesh, e.gradients, plan, arena.get());
+    const LayerSums busiest = StageTable(*e.layout, *e.stages, e.mesh, passes, arena.get()).busiest();
+    return busiest.forward + busiest.backward;
+  };
+  // The computation of a single stage depends on nothing but its local shapes; which stage of a pipeline is the
+  // busiest depends on exchanges, too.
+  const Seconds one = e.stages->stages > 1
+                          ? find()
+                          : computations_.get(LocalTimes::shapes_of(*e.layout, e.mesh, plan.samples()), find);
+  return full_share(setting_, batch) * plan.micro_batches * one;
 }
 
 Bytes Evaluator::memory_of_layer(const Evaluation& e, int cell) const {
@@ -231,9 +250,7 @@ Seconds Evaluator::serial(const Plan& plan, double replicas) const {
     const Cost cost = this->cost(one);
     return Alone{cost[Term::forward] + cost[Term::backward], cost[Term::update]};
   });
-  // If the number of iterations is rounded up, the last one has fewer samples.
-  const double full = setting_.work.D / plan.batch / iterations_per_epoch(setting_, plan.batch);
-  return full * replicas * alone.passes + alone.update;
+  return full_share(setting_, plan.batch) * replicas * alone.passes + alone.update;
 }
 
 Timeline Evaluator::timeline(const Plan& plan) const {

@@ -16,7 +16,7 @@ class Evaluator;
 
 /// A plan with its cost and all tables behind it, for explanations. The evaluator must outlive it.
 struct Evaluation {
-  /// `cut`: the stages of the plan; nullptr: those that suit it best.
+  /// `cut`: stages to use instead of the best ones.
   Evaluation(const Evaluator& evaluator, const Plan& plan, const StagePlan* cut = nullptr,
              std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
@@ -52,20 +52,20 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
-  /// The cost of one iteration. The plan must keep its limits: limits(plan).hold(). `cut`: how its layers are
-  /// cut into stages, if another plan with the same mesh decides that; nullptr: as suits it best.
+  /// The cost of one iteration. The plan must keep its limits: limits(plan).hold(). `cut`: stages to use
+  /// instead of the best ones, for example those of another plan.
   Cost cost(const Plan& plan, const StagePlan* cut = nullptr) const;
   /// The cost with all tables behind it.
   Evaluation evaluate(const Plan& plan) const { return Evaluation(*this, plan); }
   /// The cost charge by charge.
   Ledger ledger(const Plan& plan) const { return ledger_of(evaluate(plan)); }
   /// A lower bound for the iteration of a pipeline, found without cutting it into stages; zero for other plans,
-  /// and for plans that break a limit.
-  Seconds at_least(const Plan& plan) const;
+  /// and for plans that break a limit. A bound above `enough` need not be the best one: it is found sooner.
+  Seconds at_least(const Plan& plan, Seconds enough) const;
   /// The limits that are known before a plan is priced; `refused` gets the reason if its allreduce cannot sum
-  /// the gradients.
+  /// the gradients. In limits.cpp.
   Limits limits(const Plan& plan, std::string* refused = nullptr) const;
-  /// Cost, limits and everything else that an answer shows.
+  /// Cost, limits and everything else that an answer shows. In project.cpp.
   Projection project(const StrategyName& strategy, const Plan& plan, const StagePlan* cut = nullptr) const;
   Timeline timeline(const Plan& plan) const;
 
@@ -76,6 +76,8 @@ class Evaluator {
                           const PassTable& passes, const Plan& plan) const;
   /// What the plan costs out of core, given its tables and its cost in core.
   std::shared_ptr<const PricedOutOfCore> beyond_core(const Evaluation& evaluation) const;
+  /// The computation of one iteration with another mini-batch, in core, on the same mesh and stages.
+  Seconds computation(const Evaluation& evaluation, double batch) const;
   /// The memory of a stage that has only one layer of this cell.
   Bytes memory_of_layer(const Evaluation& evaluation, int cell) const;
   const Setting& setting() const { return setting_; }
@@ -104,6 +106,7 @@ class Evaluator {
     friend bool operator==(const AloneKey&, const AloneKey&) = default;
   };
   Memo<AloneKey, Alone> alone_;
+  Memo<LocalTimes::Shapes, Seconds> computations_;  // of one micro-batch on a single stage
   /// What a cut into stages depends on: the costs of layers, and of a byte from stage to stage.
   struct StageKey {
     const Layout* layout;

@@ -28,30 +28,33 @@ class CellPricer {
         gradients_(gradients),
         plan_(plan),
         training_(mesh.setting.training),
+        bytes_(training_.bytes()),
         samples_(plan.samples()) {
     const auto& kernels = t_.setting.times.kernels;
     stream_ = (kernels ? kernels->fitted.stream : 1.0) * t_.setting.machine.device.memory_bandwidth;
   }
 
   void price(const Cell& cell, const std::optional<PassTimes>& local, CellCost& out) const {
-    const LayerTime& time = t_.setting.times.layer[std::size_t(cell.layer)];
-    const double wider = t_.growth_of(cell);
-    const double share = samples_ / t_.parts[cell.work] * wider;
-    out.forward = share * time.FW;
-    out.backward = share * time.BW;
-    out.update = wider * time.WU / t_.parts[cell.weights];
+    const Layer& layer = t_.layer_of(cell);
     if (local) {
       out.forward = local->forward;
       out.backward = local->backward();
       out.update = local->update;
+    } else {
+      const LayerTime& time = t_.setting.times.layer[std::size_t(cell.layer)];
+      const double wider = t_.growth_of(cell);
+      const double share = samples_ / t_.parts[cell.work] * wider;
+      out.forward = share * time.FW;
+      out.backward = share * time.BW;
+      out.update = wider * time.WU / t_.parts[cell.weights];
     }
-    add_items(cell, out);
-    add_framework(cell, out);
+    add_items(cell, layer, out);
+    add_framework(cell, layer, out);
     out.sharded_update = out.update / t_.shards(cell);
-    out.gradient = out.weights * training_.bytes().sent_gradient;
+    out.gradient = out.weights * bytes_.sent_gradient;
     out.forward_exchange = exchanges(cell.forward, out.forward_traffic);
     out.backward_exchange = exchanges(cell.backward, out.backward_traffic);
-    if (t_.layer_of(cell).kv_share > 0 && t_.copies(cell) > 1)
+    if (layer.kv_share > 0 && t_.copies(cell) > 1)
       out.copies = links_.cost_of(Collective::allreduce, t_.copies_path(cell))(t_.copied_gradient(cell));
     hide_sums(cell, out);
     if (cell.halo_axis >= 0) {
@@ -67,7 +70,7 @@ class CellPricer {
       out.backward_traffic += numbers;
     }
     if (cell.ring_axis >= 0) add_ring(cell, out);
-    add_host(cell, out);
+    add_host(cell, layer, out);
     if (cell.recomputed) {
       out.recompute = out.forward;
       out.backward += out.forward;
@@ -95,7 +98,7 @@ class CellPricer {
     for (int d = 0; d < shape.dims; ++d) {
       const int parts = t_.cut[std::size_t(d)];
       if (parts < 2) continue;
-      const Bytes row = halo_row(cell, t_, samples_, of_x, d) * training_.bytes().activation;
+      const Bytes row = halo_row(cell, t_, samples_, of_x, d) * bytes_.activation;
       for (const double rows : halo_messages(parts, of_x ? x_halo(layer, d) : dy_halo(layer, d))) {
         if (!(rows > 0)) continue;
         time += t_.halo_message[std::size_t(d)](rows * row);
@@ -119,20 +122,19 @@ class CellPricer {
     pass(2, out.backward, out.backward_exchange, out.backward_traffic);
   }
 
-  void add_items(const Cell& cell, CellCost& out) const {
+  void add_items(const Cell& cell, const Layer& layer, CellCost& out) const {
     out.weights = t_.weights_of(cell);
     out.sharded_weights = out.weights / t_.shards(cell);
     for (const Kept& kept : cell.kept)
       if (kept.items > 0) out.kept += t_.items_of(kept);
     if (cell.mask.items > 0) out.masks = t_.items_of(cell.mask);
-    if (!is_view(t_.layer_of(cell).op)) out.both = t_.items_of(cell.x) + t_.items_of(cell.y);
+    if (!is_view(layer.op)) out.both = t_.items_of(cell.x) + t_.items_of(cell.y);
   }
 
   /// The overhead of a split layer: one third counts as forward, two thirds as backward, as with measured
   /// totals.
-  void add_framework(const Cell& cell, CellCost& cost) const {
+  void add_framework(const Cell& cell, const Layer& layer, CellCost& cost) const {
     const FrameworkTerms& framework = training_.framework;
-    const Layer& layer = t_.layer_of(cell);
     const bool by_channels = traits(layer.op).product && t_.parts[cell.weights] > 1;
     const bool by_space = cell.halo_axis >= 0 && is_window_wider_than_one(layer);
     if (by_channels || by_space) {
@@ -151,9 +153,9 @@ class CellPricer {
     }
   }
 
-  void add_host(const Cell& cell, CellCost& cost) const {
+  void add_host(const Cell& cell, const Layer& layer, CellCost& cost) const {
     const FrameworkTerms& framework = training_.framework;
-    if (is_view(t_.layer_of(cell).op)) return;
+    if (is_view(layer.op)) return;
     cost.forward_host = framework.host;
     cost.backward_host = framework.host_backward * framework.host;
     if (cell.recomputed) cost.backward_host += cost.forward_host;
@@ -164,6 +166,7 @@ class CellPricer {
   const GradientTable& gradients_;
   const Plan& plan_;
   const Training& training_;
+  ItemBytes bytes_;
   double samples_;
   Bandwidth stream_;  // of kernels that only read and write memory
 };
@@ -241,23 +244,30 @@ std::optional<PassTimes> LocalTimes::time(const Layer& layer, const Key& key) co
   return out;
 }
 
-const LocalTimes::Found& LocalTimes::find(const Layout& layout, const MeshTable& mesh, double samples) const {
-  ShapesKey key{&layout, samples / mesh.parts[layout.samples], {}};
+LocalTimes::Shapes LocalTimes::shapes_of(const Layout& layout, const MeshTable& mesh, double samples) {
+  Shapes out{&layout, samples / mesh.parts[layout.samples], {}};
   for (int a = 0; a < mesh.mesh.axes; ++a) {
     if ((layout.samples | layout.stages) & axis_bit(a)) continue;
     const Parts& parts = mesh.mesh.axis[std::size_t(a)].parts;
-    key.parts[4 * std::size_t(a)] = parts.total;
-    for (std::size_t d = 0; d < 3; ++d) key.parts[4 * std::size_t(a) + 1 + d] = parts.cut[d];
+    out.parts[4 * std::size_t(a)] = parts.total;
+    for (std::size_t d = 0; d < 3; ++d) out.parts[4 * std::size_t(a) + 1 + d] = parts.cut[d];
   }
-  return found_.get(key, [&] {
+  return out;
+}
+
+const LocalTimes::Found& LocalTimes::find(const Layout& layout, const MeshTable& mesh, double samples) const {
+  return found_.get(shapes_of(layout, mesh, samples), [&] {
     Found out(layout.cells.size());
     if (!setting_.times.profile && !setting_.times.kernels) return out;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const Key local = key_of(layout, layout.cells[i], mesh, samples);
-      out[i] = times_.get(local, [&] { return time(mesh.layer_of(layout.cells[i]), local); });
-    }
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = find(layout, layout.cells[i], mesh, samples);
     return out;
   });
+}
+
+const std::optional<PassTimes>& LocalTimes::find(const Layout& layout, const Cell& cell, const MeshTable& mesh,
+                                                 double samples) const {
+  const Key local = key_of(layout, cell, mesh, samples);
+  return times_.get(local, [&] { return time(mesh.layer_of(cell), local); });
 }
 
 PassTable::PassTable(const Links& links, const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
@@ -268,6 +278,19 @@ PassTable::PassTable(const Links& links, const LocalTimes& times, const Layout& 
   cells.reserve(layout.cells.size());
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
     pricer.price(layout.cells[i], local[i], cells.emplace_back());
+}
+
+Seconds sum_passes(const Links& links, const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
+                   const GradientTable& gradients, const Plan& plan, Seconds enough) {
+  const CellPricer pricer(links, mesh, gradients, plan);
+  Seconds out;
+  for (std::size_t i = 0; i < layout.cells.size() && out <= enough; ++i) {
+    const Cell& cell = layout.cells[i];
+    CellCost cost;
+    pricer.price(cell, times.find(layout, cell, mesh, plan.samples()), cost);
+    out += cell.count * (cost.forward_pass() + cost.backward_pass());
+  }
+  return out;
 }
 
 }  // namespace paradl

@@ -40,6 +40,18 @@ class LocalTimes {
   /// By cell; nothing if neither knows the layer.
   using Found = std::vector<std::optional<PassTimes>>;
   const Found& find(const Layout& layout, const MeshTable& mesh, double samples) const;
+  /// The times of one cell.
+  const std::optional<PassTimes>& find(const Layout& layout, const Cell& cell, const MeshTable& mesh,
+                                       double samples) const;
+
+  /// What the local shapes of a layout depend on: twice the samples on twice the GPUs give the same shapes.
+  struct Shapes {
+    const Layout* layout;
+    double samples;
+    std::array<int, 4 * most_axes> parts;  // of axes that split anything but samples
+    friend bool operator==(const Shapes&, const Shapes&) = default;
+  };
+  static Shapes shapes_of(const Layout& layout, const MeshTable& mesh, double samples);
 
  private:
   struct Key {
@@ -56,14 +68,7 @@ class LocalTimes {
   };
   const Setting& setting_;
   Memo<Key, std::optional<PassTimes>, Hash> times_;
-  /// What the local shapes of a layout depend on: twice the samples on twice the GPUs give the same shapes.
-  struct ShapesKey {
-    const Layout* layout;
-    double samples;
-    std::array<int, 4 * most_axes> parts;  // of axes that split anything but samples
-    friend bool operator==(const ShapesKey&, const ShapesKey&) = default;
-  };
-  Memo<ShapesKey, Found> found_;
+  Memo<Shapes, Found> found_;
 };
 
 /// One micro-batch on one GPU, cell by cell. Depends on the layout, the mesh and the samples; on the sums of
@@ -76,6 +81,11 @@ struct PassTable {
   double samples;  // of one micro-batch, before any axis splits it
   std::pmr::vector<CellCost> cells;
 };
+
+/// The passes of one micro-batch through all layers, one after the other, without waiting for the host. Stops as
+/// soon as they take longer than `enough`: the rest may then be missing.
+Seconds sum_passes(const Links& links, const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
+                   const GradientTable& gradients, const Plan& plan, Seconds enough);
 
 /// The part of a backward exchange that is hidden behind the products for the weights' gradients.
 Seconds hidden_sum(const Exchange& exchange, const MeshTable& mesh, const Plan& plan);

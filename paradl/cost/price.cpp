@@ -98,7 +98,7 @@ void sum_gradients(const Tables& t, std::vector<GradientTime>& sums) {
 void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Cost& out) {
   const double S = plan.micro_batches;
   sum_gradients(t, scratch.sums);
-  const LayerSums& busiest = *std::ranges::max_element(t.sums.kinds, {}, &LayerSums::passes);
+  const LayerSums& busiest = t.sums.busiest();
   const auto [executed, silent] = t.schedule.time;
   out[Term::forward] = S * busiest.forward;
   out[Term::backward] = S * busiest.backward;
@@ -253,18 +253,17 @@ Bytes transfer_traffic(const Tables& t, const Plan& plan) {
   return out;
 }
 
-void add_memory(const Tables& t, const Plan& plan, Cost& out) {
+}  // namespace
+
+FullestStage fullest_stage(const Tables& t, const Plan& plan) {
+  FullestStage out;
   for (std::size_t k = 0; k < t.stages.kinds.size(); ++k) {
     const Memory memory = memory_of(t.sums.kinds[k].held, t.layout, t.mesh, t.gradients.sends, plan,
                                     t.schedule.in_flight[k]);
-    if (memory.total() > out.memory.total()) {
-      out.memory = memory;
-      out.worst_stage = t.stages.kinds[k].first;
-    }
+    if (memory.total() > out.memory.total()) out = {t.stages.kinds[k].first, memory};
   }
+  return out;
 }
-
-}  // namespace
 
 ScheduleTable::ScheduleTable(const StagePlan& stages, const StageTable& sums, const MeshTable& mesh,
                              const Plan& plan, PipelineScratch& scratch, std::pmr::memory_resource* memory)
@@ -315,7 +314,8 @@ Cost price(const Tables& t, const Plan& plan, Scratch& scratch) {
   out.hidden += plan.micro_batches * t.sums.hidden;
   // If nothing is hidden, what is left is rounding.
   if (constexpr double rounding = 1e-9; out.hidden < rounding * out.communication()) out.hidden = {};
-  add_memory(t, plan, out);
+  const FullestStage fullest = fullest_stage(t, plan);
+  out.memory = fullest.memory, out.worst_stage = fullest.stage;
   out.traffic = plan.micro_batches * t.sums.traffic + gradient_traffic(t, plan) + transfer_traffic(t, plan);
   return out;
 }

@@ -45,6 +45,13 @@ struct Scratch {
 /// The cost of one iteration of a plan that keeps its limits.
 Cost price(const Tables& tables, const Plan& plan, Scratch& scratch);
 
+/// The stage that needs most memory.
+struct FullestStage {
+  int stage = 0;
+  Memory memory;
+};
+FullestStage fullest_stage(const Tables& tables, const Plan& plan);
+
 /// The times of every piece of a pipeline, in the order of the network.
 std::vector<PieceTime> piece_times(const StagePlan& stages, const StageTable& sums);
 

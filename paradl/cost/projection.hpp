@@ -23,7 +23,7 @@ struct BatchRule {
   double batch(double gpus, const Machine& machine) const;    // rounded up to a whole number
 };
 
-/// The limits that were checked: one for each axis, then micro-batches and memory.
+/// The limits that were checked.
 struct Limits {
   /// One for each axis, micro-batches, stages twice, sequence twice, axes together, allreduce, storage,
   /// memory, host twice.
@@ -69,7 +69,8 @@ struct Projection {
   std::optional<OutOfCore> out_of_core = {};
 
   bool feasible() const { return cost && limits.hold(); }
-  /// Whether `cost` has valid times. If there is no plan out of core, its times are those in core.
+  /// Whether `cost` has valid times. If no out-of-core plan was found, `cost` still holds the in-core times,
+  /// which are not valid.
   bool timed() const { return cost && (!out_of_core || feasible()); }
   Seconds iteration() const { return cost->iteration(); }
   Seconds epoch() const { return iterations * iteration(); }

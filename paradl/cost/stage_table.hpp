@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <memory_resource>
 #include <span>
@@ -65,6 +66,9 @@ struct StageTable {
   std::array<Bytes, most_gradient_groups> gradient{};   // of all layers, by group
   std::array<Bytes, most_gradient_groups> recomputed{};  // of recomputed layers, by group
   Bytes copied;  // copied gradients of keys and values, of all layers
+
+  /// The stage whose passes take longest.
+  const LayerSums& busiest() const { return *std::ranges::max_element(kinds, {}, &LayerSums::passes); }
 };
 
 /// The items on one GPU if a stage had only one layer of this cell.

@@ -82,6 +82,16 @@ std::vector<Mesh> meshes(const StrategyName& strategy, int p, int extents) {
   return out;
 }
 
+std::vector<Mesh> meshes(const Question& question, const StrategyName& strategy, int p, int dims) {
+  const bool proper = strategy.axes.empty() ? p == 1 : p >= (1 << strategy.axes.size());
+  if (!question.named && !proper) return {};
+  const int extents = std::clamp(dims, 1, question.most_extents);
+  auto out = question.grid ? meshes(strategy, *question.grid, extents) : meshes(strategy, p, extents);
+  const bool prime = out.front().axes > 1 && out.front().axis[0].parts.total == 1;
+  if (!question.named && prime) return {};
+  return out;
+}
+
 bool better(const Projection& a, const Projection& b) {
   if (a.feasible() != b.feasible()) return a.feasible();
   if (a.feasible()) return a.iteration() / a.plan.batch < b.iteration() / b.plan.batch;
@@ -89,49 +99,6 @@ bool better(const Projection& a, const Projection& b) {
   return excess(a) < excess(b);
 }
 
-namespace {
-
-/// The best of all grids; of equal ones, the first. Grids with lower bounds are priced first.
-Projection best_grid(const StrategyName& strategy, const std::vector<Mesh>& grids, double batch,
-                     const Project& project, const Bound& bound) {
-  if (grids.size() == 1) return project(strategy, grids.front(), batch);
-  std::vector<std::pair<Seconds, std::size_t>> order;
-  for (std::size_t i = 0; i < grids.size(); ++i) order.emplace_back(bound(strategy, grids[i], batch), i);
-  std::ranges::sort(order);
-  std::optional<Projection> best;
-  std::size_t which = 0;
-  for (const auto& [least, i] : order) {
-    constexpr double rounding = 1 + 1e-9;
-    if (best && best->feasible() && least > rounding * best->iteration()) break;
-    Projection one = project(strategy, grids[i], batch);
-    if (!best || better(one, *best) || (i < which && !better(*best, one))) best = std::move(one), which = i;
-  }
-  return *std::move(best);
-}
-
-}  // namespace
-
-std::vector<Projection> sweep(const Question& question, const Workload& work, const Machine& machine,
-                              const Project& project, const Bound& bound) {
-  std::vector<Projection> out;
-  for (const int p : question.gpus)
-    for (const StrategyName& strategy : question.strategies) {
-      // If the user named no strategies, show each only where it differs from a simpler one: no hybrid with
-      // an axis of one GPU, no `data` on one GPU.
-      const bool proper = strategy.axes.empty() ? p == 1 : p >= (1 << strategy.axes.size());
-      if (!question.named && !proper) continue;
-      const int extents = std::clamp(work.input.dims, 1, question.most_extents);
-      const auto grids =
-          question.grid ? meshes(strategy, *question.grid, extents) : meshes(strategy, p, extents);
-      if (!question.named && grids.front().axes > 1 && grids.front().axis[0].parts.total == 1)
-        continue;  // p is prime
-      const double batch = question.batch.batch(p, machine);
-      if (question.grids == Grids::best)
-        out.push_back(best_grid(strategy, grids, batch, project, bound));
-      else
-        for (const Mesh& mesh : grids) out.push_back(project(strategy, mesh, batch));
-    }
-  return out;
-}
+void rank(std::vector<Projection>& projections) { std::ranges::stable_sort(projections, better); }
 
 }  // namespace paradl

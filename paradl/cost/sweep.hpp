@@ -1,16 +1,11 @@
 #pragma once
-#include <functional>
+#include <array>
+#include <optional>
 #include <vector>
 
 #include "paradl/cost/projection.hpp"
 
 namespace paradl {
-
-/// Prices one strategy on one grid: with the engine, or with the paper's table.
-using Project = std::function<Projection(const StrategyName&, const Mesh&, double batch)>;
-
-/// A lower bound for the iteration of that projection, which takes less work to find; zero if none is known.
-using Bound = std::function<Seconds(const StrategyName&, const Mesh&, double batch)>;
 
 enum class Grids { best, all };
 
@@ -35,13 +30,14 @@ std::vector<Mesh> meshes(const StrategyName& strategy, const std::vector<Parts>&
 /// All cuts of space into `parts` parts along up to `extents` extents.
 std::vector<std::array<int, 3>> cuts(int parts, int extents);
 
-/// Prices every grid and keeps all of them, or the best one for each strategy and number of GPUs: the fastest
-/// that fits, else the one that is closest to fitting. A grid that cannot be the best, by its bound, is not
-/// priced.
-std::vector<Projection> sweep(const Question& question, const Workload& work, const Machine& machine,
-                              const Project& project, const Bound& bound);
+/// The grids on which a question tries one of its strategies with p GPUs. If the user named no strategies,
+/// there are none where it is the same as a simpler one: a hybrid with an axis of one GPU, `data` on one GPU.
+/// `dims`: number of extents of a sample.
+std::vector<Mesh> meshes(const Question& question, const StrategyName& strategy, int p, int dims);
 
-/// Whether `a` is the better answer.
+/// Whether `a` is the better answer: it fits and is faster, or it is nearer to fitting.
 bool better(const Projection& a, const Projection& b);
+/// Sorts the best first.
+void rank(std::vector<Projection>& projections);
 
 }  // namespace paradl

@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include "paradl/core/format.hpp"
-#include "paradl/cost/sweep.hpp"
 #include "paradl/judge/changes.hpp"
 
 namespace paradl {
@@ -117,8 +116,6 @@ std::string margin_text(const Projection& projection) {
                          100 * (1 - limit.value / limit.bound));
   return {};
 }
-
-void rank(std::vector<Projection>& projections) { std::ranges::stable_sort(projections, better); }
 
 std::vector<std::string> whole_layers(const std::vector<std::vector<Role>>& roles, const Mesh& mesh,
                                       const Workload& work) {

@@ -16,9 +16,6 @@ std::string fitting_hint(std::span<const Projection> projections, const Setting&
 /// is free, which may not be enough". Empty otherwise.
 std::string margin_text(const Projection& projection);
 
-/// Best first: those that fit by time, then the others by how nearly they fit.
-void rank(std::vector<Projection>& projections);
-
 /// The layers that run whole on every GPU of an axis: "fc (spatial)".
 std::vector<std::string> whole_layers(const std::vector<std::vector<Role>>& roles, const Mesh& mesh,
                                       const Workload& work);

@@ -38,11 +38,8 @@ void Alternative::apply(Plan& to) const {
   if (strategy) to.out_of_core = strategy->out_of_core;
 }
 
-Alternative system_change(std::string text, std::string path, std::string value) {
-  std::string option = fmt::format("--set {}={}", path, value);
-  return {.text = std::move(text),
-          .option = std::move(option),
-          .system = {{std::move(path), std::move(value)}}};
+Alternative system_change(std::string text, Override change) {
+  return {.text = std::move(text), .option = text_of({change}), .system = {std::move(change)}};
 }
 
 std::vector<PricedAlternative> price(const std::vector<Alternative>& changes, const Evaluator& evaluator,

@@ -26,7 +26,8 @@ struct Alternative {
   std::string option;  // "--zero 1", "--set levels.rack.ports=4"; with equal options, changes are the same
   const Change* of = nullptr;
   Owner owner = Owner::user;
-  std::function<void(Plan&)> plan = {};               // its options; none: unchanged, as in all of these
+  /// Changes the plan's options; empty: it does not. Likewise the members below.
+  std::function<void(Plan&)> plan = {};
   std::shared_ptr<const StrategyName> strategy = {};
   std::optional<Mesh> mesh = {};
   std::function<void(Training&)> training = {};
@@ -40,7 +41,7 @@ struct Alternative {
 };
 
 /// A value of the system file.
-Alternative system_change(std::string text, std::string path, std::string value);
+Alternative system_change(std::string text, Override change);
 
 /// The machine with further values of its file changed; empty if the file is not known.
 using MachineWith = std::function<Machine(const std::vector<Override>&)>;

@@ -111,7 +111,8 @@ struct Improvement {
 class Examiner {
  public:
   /// `evaluator`: of the same setting; nullptr: projections come from the paper's closed forms, which have
-  /// only terms and limits. `asked`: the question; the option of a change fixes what it leaves open.
+  /// only terms and limits. `asked`: the question; if it leaves strategy or grid open, proposed options name
+  /// them.
   Examiner(const Setting& setting, const Evaluator* evaluator, Triggers triggers = {},
            const SystemSpec* system = nullptr, MachineWith machine_with = {},
            const Question* asked = nullptr);
@@ -129,7 +130,7 @@ class Examiner {
  private:
   Evidence evidence(const Projection& projection) const;
   std::vector<Alternative> remedies(BottleneckKind kind, const Evidence& evidence) const;
-  std::vector<Finding> judge(const Evidence& evidence) const;
+  std::vector<Finding> read_measures(const Evidence& evidence) const;
   /// The changes with options that reproduce exactly this plan.
   std::vector<Alternative> typed(std::vector<Alternative> changes, const Projection& projection) const;
 

@@ -30,38 +30,48 @@ Seconds direct_time(const Projection& p, const Evaluator& evaluator) {
   return between_neighbours(*Evaluator(other, evaluator.layouts()).project(*p.strategy, p.plan).cost);
 }
 
-/// The mini-batch, of those that fit, at which a sample takes least computation. Stages keep their layers:
-/// another cut into stages changes the time of a sample, but not the efficiency of the kernels.
-BestBatch best_batch(const Projection& p, const Evaluator& evaluator, const StagePlan& cut) {
+/// The computation of an iteration with another mini-batch and the same stages; nothing if that does not fit.
+/// Another cut into stages would change the time of a sample, but not the efficiency of the kernels.
+std::optional<Seconds> computation(const Projection& p, double batch, const Evaluator& evaluator,
+                                   const Evaluation& e) {
+  Plan plan = p.plan;
+  plan.batch = batch;
+  if (plan.out_of_core) {
+    const Projection other = evaluator.project(*p.strategy, plan, e.stages);
+    return other.feasible() ? std::optional(batch * per_sample(other)) : std::nullopt;
+  }
+  const Bytes room = evaluator.setting().machine.device.memory;
+  if (!evaluator.limits(plan).hold() || fullest_stage(e.tables(), plan).memory.total() > room) return {};
+  return evaluator.computation(e, batch);
+}
+
+/// The mini-batch, of those that fit, at which a sample takes least computation.
+BestBatch best_batch(const Projection& p, const Evaluator& evaluator, const Evaluation& e) {
   BestBatch best{p.plan.batch, per_sample(p)};
   if (!p.feasible()) return best;
   for (double factor = 0.25; factor <= 16; factor *= 2) {
     const double batch = factor * p.plan.batch;
     if (batch == p.plan.batch || batch != std::floor(batch)) continue;
-    const Plan plan = p.plan.on(*p.strategy, p.plan.mesh, batch);
-    const Projection other = evaluator.project(*p.strategy, plan, &cut);
-    if (factor > 1 && !other.feasible()) break;  // nor do larger ones fit: with the same stages, memory only grows
-    if (other.feasible() && per_sample(other) < best.per_sample) best = {batch, per_sample(other)};
+    const std::optional<Seconds> time = computation(p, batch, evaluator, e);
+    if (factor > 1 && !time) break;  // nor do larger ones fit: with the same stages, memory only grows
+    if (time && *time / batch < best.per_sample) best = {batch, *time / batch};
   }
   return best;
 }
 
 /// The layer whose input and output take most of a GPU's memory.
-int largest_cell(const Layout& layout, const Mesh& mesh) {
+int largest_cell(const Evaluation& e) {
   const auto items = [&](const Cell& cell) {
-    return cell.x.items / parts_of(cell.x.divided, mesh) + cell.y.items / parts_of(cell.y.divided, mesh);
+    return cell.x.items / e.mesh.parts[cell.x.divided] + cell.y.items / e.mesh.parts[cell.y.divided];
   };
-  return int(std::ranges::max_element(layout.cells, {}, items) - layout.cells.begin());
+  int largest = 0;
+  double most = -1;
+  for (std::size_t i = 0; i < e.layout->cells.size(); ++i)
+    if (const double own = items(e.layout->cells[i]); own > most) most = own, largest = int(i);
+  return largest;
 }
 
 }  // namespace
-
-double parts_of(AxisSet set, const Mesh& mesh) {
-  double out = 1;
-  for (int a = 0; a < mesh.axes; ++a)
-    if (set & axis_bit(a)) out *= mesh.axis[std::size_t(a)].parts.total;
-  return out;
-}
 
 int stages_of(const Evidence& e) { return stages_of(e.mesh, e.setting.work); }
 
@@ -126,16 +136,15 @@ Evidence::Details::Details(const Projection& p, const Evaluator& evaluator)
     : evaluation(evaluator.evaluate(p.plan)),
       lines(exchange_lines(evaluation)),
       direct(direct_time(p, evaluator)),
-      best(best_batch(p, evaluator, *evaluation.stages)) {
-  const Layout& layout = *evaluation.layout;
-  const int cell = largest_cell(layout, evaluation.plan.mesh);
-  largest = layout.cells[std::size_t(cell)].layer;
+      best(best_batch(p, evaluator, evaluation)) {
+  const int cell = largest_cell(evaluation);
+  largest = evaluation.layout->cells[std::size_t(cell)].layer;
   largest_layer = evaluator.memory_of_layer(evaluation, cell);
 }
 
 Evidence evidence_of(const Projection& p, const Setting& setting, const Evaluator& evaluator) {
   Evidence e = evidence_of(p, setting);
-  if (p.cost) e.details.emplace(p, evaluator);
+  if (p.cost) e.details = std::make_unique<Evidence::Details>(p, evaluator);
   return e;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,7 +34,7 @@ struct Evidence {
     int largest = -1;     // index of the layer whose tensors are largest
     Bytes largest_layer;  // its memory, alone on a device
   };
-  std::optional<Details> details;
+  std::unique_ptr<const Details> details;
 };
 
 /// The value of a measure for one projection, and what it means.
@@ -50,8 +51,6 @@ Evidence evidence_of(const Projection& projection, const Setting& setting);
 /// With details, from the evaluator of the same setting.
 Evidence evidence_of(const Projection& projection, const Setting& setting, const Evaluator& evaluator);
 
-/// Product of the sizes of a set of axes.
-double parts_of(AxisSet set, const Mesh& mesh);
 /// Stages of the plan's pipeline; 1 if it has none.
 int stages_of(const Evidence& e);
 /// Parts into which the samples of a mini-batch are split.

@@ -52,7 +52,7 @@ std::vector<Alternative> Examiner::typed(std::vector<Alternative> changes, const
   return changes;
 }
 
-std::vector<Finding> Examiner::judge(const Evidence& e) const {
+std::vector<Finding> Examiner::read_measures(const Evidence& e) const {
   std::vector<Finding> out;
   const auto all = measures();
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -72,7 +72,7 @@ Evidence Examiner::evidence(const Projection& p) const {
 }
 
 std::vector<Finding> Examiner::findings(const Projection& projection) const {
-  return judge(evidence(projection));
+  return read_measures(evidence(projection));
 }
 
 namespace {
@@ -100,7 +100,7 @@ std::vector<Alternative> Examiner::remedies(BottleneckKind kind, const Evidence&
 std::vector<Bottleneck> Examiner::bottlenecks(const Projection& projection) const {
   const Evidence e = evidence(projection);
   std::vector<Bottleneck> out;
-  for (Finding& found : judge(e)) {
+  for (Finding& found : read_measures(e)) {
     if (!found.fires) continue;
     const BottleneckKind kind = found.measure->of;
     const auto same = std::ranges::find(out, kind, &Bottleneck::kind);

@@ -21,9 +21,9 @@ struct Remedy {
 
 /// The changes that make a projection fit the device's memory, shortest iteration first: recomputation,
 /// sequence parallelism, ZeRO, micro-batches and schedule, alone and combined; if none of these is enough,
-/// twice the GPUs. Empty if it fits, if it breaks another limit, or if nothing helps. `asked`: the question;
-/// a spatial split that it leaves open is chosen for each change, and the change's option fixes what else it
-/// leaves open.
+/// twice the GPUs. Empty if it fits, if it breaks another limit, or if nothing helps. `asked`: the question.
+/// If it does not fix the spatial split, each change gets its best one. The printed option names everything
+/// the question leaves open.
 std::vector<Remedy> ways_to_fit(const Projection& projection, const Evaluator& evaluator,
                                 const Question* asked = nullptr);
 /// The same for several projections, such as all grids of a strategy: only for those that could be fastest.

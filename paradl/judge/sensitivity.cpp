@@ -38,10 +38,11 @@ std::vector<Lever> levers(const SystemSpec& system, Precision precision) {
 }
 
 std::vector<Swing> sensitivity(const std::vector<Lever>& all, const Projection& now, const BestOn& best_on) {
-  const auto scaled = [&](const Lever& lever, const char* factor) -> std::optional<BestPlan> {
+  const auto times = [&](const Lever& lever, double factor) -> std::optional<BestPlan> {
     try {
-      const std::optional<Projection> best = best_on({{lever.path, factor}});
-      BestPlan out{fmt::format("--set {}={}", lever.path, factor), best.has_value()};
+      const Override change{lever.path, Factor{factor}};
+      const std::optional<Projection> best = best_on(change);
+      BestPlan out{text_of({change}), best.has_value()};
       if (!best) return out;
       out.strategy = best->strategy->text;
       out.grid = grid_text(best->plan.mesh, true);
@@ -55,7 +56,7 @@ std::vector<Swing> sensitivity(const std::vector<Lever>& all, const Projection& 
   };
   std::vector<Swing> out;
   for (const Lever& lever : all) {
-    Swing swing{lever, scaled(lever, "x0.5"), scaled(lever, "x2")};
+    Swing swing{lever, times(lever, 0.5), times(lever, 2)};
     double low = 0, high = 0;
     bool fits = true;
     for (const auto& outcome : {swing.half, swing.twice}) {

@@ -37,7 +37,7 @@ struct Swing {
 };
 
 /// The best projection on a changed machine; nothing if none fits. UsageError if no such machine is possible.
-using BestOn = std::function<std::optional<Projection>(const std::vector<Override>&)>;
+using BestOn = std::function<std::optional<Projection>(const Override&)>;
 
 /// The effect of half and twice of each lever, with the best plan for each; largest effect first.
 std::vector<Swing> sensitivity(const std::vector<Lever>& levers, const Projection& now,

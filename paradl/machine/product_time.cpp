@@ -47,27 +47,31 @@ Seconds kernel_time(const KernelDevice& device, const Product& p, const Kernels&
   const double partial = 2 * p.batch * p.m * p.n * sum_bytes / bandwidth;
   const double again = fitted.launch.base() / 2;           // the kernel that adds partial sums is short
   double least = std::numeric_limits<double>::infinity();  // of t^2
-  // Of all tiles and splits: every byte is moved once at full speed.
-  const auto cannot_help = [&](double compute) {
-    return (compute * compute + moved * moved) * (1 - 1e-12) > least;
+  // Given the least that a kernel computes and moves.
+  const auto cannot_help = [&](double compute, double memory) {
+    return (compute * compute + memory * memory) * (1 - 1e-12) > least;
   };
   const auto attempt = [&](double tm, double tn, double block_rate) {
     const double blocks = p.batch * ceiling(p.m / tm) * ceiling(p.n / tn);
-    if (cannot_help(2 * tm * tn * blocks * p.k / (S * block_rate))) return;  // even if all are always busy
-    for (int splits = 1; splits <= kernels.most_splits; splits *= 2) {
+    const double one_block = 2 * tm * tn * p.k / block_rate;  // if its sum is not split
+    const double busy = one_block * blocks / S;               // if no multiprocessor ever waits
+    int splits = 1;
+    while (splits < kernels.most_splits && cannot_help(one_block / splits, moved)) splits *= 2;
+    for (; splits <= kernels.most_splits; splits *= 2) {
+      const double sums = splits > 1 ? splits * partial + again : 0;
+      if (cannot_help(busy, moved + sums)) break;  // nor can more splits
       const double sum = ceiling(p.k / splits);
       if (splits > 1 && sum < least_split_sum) break;
       const double waves = std::max(1.0, ceiling(blocks * splits / S));
       const double compute = waves * 2 * tm * tn * (sum + fitted.ends) / block_rate;
-      const double memory = moved / std::min(1.0, blocks_to_saturate * blocks * splits / S) +
-                            (splits > 1 ? splits * partial + again : 0);
+      const double memory = moved / std::min(1.0, blocks_to_saturate * blocks * splits / S) + sums;
       least = std::min(least, compute * compute + memory * memory);
     }
   };
   for (const Tile& tile : kernels.tiles) {
     const double side = tile.m * tile.n / (tile.m + tile.n);
     const double block_rate = rate * side / (side + fitted.tile);
-    if (cannot_help(2 * p.batch * p.m * p.n * p.k / (S * block_rate))) continue;  // no block is padded
+    if (cannot_help(2 * p.batch * p.m * p.n * p.k / (S * block_rate), moved)) continue;  // no block is padded
     attempt(tile.m, tile.n, block_rate);
     if (tile.m != tile.n) attempt(tile.n, tile.m, block_rate);
   }

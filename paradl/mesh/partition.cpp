@@ -202,11 +202,13 @@ class SuffixMinimum {
     while (size_ > 0 && values[index_[size_ - 1]] >= values[index]) --size_;
     index_[size_++] = index;
   }
-  /// The least of the values from index `first` on; infinite if there is none.
-  double from(int first, const double* values) const {
-    const auto end = index_.begin() + std::ptrdiff_t(size_);
-    const auto least = std::lower_bound(index_.begin(), end, first);
-    return least == end ? never : values[*least];
+  /// The index of the least of the values from index `first` on; -1 if there is none. `guess` is where the
+  /// last look-up ended: `first` mostly moves little.
+  int from(int first, std::size_t& guess) const {
+    guess = std::min(guess, size_);
+    while (guess > 0 && index_[guess - 1] >= first) --guess;
+    while (guess < size_ && index_[guess] < first) ++guess;
+    return guess == size_ ? -1 : index_[guess];
   }
 
  private:
@@ -252,15 +254,22 @@ class CheapestBorders {
       const auto& [first, final] = ends_[k - 1];
       const double* const before = costs(k - 1);
       int next = first;
+      std::size_t at_sure = 0, at_best = 0;
       least.clear();
       for (int to = ends_[k].first; to <= ends_[k].last; ++to) {
         for (; next <= std::min(to - 1, final); ++next) least.add(next, before);
         const auto& fits = fitting_.before(to);
         const int perhaps = std::max(first, fits.first), surely = std::min(std::max(first, fits.surely), next);
-        double cheapest = least.from(surely, before);
-        if (perhaps < surely && least.from(perhaps, before) < cheapest)
-          for (int from = perhaps; from < surely; ++from)
-            if (before[from] < cheapest && fitting_.has(from, to)) cheapest = before[from];
+        const int sure = least.from(surely, at_sure);
+        double cheapest = sure < 0 ? never : before[sure];
+        // The cheapest of all beginnings mostly fits; if it does not, look for the cheapest that does.
+        if (const int best = perhaps < surely ? least.from(perhaps, at_best) : sure; best != sure) {
+          if (fitting_.has(best, to))
+            cheapest = before[best];
+          else
+            for (int from = perhaps; from < surely; ++from)
+              if (before[from] < cheapest && fitting_.has(from, to)) cheapest = before[from];
+        }
         cheapest_[std::size_t(at(k, to))] = cheapest;
         costs(k)[to] = cheapest + chain_.border(to);
       }

@@ -5,7 +5,7 @@
 namespace paradl::paper {
 namespace {
 
-CostLines time(const Case& c) {
+CostLines time(const Configuration& c) {
   CostLines lines = computation(c, c.p, c.p, "Table III, Channel");
   // The sum of the last layer is left out, as printed (X9 belongs to the engine).
   lines.push_back({Term::activation_exchange, c.I * layer_wise(c, c.p, c.B, c.all),
@@ -13,7 +13,7 @@ CostLines time(const Case& c) {
   return lines;
 }
 
-Memory memory(const Case& c) { return memory_of(c, c.B, 1, c.p); }
+Memory memory(const Configuration& c) { return memory_of(c, c.B, 1, c.p); }
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 namespace paradl::paper {
 namespace {
 
-CostLines time(const Case& c) {
+CostLines time(const Configuration& c) {
   const Bytes W = held_weights(c, 1) * c.delta;
   CostLines lines = computation(c, 1, 1, "Table III, Data");
   lines.push_back({Term::gradient_exchange, c.I * ring_allreduce(c.p, W, c.all), "I 2(p-1)(α + W/p β)",
@@ -12,7 +12,7 @@ CostLines time(const Case& c) {
   return lines;
 }
 
-Memory memory(const Case& c) { return memory_of(c, c.B / c.p, 1, 1); }
+Memory memory(const Configuration& c) { return memory_of(c, c.B / c.p, 1, 1); }
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 namespace paradl::paper {
 namespace {
 
-CostLines time(const Case& c) {
+CostLines time(const Configuration& c) {
   CostLines lines = computation(c, c.p2, c.p2, "Table III, Data+Filter");
   // Each GPU sums only the gradients of the weights it holds, with its peers in the other groups: p2
   // exchanges at once.
@@ -18,7 +18,7 @@ CostLines time(const Case& c) {
   return lines;
 }
 
-Memory memory(const Case& c) { return memory_of(c, c.B / c.p1, 1, c.p2); }
+Memory memory(const Configuration& c) { return memory_of(c, c.B / c.p1, 1, c.p2); }
 
 }  // namespace
 

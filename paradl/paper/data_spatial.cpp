@@ -9,12 +9,12 @@ constexpr std::string_view source = "text on Data+Spatial, and the authors' tool
 
 /// Weights are replicated, so gradients are reduced first inside the node and then between leaders. If groups
 /// and their GPUs are connected by the same level, there are no leaders and one ring connects all GPUs.
-Seconds gradient_exchange(const Case& c, Bytes W) {
+Seconds gradient_exchange(const Configuration& c, Bytes W) {
   if (c.one_level) return ring_allreduce(c.p, W, c.all);
   return ring_allreduce(c.p2, W, c.in) + ring_allreduce(c.p1, W, c.ex);
 }
 
-CostLines time(const Case& c) {
+CostLines time(const Configuration& c) {
   const double b = c.B / c.p1;
   CostLines lines = computation(c, c.p2, 1, source);
   lines.push_back({Term::gradient_exchange, c.I * gradient_exchange(c, held_weights(c, 1) * c.delta),
@@ -27,7 +27,7 @@ CostLines time(const Case& c) {
   return lines;
 }
 
-Memory memory(const Case& c) { return memory_of(c, c.B / c.p1, c.p2, 1); }
+Memory memory(const Configuration& c) { return memory_of(c, c.B / c.p1, c.p2, 1); }
 
 }  // namespace
 

@@ -11,7 +11,7 @@ namespace {
 /// The table has only the pipelined form.
 constexpr std::string_view pure = "appendix, Layer without segments";
 
-std::vector<int> borders(const Case& c) {
+std::vector<int> borders(const Configuration& c) {
   std::vector<double> weight;
   for (const LayerTime& t : c.setting.times.layer) weight.push_back((t.FW + t.BW).base());
   std::vector<int> first = balanced_partition(weight, int(c.p));
@@ -19,7 +19,7 @@ std::vector<int> borders(const Case& c) {
   return first;
 }
 
-CostLines time(const Case& c) {
+CostLines time(const Configuration& c) {
   const std::vector<int> border = borders(c);
   Seconds sum_FW, sum_BW, sum_WU, max_FW, max_BW, max_WU, sum_transfer, max_transfer;
   for (std::size_t i = 0; i + 1 < border.size(); ++i) {
@@ -54,7 +54,7 @@ CostLines time(const Case& c) {
 
 /// 2 delta max over stages: the memory of the GPU that needs most (one factor 2, X3; sums over the layers of
 /// a stage, X4).
-Memory memory(const Case& c) {
+Memory memory(const Configuration& c) {
   const std::vector<int> border = borders(c);
   const auto gamma = c.setting.training.gamma;
   Memory worst;

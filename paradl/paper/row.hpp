@@ -12,7 +12,7 @@ namespace paradl::paper {
 ///   p  GPUs, p = p1 p2            p1 data-parallel groups        p2 GPUs inside a group
 ///   alpha, beta, delta            start-up time, seconds per byte, bytes per item      phi  flows on a link
 // clang-format on
-struct Case {
+struct Configuration {
   const Setting& setting;
   const Strategy* inner = nullptr;  // what the GPUs of a group split; none under serial and data
   Parts parts;                      // p2, and how it splits space
@@ -41,8 +41,8 @@ using CostLines = std::vector<CostLine>;
 /// One row of the paper's table. All functions are pure.
 struct Row {
   std::string_view name;  // as typed on the command line
-  CostLines (*time)(const Case&);
-  Memory (*memory)(const Case&);
+  CostLines (*time)(const Configuration&);
+  Memory (*memory)(const Configuration&);
 };
 
 /// nullptr if the paper has no such row.
@@ -67,21 +67,21 @@ inline constexpr std::string_view no_update_times = "0: update times are unknown
 
 /// Forward, backward and update if split layers are shared by `share` GPUs:
 /// D/p1 (sum_split/share + sum_rest).
-CostLines computation(const Case& c, double share, double update_share, std::string_view source);
+CostLines computation(const Configuration& c, double share, double update_share, std::string_view source);
 /// sum |w| held by one GPU if split layers are shared by `share` GPUs.
-double held_weights(const Case& c, double share);
+double held_weights(const Configuration& c, double share);
 /// 2 delta (samples sum (|x|+|y|) + sum |w|): values and gradients. The activations of split layers are
 /// shared by `activation_share` GPUs, their weights by `weight_share`.
-Memory memory_of(const Case& c, double samples, double activation_share, double weight_share);
+Memory memory_of(const Configuration& c, double samples, double activation_share, double weight_share);
 /// Whether a layer's buffers count: views have none, and the authors' tool omits layers that frameworks run
 /// in place (normalisation, activation) unless gamma states the share that is reused.
 bool has_buffers(const Layer& layer, bool all);
 /// 3(p-1) sum (alpha + m/p beta): an allgather in one direction and an allreduce in the other, for every
 /// split product except the network's last.
-Seconds layer_wise(const Case& c, double p, double samples, Link link);
+Seconds layer_wise(const Configuration& c, double p, double samples, Link link);
 /// Halos of all split layers with K > 1, to both sides: 2 sum [2 alpha + B (h(x) + h(dL/dy)) delta beta].
-Seconds halos(const Case& c, double samples, Link link);
+Seconds halos(const Configuration& c, double samples, Link link);
 /// Gathering y of the last split layer, and scattering its gradient, if whole layers follow it.
-Seconds gather_for_rest(const Case& c, double samples, Link link);
+Seconds gather_for_rest(const Configuration& c, double samples, Link link);
 
 }  // namespace paradl::paper

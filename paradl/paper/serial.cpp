@@ -4,8 +4,8 @@
 namespace paradl::paper {
 namespace {
 
-CostLines time(const Case& c) { return computation(c, 1, 1, "Table III, Serial"); }
-Memory memory(const Case& c) { return memory_of(c, c.B, 1, 1); }
+CostLines time(const Configuration& c) { return computation(c, 1, 1, "Table III, Serial"); }
+Memory memory(const Configuration& c) { return memory_of(c, c.B, 1, 1); }
 
 }  // namespace
 

@@ -10,7 +10,7 @@ namespace {
 /// Visits the product layers that are split, except the network's last one: no layer after it needs its whole
 /// output.
 template <class Visit>
-void for_exchanged(const Case& c, Visit visit) {
+void for_exchanged(const Configuration& c, Visit visit) {
   std::size_t last = 0;
   for (std::size_t l = 0; l < c.layers().size(); ++l)
     if (is_dense_product(c.layers()[l])) last = l;
@@ -32,7 +32,7 @@ bool has_buffers(const Layer& layer, bool all) {
   return !is_view(layer.op) && (all || (!is_norm(layer.op) && !is_activation(layer.op)));
 }
 
-CostLines computation(const Case& c, double share, double update_share, std::string_view source) {
+CostLines computation(const Configuration& c, double share, double update_share, std::string_view source) {
   Seconds FW, BW, WU;
   bool whole = false;
   for (std::size_t l = 0; l < c.layers().size(); ++l) {
@@ -62,13 +62,13 @@ CostLines computation(const Case& c, double share, double update_share, std::str
           {Term::update, c.I * WU, update, source}};
 }
 
-double held_weights(const Case& c, double share) {
+double held_weights(const Configuration& c, double share) {
   double w = 0;
   for (std::size_t l = 0; l < c.layers().size(); ++l) w += c.layers()[l].weights / (c.split(l) ? share : 1);
   return w;
 }
 
-Memory memory_of(const Case& c, double samples, double activation_share, double weight_share) {
+Memory memory_of(const Configuration& c, double samples, double activation_share, double weight_share) {
   const auto gamma = c.setting.training.gamma;
   double items = 0;
   for (std::size_t l = 0; l < c.layers().size(); ++l) {
@@ -85,7 +85,7 @@ Memory memory_of(const Case& c, double samples, double activation_share, double 
           .workspace = {}};
 }
 
-Seconds layer_wise(const Case& c, double p, double samples, Link link) {
+Seconds layer_wise(const Configuration& c, double p, double samples, Link link) {
   Seconds time;
   for_exchanged(c, [&](const Layer& layer) {
     const Bytes m = samples * layer.y.items() * c.delta;
@@ -94,7 +94,7 @@ Seconds layer_wise(const Case& c, double p, double samples, Link link) {
   return time;
 }
 
-Seconds halos(const Case& c, double samples, Link link) {
+Seconds halos(const Configuration& c, double samples, Link link) {
   Seconds time;
   for (std::size_t l = 0; l < c.layers().size(); ++l) {
     const Layer& layer = c.layers()[l];
@@ -109,7 +109,7 @@ Seconds halos(const Case& c, double samples, Link link) {
   return time;
 }
 
-Seconds gather_for_rest(const Case& c, double samples, Link link) {
+Seconds gather_for_rest(const Configuration& c, double samples, Link link) {
   std::size_t last = c.layers().size();
   for (std::size_t l = 0; l < c.layers().size(); ++l)
     if (c.split(l)) last = l;

@@ -55,14 +55,14 @@ std::vector<bool> split_layers(const Workload& work, const Strategy* inner, cons
   return split;
 }
 
-Case case_of(const Setting& setting, const Plan& plan) {
+Configuration configuration_of(const Setting& setting, const Plan& plan) {
   const Mesh& mesh = plan.mesh;
-  Case c{.setting = setting,
-         .D = setting.work.D,
-         .B = plan.batch,
-         .I = iterations_per_epoch(setting, plan.batch),
-         .p = mesh.gpus(),
-         .hybrid = mesh.axes > 1};
+  Configuration c{.setting = setting,
+                  .D = setting.work.D,
+                  .B = plan.batch,
+                  .I = iterations_per_epoch(setting, plan.batch),
+                  .p = mesh.gpus(),
+                  .hybrid = mesh.axes > 1};
   c.S = plan.micro_batches;
   c.delta = item_bytes(setting.training.precision).activation;
   for (int a = 0; a < mesh.axes; ++a) {
@@ -101,17 +101,17 @@ std::vector<std::string_view> row_names() {
 }
 
 Links links_of(const Setting& setting, const Plan& plan) {
-  const Case c = case_of(setting, plan);
+  const Configuration c = configuration_of(setting, plan);
   return {&setting.machine.spanned_by(c.p), &setting.machine.spanned_by(c.p2), c.phi};
 }
 
 CostLines explain(const Setting& setting, const StrategyName& strategy, const Plan& plan) {
-  return row_of(strategy).time(case_of(setting, plan));
+  return row_of(strategy).time(configuration_of(setting, plan));
 }
 
 Projection project(const Setting& setting, const StrategyName& strategy, const Plan& plan) {
   const Row& row = row_of(strategy);
-  const Case c = case_of(setting, plan);
+  const Configuration c = configuration_of(setting, plan);
   Projection out{.strategy = &strategy, .plan = plan, .gpus = c.p, .iterations = c.I};
   out.samples = setting.work.D;
   out.serial = serial_time(setting, c.I);

@@ -33,7 +33,7 @@ struct Plan {
   bool out_of_core = false;        // what does not fit on the device is swapped to the host, or recomputed
   Allreduce allreduce = {};
 
-  /// The same options for another strategy, mesh and mini-batch. A strategy says whether it is out of core.
+  /// These options, placed on a mesh with a mini-batch. A strategy says whether it is out of core.
   Plan on(const StrategyName& strategy, const Mesh& other_mesh, double other_batch) const;
   double samples() const { return batch / micro_batches; }  // of one micro-batch, over all GPUs
   Pipeline pipeline(int stages) const { return {stages, micro_batches, stages > 1 ? chunks : 1, schedule}; }

@@ -43,8 +43,8 @@ Machine Case::machine_with(const std::vector<Override>& more) const {
   SystemSpec spec = system_spec;
   for (const Override& change : more) {
     all.push_back(change);
-    auto changed = scaled(spec, change);
-    spec = changed ? *std::move(changed) : read_system(spec.source, all);
+    auto quick = paradl::changed(spec, change);
+    spec = quick ? *std::move(quick) : read_system(spec.source, all);
   }
   spec.device.kernels = system_spec.device.kernels;
   Machine other = build_machine(spec);
@@ -61,11 +61,6 @@ std::vector<std::string> Case::files() const {
 
 Training load_training(const Query& query, Library& library) {
   return training_of(query, framework_of(query, library));
-}
-
-Training load_training(const Query& query, const Catalog& catalog) {
-  Library library(catalog);
-  return load_training(query, library);
 }
 
 Case load(const Query& query, Library& library) {

@@ -24,7 +24,7 @@ struct Case {
   Machine machine;
   std::shared_ptr<const Topology> topology;  // none: a tree of the machine's levels
   Training training;
-  Plan plan;  // the options that the query fixes; its question has meshes and mini-batches
+  Plan plan;  // without mesh and mini-batch: only the options the query gives. `Oracle::project` adds both.
   LayerTimes times;
   Fidelity fidelity = Fidelity::detailed;
 
@@ -64,7 +64,6 @@ Plan plan_of(const Query& query);
 Training training_of(const Query& query, const FrameworkSpec& framework);
 /// The same under the framework that the query names, or the ideal one.
 Training load_training(const Query& query, Library& library);
-Training load_training(const Query& query, const Catalog& catalog);
 
 /// The topology that a system names, if it names one. SpecError at its place in the file if it is impossible;
 /// UsageError if --set made it so.

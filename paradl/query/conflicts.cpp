@@ -36,7 +36,7 @@ std::string memory_text(const Case& about) {
   std::string out = text(about.machine.device.memory);
   for (const Override& change : about.system_changes)
     if (change.path == "device.memory")
-      out = factor_of(change) ? text(about.machine.device.memory) : change.value;
+      out = change.factor() ? text(about.machine.device.memory) : change.text();
   return out;
 }
 
@@ -73,9 +73,8 @@ void check_training(const Query& query, const Case& about) {
                        precision_names[std::size_t(t.precision)]),
            "add --precision fp16 or bf16");
   if (const Algorithm* sum = plan.allreduce.algorithm; sum && sum->on_wires && !about.topology)
-    blaming({query.allreduce.origin()}, [&] {
-      paradl::refuse(fmt::format("{}: {}", sum->name, refusal(*sum, {.ranks = 2})));
-    });
+    blaming({query.allreduce.origin()},
+            [&] { paradl::refuse(fmt::format("{}: {}", sum->name, refusal(*sum, {.ranks = 2}))); });
 }
 
 /// What the paper's closed forms have no term for.
@@ -83,9 +82,8 @@ void check_closed_forms(const Query& query, const Case& about) {
   const Plan& plan = about.plan;
   const OriginPtr& paper = query.fidelity.origin();
   if (about.training.input.from != InputFrom::none)
-    blame({query.input.origin(), paper},
-          UsageError("the paper's closed forms have no term for input",
-                     "leave --input out, or --fidelity paper"));
+    blame({query.input.origin(), paper}, UsageError("the paper's closed forms have no term for input",
+                                                    "leave --input out, or --fidelity paper"));
   if (plan.zero > 0 || plan.sequence_parallel || plan.recompute != Recompute::none)
     blame({query.zero.origin(), query.sequence_parallel.origin(), query.recompute.origin(), paper},
           UsageError("the paper's closed forms have no terms for ZeRO, sequence parallelism or recomputation",

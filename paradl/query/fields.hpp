@@ -7,15 +7,15 @@
 
 namespace paradl {
 
-/// One field of a query. It has the same name as an option (`--zero`), in a configuration file (`zero: 1`),
-/// as a variable (PARADL_ZERO), and as a column of measured runs.
+/// One field of a query. Its name is the same in all four places: option (`--zero`), configuration file
+/// (`zero: 1`), variable (PARADL_ZERO), column of measured runs.
 struct Field {
   std::string_view name;
-  /// UsageError if the text cannot be read. A grid is read as that of the query's strategy.
+  /// UsageError if the text cannot be read. Read the strategy before the grid: sizes are matched to its axes.
   void (*read)(Query& query, std::string_view name, const std::string& text, const OriginPtr& origin);
 };
 
-/// All fields, in an order in which they can be read: a grid after its strategy.
+/// All fields, in an order in which they can be read.
 std::span<const Field> fields();
 const Field* find_field(std::string_view name);  // nullptr if there is none
 

@@ -31,8 +31,11 @@ SystemSpec Library::system(const std::string& name, const std::vector<Override>&
   if (changes.empty()) return system(name);
   // A study of a machine asks for many factors of one value, after the same other changes.
   const SystemSpec& before = changed_system(name, {changes.begin(), changes.end() - 1});
-  if (auto out = scaled(before, changes.back())) return *std::move(out);
-  return catalog_.system(before.source, changes);
+  if (auto out = changed(before, changes.back())) return *std::move(out);
+  SystemSpec out = read_system(before.source, changes);
+  if (out.device.kernels_name != before.device.kernels_name) return catalog_.system(before.source, changes);
+  out.device.kernels = before.device.kernels;
+  return out;
 }
 
 const SystemSpec& Library::changed_system(const std::string& name, const std::vector<Override>& changes) {

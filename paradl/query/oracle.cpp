@@ -21,10 +21,7 @@ Oracle::Engine::Engine(std::shared_ptr<const Case> of) : about(std::move(of)), e
 }
 
 Oracle::Oracle(std::shared_ptr<Engine> engine, Question question) : engine_(std::move(engine)) {
-  auto tried =
-      std::make_shared<Tried>(Tried{.question = std::move(question), .all_grids = {}, .out_of_core = {}});
-  tried->all_grids = tried->question;
-  tried->all_grids.grids = Grids::all;
+  auto tried = std::make_shared<Tried>(Tried{.question = std::move(question), .out_of_core = {}});
   for (const StrategyName& strategy : tried->question.strategies)
     tried->out_of_core.push_back(out_of_core(strategy));
   tried_ = std::move(tried);
@@ -39,66 +36,84 @@ Oracle::Oracle(Case about, Question question)
 Oracle Oracle::asked(Question question) const { return {engine_, std::move(question)}; }
 
 Projection Oracle::project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
-  const Plan plan = about().plan.on(strategy, mesh, batch);
+  const Plan plan = about().plan.on(strategy, mesh, batch);  // here a question becomes a plan
   return about().fidelity == Fidelity::paper ? paper::project(setting(), strategy, plan)
                                              : evaluator().project(strategy, plan);
 }
 
-Seconds Oracle::at_least(const StrategyName& strategy, const Mesh& mesh, double batch) const {
-  if (about().fidelity == Fidelity::paper) return {};
-  return evaluator().at_least(about().plan.on(strategy, mesh, batch));
+bool Oracle::exceeds(Seconds most, const StrategyName& strategy, const Mesh& mesh, double batch) const {
+  return about().fidelity != Fidelity::paper &&
+         evaluator().at_least(about().plan.on(strategy, mesh, batch), most) > most;
 }
 
-std::vector<Projection> Oracle::answers(const Question& question) const {
-  return paradl::sweep(
-      question, about().work, about().machine,
-      [this](const StrategyName& s, const Mesh& m, double batch) { return project(s, m, batch); },
-      [this](const StrategyName& s, const Mesh& m, double batch) { return at_least(s, m, batch); });
+std::vector<Mesh> Oracle::grids_of(const StrategyName& strategy, int gpus) const {
+  return meshes(question(), strategy, gpus, about().work.input.dims);
+}
+
+std::vector<Projection> Oracle::sweep(Grids which) const {
+  std::vector<Projection> out;
+  for (const int gpus : question().gpus)
+    for (const StrategyName& strategy : question().strategies) {
+      const std::vector<Mesh> grids = grids_of(strategy, gpus);
+      if (which == Grids::all)
+        for (const Mesh& grid : grids) out.push_back(project(strategy, grid, batch_on(gpus)));
+      else if (!grids.empty())
+        out.push_back(best_grid(strategy, grids, batch_on(gpus)));
+    }
+  return out;
+}
+
+Projection Oracle::best_grid(const StrategyName& strategy, const std::vector<Mesh>& grids,
+                             double batch) const {
+  constexpr double rounding = 1 + 1e-9;
+  std::optional<Projection> best;
+  // The last grids, with most parts on the first axis, are mostly the fastest. Of equal ones, the first is taken.
+  for (std::size_t i = grids.size(); i-- > 0;) {
+    if (best && best->feasible() && exceeds(rounding * best->iteration(), strategy, grids[i], batch)) continue;
+    Projection one = project(strategy, grids[i], batch);
+    if (!best || !better(*best, one)) best = std::move(one);
+  }
+  return *std::move(best);
 }
 
 std::vector<Projection> Oracle::sweep() const {
-  auto results = answers(tried_->question);
+  std::vector<Projection> results = sweep(question().grids);
   for (Projection& p : results) add_band(p);
   return results;
 }
 
-std::vector<Projection> Oracle::every_grid() const { return answers(tried_->all_grids); }
+std::vector<Projection> Oracle::every_grid() const { return sweep(Grids::all); }
 
 std::vector<Projection> Oracle::ranked() const {
   std::vector<Projection> results = sweep();
-  std::ranges::stable_sort(results, better);
-  if (!question().named)
-    if (auto beyond = best_out_of_core()) results.insert(results.begin(), *std::move(beyond));
+  rank(results);
+  if (question().named || results.empty()) return results;
+  if (auto beyond = best_out_of_core(results.front())) results.insert(results.begin(), *std::move(beyond));
   return results;
 }
 
-std::optional<Projection> Oracle::best_out_of_core() const {
+std::optional<Projection> Oracle::best_out_of_core(const Projection& in_core) const {
   if (about().fidelity == Fidelity::paper || about().training.gamma || !knows_host(about().machine))
     return {};
+  const auto per_sample = [](Seconds iteration, double batch) { return iteration.base() / batch; };
+  double fastest = in_core.feasible() ? per_sample(in_core.iteration(), in_core.plan.batch)
+                                      : std::numeric_limits<double>::infinity();
   std::optional<Projection> best;
-  double fastest = std::numeric_limits<double>::infinity();  // seconds per sample, of all that fit
-  const auto faster = [&](const Projection& p) {
-    const double time = p.iteration().base() / p.plan.batch;
-    if (time >= fastest) return false;
-    fastest = time;
-    return true;
-  };
-  paradl::sweep(question(), about().work, about().machine,
-                [&](const StrategyName& strategy, const Mesh& mesh, double batch) {
-                  const Projection p = project(strategy, mesh, batch);
-                  // Out of core is never faster: do not plan what is already too slow in core.
-                  if (!p.cost || p.iteration().base() / p.plan.batch >= fastest) return p;
-                  if (p.feasible()) {
-                    if (faster(p)) best.reset();
-                  } else if (!strategy.out_of_core) {
-                    const auto& beyond_core = *std::ranges::find(
-                        tried_->out_of_core, out_of_core(strategy).text, &StrategyName::text);
-                    const Projection beyond = project(beyond_core, mesh, batch);
-                    if (beyond.feasible() && faster(beyond)) best = beyond;
-                  }
-                  return p;
-                },
-                [this](const StrategyName& s, const Mesh& m, double batch) { return at_least(s, m, batch); });
+  for (const int gpus : question().gpus)
+    for (std::size_t s = 0; s < question().strategies.size(); ++s) {
+      const StrategyName& strategy = question().strategies[s];
+      const double batch = batch_on(gpus);
+      for (const Mesh& grid : grids_of(strategy, gpus)) {
+        // Out of core is never faster: do not plan what is already too slow in core.
+        if (exceeds(Seconds{fastest * batch}, strategy, grid, batch)) continue;
+        const Projection p = project(strategy, grid, batch);
+        if (!p.cost || p.feasible() || per_sample(p.iteration(), batch) >= fastest) continue;
+        Projection beyond = project(tried_->out_of_core[s], grid, batch);
+        if (!beyond.feasible() || per_sample(beyond.iteration(), batch) >= fastest) continue;
+        fastest = per_sample(beyond.iteration(), batch);
+        best = std::move(beyond);
+      }
+    }
   if (best) add_band(*best);
   return best;
 }

@@ -8,8 +8,8 @@
 
 namespace paradl {
 
-/// Answers a question about a case. A copy shares everything with the original. Projections refer to
-/// strategies of the oracle, so one copy must outlive them.
+/// Answers a question about a case: turns it into plans and projects them. Copies are cheap and share all
+/// data. A Projection points into it: keep one copy alive as long as its projections.
 class Oracle {
  public:
   Oracle(std::shared_ptr<const Case> about, Question question);
@@ -23,13 +23,15 @@ class Oracle {
   /// Prices plans. With --fidelity paper it gives only layouts.
   const Evaluator& evaluator() const { return engine_->evaluator; }
 
+  /// The projection of one plan.
   Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const;
-  /// The answers to the question.
+  /// The answers to the question, for each number of GPUs and each strategy: of all its grids, or of the best
+  /// one, which is the fastest that fits, else the one nearest to fitting.
   std::vector<Projection> sweep() const;
-  /// The answers for all grids of each strategy.
+  /// The same for all grids, without the times next to other jobs.
   std::vector<Projection> every_grid() const;
-  /// The answers, best first. If the user named no strategies and out-of-core training is the best, it is
-  /// added.
+  /// The answers, best first. If the user named no strategies and training out of core is fastest, that plan
+  /// comes first.
   std::vector<Projection> ranked() const;
 
  private:
@@ -49,17 +51,21 @@ class Oracle {
   /// Projections point to these strategies.
   struct Tried {
     Question question;
-    Question all_grids;                     // the same question about every grid
     std::vector<StrategyName> out_of_core;  // the question's strategies, out of core
   };
 
   Oracle(std::shared_ptr<Engine> engine, Question question);
-  std::vector<Projection> answers(const Question& question) const;
-  /// A lower bound for the iteration of a projection; see Evaluator::at_least.
-  Seconds at_least(const StrategyName& strategy, const Mesh& mesh, double batch) const;
-  /// The best of the question's strategies out of core, if it is faster than all that fit in core. Nothing if
-  /// the system file does not describe its hosts.
-  std::optional<Projection> best_out_of_core() const;
+  std::vector<Projection> sweep(Grids grids) const;
+  std::vector<Mesh> grids_of(const StrategyName& strategy, int gpus) const;
+  double batch_on(int gpus) const { return question().batch.batch(gpus, about().machine); }
+  /// The best grid; of equal ones, the first. Grids whose lower bound is slower than the best so far are
+  /// skipped.
+  Projection best_grid(const StrategyName& strategy, const std::vector<Mesh>& grids, double batch) const;
+  /// Whether a lower bound tells that the iteration takes longer than `most`; see Evaluator::at_least.
+  bool exceeds(Seconds most, const StrategyName& strategy, const Mesh& mesh, double batch) const;
+  /// The best of the question's strategies out of core, if it is faster than `in_core`, the best answer, or
+  /// if that does not fit. Nothing if the system file does not describe its hosts.
+  std::optional<Projection> best_out_of_core(const Projection& in_core) const;
   /// Adds the times next to other jobs.
   void add_band(Projection& projection) const;
 
@@ -67,7 +73,7 @@ class Oracle {
   std::shared_ptr<const Tried> tried_;
 };
 
-/// Loads what a query refers to, and turns the query into a question.
+/// `load`, then `question_of`, then an oracle of both.
 Oracle ask(const Query& query, Library& library);
 Oracle ask(const Query& query, const Catalog& catalog);
 

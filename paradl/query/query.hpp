@@ -45,6 +45,7 @@ struct Query {
   // What is trained, under what, on what: names in the catalog, or paths.
   Given<std::string> model, system, framework, profile;
   std::vector<Override> system_changes, framework_changes;  // values that replace those of the files
+  bool measured_terms = false;  // measured runs had these framework_changes: the file lacks them
 
   // The number of GPUs, the mini-batch, and how work is split.
   Given<std::vector<GpuCount>> gpus;

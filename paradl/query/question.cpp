@@ -41,18 +41,6 @@ std::string text_of(const std::vector<Parts>& grid, const StrategyName& strategy
   return out;
 }
 
-std::string text_of(const BatchRule& rule) {
-  switch (rule.per) {
-    case BatchRule::Per::gpu:
-      return fmt::format("{}/gpu", rule.value);
-    case BatchRule::Per::node:
-      return fmt::format("{}/node", rule.value);
-    case BatchRule::Per::whole:
-      break;
-  }
-  return fmt::format("{}", rule.value);
-}
-
 /// A grid can only cut extents that samples have, and needs at most all GPUs of the machine.
 void check_grid(const std::vector<Parts>& grid, const std::string& text, const Case& about) {
   const int extents = about.work.input.dims;

@@ -50,6 +50,7 @@ std::optional<double> Case::layer_error() const {
 }
 
 std::string changed_by(const Query& query, const Case& about) {
+  if (about.changed_terms && query.measured_terms) return {};  // a measured run, as it was
   if (std::ranges::any_of(about.system_changes, changes_times) || about.changed_terms) return "--set";
   const Training& t = about.training;
   const Plan& plan = about.plan;

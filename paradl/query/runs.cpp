@@ -28,7 +28,9 @@ struct Readings {
     std::string system, name, model;
   };
   struct Setting {
-    std::string system, option, says, means;
+    std::string system;
+    const Field* option = nullptr;
+    std::string says, means;
     double up_to = 0;  // GPUs
   };
   struct Term {
@@ -40,6 +42,28 @@ struct Readings {
   std::vector<Setting> settings;
   std::vector<Term> terms;
 };
+
+Readings::Setting read_setting(Reader& entry) {
+  const std::string option = entry.text("option");
+  const Field* field = find_field(option);
+  if (!field && !option.empty())
+    entry.wrong("option", fmt::format("no option is called `{}`", option), "write one such as `recompute`");
+  const auto word = [&](const char* key) {
+    std::string text = entry.text(key);
+    try {
+      Query any;
+      if (field && !text.empty()) read_field(any, *field, text);
+    } catch (const UsageError& error) {
+      entry.wrong(key, error.what(), error.help());
+    }
+    return text;
+  };
+  return {.system = entry.text("system"),
+          .option = field,
+          .says = word("says"),
+          .means = word("means"),
+          .up_to = entry.number("up-to-gpus", 1, 1e9)};
+}
 
 Readings read_readings(const SourceText& source) {
   Problems problems(source);
@@ -54,8 +78,7 @@ Readings read_readings(const SourceText& source) {
   if (map.has("settings"))
     for (const YAML::Node& item : map.items("settings")) {
       Reader entry(item, problems, "a setting");
-      out.settings.push_back({entry.text("system"), entry.text("option"), entry.text("says"),
-                              entry.text("means"), entry.number("up-to-gpus", 1, 1e9)});
+      out.settings.push_back(read_setting(entry));
       entry.finish();
     }
   if (map.has("framework-terms"))
@@ -82,30 +105,6 @@ Readings read_readings(const Catalog& catalog) {
   return read_readings(catalog.find(SpecKind::accuracy, "networks"));
 }
 
-/// Applies the corrections to a run, and adds each of them to `notes`.
-MeasuredRun meant(MeasuredRun run, const Readings& readings, std::vector<std::string>& notes) {
-  constexpr const char* file = "(profiles/accuracy/networks.yaml)";
-  for (const Readings::Network& one : readings.networks)
-    if (one.system == run.system && one.name == run.model) {
-      run.model = one.model;
-      notes.push_back(fmt::format("{} of {} is {} {}", one.name, one.system, one.model, file));
-    }
-  for (const Readings::Setting& one : readings.settings) {
-    const auto said = run.options.find(one.option);
-    if (one.system != run.system || said == run.options.end() || said->second != one.says ||
-        run.gpus > one.up_to)
-      continue;
-    said->second = one.means;
-    notes.push_back(fmt::format("{} `{}` of runs on at most {:.0f} GPUs of {} is read as `{}` {}", one.option,
-                                one.says, one.up_to, one.system, one.means, file));
-  }
-  if (!run.options.contains("zero") && run.source.find("zero3") != run.source.npos) {
-    run.options["zero"] = "3";
-    notes.emplace_back("runs whose source says zero3 are read as ZeRO-3");
-  }
-  return run;
-}
-
 /// Sets framework terms as such runs had them, unless `defaults` already change these.
 void add_terms(Query& query, const MeasuredRun& run, const Readings& readings,
                std::vector<std::string>& notes) {
@@ -118,7 +117,7 @@ void add_terms(Query& query, const MeasuredRun& run, const Readings& readings,
     notes.push_back(fmt::format("runs with {} on {}{} had {}={} (profiles/accuracy/networks.yaml)",
                                 one.framework,
                                 one.up_to < 1e9 ? fmt::format("at most {:.0f} GPUs of ", one.up_to) : "",
-                                one.system, one.change.path, one.change.value));
+                                one.system, one.change.path, one.change.text()));
   }
 }
 
@@ -135,6 +134,37 @@ class Cells {
   const MeasuredRun& run_;
   std::shared_ptr<const SourceText> file_;
 };
+
+constexpr const char* list_of_readings = "(profiles/accuracy/networks.yaml)";
+
+/// The model that a run's name means.
+void correct_model(Query& query, const MeasuredRun& run, const Readings& readings, const Cells& cells,
+                   std::vector<std::string>& notes) {
+  for (const Readings::Network& one : readings.networks)
+    if (one.system == run.system && one.name == *query.model) {
+      query.model = {one.model, cells["model"]};
+      notes.push_back(fmt::format("{} of {} is {} {}", one.name, one.system, one.model, list_of_readings));
+    }
+}
+
+/// What a run's settings mean.
+void correct_settings(Query& query, const MeasuredRun& run, const Readings& readings, const Cells& cells,
+                      std::vector<std::string>& notes) {
+  for (const Readings::Setting& one : readings.settings) {
+    const std::string name(one.option->name);
+    if (one.system != run.system || run.gpus > one.up_to || !run.options.contains(name)) continue;
+    Query as_said = query;
+    read_field(as_said, *one.option, one.says);
+    if (as_said != query) continue;
+    read_field(query, *one.option, one.means, cells[name]);
+    notes.push_back(fmt::format("{} `{}` of runs on at most {:.0f} GPUs of {} is read as `{}` {}", name,
+                                one.says, one.up_to, one.system, one.means, list_of_readings));
+  }
+  if (!run.options.contains("zero") && run.source.find("zero3") != run.source.npos) {
+    query.zero = {3, cells["zero"]};
+    notes.emplace_back("runs whose source says zero3 are read as ZeRO-3");
+  }
+}
 
 /// The values of a run, with its cells as origins; missing ones come from `defaults`.
 Query query_of(const MeasuredRun& run, const Cells& cells, const Query& defaults) {
@@ -233,15 +263,17 @@ void each_run(Library& library, const Query& defaults, const MeasuredRuns& runs,
     Oracle oracle;
   };
   std::optional<Last> last;
-  for (const MeasuredRun& written : runs.runs) {
+  for (const MeasuredRun& run : runs.runs) {
     std::vector<std::string> notes;
-    const MeasuredRun run = meant(written, readings, notes);
     const Cells cells(run, file);
     Query query = query_of(run, cells, defaults);
+    correct_model(query, run, readings, cells, notes);
+    correct_settings(query, run, readings, cells, notes);
     const SystemSpec& system = blaming(
         {query.system.origin()}, [&]() -> const auto& { return library.system(*query.system); });
     if (!query.framework && !system.framework.empty()) query.framework = {system.framework, cells["system"]};
     add_terms(query, run, readings, notes);
+    query.measured_terms = unchanged;
     if (run.grid.empty())
       if (auto grid = natural_grid(query.strategies->front(), run.gpus, system.levels.front().size))
         query.grid = {*std::move(grid), cells["strategy"]};
@@ -249,16 +281,14 @@ void each_run(Library& library, const Query& defaults, const MeasuredRuns& runs,
       if (last && same_case(last->query, query))
         return last->oracle.asked(question_of(query, last->oracle.about()));
       Case about = load(query, library);
-      // Framework terms from profiles/accuracy/networks.yaml belong to such runs: they are not a change.
-      if (unchanged && about.changed_terms) about.changed.clear();
       Question question = question_of(query, about);
       return blaming({cells["model"]}, [&] { return Oracle(std::move(about), std::move(question)); });
     };
-    RunAsked one{.run = &written,
+    RunAsked one{.run = &run,
                  .file = &runs,
                  .oracle = oracle(),
                  .framework = query.framework.value_or(ideal_framework),
-                 .model = run.model,
+                 .model = *query.model,
                  .notes = std::move(notes),
                  .as_written = as_written(run, defaults)};
     last = Last{std::move(query), one.oracle};

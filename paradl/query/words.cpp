@@ -141,6 +141,18 @@ BatchRule read_batch(std::string_view text) {
   return rule;
 }
 
+std::string text_of(const BatchRule& rule) {
+  switch (rule.per) {
+    case BatchRule::Per::gpu:
+      return fmt::format("{}/gpu", rule.value);
+    case BatchRule::Per::node:
+      return fmt::format("{}/node", rule.value);
+    case BatchRule::Per::whole:
+      break;
+  }
+  return fmt::format("{}", rule.value);
+}
+
 std::vector<StrategyName> read_strategies(const std::string& text) {
   std::vector<StrategyName> out;
   for (const std::string& name : split_list(text, ',')) out.push_back(read_strategy(name));
@@ -208,7 +220,7 @@ Override read_change(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == text.npos || equals == 0 || equals + 1 == text.size())
     throw UsageError(fmt::format("--set {}: not KEY=VALUE", text), "write --set device.memory=32GiB");
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  return read_override(text.substr(0, equals), text.substr(equals + 1));
 }
 
 void add_change(Query& query, Override change) {

@@ -23,6 +23,8 @@ std::vector<int> gpus_of(const std::vector<GpuCount>& counts, const Machine& mac
 
 /// `2048`, `32/gpu`, `64/node`.
 BatchRule read_batch(std::string_view text);
+/// The text that `read_batch` reads.
+std::string text_of(const BatchRule& rule);
 
 /// `data,data+filter`.
 std::vector<StrategyName> read_strategies(const std::string& text);

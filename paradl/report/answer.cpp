@@ -18,7 +18,7 @@ Expense expense_of(const Answer& answer, const Projection& projection) {
 
 std::optional<RecordedError> recorded_error(const Answer& answer, const Projection& projection) {
   const bool leaves = projection.strategy->out_of_core;
-  const std::vector<RecordedError>& near = leaves ? answer.beyond : answer.nearest;
+  const std::vector<RecordedError>& near = leaves ? answer.nearest_out_of_core : answer.nearest;
   if (!projection.timed() || near.empty()) return {};
   const RecordedError* found =
       find_recorded(near, near.front().level, in_core(*projection.strategy), projection.gpus);

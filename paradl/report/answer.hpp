@@ -28,7 +28,8 @@ struct Answer {
   ParameterLevel level;                 // the inputs that the error of the projections depends on
   std::vector<RecordedError> recorded;  // errors of projections at all levels
   std::vector<RecordedError> nearest;   // errors at this level, or the nearest: `nearest_recorded`
-  std::vector<RecordedError> beyond;    // the same for plans out of core
+  /// The same for plans out of core.
+  std::vector<RecordedError> nearest_out_of_core;
   double epochs = 0;                    // 0: not given
   bool costs = false;                   // whether to show their cost
   bool ranked = false;                  // whether results are sorted, best first

@@ -1,6 +1,7 @@
 #include "paradl/spec/override.hpp"
 
 #include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -21,11 +22,12 @@ YAML::Node child(const YAML::Node& parent, const std::string& key) {
 
 /// A scalar, or a mapping such as {factor: 1.4}.
 YAML::Node value_of(const Override& change) {
-  if (!change.value.starts_with('{')) return YAML::Node(change.value);
+  const std::string text = change.text();
+  if (!text.starts_with('{')) return YAML::Node(text);
   try {
-    return YAML::Load(change.value);
+    return YAML::Load(text);
   } catch (const YAML::Exception&) {
-    throw UsageError(fmt::format("--set {}={}: cannot read the mapping", change.path, change.value),
+    throw UsageError(fmt::format("--set {}={}: cannot read the mapping", change.path, text),
                      "write one such as 'congestion={factor: 1.4, high: 3}'");
   }
 }
@@ -38,13 +40,13 @@ std::optional<std::pair<double, std::string>> number_of(std::string_view text) {
   return std::pair{number, std::string(end, text.data() + text.size())};
 }
 
-std::string scaled(const Override& change, const YAML::Node& value, double factor) {
+std::string multiplied(const Override& change, const YAML::Node& value) {
   const auto number = number_of(scalar_text(value));
   if (!number)
     throw UsageError(
-        fmt::format("--set {}={}: the file has no number to multiply", change.path, change.value),
+        fmt::format("--set {}={}: the file has no number to multiply", change.path, change.text()),
         "write the value instead of a factor");
-  return fmt::format("{}{}", factor * number->first, number->second);
+  return fmt::format("{}{}", change.factor()->times * number->first, number->second);
 }
 
 /// Mappings that the file lacks are created; their names are checked when they are read.
@@ -64,12 +66,12 @@ void apply(const Override& change, const YAML::Node& root, std::string_view file
     throw UsageError(fmt::format("--set {}: this is not a single value", change.path),
                      fmt::format("write a path such as {}", example));
   const std::string key(rest);
-  const auto factor = factor_of(change);
-  const YAML::Node value = factor ? YAML::Node(scaled(change, here[key], *factor)) : value_of(change);
+  const bool factor = change.factor();
+  const YAML::Node value = factor ? YAML::Node(multiplied(change, here[key])) : value_of(change);
   if (const YAML::Node measured = here["measured"];
       (key == "latency" || key == "bandwidth") && measured.IsDefined()) {
     if (factor)
-      for (YAML::Node range : measured) range[key] = scaled(change, range[key], *factor);
+      for (YAML::Node range : measured) range[key] = multiplied(change, range[key]);
     else
       here.remove("measured");  // the measured values would otherwise overrule the one set here
   }
@@ -79,13 +81,19 @@ void apply(const Override& change, const YAML::Node& root, std::string_view file
 
 }  // namespace
 
-std::optional<double> factor_of(const Override& change) {
-  if (!change.value.starts_with('x')) return {};
-  const auto number = number_of(std::string_view(change.value).substr(1));
+std::string Override::text() const {
+  if (const Factor* multiple = factor()) return fmt::format("x{}", multiple->times);
+  if (const double* number = std::get_if<double>(&value)) return fmt::format("{:g}", *number);
+  return std::get<std::string>(value);
+}
+
+Override read_override(std::string path, std::string word) {
+  if (!word.starts_with('x')) return {std::move(path), std::move(word)};
+  const auto number = number_of(std::string_view(word).substr(1));
   if (!number || !number->second.empty() || !(number->first > 0))
-    throw UsageError(fmt::format("--set {}={}: not a factor", change.path, change.value),
+    throw UsageError(fmt::format("--set {}={}: not a factor", path, word),
                      "write x2 for twice the file's value, x0.5 for half");
-  return number->first;
+  return {std::move(path), Factor{number->first}};
 }
 
 void apply(const std::vector<Override>& changes, const YAML::Node& root, std::string_view file,
@@ -96,7 +104,7 @@ void apply(const std::vector<Override>& changes, const YAML::Node& root, std::st
 std::string text_of(const std::vector<Override>& changes, std::string_view before) {
   std::string out;
   for (const Override& change : changes)
-    out += fmt::format("{}--set {}{}={}", out.empty() ? "" : " ", before, change.path, change.value);
+    out += fmt::format("{}--set {}{}={}", out.empty() ? "" : " ", before, change.path, change.text());
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "paradl/spec/system_change.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace paradl {
 namespace {
@@ -24,27 +25,54 @@ bool multiply(LevelSpec& level, T LevelSpec::*value, T MeasuredLinkSpec::*measur
          });
 }
 
-bool multiply_in_level(std::vector<LevelSpec>& levels, std::string_view path, double factor) {
+/// A number without a unit, within the limits of a file.
+bool change(double& value, const Override& to, Range limits) {
+  const double* number = std::get_if<double>(&to.value);
+  if (!number && !to.factor()) return false;
+  value = number ? *number : to.factor()->times * value;
+  return limits.holds(value);
+}
+
+bool resize(SystemSpec& system, LevelSpec& level, double factor) {
+  // Links that were measured on certain groups must fit the sizes: the reader checks them.
+  const auto of_group = [](const MeasuredLinkSpec& link) { return link.group.gpus != 0; };
+  for (const LevelSpec& other : system.levels)
+    if (std::ranges::any_of(other.measured, of_group)) return false;
+  const double size = factor * level.size;
+  if (size < 1 || size > most_gpus || size != std::floor(size)) return false;
+  level.size = int(size);
+  double gpus = 1;
+  for (const LevelSpec& each : system.levels) gpus *= each.size;
+  return gpus <= most_gpus;
+}
+
+bool change_level(SystemSpec& system, std::string_view path, const Override& to) {
   const std::size_t dot = path.find('.');
   if (dot == path.npos) return false;
-  const auto level = std::ranges::find(levels, path.substr(0, dot), &LevelSpec::name);
-  if (level == levels.end()) return false;
+  const auto level = std::ranges::find(system.levels, path.substr(0, dot), &LevelSpec::name);
+  if (level == system.levels.end()) return false;
   const std::string_view key = path.substr(dot + 1);
+  // A level with ports has no oversubscription, and the other way round.
+  if (key == "ports") return level->ports && change(*level->ports, to, port_limits);
+  if (key == "oversubscription")
+    return level->oversubscription > 1 && change(level->oversubscription, to, oversubscription_limits);
+  if (!to.factor()) return false;
+  const double factor = to.factor()->times;
+  if (key == "size") return resize(system, *level, factor);
   if (key == "latency") return multiply(*level, &LevelSpec::latency, &MeasuredLinkSpec::latency, factor);
   if (key == "bandwidth")
     return multiply(*level, &LevelSpec::bandwidth, &MeasuredLinkSpec::bandwidth, factor);
-  return false;  // sizes, ports and oversubscription have limits, which the reader checks
+  return false;
 }
 
 bool multiply_at(SystemSpec& system, std::string_view path, double factor) {
-  constexpr std::string_view peak = "device.peak.", levels = "levels.";
+  constexpr std::string_view peak = "device.peak.";
   if (path == "device.memory") return multiply(system.device.memory, factor);
   if (path == "device.memory-bandwidth") return multiply(system.device.memory_bandwidth, factor);
   if (path == "host.bandwidth") return system.host && multiply(system.host->bandwidth, factor);
   if (path == "storage.node.read") return system.node_storage && multiply(system.node_storage->read, factor);
   if (path == "storage.shared.read")
     return system.shared_storage && multiply(system.shared_storage->read, factor);
-  if (path.starts_with(levels)) return multiply_in_level(system.levels, path.substr(levels.size()), factor);
   if (!path.starts_with(peak)) return false;
   const auto precision = find_name<Precision>(precision_names, path.substr(peak.size()));
   return precision && multiply(system.device.peak[std::size_t(*precision)], factor);
@@ -52,11 +80,14 @@ bool multiply_at(SystemSpec& system, std::string_view path, double factor) {
 
 }  // namespace
 
-std::optional<SystemSpec> scaled(const SystemSpec& system, const Override& change) {
-  const auto factor = factor_of(change);
-  if (!factor) return {};
+std::optional<SystemSpec> changed(const SystemSpec& system, const Override& change) {
+  constexpr std::string_view levels = "levels.";
+  const std::string_view path = change.path;
   SystemSpec out = system;
-  if (!multiply_at(out, change.path, *factor)) return {};
+  const bool done = path.starts_with(levels)
+                        ? change_level(out, path.substr(levels.size()), change)
+                        : change.factor() && multiply_at(out, path, change.factor()->times);
+  if (!done) return {};
   return out;
 }
 

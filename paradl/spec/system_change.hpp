@@ -5,9 +5,9 @@
 
 namespace paradl {
 
-/// A loaded system with one rate, size or latency multiplied: `levels.rack.bandwidth=x2`. It equals what
-/// `read_system` gives with that change, without reading the file again. Nothing for other changes, and if
-/// the file has no such value.
-std::optional<SystemSpec> scaled(const SystemSpec& system, const Override& change);
+/// A loaded system with one number multiplied or replaced: `levels.rack.bandwidth=x2`, `levels.rack.ports=4`.
+/// It equals what `read_system` gives with that change, without reading the file again. Nothing for other
+/// changes, if the file has no such number, and if the result is none that a file may have.
+std::optional<SystemSpec> changed(const SystemSpec& system, const Override& change);
 
 }  // namespace paradl

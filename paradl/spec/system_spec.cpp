@@ -128,7 +128,6 @@ std::vector<MeasuredLinkSpec> read_measured(Reader& level, const Around& around,
 
 std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
   if (!system.require("levels")) return {};
-  constexpr double most_gpus = 1 << 24;
   std::vector<LevelSpec> levels;
   const YAML::Node list = system.node("levels");
   if (!list.IsSequence() || list.size() == 0 || list.size() > 8) {
@@ -146,7 +145,8 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
                     .latency = map.quantity_or_zero<Seconds>("latency"),
                     .bandwidth = map.quantity<Bandwidth>("bandwidth"),
                     .ports = {},
-                    .oversubscription = map.number("oversubscription", 1, 1e6, 1.0),
+                    .oversubscription = map.number("oversubscription", oversubscription_limits.least,
+                                                   oversubscription_limits.most, 1.0),
                     .watts = {},
                     .measured = read_measured(map, around, problems)};
     map.demand_whole("size", size);
@@ -158,7 +158,7 @@ std::vector<LevelSpec> read_levels(Reader& system, Problems& problems) {
         map.wrong("watts", "`peak` is less than `idle`", "swap them");
       watts.finish();
     }
-    if (map.has("ports")) level.ports = map.number("ports", 1e-3, 1e6);
+    if (map.has("ports")) level.ports = map.number("ports", port_limits.least, port_limits.most);
     if (level.ports && map.has("oversubscription"))
       map.wrong("oversubscription",
                 "a level cannot have both `ports` and `oversubscription` (each implies the other)",

@@ -6,6 +6,7 @@
 
 #include "paradl/core/money.hpp"
 #include "paradl/core/quantity.hpp"
+#include "paradl/core/units.hpp"
 #include "paradl/spec/document.hpp"
 #include "paradl/spec/kernel_spec.hpp"
 #include "paradl/spec/measured_link.hpp"
@@ -36,6 +37,10 @@ struct DeviceSpec {
 struct Watts {
   double idle = 0, peak = 0;
 };
+
+/// Limits of the numbers of a level, and of the sizes of all levels multiplied.
+inline constexpr double most_gpus = 1 << 24;
+inline constexpr Range port_limits{1e-3, 1e6}, oversubscription_limits{1, 1e6};
 
 /// Links that join `size` units of the level below.
 struct LevelSpec {

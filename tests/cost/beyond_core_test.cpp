@@ -191,15 +191,15 @@ TEST_CASE("out of core: with another host link, a plan is not faster than the be
   for (const std::string network : {"resnet50", "unet", "gpt2-medium"}) {
     CAPTURE(network);
     const double batch = std::ceil(2 * Shipped(network).largest_batch());
-    const auto behind = [&](const std::string& factor) {
-      return Shipped(network, "abci", {}, {{"host.bandwidth", factor}})("serial/ooc", "", batch);
+    const auto behind = [&](double factor) {
+      return Shipped(network, "abci", {}, {{"host.bandwidth", Factor{factor}}})("serial/ooc", "", batch);
     };
-    const Projection p = behind("x1");
+    const Projection p = behind(1);
     const HostDoubt doubt = p.out_of_core->doubt;
     CHECK(doubt.slow >= 1);
     CHECK(doubt.fast <= 1);
-    CHECK(behind("x0.5").iteration() <= (1 + 1e-9) * doubt.slow * p.iteration());
-    CHECK(behind("x2").iteration() <= (1 + 1e-9) * doubt.fast * p.iteration());
+    CHECK(behind(0.5).iteration() <= (1 + 1e-9) * doubt.slow * p.iteration());
+    CHECK(behind(2).iteration() <= (1 + 1e-9) * doubt.fast * p.iteration());
     CHECK(doubt.slow <= HostDoubt::factor);  // at most all of it is copies, which take twice as long
   }
 }
@@ -301,8 +301,7 @@ TEST_CASE("out of core works with any strategy, schedule, sharding and recomputa
       {"resnet50", "channel", "4", 64},
       {"unet", "spatial", "4", 4},
       {"resnet50", "data+spatial", "2x4", 64},
-      {"gpt2-medium", "data+layer", "2x4", 16,
-       {.micro_batches = 4, .recompute = Recompute::full, .zero = 1}},
+      {"gpt2-medium", "data+layer", "2x4", 16, {.micro_batches = 4, .recompute = Recompute::full, .zero = 1}},
   };
   for (const auto& [network, strategy, grid, from, plan] : cases) {
     CAPTURE(network);
@@ -451,10 +450,8 @@ TEST_CASE("out of core: values that the system file lacks are not guessed") {
     }
     return std::string();
   };
-  CHECK(refused([](HostSpec& host) { host.bandwidth.reset(); }) ==
-        "the host bandwidth of abci is unknown");
-  CHECK(refused([](HostSpec& host) { host.memory.reset(); }) ==
-        "the host memory of abci is unknown");
+  CHECK(refused([](HostSpec& host) { host.bandwidth.reset(); }) == "the host bandwidth of abci is unknown");
+  CHECK(refused([](HostSpec& host) { host.memory.reset(); }) == "the host memory of abci is unknown");
 
   // Weights would have to leave the device, but the update rate of the host is unknown.
   Training adam;

@@ -1,5 +1,6 @@
 // An evaluator is a pure function: earlier calls and other threads change nothing.
 #include <bit>
+#include <limits>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -86,11 +87,18 @@ TEST_CASE("no pipeline is faster than its lower bound, and no other plan has one
     const Evaluator evaluator(c.setting());
     int pipelines = 0;
     for (const Plan& plan : plans_of(c, 300, 11)) {
-      const Seconds bound = evaluator.at_least(plan);
+      constexpr Seconds unlimited{std::numeric_limits<double>::infinity()};
+      const Seconds bound = evaluator.at_least(plan, unlimited);
       const bool pipeline = stages_of(plan.mesh, c.work) > 1;
       CAPTURE(plan.micro_batches);
       CHECK((bound > Seconds{}) == pipeline);
       CHECK(bound <= (1 + 1e-12) * evaluator.cost(plan).iteration());
+      // A bound that stops early lies between what was enough and the whole bound.
+      for (const double share : {0.1, 0.5, 2.0}) {
+        const Seconds early = evaluator.at_least(plan, share * bound);
+        CHECK(early <= bound);
+        CHECK((early > share * bound) == (pipeline && share < 1));
+      }
       pipelines += pipeline;
     }
     CHECK(pipelines > 50);

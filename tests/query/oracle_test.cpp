@@ -17,8 +17,8 @@ TEST_CASE("a file is read once, however many queries refer to it") {
   CHECK(&library.system("abci") == system);
   CHECK(&library.model("resnet50") == model);
   CHECK(&library.framework("chainermn") == framework);
-  CHECK(system->device.memory < library.system("abci", {{"device.memory", "x2"}}).device.memory);
-  CHECK(library.system("abci", {{"device.memory", "x2"}}).device.kernels.has_value());
+  CHECK(system->device.memory < library.system("abci", {{"device.memory", Factor{2}}}).device.memory);
+  CHECK(library.system("abci", {{"device.memory", Factor{2}}}).device.kernels.has_value());
 }
 
 TEST_CASE("a case is a value: a copy gives the same answers, even after the original is destroyed") {
@@ -62,7 +62,8 @@ TEST_CASE("grids that are skipped for their lower bound are never the best") {
        {std::tuple{"resnet50", "abci", "-s data+layer,data+layer+tensor -p 64 -b 2048"},
         {"resnet50", "abci", "-s data+layer -p 64 -b 8192 --micro-batches 16 --schedule 1f1b"},
         {"gpt2", "selene", "-s data+layer,layer+tensor,data+layer+tensor -p 32 -b 256 --micro-batches 8"},
-        {"gpt3-175b", "selene", "-s data+layer+tensor -p 512 -b 512 --micro-batches 32 --framework megatron"}}) {
+        {"gpt3-175b", "selene",
+         "-s data+layer+tensor -p 512 -b 512 --micro-batches 32 --framework megatron"}}) {
     CAPTURE(model);
     CAPTURE(words);
     const Oracle oracle = ask(query_of(model, system, words), shipped());

@@ -75,4 +75,16 @@ TEST_CASE("terms in the list of networks are checked") {
   CHECK(says(read("overlap"), "networks.yaml:3:36"));
 }
 
+TEST_CASE("settings in the list of networks are checked") {
+  const auto read = [](const std::string& setting) {
+    return complaint([&] {
+      check_readings(
+          {"networks.yaml", "networks: []\nsettings:\n  - {system: s, up-to-gpus: 8, " + setting + "}\n"});
+    });
+  };
+  CHECK(read("option: recompute, says: full, means: none").empty());
+  CHECK(says(read("option: recompote, says: full, means: none"), "no option is called `recompote`"));
+  CHECK(says(read("option: recompute, says: full, means: no"), "--recompute no: not known"));
+}
+
 }  // namespace paradl::test

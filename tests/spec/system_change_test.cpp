@@ -15,7 +15,8 @@ std::string numbers(const SystemSpec& spec) {
   std::string out = fmt::format("{} {}", spec.device.memory.base(), spec.device.memory_bandwidth.base());
   for (const auto& peak : spec.device.peak) out += fmt::format(" {}", peak ? peak->base() : -1);
   for (const LevelSpec& level : spec.levels) {
-    out += fmt::format("\n{} {} {} {}", level.name, level.size, level.latency.base(), level.bandwidth.base());
+    out += fmt::format("\n{} {} {} {} {} {}", level.name, level.size, level.latency.base(),
+                       level.bandwidth.base(), level.ports.value_or(-1), level.oversubscription);
     for (const MeasuredLinkSpec& link : level.measured)
       out += fmt::format(" ({} {} {})", link.from.base(), link.latency.base(), link.bandwidth.base());
   }
@@ -30,30 +31,50 @@ std::string numbers(const SystemSpec& spec) {
 
 TEST_CASE("a factor of a loaded system gives what its file gives with that factor") {
   const Catalog& catalog = test::shipped();
-  int changed = 0;
+  int seen = 0;
   for (const std::string& name : catalog.names(SpecKind::systems)) {
     const SystemSpec spec = catalog.system(name);
     for (const Lever& lever : levers(spec, Precision::fp32))
-      for (const char* factor : {"x0.5", "x2"}) {
-        const Override change{lever.path, factor};
-        const auto quick = scaled(spec, change);
+      for (const double factor : {0.5, 2.0}) {
+        const Override change{lever.path, Factor{factor}};
+        const auto quick = changed(spec, change);
         if (!quick) continue;
         CAPTURE(name);
         CAPTURE(lever.path);
         CHECK(numbers(*quick) == numbers(read_system(spec.source, {change})));
         CHECK(numbers(*quick) != numbers(spec));
-        ++changed;
+        ++seen;
       }
   }
-  CHECK(changed > 100);
+  CHECK(seen > 100);
+}
+
+TEST_CASE("a number of a loaded system gives what its file gives with that number") {
+  const Catalog& catalog = test::shipped();
+  int seen = 0;
+  for (const std::string& name : catalog.names(SpecKind::systems)) {
+    const SystemSpec spec = catalog.system(name);
+    for (const LevelSpec& level : spec.levels)
+      for (const char* key : {"ports", "oversubscription"}) {
+        const Override change{fmt::format("levels.{}.{}", level.name, key), 3.0};
+        const auto quick = changed(spec, change);
+        if (!quick) continue;
+        CAPTURE(name);
+        CAPTURE(change.path);
+        CHECK(numbers(*quick) == numbers(read_system(spec.source, {change})));
+        ++seen;
+      }
+  }
+  CHECK(seen > 0);
 }
 
 TEST_CASE("other changes are left to the reader of the file") {
   const SystemSpec spec = test::shipped().system("abci");
   for (const Override& change : std::vector<Override>{{"device.memory", "32GiB"},
-                                                      {"levels.node.size", "x2"},
-                                                      {"levels.nosuch.bandwidth", "x2"},
-                                                      {"levels.node", "x2"},
-                                                      {"device.peak.fp99", "x2"}})
-    CHECK_FALSE(scaled(spec, change));
+                                                      {"levels.node.size", Factor{0.3}},
+                                                      {"levels.node.size", Factor{1e9}},
+                                                      {"levels.nosuch.bandwidth", Factor{2}},
+                                                      {"levels.node", Factor{2}},
+                                                      {"device.peak.fp99", Factor{2}}})
+    CHECK_FALSE(changed(spec, change));
 }

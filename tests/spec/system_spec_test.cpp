@@ -381,26 +381,28 @@ TEST_CASE("--set creates the mapping around a key, and accepts a whole mapping")
 }
 
 TEST_CASE("--set can multiply a value of the file, and the measured values of a link with it") {
-  CHECK(system_of(small, {{"device.memory", "x2"}}).device.memory == 2.0 * system_of(small).device.memory);
-  CHECK(system_of(small, {{"levels.node.size", "x0.5"}}).levels[0].size ==
+  CHECK(system_of(small, {{"device.memory", Factor{2}}}).device.memory ==
+        2.0 * system_of(small).device.memory);
+  CHECK(system_of(small, {{"levels.node.size", Factor{0.5}}}).levels[0].size ==
         system_of(small).levels[0].size / 2);
   const std::string measured = with(
       "latency: 9 us",
       "latency: 9 us, measured: [{operation: allreduce, from: 0 B, latency: 10 us, bandwidth: 40 GB/s}]");
   const SystemSpec twice =
-      system_of(measured, {{"levels.node.bandwidth", "x2"}, {"levels.node.latency", "x0.5"}});
+      system_of(measured, {{"levels.node.bandwidth", Factor{2}}, {"levels.node.latency", Factor{0.5}}});
   REQUIRE(twice.levels[0].measured.size() == 1);
   CHECK(twice.levels[0].bandwidth == 2.0 * system_of(small).levels[0].bandwidth);
   CHECK(twice.levels[0].measured[0].bandwidth == Bandwidth{80e9});
   CHECK(twice.levels[0].measured[0].latency == Seconds{5e-6});
   CHECK(system_of(measured, {{"levels.node.bandwidth", "60 GB/s"}}).levels[0].measured.empty());
 
-  CHECK(complaint_about_system(small, {{"device.memory", "x"}}) ==
+  CHECK(complaint([] { read_override("device.memory", "x"); }) ==
         "usage: --set device.memory=x: not a factor\n"
         "help: write x2 for twice the file's value, x0.5 for half\n");
-  CHECK(complaint_about_system(small, {{"device.memory", "x-2"}})
-            .starts_with("usage: --set device.memory=x-2: not a factor"));
-  CHECK(complaint_about_system(small, {{"levels.node.ports", "x2"}}) ==
+  CHECK(complaint([] {
+          read_override("device.memory", "x-2");
+        }).starts_with("usage: --set device.memory=x-2: not a factor"));
+  CHECK(complaint_about_system(small, {{"levels.node.ports", Factor{2}}}) ==
         "usage: --set levels.node.ports=x2: the file has no number to multiply\n"
         "help: write the value instead of a factor\n");
 }

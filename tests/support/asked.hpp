@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "paradl/judge/advice.hpp"
-#include "paradl/query/verdict.hpp"
+#include "paradl/query/examiner.hpp"
 #include "paradl/query/fields.hpp"
 #include "paradl/query/oracle.hpp"
 #include "paradl/query/words.hpp"

@@ -36,13 +36,14 @@ std::string names(const Evidence& e, const std::vector<std::pair<Seconds, std::s
 std::optional<Reading> read_whole_layers(const Evidence& e) {
   if (!e.details) return {};
   const AxisSet all = sharing_axes(e);
+  const auto& parts = e.details->evaluation.mesh.parts;
   Seconds total, whole, spared;
   std::vector<std::pair<Seconds, std::size_t>> cells;
   for (const auto& [id, count] : busiest_cells(e)) {
     const Cell& cell = e.details->evaluation.layout->cells[std::size_t(id)];
     const Seconds time = count * work_of(e, std::size_t(id));
     total += time;
-    const double repeats = parts_of(AxisSet(all & ~cell.work), e.mesh);
+    const double repeats = parts[AxisSet(all & ~cell.work)];
     if (!(repeats > 1) || !(time > Seconds{})) continue;
     whole += time;
     spared += (1 - 1 / repeats) * time;
@@ -56,15 +57,16 @@ std::optional<Reading> read_whole_layers(const Evidence& e) {
 
 std::optional<Reading> read_split_overhead(const Evidence& e) {
   if (!e.details) return {};
+  const auto& parts = e.details->evaluation.mesh.parts;
   Seconds actual, part;
   std::vector<std::pair<Seconds, std::size_t>> cells;
   for (const auto& [id, count] : busiest_cells(e)) {
     const Cell& cell = e.details->evaluation.layout->cells[std::size_t(id)];
-    const bool split = parts_of(cell.weights, e.mesh) > 1 || cell.halo_axis >= 0;
+    const bool split = parts[cell.weights] > 1 || cell.halo_axis >= 0;
     const LayerTime& alone = e.setting.times.layer[std::size_t(cell.layer)];
     if (!split || !traits(layer_of(e, cell).op).product) continue;
     const Seconds time = count * work_of(e, std::size_t(id));
-    const double samples = count * e.projection.plan.batch / parts_of(cell.work, e.mesh);
+    const double samples = count * e.projection.plan.batch / parts[cell.work];
     const Seconds ideal = samples * (alone.FW + alone.BW);
     actual += time;
     part += ideal;

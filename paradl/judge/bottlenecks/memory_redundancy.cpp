@@ -24,11 +24,12 @@ std::optional<Reading> read_copies(const Evidence& e) {
   if (!e.details || e.setting.training.gamma) return {};
   const Memory& memory = e.projection.cost->memory;
   const int zero = e.projection.plan.zero;
-  const double sharers = parts_of(sharing_axes(e), e.mesh);
+  const MeshTable& mesh = e.details->evaluation.mesh;
+  const double sharers = mesh.parts[sharing_axes(e)];
   Copies weights, gradients, states, activations;
   for (const auto& [id, count] : cells_of_stage(*e.details, e.projection.cost->worst_stage)) {
     const Cell& cell = e.details->evaluation.layout->cells[std::size_t(id)];
-    const double parts = parts_of(cell.weights, e.mesh), shards = e.details->evaluation.mesh.shards(cell);
+    const double parts = mesh.parts[cell.weights], shards = mesh.shards(cell);
     const double own = count * layer_of(e, cell).weights / parts, holders = sharers / parts;
     const auto add = [&](Copies& of, bool sharded) {
       of.add(sharded ? own / shards : own, sharded ? holders / shards : holders);
@@ -37,8 +38,7 @@ std::optional<Reading> read_copies(const Evidence& e) {
     add(gradients, zero >= 2);
     add(states, zero >= 1);
     for (const Kept& kept : cell.kept)
-      activations.add(count * kept.items / parts_of(kept.divided, e.mesh),
-                      sharers / parts_of(kept.divided, e.mesh));
+      activations.add(count * kept.items / mesh.parts[kept.divided], sharers / mesh.parts[kept.divided]);
   }
   const Bytes of_weights = weights.share() * memory.weights + gradients.share() * memory.gradients +
                            states.share() * memory.optimizer;

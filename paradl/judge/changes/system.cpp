@@ -14,7 +14,7 @@ Alternatives faster_links(const Evidence& e, Term term) {
   if (line == e.details->lines.end()) return {};
   const std::string_view level = std::ranges::max(line->steps, {}, &ExchangeStep::time).level;
   return {system_change(fmt::format("twice the bandwidth of level {}", level),
-                        fmt::format("levels.{}.bandwidth", level), "x2")};
+                        {fmt::format("levels.{}.bandwidth", level), Factor{2}})};
 }
 
 /// Enough ports for each unit that its flows do not share one.
@@ -33,8 +33,7 @@ Alternatives ports_for_all_flows(const Evidence& e) {
       if (k >= levels.size() || levels[k].oversubscription > 1) continue;
       out.push_back(system_change(fmt::format("{:g} ports per {} instead of {:g}: φ {:.3g} -> 1", b.enough,
                                               b.unit, b.ports, step.phi),
-                                  fmt::format("levels.{}.ports", levels[k].name),
-                                  fmt::format("{:g}", b.enough)));
+                                  {fmt::format("levels.{}.ports", levels[k].name), b.enough}));
     }
   return out;
 }
@@ -47,7 +46,7 @@ Alternatives full_network(const Evidence& e) {
     if (const LevelSpec& level = e.system->levels[k]; level.oversubscription > 1)
       out.push_back(system_change(
           fmt::format("no oversubscription between units of level {}", e.system->levels[k - 1].name),
-          fmt::format("levels.{}.oversubscription", level.name), "1"));
+          {fmt::format("levels.{}.oversubscription", level.name), 1.0}));
   return out;
 }
 

@@ -76,7 +76,7 @@ TEST_CASE(
 TEST_CASE("the command writes the measured links that are shipped") {
   const auto same = [](const std::string& name, const std::vector<CurveFit>& fits) {
     CAPTURE(name);
-    CHECK(with_published_links(shipped(name), fits) == shipped(name).text);
+    CHECK(with_published_links(read_system(shipped(name)), fits) == shipped(name).text);
   };
   same("dgx1-v100", fits_of(table, {"Aceso"}));
   same("dgx-h100", fits_of(table, {"DGX H100", "2x p5"}));
@@ -104,7 +104,7 @@ TEST_CASE(
   const auto fits = fits_of(test::source_dir() + "/examples/links/a100.csv", {});
   REQUIRE(fits.size() == 3);
   for (const CurveFit& fit : fits) CHECK(fit.errors.median <= 0.08);
-  CHECK(with_published_links(shipped("dgx-a100"), fits) == shipped("dgx-a100").text);
+  CHECK(with_published_links(read_system(shipped("dgx-a100")), fits) == shipped("dgx-a100").text);
 
   // Six GPUs were not fitted: VIA-Research/vTrain, trace/a100/AR_GPU6_1M_1024M_LUT, out of place.
   const Machine a100 = build_machine(Catalog({test::source_dir()}).system("dgx-a100"));

@@ -47,7 +47,7 @@ TEST_CASE("logs: nccl-tests, sizes of the whole buffer, times of the out-of-plac
   const auto points = read_log(source_of(nccl));
   REQUIRE(points.size() == 2);
   CHECK(points[0].operation == Collective::allgather);
-  CHECK(points[0].level == "node");
+  CHECK(points[0].level == GroupLevel::node);
   CHECK(points[0].ranks == 4);
   CHECK(points[0].bytes == Bytes{64});
   CHECK(points[0].seconds.base() == approx(10.5e-6));
@@ -61,8 +61,8 @@ TEST_CASE("logs: nccl-tests, sizes of the whole buffer, times of the out-of-plac
 TEST_CASE("logs: the level follows from the hosts, and blank columns are skipped") {
   const std::string two = with(with(nccl, "1003 on      node1", "1003 on      node2"), "1004 on      node1",
                                "1004 on      node2");
-  CHECK(read_log(source_of(two))[0].level == "all");
-  CHECK(read_log(source_of(two), {.level = "rack"})[0].level == "rack");
+  CHECK(read_log(source_of(two))[0].level == GroupLevel::all);
+  CHECK(read_log(source_of(two), {.level = GroupLevel::cluster})[0].level == GroupLevel::cluster);
   // Old versions leave `redop` and `root` of an allgather blank.
   const std::string blank =
       with(nccl, "65536     float    none      -1    31.25", "65536     float                   31.25");
@@ -103,11 +103,11 @@ TEST_CASE("logs: OSU counts sizes in its own way") {
       "# Size       Avg Latency(us)\n"
       "4                       1.23\n"
       "1048576               812.50\n";
-  const auto allreduce = read_log(source_of(table), {.ranks = 8, .level = "cluster"});
+  const auto allreduce = read_log(source_of(table), {.ranks = 8, .level = GroupLevel::cluster});
   REQUIRE(allreduce.size() == 2);
   CHECK(allreduce[1].operation == Collective::allreduce);
   CHECK(allreduce[1].ranks == 8);
-  CHECK(allreduce[1].level == "cluster");
+  CHECK(allreduce[1].level == GroupLevel::cluster);
   CHECK(allreduce[1].bytes == Bytes{1048576});
   CHECK(allreduce[1].seconds.base() == approx(812.5e-6));
   // The size of one rank's part, and of one message

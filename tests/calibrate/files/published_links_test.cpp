@@ -76,7 +76,8 @@ TEST_CASE("two kinds of timings in one table do not make ranges in which larger 
                         (k % 4 == 1 || (k > 14 && k < 20) ? 2 : 1) * (20 + 100 * (k + 1)));
   const auto fit = fit_curve(read(rows).curves[0]);
   for (std::size_t i = 0; i + 1 < fit->ranges.size(); ++i) {
-    const Observation at = observation({Collective::allreduce, "", 2, Bytes{fit->ranges[i].below}, {}});
+    const Observation at =
+        observation({.operation = Collective::allreduce, .bytes = Bytes{fit->ranges[i].below}});
     CHECK(fit->ranges[i + 1].line(at) >= 0.7 * fit->ranges[i].line(at));
   }
 }
@@ -87,7 +88,7 @@ TEST_CASE(
   std::vector<CurveFit> fits{*fit_curve(read(ring_of_two("lab", {1000, 2000, 4000})).curves[0])};
   fits.push_back(fits.front());
   fits.back().curve.group = {.gpus = 8, .nodes = 2};
-  const std::string text = with_published_links({"lab.yaml", lab}, fits);
+  const std::string text = with_published_links(read_system({"lab.yaml", lab}), fits);
   const SystemSpec spec = test::system_of(text);
   CHECK(spec.levels[0].latency.base() == test::approx(5e-6));
   CHECK(spec.levels[0].bandwidth.base() == test::approx(2e9));
@@ -97,13 +98,13 @@ TEST_CASE(
   REQUIRE(spec.levels[1].measured.size() == 1);
   CHECK(spec.levels[1].measured[0].group == MeasuredGroup{8, 2});
   CHECK(text.find("# ours") != text.npos);
-  CHECK(with_published_links({"lab.yaml", text}, fits) == text);
+  CHECK(with_published_links(read_system({"lab.yaml", text}), fits) == text);
 }
 
 TEST_CASE("links that do not fit the system are refused") {
   CurveFit fit = *fit_curve(read(ring_of_two("lab", {1000, 2000, 4000})).curves[0]);
   const auto write = [&](std::vector<CurveFit> fits) {
-    return with_published_links({"lab.yaml", lab}, fits);
+    return with_published_links(read_system({"lab.yaml", lab}), fits);
   };
   CHECK_THROWS_AS(write({fit, fit}), UsageError);  // twice the same group
   fit.curve.group = {.gpus = 8, .nodes = 1};

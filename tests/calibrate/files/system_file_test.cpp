@@ -24,17 +24,17 @@ LineFit line(double alpha, double beta) {
 }
 
 /// Two ranges of allreduce, one of point-to-point.
-MeasuredLevel level(const std::string& name, double scale) {
-  return {.name = name,
+MeasuredLevel level(GroupLevel which, double scale) {
+  return {.level = which,
           .size = 2,
           .fits = {{.operation = Collective::allreduce,
-                    .level = name,
+                    .level = which,
                     .ranks = {2},
                     .ranges = {{.from = 8, .below = 65536, .line = line(1.234567891e-6 * scale, 1 / 3.1e9)},
                                {.from = 65536, .line = line(9e-6 * scale, 1 / 5.6123e9)}},
                     .mean_error = 0.013},
                    {.operation = Collective::point_to_point,
-                    .level = name,
+                    .level = which,
                     .ranks = {2},
                     .ranges = {{.from = 8, .line = line(3e-6 * scale, 1 / 6.1e9)}},
                     .mean_error = 0.02}}};
@@ -60,7 +60,7 @@ TEST_CASE("system file: values are read as they were written") {
   MeasuredSystem system;
   system.name = "lab";
   system.summary = "two \"fast\" nodes: ours";
-  system.levels = {level("node", 1), level("cluster", 10)};
+  system.levels = {level(GroupLevel::node, 1), level(GroupLevel::cluster, 10)};
   system.device = {
       .name = "AMD EPYC 7R13", .memory = Bytes{8e9}, .memory_bandwidth = Bandwidth{20e9}, .peak = {}};
   system.device.peak[0] = FlopRate{98.7e9};
@@ -117,11 +117,11 @@ TEST_CASE("system file: a rehearsal uses the machine that the file describes") {
   system.device = {
       .name = "d", .memory = Bytes{8.12345678e9}, .memory_bandwidth = Bandwidth{20.7654321e9}, .peak = {}};
   system.device.peak[0] = FlopRate{98.7654321e9};
-  MeasuredLevel extreme = level("cluster", 10);
+  MeasuredLevel extreme = level(GroupLevel::cluster, 10);
   extreme.fits[0].ranges[0].line = line(1e-17, 0);  // latency and bytes too fast for a file
   extreme.fits[1].ranges[0].line = line(2e-6, 1);   // bytes too slow
-  const MeasuredLevel unmeasured{.name = "node", .size = 1, .fits = {}};
-  for (const auto& levels : {std::vector{level("node", 1), extreme}, std::vector{unmeasured}}) {
+  const MeasuredLevel unmeasured{.level = GroupLevel::node, .size = 1, .fits = {}};
+  for (const auto& levels : {std::vector{level(GroupLevel::node, 1), extreme}, std::vector{unmeasured}}) {
     system.levels = levels;
     check_same(build_machine(system_spec(system)), machine_of(system_text(system, provenance)));
   }
@@ -146,8 +146,8 @@ const std::string existing =
     "host: {memory: 384 GiB, bandwidth: 16 GB/s}\n";
 
 TEST_CASE("system file: an update changes only links, and comments stay") {
-  const std::string text =
-      updated_system(source_of(existing), {level("node", 1), level("cluster", 10)}, provenance);
+  const std::string text = updated_system(
+      system_of(existing), {level(GroupLevel::node, 1), level(GroupLevel::cluster, 10)}, provenance);
   const SystemSpec spec = system_of(text);
   CHECK(spec.levels[0].name == "node");
   CHECK(spec.levels[0].size == 4);
@@ -167,17 +167,18 @@ TEST_CASE("system file: an update changes only links, and comments stay") {
   CHECK_FALSE(says(text, "guessed"));
 
   // A second update replaces all of the first.
-  const std::string again =
-      updated_system(source_of(text), {level("node", 2), level("cluster", 20)}, provenance);
+  const std::string again = updated_system(
+      system_of(text), {level(GroupLevel::node, 2), level(GroupLevel::cluster, 20)}, provenance);
   check_level(system_of(again).levels[0], 2);
   check_level(system_of(again).levels[1], 20);
   CHECK(std::count(again.begin(), again.end(), '\n') == std::count(text.begin(), text.end(), '\n'));
   CHECK(says(again, "# two cards\n"));
-  CHECK(updated_system(source_of(text), {level("node", 1), level("cluster", 10)}, provenance) == text);
+  CHECK(updated_system(system_of(text), {level(GroupLevel::node, 1), level(GroupLevel::cluster, 10)},
+                       provenance) == text);
 }
 
 TEST_CASE("system file: only the levels that were measured change") {
-  const std::string text = updated_system(source_of(existing), {level("node", 1)}, provenance);
+  const std::string text = updated_system(system_of(existing), {level(GroupLevel::node, 1)}, provenance);
   CHECK(
       says(text, "  - {name: rack, size: 8, latency: 40 us, bandwidth: 100 Gb/s, ports: 2}  # two cards\n"));
   check_level(system_of(text).levels[0], 1);
@@ -188,7 +189,7 @@ TEST_CASE("system file: a file that cannot be changed without loss is refused") 
       "name: lab\n"
       "device: {name: d, memory: 16 GiB, memory-bandwidth: 900 GB/s, peak: {fp32: 15.7 Tflop/s}}\n"
       "levels: [{name: node, size: 4, latency: 9 us, bandwidth: 50 GB/s}]\n";
-  CHECK(says(complaint([&] { updated_system(source_of(flow), {level("node", 1)}, provenance); }),
+  CHECK(says(complaint([&] { updated_system(system_of(flow), {level(GroupLevel::node, 1)}, provenance); }),
              "usage: cannot change level `node` of test.yaml without losing other parts of it\n"));
   // Levels are found by their names
   const std::string one =
@@ -196,12 +197,13 @@ TEST_CASE("system file: a file that cannot be changed without loss is refused") 
       "device: {name: d, memory: 16 GiB, memory-bandwidth: 900 GB/s, peak: {fp32: 15.7 Tflop/s}}\n"
       "levels:\n"
       "  - {name: node, size: 4, latency: 9 us, bandwidth: 50 GB/s}\n";
-  CHECK(says(complaint([&] { updated_system(source_of(one), {level("cluster", 1)}, provenance); }),
+  CHECK(says(complaint([&] { updated_system(system_of(one), {level(GroupLevel::cluster, 1)}, provenance); }),
              "usage: test.yaml has no level `cluster`, but it was measured\n"));
   const std::string three = one +
                             "  - {name: cluster, size: 8, latency: 9 us, bandwidth: 5 GB/s}\n"
                             "  - {name: world, size: 2, latency: 9 us, bandwidth: 1 GB/s}\n";
-  const SystemSpec named = system_of(updated_system(source_of(three), {level("cluster", 10)}, provenance));
+  const SystemSpec named =
+      system_of(updated_system(system_of(three), {level(GroupLevel::cluster, 10)}, provenance));
   CHECK(named.levels[0].latency == Seconds{9e-6});
   check_level(named.levels[1], 10);
   CHECK(named.levels[2].latency == Seconds{9e-6});
@@ -214,16 +216,17 @@ TEST_CASE("system file: a file that cannot be changed without loss is refused") 
       "  bandwidth: 50 GB/s\n"
       "  latency: 9 us\n"
       "duplex: half\n";
-  const SystemSpec spec = system_of(updated_system(source_of(dashes), {level("node", 1)}, provenance));
+  const SystemSpec spec =
+      system_of(updated_system(system_of(dashes), {level(GroupLevel::node, 1)}, provenance));
   check_level(spec.levels[0], 1);
   CHECK(spec.half_duplex);
 }
 
 TEST_CASE("system file: a link with zero time per byte, or zero latency, can be written") {
-  MeasuredLevel flat = level("node", 1);
+  MeasuredLevel flat = level(GroupLevel::node, 1);
   flat.fits[0].ranges[0].line = line(2e-6, 0);
   flat.fits[0].ranges[1].line = line(0, 1e-9);
-  const SystemSpec spec = system_of(updated_system(source_of(existing), {flat}, provenance));
+  const SystemSpec spec = system_of(updated_system(system_of(existing), {flat}, provenance));
   CHECK(spec.levels[0].measured[0].bandwidth == plausible<Bandwidth>().most * Bandwidth{1});
   CHECK(spec.levels[0].measured[1].latency == Seconds{});
 }

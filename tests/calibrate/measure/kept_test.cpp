@@ -12,7 +12,7 @@ namespace {
 
 LinkPoint point(double bytes, double noise) {
   return {.operation = Collective::allgather,
-          .level = "cluster",
+          .level = GroupLevel::cluster,
           .ranks = 4,
           .bytes = Bytes{bytes},
           .seconds = Seconds{1e-5 + bytes / 3e9},
@@ -28,7 +28,7 @@ TEST_CASE("kept: points with little noise are read to the last digit by the same
   const auto points = kept.points();
   REQUIRE(points.size() == 1);
   CHECK(points[0].operation == Collective::allgather);
-  CHECK(points[0].level == "cluster");
+  CHECK(points[0].level == GroupLevel::cluster);
   CHECK(points[0].ranks == 4);
   CHECK(points[0].bytes == Bytes{8});
   CHECK(points[0].seconds == point(8, 0).seconds);

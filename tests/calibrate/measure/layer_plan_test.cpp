@@ -63,12 +63,12 @@ TEST_CASE("equal shapes are measured once, under the name of the first layer tha
   CHECK(whole[1].name == "relu1");
   CHECK(whole[2].name == "conv2");
   CHECK(whole[0].layer.samples == 8);
-  CHECK(whole[0].split == "whole");
+  CHECK(whole[0].whole());
 
   const auto cut = plan_shapes(small_net(), read_split("data=2", small_net(), eight), {}, eight);
   REQUIRE(cut.size() == 6);
   CHECK(cut[3].layer.samples == 4);
-  CHECK(cut[3].split == "data=2");
+  CHECK(split_text(cut[3].mesh) == "data=2");
 }
 
 TEST_CASE("with a mini-batch per GPU, data parallelism has no shapes of its own") {

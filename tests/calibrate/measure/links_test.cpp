@@ -32,7 +32,7 @@ std::vector<LinkPoint> measured_on(const FakeNetwork& network, int ranks, const 
   return all[0];
 }
 
-const LinkFit& fit_of(const std::vector<LinkFit>& fits, Collective operation, std::string_view level) {
+const LinkFit& fit_of(const std::vector<LinkFit>& fits, Collective operation, GroupLevel level) {
   const auto found = std::find_if(fits.begin(), fits.end(), [&](const LinkFit& fit) {
     return fit.operation == operation && fit.level == level;
   });
@@ -91,12 +91,12 @@ TEST_CASE("links: every operation finds the alpha and beta of its level") {
   CHECK(fits.size() == 15);
   for (Collective operation : LinkOptions{}.operations) {
     CAPTURE(collective_names[std::size_t(operation)]);
-    const LinkFit& node = fit_of(fits, operation, level_node);
+    const LinkFit& node = fit_of(fits, operation, GroupLevel::node);
     REQUIRE(node.ranges.size() == 1);
     CHECK(node.ranges[0].line.alpha.value == test::approx(3e-6).epsilon(0.02));
     CHECK(node.ranges[0].line.beta.value == test::approx(1 / 6e9).epsilon(0.02));
     CHECK(node.ranks == std::vector{2});
-    const LinkFit& between = fit_of(fits, operation, level_between);
+    const LinkFit& between = fit_of(fits, operation, GroupLevel::cluster);
     REQUIRE(between.ranges.size() == 1);
     CHECK(between.ranges[0].line.alpha.value == test::approx(25e-6).epsilon(0.02));
     CHECK(between.ranges[0].line.beta.value == test::approx(1 / 1.2e9).epsilon(0.02));
@@ -104,7 +104,7 @@ TEST_CASE("links: every operation finds the alpha and beta of its level") {
     CHECK(between.mean_error < 0.02);
   }
   // A ring across all ranks is as slow as its slowest link.
-  const LinkFit& all = fit_of(fits, Collective::allreduce, level_all);
+  const LinkFit& all = fit_of(fits, Collective::allreduce, GroupLevel::all);
   CHECK(all.ranks == std::vector{6});
   CHECK(all.ranges[0].line.alpha.value == test::approx(25e-6).epsilon(0.02));
 }
@@ -124,10 +124,10 @@ TEST_CASE("links: noise is reported and does not move the fit") {
 TEST_CASE("links: levels are those that messages of these ranks use; one rank alone has none") {
   const LinkOptions options{
       .operations = {Collective::allreduce}, .most = Bytes{1e3}, .factor = 4, .sample = Seconds{0}};
-  for (const LinkPoint& point : measured_on(known(), 2, options)) CHECK(point.level == "node");
+  for (const LinkPoint& point : measured_on(known(), 2, options)) CHECK(point.level == GroupLevel::node);
   FakeNetwork single = known();
   single.ranks_per_node = 1;
-  for (const LinkPoint& point : measured_on(single, 3, options)) CHECK(point.level == "cluster");
+  for (const LinkPoint& point : measured_on(single, 3, options)) CHECK(point.level == GroupLevel::cluster);
   CHECK(measured_on(known(), 1, options).empty());
 }
 

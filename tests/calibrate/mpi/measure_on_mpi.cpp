@@ -38,7 +38,7 @@ bool links(Communicator& ranks) {
       right &= line.alpha.value + line.beta.value > 0 && line.alpha.value < 1;
       if (ranks.rank() == 0)
         fmt::print("{} on {}: from {} B, alpha {}, beta {}, {:.1f} % off\n",
-                   collective_names[std::size_t(fit.operation)], fit.level, range.from,
+                   collective_names[std::size_t(fit.operation)], name_of(fit.level), range.from,
                    text(Seconds{line.alpha.value}), text(SecondsPerByte{line.beta.value}),
                    100 * line.mean_error);
     }

@@ -102,7 +102,7 @@ TEST_CASE("plain: updates by hand") {
 
 TEST_CASE("plain: the device describes itself and measures time") {
   const auto device = make_plain_device();
-  CHECK(device->facts().backend == "plain");
+  CHECK(device->facts().libraries == "plain loops, 1 thread");
   CHECK_FALSE(device->facts().name.empty());
   CHECK(device->facts().memory > Bytes{1e6});
   double total = 0;

@@ -1,4 +1,4 @@
-#include "paradl/query/verdict.hpp"
+#include "paradl/query/examiner.hpp"
 
 namespace paradl {
 
