@@ -148,7 +148,7 @@ int run_kernels(const Session& session, const Words& words) {
     throw UsageError(fmt::format("no kernels are called `{}`", fmt::join(words.only, ", ")),
                      "use v100-cuda10 or p100-cuda8");
   for (const BenchedDevice& benched : devices) {
-    const SystemSpec system = read_system(session.catalog.find("systems", benched.system));
+    const SystemSpec system = read_system(session.catalog.find(SpecKind::systems, benched.system));
     const FittedKernels kernels = fit_device(benched, system.device, folder, seed);
     if (!words.dry_run) write_kernels(kernels, words.to.empty() ? "profiles/kernels" : words.to);
   }

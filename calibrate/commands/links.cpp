@@ -163,9 +163,9 @@ LinkTarget find_target(const Session& session, const std::string& name, const st
                                        : fmt::format("systems/{}.yaml", name)};
   if (std::filesystem::exists(out.path, failed))
     out.existing = read_system(read_source(out.path));
-  else if (const auto known = session.catalog.names("systems");
+  else if (const auto known = session.catalog.names(SpecKind::systems);
            path.empty() && std::ranges::find(known, name) != known.end())
-    out.existing = read_system(session.catalog.find("systems", name));
+    out.existing = read_system(session.catalog.find(SpecKind::systems, name));
   return out;
 }
 

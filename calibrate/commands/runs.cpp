@@ -212,7 +212,7 @@ void refuse_other(const RunAsked& run, const RunAsked& first, const FitQuery& qu
 void demand_parameters(const RunAsked& run, const FitQuery& query) {
   const Machine& machine = run.about().machine;
   if (query.kernels) {
-    if (run.about().times.level != "modelled")
+    if (run.about().times.level != LayerSource::modelled)
       throw UsageError(
           fmt::format("the layer times of {} on {} are not modelled", run.run->model, run.run->system),
           "add --layer-times modelled, and `multiprocessors` to the device in the system file");

@@ -37,7 +37,7 @@ std::string links_text(const Case& about) {
 
 std::string framework_text(const Case& about) {
   const std::string way = about.training.transport == Transport::host ? ", exchanges through the host" : "";
-  return about.framework_spec.name == "ideal" && way.empty() && !about.changed_terms
+  return is_ideal(about.framework_spec.name) && way.empty() && !about.changed_terms
              ? ""
              : fmt::format(" Framework: {}{}{}.", about.framework_spec.name,
                            about.changed_terms ? " with --set" : "", way);

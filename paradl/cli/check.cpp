@@ -25,9 +25,17 @@ struct Warning {
   std::string message, help;
 };
 
+/// The kinds of files that can be checked. Those of a catalog come first, in its order.
+enum class FileKind { model, system, profile, framework, kernels, accuracy, configuration, unknown };
+constexpr std::array<std::string_view, 8> file_kind_names{"model",   "system",   "profile",       "framework",
+                                                          "kernels", "accuracy", "configuration", "unknown"};
+static_assert(names_every(FileKind::unknown, file_kind_names), "name every FileKind");
+static_assert(int(FileKind::accuracy) == int(SpecKind::accuracy), "in the order of SpecKind");
+
 /// The findings for one file.
 struct Checked {
-  std::string path, kind;
+  std::string path;
+  FileKind kind = FileKind::unknown;
   std::optional<SpecError> error;  // none: the file is good
   std::vector<Warning> warnings;
 };
@@ -47,51 +55,48 @@ bool has_any(const SourceText& source, const std::vector<std::string>& keys) {
 }
 
 /// The kind of a file by its folder and name.
-std::string kind_by_path(const std::string& file) {
+FileKind kind_by_path(const std::string& file) {
   const std::filesystem::path path(file);
   const std::string folder = std::filesystem::absolute(path).parent_path().filename().string();
   if (path.filename() == "paradl.yaml" || (path.filename() == "config.yaml" && folder == "paradl"))
-    return "configuration";
-  if (folder == "models") return "model";
-  if (folder == "systems") return "system";
-  if (folder == "profiles") return "profile";
-  if (folder == "frameworks") return "framework";
-  if (folder == "kernels") return "kernels";
-  if (folder == "accuracy") return "accuracy";
-  return "unknown";
+    return FileKind::configuration;
+  const auto kind = find_name<SpecKind>(spec_kind_names, folder);
+  return kind ? FileKind(*kind) : FileKind::unknown;
 }
 
 /// The kind of a file by its content, or by its path if the content is not clear.
-std::string kind_of(const SourceText& source) {
-  if (is_record(source.text) || has_any(source, {"records", "networks"})) return "accuracy";
-  if (has_any(source, {"layers", "total"}) && has_any(source, {"device"})) return "profile";
-  if (has_any(source, {"kernels"}) && has_any(source, {"libraries"})) return "kernels";
-  if (has_any(source, {"layers", "base"})) return "model";
-  if (has_any(source, {"device", "levels"})) return "system";
-  if (has_any(source, {"costs", "hybrid-gradients", "backward-of-allgather"})) return "framework";
-  const std::string kind = kind_by_path(source.file);
+FileKind kind_of(const SourceText& source) {
+  if (is_record(source.text) || has_any(source, {"records", "networks"})) return FileKind::accuracy;
+  if (has_any(source, {"layers", "total"}) && has_any(source, {"device"})) return FileKind::profile;
+  if (has_any(source, {"kernels"}) && has_any(source, {"libraries"})) return FileKind::kernels;
+  if (has_any(source, {"layers", "base"})) return FileKind::model;
+  if (has_any(source, {"device", "levels"})) return FileKind::system;
+  if (has_any(source, {"costs", "hybrid-gradients", "backward-of-allgather"})) return FileKind::framework;
+  const FileKind kind = kind_by_path(source.file);
   const bool configures = has_any(source, Options::configuration_keys()) || has_any(source, {"bottlenecks"});
-  if (kind != "unknown" || !configures) return kind;
-  return has_any(source, {"name"}) ? "framework" : "configuration";  // a framework has options too
+  if (kind != FileKind::unknown || !configures) return kind;
+  return has_any(source, {"name"}) ? FileKind::framework
+                                   : FileKind::configuration;  // a framework has options too
 }
 
 /// Names are looked up as files. A file with another name inside would be found under one name and reported
 /// under the other.
-void warn_of_name(const SourceText& source, const std::string& kind, std::string name, Checked& out) {
+void warn_of_name(const SourceText& source, std::string name, Checked& out) {
   std::string stem = std::filesystem::path(source.file).stem().string();
   if (source.file == standard_input) return;
   std::ranges::replace(stem, '_', '-');
   std::ranges::replace(name, '_', '-');
   if (stem != name)
-    out.warnings.push_back({fmt::format("the file is named `{}`, but the {} in it `{}`", stem, kind, name),
+    out.warnings.push_back({fmt::format("the file is named `{}`, but the {} in it `{}`", stem,
+                                        file_kind_names[std::size_t(out.kind)], name),
                             "use one name for both: a name is looked up as a file"});
 }
 
 void check_model(const Session& session, const SourceText& source, Checked& out) {
-  const ModelSpec spec =
-      read_model(source, [&](const std::string& base) { return session.catalog.find("models", base); });
+  const ModelSpec spec = read_model(
+      source, [&](const std::string& base) { return session.catalog.find(SpecKind::models, base); });
   const Workload work = build_workload(spec);
-  warn_of_name(source, "model", spec.name, out);
+  warn_of_name(source, spec.name, out);
   if (spec.dataset.empty())
     out.warnings.push_back({"the model has no data set, so the length of an epoch is unknown",
                             "add `dataset: {name: ..., samples: ...}`, or use --samples"});
@@ -117,11 +122,11 @@ void warn_of_holes(const LevelSpec& level, Checked& out) {
 }
 
 /// Checks a reference to another file by name; reports a mistake at its place if there is no such file.
-void check_name(const Session& session, const SourceText& source, const std::string& folder,
-                const std::string& name, Spot spot) {
+void check_name(const Session& session, const SourceText& source, SpecKind kind, const std::string& name,
+                Spot spot) {
   if (name.empty()) return;
   try {
-    session.catalog.find(folder, name);
+    session.catalog.find(kind, name);
   } catch (const UsageError& error) {
     throw SpecError(source.file, source.text, {{spot, error.what(), error.help()}});
   }
@@ -130,9 +135,9 @@ void check_name(const Session& session, const SourceText& source, const std::str
 void check_system(const Session& session, const SourceText& source, Checked& out) {
   const SystemSpec spec = read_system(source);
   network_of(spec, build_machine(spec), true);
-  check_name(session, source, "frameworks", spec.framework, spot_of(parse_yaml(source)["framework"]));
-  check_name(session, source, "kernels", spec.device.kernels_name, spec.device.kernels_spot);
-  warn_of_name(source, "system", spec.name, out);
+  check_name(session, source, SpecKind::frameworks, spec.framework, spot_of(parse_yaml(source)["framework"]));
+  check_name(session, source, SpecKind::kernels, spec.device.kernels_name, spec.device.kernels_spot);
+  warn_of_name(source, spec.name, out);
   for (std::size_t i = 0; i < spec.levels.size(); ++i) {
     const LevelSpec& level = spec.levels[i];
     warn_of_holes(level, out);
@@ -148,8 +153,9 @@ void check_system(const Session& session, const SourceText& source, Checked& out
 
 void check_profile(const Session& session, const SourceText& source, Checked& out) {
   const ProfileSpec spec = read_profile(source);
-  check_name(session, source, "frameworks", measured_under(spec), spot_of(parse_yaml(source)["framework"]));
-  warn_of_name(source, "profile", spec.name, out);
+  check_name(session, source, SpecKind::frameworks, measured_under(spec),
+             spot_of(parse_yaml(source)["framework"]));
+  warn_of_name(source, spec.name, out);
   if (spec.entries.empty() && !spec.total)
     out.warnings.push_back({"the profile has no layers", "`paradl-calibrate layers` measures them"});
   constexpr double much = 0.2;
@@ -159,6 +165,14 @@ void check_profile(const Session& session, const SourceText& source, Checked& ou
     out.warnings.push_back(
         {fmt::format("{} of {} layers have a noise above 20 %", noisy, spec.entries.size()),
          "run `paradl-calibrate layers` again: it repeats noisy measurements"});
+}
+
+/// The readings of networks, or the record of errors.
+void check_accuracy(const SourceText& source) {
+  if (has_any(source, {"networks"}))
+    check_readings(source);
+  else
+    read_record(source);
 }
 
 /// Reads every value of a configuration as a command would, if no model is needed for that.
@@ -185,24 +199,31 @@ Checked check(const Session& session, const SourceText& source) {
   Checked out{.path = source.file, .kind = kind_by_path(source.file), .error = {}, .warnings = {}};
   try {
     out.kind = kind_of(source);
-    if (out.kind == "model")
-      check_model(session, source, out);
-    else if (out.kind == "system")
-      check_system(session, source, out);
-    else if (out.kind == "accuracy" && has_any(source, {"networks"}))
-      check_readings(source);
-    else if (out.kind == "accuracy")
-      read_record(source);
-    else if (out.kind == "kernels")
-      warn_of_name(source, "kernels", read_kernels(source).name, out);
-    else if (out.kind == "profile")
-      check_profile(session, source, out);
-    else if (out.kind == "framework")
-      warn_of_name(source, "framework", read_framework(source).name, out);
-    else if (out.kind == "configuration")
-      check_configuration(session, source);
-    else
-      refuse_file(source);
+    switch (out.kind) {
+      case FileKind::model:
+        check_model(session, source, out);
+        break;
+      case FileKind::system:
+        check_system(session, source, out);
+        break;
+      case FileKind::profile:
+        check_profile(session, source, out);
+        break;
+      case FileKind::framework:
+        warn_of_name(source, read_framework(source).name, out);
+        break;
+      case FileKind::kernels:
+        warn_of_name(source, read_kernels(source).name, out);
+        break;
+      case FileKind::accuracy:
+        check_accuracy(source);
+        break;
+      case FileKind::configuration:
+        check_configuration(session, source);
+        break;
+      case FileKind::unknown:
+        refuse_file(source);
+    }
   } catch (const SpecError& error) {
     out.error = error;
   } catch (const UsageError& error) {
@@ -238,7 +259,7 @@ std::string tell(const Checked& checked, std::set<std::string>& told) {
 
 Json file_json(const Checked& checked) {
   Json out{{"path", checked.path},
-           {"kind", checked.kind},
+           {"kind", file_kind_names[std::size_t(checked.kind)]},
            {"good", !checked.error},
            {"problems", Json::array()},
            {"warnings", Json::array()}};
@@ -275,9 +296,9 @@ std::vector<SourceText> sources_of(const Catalog& catalog, const std::string& wo
   std::vector<std::string> known;
   std::string name = word;
   std::ranges::replace(name, '_', '-');
-  for (const char* folder : {"models", "systems", "profiles", "frameworks", "kernels", "accuracy"})
-    for (const std::string& one : catalog.names(folder)) {
-      if (one == word || one == name) out.push_back(catalog.find(folder, one));
+  for (std::size_t kind = 0; kind < spec_kind_names.size(); ++kind)
+    for (const std::string& one : catalog.names(SpecKind(kind))) {
+      if (one == word || one == name) out.push_back(catalog.find(SpecKind(kind), one));
       known.push_back(one);
     }
   if (!out.empty()) return out;

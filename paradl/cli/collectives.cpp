@@ -167,8 +167,8 @@ CollectiveResult one(const Algorithm& algorithm, Job job, const Fabric& fabric,
   job.per_node = fabric.per_node;
   job.topology = fabric.topology.get();
   job.seats = fabric.seats;
-  CollectiveResult out{.operation = std::string(text_of(job.operation)),
-                       .algorithm = std::string(algorithm.name),
+  CollectiveResult out{.operation = job.operation,
+                       .algorithm = &algorithm,
                        .topology = fabric.topology->text(),
                        .gpus = job.ranks,
                        .bytes = job.bytes,
@@ -227,8 +227,7 @@ void refuse_beside_schedule(const Words& words) {
 CollectiveResult run_schedule(const Schedule& schedule, const Fabric& fabric,
                               const std::vector<Fabric>& slowed, NetworkFidelity fidelity) {
   const Timing load = timing_of(schedule, fabric, NetworkFidelity::link_load);
-  CollectiveResult out{.operation = "schedule",
-                       .algorithm = "schedule",
+  CollectiveResult out{.operation = {},
                        .topology = fabric.topology->text(),
                        .gpus = schedule.ranks,
                        .bytes = schedule.largest_sent(),
@@ -246,9 +245,8 @@ CollectiveResult run_schedule(const Schedule& schedule, const Fabric& fabric,
 }
 
 /// The machine with only the measurements that this operation uses.
-Machine as_measured_for(std::string_view name, Machine machine) {
-  const auto operation = find_operation(name);
-  const auto asked = operation ? measured_as(*operation) : std::nullopt;
+Machine as_measured_for(Operation operation, Machine machine) {
+  const auto asked = measured_as(operation);
   for (Level& level : machine.levels)
     if (!asked || !taken_from(level, *asked)) level.measured.clear();
   return machine;
@@ -261,8 +259,8 @@ std::string links_line(const std::vector<CollectiveResult>& results, const Netwo
   for (const CollectiveResult& r : results) {
     if (!r.refused.empty() || r.gpus == 1) continue;
     any |= r.measured_links();
-    if (!r.measured_links() && std::ranges::find(not_measured, r.algorithm) == not_measured.end())
-      not_measured.emplace_back(r.algorithm);
+    if (!r.measured_links() && std::ranges::find(not_measured, r.algorithm->name) == not_measured.end())
+      not_measured.push_back(r.algorithm->name);
   }
   const std::string file = file_name(network.inputs().front().source);
   if (!any) return fmt::format("\nLinks: specifications in {}.\n", file);
@@ -273,11 +271,12 @@ std::string links_line(const std::vector<CollectiveResult>& results, const Netwo
   int most = 1;
   for (const CollectiveResult& r : results) {
     if (!r.stands_in.empty())
-      stands_in = fmt::format("; {} was not measured, so {} is used instead", r.operation, r.stands_in);
-    (find_algorithm(r.algorithm)->fitted ? ring : others) |= r.measured_links();
+      stands_in =
+          fmt::format("; {} was not measured, so {} is used instead", r.operation_text(), r.stands_in);
+    (r.algorithm->fitted ? ring : others) |= r.measured_links();
     most = std::max(most, r.gpus);
   }
-  const Machine machine = as_measured_for(results.front().operation, *network.machine());
+  const Machine machine = as_measured_for(*results.front().operation, *network.machine());
   ring &= std::ranges::all_of(
       machine.levels, [&](const Level& level) { return level.inside >= most || !level.measured.empty(); });
   return fmt::format("\nLinks: {} {}{}{}.{}\n", links_text(machine), file, stands_in, besides,
@@ -290,20 +289,20 @@ void show(const Session& session, const Words& words, const std::vector<InputFil
           const std::vector<CollectiveResult>& results, const Topology& topology, const std::string& links) {
   std::vector<std::string> names;
   for (const CollectiveResult& r : results)
-    if (std::ranges::find(names, r.algorithm) == names.end()) names.push_back(r.algorithm);
+    if (std::ranges::find(names, r.algorithm_text()) == names.end()) names.push_back(r.algorithm_text());
   const auto table = [&](ReadBy reader) {
     Table out = words.best                                           ? best_collectives(results)
                 : reader == ReadBy::machines || names.size() == 1 ? collective_table(results)
                                                                     : collective_comparison(results);
     std::vector<std::string_view> keep{"gpus", "time"};  // even if they are zero
-    if (results.front().operation != "schedule") keep.emplace_back("closed_form");
+    if (results.front().operation) keep.emplace_back("closed_form");
     keep.insert(keep.end(), names.begin(), names.end());
     return without_empty_columns(std::move(out), keep);
   };
   const auto text = [&](const Style& style) {
     const Printed printed = to_text(table(ReadBy::people), style);
     hint(session, printed.hint);
-    return fmt::format("{} on {}, {}\n\n{}{}", results.front().operation, results.front().topology,
+    return fmt::format("{} on {}, {}\n\n{}{}", results.front().operation_text(), results.front().topology,
                        network_fidelities[std::size_t(results.front().fidelity)], printed.text, links);
   };
   const auto json = [&] {

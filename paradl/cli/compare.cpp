@@ -65,7 +65,7 @@ Mode mode_of(const Session& session, const std::vector<std::string>& words, cons
   const std::string& first = words.front();
   if (is_strategy(first)) return Mode::strategies;
   if (!model.empty()) return Mode::systems;
-  const auto systems = session.catalog.names("systems");
+  const auto systems = session.catalog.names(SpecKind::systems);
   const bool system = Catalog::is_path(first) || std::ranges::find(systems, first) != systems.end();
   return system ? Mode::systems : Mode::strategies;
 }
@@ -73,7 +73,7 @@ Mode mode_of(const Session& session, const std::vector<std::string>& words, cons
 /// The model stands behind what is compared, unless --model names it.
 void take_model(const Session& session, Mode mode, std::vector<std::string>& words, std::string& model) {
   if (!model.empty()) return;
-  const auto systems = session.catalog.names("systems");
+  const auto systems = session.catalog.names(SpecKind::systems);
   if (mode == Mode::systems && std::ranges::find(systems, words.back()) != systems.end())
     throw UsageError("compare systems with which model?", "add --model resnet50");
   model = words.back();

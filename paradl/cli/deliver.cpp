@@ -62,9 +62,9 @@ void sort_as_asked(Answer& answer, const Options& options) {
 }
 
 std::vector<RecordedError> recorded_errors(const Catalog& catalog) {
-  const auto records = catalog.names("accuracy");
+  const auto records = catalog.names(SpecKind::accuracy);
   if (std::ranges::find(records, "recorded") == records.end()) return {};
-  return read_record(catalog.find("accuracy", "recorded")).errors;
+  return read_record(catalog.find(SpecKind::accuracy, "recorded")).errors;
 }
 
 RecordedErrors read_record(const SourceText& source) {

@@ -12,9 +12,9 @@ using Json = nlohmann::ordered_json;
 Listing list_frameworks(const Session& session) {
   Table table{.columns = {{"name", "name", Holds::text, 9}, {"summary", "", Holds::text, 8}}};
   Json json{{"schema", "paradl.frameworks/1"}, {"frameworks", Json::array()}};
-  for (const std::string& name : session.catalog.names("frameworks"))
+  for (const std::string& name : session.catalog.names(SpecKind::frameworks))
     add_or_explain(table, name, [&] {
-      const SourceText source = session.catalog.find("frameworks", name);
+      const SourceText source = session.catalog.find(SpecKind::frameworks, name);
       json["frameworks"].push_back({{"name", name}, {"file", source.file}});
       const FrameworkSpec spec = read_framework(source);
       table.rows.push_back({.values = {name, spec.summary}});
@@ -26,7 +26,7 @@ Listing list_frameworks(const Session& session) {
 }
 
 Listing show_framework(const Session& session, const std::string& name) {
-  const FrameworkSpec spec = read_framework(session.catalog.find("frameworks", name));
+  const FrameworkSpec spec = read_framework(session.catalog.find(SpecKind::frameworks, name));
   Json json{{"schema", "paradl.framework/1"}, {"name", spec.name},      {"summary", spec.summary},
             {"file", spec.source.file},       {"terms", Json::array()}, {"text", spec.source.text}};
   Table terms{.columns = {{"term", "term", Holds::text, 9},
@@ -64,7 +64,7 @@ void define_frameworks(const Arguments& root, Session& session, Action& action) 
   paradl frameworks --json)",
                   .list = list_frameworks,
                   .show = show_framework,
-                  .names = [](const Session& s) { return s.catalog.names("frameworks"); }});
+                  .names = [](const Session& s) { return s.catalog.names(SpecKind::frameworks); }});
 }
 
 }  // namespace paradl

@@ -58,8 +58,8 @@ void check_loads(const Session& session, const Imported& imported, const std::st
   try {
     switch (imported.kind) {
       case Imported::Kind::model:
-        build_workload(
-            read_model(made, [&](const std::string& base) { return session.catalog.find("models", base); }));
+        build_workload(read_model(
+            made, [&](const std::string& base) { return session.catalog.find(SpecKind::models, base); }));
         break;
       case Imported::Kind::system:
         build_machine(read_system(made));
@@ -76,11 +76,11 @@ void check_loads(const Session& session, const Imported& imported, const std::st
 
 /// The file that the name refers to now; empty if there is none.
 std::string found_at(const Session& session, const Imported& imported) {
-  const std::string folder = imported.kind == Imported::Kind::model ? "models" : "systems";
-  const auto names = session.catalog.names(folder);
+  const SpecKind kind = imported.kind == Imported::Kind::model ? SpecKind::models : SpecKind::systems;
+  const auto names = session.catalog.names(kind);
   std::string name = imported.name;
   std::ranges::replace(name, '_', '-');
-  return std::ranges::find(names, name) == names.end() ? "" : session.catalog.find(folder, name).file;
+  return std::ranges::find(names, name) == names.end() ? "" : session.catalog.find(kind, name).file;
 }
 
 void refuse_to_replace(const std::string& path) {

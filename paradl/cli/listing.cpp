@@ -90,8 +90,9 @@ std::string text_document(const Session& session, const Words& words, const List
 
 std::string render(const Session& session, const Words& words, const Listing& listing) {
   const FormatRow& format = typed_format(words.format, words.json);
-  if (format.format == Format::markdown)
-    return document(listing, [](const Section& section) { return to_markdown(table_for_people(section)); });
+  if (format.within_text)
+    return document(listing,
+                    [&](const Section& section) { return format.within_text(table_for_people(section)); });
   return format.print({.text = [&](const Style&) { return text_document(session, words, listing); },
                        .table = [&](ReadBy) { return listing.sections.at(listing.main).table; },
                        .json = [&] { return listing.json; }},

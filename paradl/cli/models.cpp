@@ -74,7 +74,7 @@ void add_model(Shelf& shelf, const std::string& name, const ModelSpec& spec) {
 
 Listing list_models(const Session& session) {
   Shelf shelf;
-  for (const std::string& name : session.catalog.names("models"))
+  for (const std::string& name : session.catalog.names(SpecKind::models))
     add_or_explain(shelf.models, name, [&] { add_model(shelf, name, session.catalog.model(name)); });
   Listing out{.sections = {{"", std::move(shelf.models)}}, .json = shelf.json};
   if (!shelf.families.rows.empty())
@@ -176,7 +176,7 @@ void define_models(const Arguments& root, Session& session, Action& action) {
   paradl models show gpt:layers=24,hidden=2304,heads=24 --json)",
                   .list = list_models,
                   .show = show_model,
-                  .names = [](const Session& s) { return s.catalog.names("models"); }});
+                  .names = [](const Session& s) { return s.catalog.names(SpecKind::models); }});
 }
 
 }  // namespace paradl

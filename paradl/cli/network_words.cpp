@@ -96,7 +96,7 @@ void refuse_wires(const NetworkWords& words, const Machine& machine) {
 }
 
 /// Options for wires that a network does not have would have no effect either.
-void refuse_without_effect(const NetworkWords& words) {
+void refuse_without_effect(const NetworkWords& words, Routing routing) {
   const std::string& word = words.topology;
   const std::string inner = word.starts_with("optical:") ? word.substr(word.find('+') + 1) : word;
   const bool own = inner.starts_with("tsubame3-authors");
@@ -116,7 +116,7 @@ void refuse_without_effect(const NetworkWords& words) {
     refuse("bandwidth", words.bandwidth);
     refuse("duplex", words.duplex);
   }
-  if (words.routing == "simgrid" && !inner.starts_with("dragonfly:"))
+  if (routing == Routing::simgrid && !inner.starts_with("dragonfly:"))
     throw UsageError(
         fmt::format("--routing simgrid: only a dragonfly has two kinds of routes, not {}", shortened(word)),
         "leave it out: other topologies always have SimGrid's routes");
@@ -130,7 +130,7 @@ std::shared_ptr<const Topology> network_of_machine(const Machine& machine) {
 
 /// `--topology abci`: a system has a network too.
 bool is_system(const Catalog& catalog, const std::string& word) {
-  const auto names = catalog.names("systems");
+  const auto names = catalog.names(SpecKind::systems);
   return word.ends_with(".yaml") || std::ranges::find(names, word) != names.end();
 }
 
@@ -203,7 +203,7 @@ Network::Network(const Catalog& catalog, const NetworkWords& words, const Option
     if (!Catalog::is_path(name) && !is_system(catalog, name) && is_topology(name))
       throw UsageError(fmt::format("`{}` is a topology, not a system", name),
                        fmt::format("write --topology {}", shell_word(name)));
-    return catalog.find("systems", name);
+    return catalog.find(SpecKind::systems, name);
   };
   if (words.topology.empty() || is_system(catalog, words.topology)) {
     Query changed;
@@ -260,7 +260,7 @@ void Network::read_links(const Options& options) {
 
 void Network::read_word(const NetworkWords& words) {
   wires_ = read_wires(words);
-  refuse_without_effect(words);
+  refuse_without_effect(words, wires_.routing);
   watts_ = read_watts(words.watts);
   if (is_open(words.topology)) return;
   topology_ = topology(1);

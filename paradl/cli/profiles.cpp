@@ -22,9 +22,9 @@ Listing list_profiles(const Session& session) {
                           {"date", "date", Holds::text, 4},
                           {"file", "file", Holds::text, 3}}};
   Json json{{"schema", "paradl.profiles/1"}, {"profiles", Json::array()}};
-  for (const std::string& name : session.catalog.names("profiles"))
+  for (const std::string& name : session.catalog.names(SpecKind::profiles))
     add_or_explain(table, name, [&] {
-      const SourceText source = session.catalog.find("profiles", name);
+      const SourceText source = session.catalog.find(SpecKind::profiles, name);
       Json item{{"name", name}, {"file", source.file}};
       json["profiles"].push_back(item);
       const ProfileSpec p = read_profile(source);
@@ -52,7 +52,7 @@ Listing list_profiles(const Session& session) {
 }
 
 Listing show_profile(const Session& session, const std::string& name) {
-  const ProfileSpec p = read_profile(session.catalog.find("profiles", name));
+  const ProfileSpec p = read_profile(session.catalog.find(SpecKind::profiles, name));
   Json json{{"schema", "paradl.profile/1"}, {"file", p.source.file}};
   json.update(profile_json(p));
   json["text"] = p.source.text;
@@ -93,7 +93,7 @@ void define_profiles(const Arguments& root, Session& session, Action& action) {
   paradl profiles --json)",
                   .list = list_profiles,
                   .show = show_profile,
-                  .names = [](const Session& s) { return s.catalog.names("profiles"); }});
+                  .names = [](const Session& s) { return s.catalog.names(SpecKind::profiles); }});
 }
 
 }  // namespace paradl

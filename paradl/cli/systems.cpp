@@ -34,7 +34,7 @@ Listing list_systems(const Session& session) {
                           {"links", "links (inner to outer)", Holds::text, 4},
                           {"summary", "summary", Holds::text, 2}}};
   Json json{{"schema", "paradl.systems/1"}, {"systems", Json::array()}};
-  for (const std::string& name : session.catalog.names("systems"))
+  for (const std::string& name : session.catalog.names(SpecKind::systems))
     add_or_explain(table, name, [&] {
       const SystemSpec spec = session.catalog.system(name);
       const double gpus = build_machine(spec).gpus();
@@ -246,7 +246,7 @@ void define_systems(const Arguments& root, Session& session, Action& action) {
   paradl systems -f csv --columns name,devices,memory)",
                   .list = list_systems,
                   .show = show_system,
-                  .names = [](const Session& s) { return s.catalog.names("systems"); }});
+                  .names = [](const Session& s) { return s.catalog.names(SpecKind::systems); }});
 }
 
 }  // namespace paradl

@@ -72,7 +72,7 @@ int run(const Session& session, Words& words) {
   if (words.spec.empty()) throw UsageError("which topology?", "write paradl topology show torus:8,8");
   demand_svg(words.draw);
   // A name without numbers may be a system: its levels are a topology too.
-  const auto systems = session.catalog.names("systems");
+  const auto systems = session.catalog.names(SpecKind::systems);
   const bool system =
       words.spec.find(':') == words.spec.npos && std::ranges::find(systems, words.spec) != systems.end();
   if (system || words.spec.ends_with(".yaml"))

@@ -90,7 +90,7 @@ void tell_framework(const Session& session, const Options& options, const Oracle
       [&](const Style& style) {
         std::string out = !worth ? fmt::format("No change of the framework makes the best plan faster{}{}.\n",
                                                improvements.empty() ? "" : " by half a per cent",
-                                               oracle.about().framework_spec.name == "ideal"
+                                               is_ideal(oracle.about().framework_spec.name)
                                                    ? ": it is the ideal one (name yours with --framework)"
                                                    : "")
                                  : fmt::format("Optimise first: {} ({}), a gain of {} of the epoch.\n",

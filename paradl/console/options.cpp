@@ -235,9 +235,9 @@ bool Options::wants_bottlenecks() const {
   const auto shows = [](const std::string& id) {
     return id == "all" || id == "bottlenecks" || id == "limited by";
   };
-  // Without --columns, CSV has all columns.
+  // Without --columns, a table for machines has all columns.
   const bool all = columns.empty() && std::ranges::any_of(formats(), [&](const FormatRow& row) {
-                     return row.format == Format::csv && writes(row);
+                     return row.read_by == ReadBy::machines && writes(row);
                    });
   return all || wants(Prints::json) || std::ranges::any_of(columns, shows);
 }

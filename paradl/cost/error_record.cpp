@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "paradl/spec/framework_spec.hpp"
 #include "paradl/spec/kernel_errors.hpp"
 
 namespace paradl {
@@ -161,7 +162,7 @@ double lowest(const std::vector<Judged>& all) {
 }
 
 RecordedError recorded(const std::vector<Judged>& runs, const std::vector<Judged>& all, RecordedError about) {
-  const bool ideal = about.level.framework == "ideal";
+  const bool ideal = is_ideal(about.level.framework);
   const Interval errors = !ideal                           ? around_projection(runs, all)
                           : about.strategy == any_strategy ? around_strategies(all)
                                                            : around_bias(runs, all);

@@ -29,7 +29,7 @@ InputAxes input_axes(const Mesh& mesh, const Workload& work) {
       out.samples |= axis_bit(a);
     else if (input == Placement::split_space)
       out.space |= axis_bit(a);
-    else if (axis.strategy->role(work, 0, axis.parts, Placement::replicated) != Role::stage)
+    else if (!is_pipeline(axis, work))
       out.copies |= axis_bit(a);
   }
   return out;

@@ -40,7 +40,7 @@ LayerTimes modelled_times(LayerTimes times, const Workload& work, std::shared_pt
     times.layer[i] = {each * passes.forward, each * passes.backward(), passes.update};
   }
   times.source = name.empty() ? "modelled from the data sheet" : "modelled, kernels of " + name;
-  times.level = "modelled";
+  times.level = LayerSource::modelled;
   times.update_known = true;
   times.kernels = std::move(kernels);
   return times;

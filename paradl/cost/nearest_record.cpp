@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "paradl/spec/framework_spec.hpp"
 #include "paradl/spec/kernel_errors.hpp"
 
 namespace paradl {
@@ -55,8 +56,7 @@ std::optional<Distance> distance(const ParameterLevel& asked, const ParameterLev
                      .precision = asked.precision != there.precision};
   const bool only_one_ideal = (asked.layers == LayerSource::ideal) != (there.layers == LayerSource::ideal);
   if (asked.fidelity != there.fidelity || only_one_ideal ||
-      (out.links && there.links == LinkLevel::measured) ||
-      (out.framework && there.framework != "ideal"))
+      (out.links && there.links == LinkLevel::measured) || (out.framework && !is_ideal(there.framework)))
     return {};
   return out;
 }

@@ -27,7 +27,8 @@ LayerTimes profiled_times(LayerTimes times, const Workload& work, std::shared_pt
                      fmt::format("measure it: paradl-calibrate layers {}", work.name));
   const std::string rest = times.source;
   times.source = fmt::format("profile {}", profile->name());
-  times.level = fmt::format("profile:{}", profile->name());
+  times.level = LayerSource::profile;
+  times.profile_name = profile->name();
   if (missing > 0)
     times.source += fmt::format(", {} for {} layer{} that it lacks", rest, missing, missing == 1 ? "" : "s");
   times.update_known = true;
@@ -68,7 +69,8 @@ LayerTimes total_times(Workload work, Machine machine, const ProfileSpec& profil
     spread = "the kernel-time model";
   }
   times.source = fmt::format("profile {} (a measured total, spread by {})", profile.name, spread);
-  times.level = fmt::format("profile:{}", profile.name);
+  times.level = LayerSource::profile;
+  times.profile_name = profile.name;
   return times;
 }
 

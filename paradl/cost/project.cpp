@@ -6,7 +6,8 @@
 namespace paradl {
 namespace {
 
-void add_out_of_core(Projection& out, const PricedOutOfCore& beyond, const Setting& setting) {
+void add_out_of_core(Projection& out, const Evaluation& e, const Setting& setting) {
+  const PricedOutOfCore& beyond = *e.out_of_core;
   const OutOfCorePlan& plan = beyond.plan();
   out.out_of_core = {.kept = plan.count(Fate::kept),
                      .swapped = plan.count(Fate::swapped),
@@ -14,7 +15,8 @@ void add_out_of_core(Projection& out, const PricedOutOfCore& beyond, const Setti
                      .weights = plan.home,
                      .host = beyond.host().gpus * plan.host,
                      .again = beyond.again(),
-                     .doubt = beyond.doubt()};
+                     .doubt = beyond.doubt(),
+                     .stages = e.stages->stages};
   if (plan.time.possible)
     out.limits.add({.rule = LimitRule::host_memory,
                     .value = out.out_of_core->host.base(),
@@ -49,7 +51,7 @@ Projection Evaluator::project(const StrategyName& strategy, const Plan& plan, co
   } else {
     const Evaluation e(*this, plan, cut);
     out.cost = e.cost;
-    if (e.out_of_core) add_out_of_core(out, *e.out_of_core, setting_);
+    if (e.out_of_core) add_out_of_core(out, e, setting_);
     add_allreduce(out, e);
   }
   if (setting_.training.ceil_iterations) {

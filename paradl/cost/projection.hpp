@@ -66,6 +66,7 @@ struct Projection {
     Bytes host;                 // memory used on a node's host
     std::vector<double> again;  // by cell: recomputed layers; empty if there are none, or for a pipeline
     HostDoubt doubt = {};
+    int stages = 1;  // of a pipeline
     bool plans() const { return swapped + recomputed > 0 || weights != WeightHome::device; }
   };
   std::optional<OutOfCore> out_of_core = {};

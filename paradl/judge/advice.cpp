@@ -61,9 +61,7 @@ void add_less_activation(Words& out, const Evidence& e) {
 
 /// The same for weights, gradients and optimizer state.
 void add_less_weight(Words& out, const Evidence& e) {
-  const auto splits = [&](std::string_view strategy) { return parts_of(strategy, e.mesh) > 1; };
-  const bool split = splits("layer") || splits("tensor") || splits("filter") || splits("channel");
-  if (!split && e.projection.gpus > 1)
+  if (std::ranges::none_of(e.mesh.all(), splits_network) && e.projection.gpus > 1)
     out.emplace_back("a strategy that splits the weights (`layer`, `tensor`)");
   if (optimizer_slots(e.setting.training.optimizer) > 0) out.emplace_back("--optimizer sgd");
 }

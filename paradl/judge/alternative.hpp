@@ -18,11 +18,12 @@ static_assert(names_every(Owner::system, owner_names), "name every Owner");
 
 class Evaluator;
 struct Change;  // changes.hpp
+enum class ChangeKind;
 
 /// One value of a change: its description, the option that makes it, and what it does to a plan or its case.
 struct Alternative {
   std::string text;    // "sharded weight update"
-  std::string option;  // "--zero 1", "--set levels.rack.ports=4"
+  std::string option;  // "--zero 1", "--set levels.rack.ports=4"; with equal options, changes are the same
   const Change* of = nullptr;
   Owner owner = Owner::user;
   /// Changes the plan's options; empty: it does not. Likewise the members below.

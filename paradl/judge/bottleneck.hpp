@@ -51,14 +51,20 @@ struct Measure {
   std::optional<Reading> (*read)(const Evidence&);  // nothing: does not apply
 };
 
+/// What makes a remedy worth listing for a plan that fits: it saves time; it saves memory, even if that takes
+/// time, or only if it takes none; or it is possible.
+enum class Worth { time, memory, free_memory, always };
+
 /// One kind of bottleneck: a file in bottlenecks/ and a line in bottlenecks/table.cpp.
 struct Entry {
   std::string_view name;   // in JSON
   std::string_view title;  // in text
   Nature nature;
   std::string_view meaning;
-  std::span<const Measure> measures;       // one or two
-  std::span<const Change* const> remedies;  // changes that might help
+  std::span<const Measure> measures;     // one or two
+  std::span<const ChangeKind> remedies;  // changes that might help
+  Worth worth = Worth::time;             // of its remedies
+  bool has_time = true;                  // to compare remedies with; not if a limit is broken
 };
 const Entry& entry(BottleneckKind kind);
 

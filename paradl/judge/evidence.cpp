@@ -73,17 +73,12 @@ int largest_cell(const Evaluation& e) {
 
 }  // namespace
 
-int parts_of(std::string_view strategy, const Mesh& mesh) {
-  for (int a = 0; a < mesh.axes; ++a)
-    if (mesh.axis[std::size_t(a)].strategy->name == strategy) return mesh.axis[std::size_t(a)].parts.total;
-  return 1;
-}
+int stages_of(const Evidence& e) { return stages_of(e.mesh, e.setting.work); }
 
 double sample_parts(const Mesh& mesh) {
   double out = 1;
-  for (int a = 0; a < mesh.axes; ++a)
-    if (mesh.axis[std::size_t(a)].strategy->input == Placement::split_sample)
-      out *= mesh.axis[std::size_t(a)].parts.total;
+  for (const Axis& axis : mesh.all())
+    if (axis.strategy->input == Placement::split_sample) out *= axis.parts.total;
   return out;
 }
 

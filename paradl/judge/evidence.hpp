@@ -51,8 +51,8 @@ Evidence evidence_of(const Projection& projection, const Setting& setting);
 /// With details, from the evaluator of the same setting.
 Evidence evidence_of(const Projection& projection, const Setting& setting, const Evaluator& evaluator);
 
-/// Parts of the axis with that strategy; 1 if the mesh has none.
-int parts_of(std::string_view strategy, const Mesh& mesh);
+/// Stages of the plan's pipeline; 1 if it has none.
+int stages_of(const Evidence& e);
 /// Parts into which the samples of a mini-batch are split.
 double sample_parts(const Mesh& mesh);
 /// All axes except that of a pipeline, whose GPUs have different layers.

@@ -90,8 +90,8 @@ bool beyond_paper(const Alternative& change, Plan plan, Training training) {
 
 std::vector<Alternative> Examiner::remedies(BottleneckKind kind, const Evidence& e) const {
   std::vector<Alternative> out;
-  for (const Change* change : entry(kind).remedies)
-    for (Alternative& one : alternatives(*change, e))
+  for (const ChangeKind change : entry(kind).remedies)
+    for (Alternative& one : alternatives(change, e))
       if (evaluator_ || !beyond_paper(one, e.projection.plan, setting_.training))
         out.push_back(std::move(one));
   return out;
@@ -116,20 +116,18 @@ std::vector<Bottleneck> Examiner::bottlenecks(const Projection& projection) cons
 
 namespace {
 
-/// Of several algorithms, or of several grids, only the best one is listed.
-std::string_view family(const Alternative& change) {
-  return change.of->best_only ? change.of->option : std::string_view(change.option);
+/// Whether only the better of two changes is listed: both are the same, or choose the same thing.
+bool rivals(const Alternative& a, const Alternative& b) {
+  if (a.of->choice != b.of->choice) return false;
+  return a.of->choice != Choice::own || a.option == b.option;
 }
 
-/// Whether a change improves a plan that fits: it saves time; or it saves memory, which for redundant copies
-/// must not cost time. For broken limits and poor statistics every change counts.
-bool helps(BottleneckKind kind, const PricedAlternative& priced, const Projection& now) {
+/// Whether a change improves a plan that fits.
+bool helps(Worth worth, const PricedAlternative& priced, const Projection& now) {
   constexpr double least_gain = 0.005;  // of the epoch, or of the memory
-  if (kind == BottleneckKind::number_of_pes || kind == BottleneckKind::batch_norm_quality) return true;
-  if (priced.gain >= least_gain) return true;
+  if (worth == Worth::always || priced.gain >= least_gain) return true;
   if (priced.memory > (1 - least_gain) * now.cost->memory.total()) return false;
-  return kind == BottleneckKind::fragmentation ||
-         (kind == BottleneckKind::memory_redundancy && priced.gain > -least_gain);
+  return worth == Worth::memory || (worth == Worth::free_memory && priced.gain > -least_gain);
 }
 
 }  // namespace
@@ -139,10 +137,8 @@ void Examiner::price(Bottleneck& b, const Projection& projection) const {
   b.remedies.clear();
   for (PricedAlternative& priced :
        paradl::price(typed(b.changes, projection), *evaluator_, machine_with_, projection)) {
-    const auto same = [&](const PricedAlternative& other) {
-      return family(other.change) == family(priced.change);
-    };
-    if (projection.feasible() && !helps(b.kind, priced, projection)) continue;
+    const auto same = [&](const PricedAlternative& other) { return rivals(other.change, priced.change); };
+    if (projection.feasible() && !helps(entry(b.kind).worth, priced, projection)) continue;
     if (std::ranges::none_of(b.remedies, same)) b.remedies.push_back(std::move(priced));
   }
   if (b.remedies.empty()) b.changes.clear();  // none of them helps
@@ -169,7 +165,7 @@ std::vector<Improvement> Examiner::improvements(const Projection& projection, Ow
   for (PricedAlternative& priced : paradl::price(changes, *evaluator_, machine_with_, projection)) {
     if (!(priced.gain > 0)) continue;
     const auto at = std::ranges::find(changes, priced.change.option, &Alternative::option) - changes.begin();
-    const auto same = [&](const Improvement& i) { return family(i.priced.change) == family(priced.change); };
+    const auto same = [&](const Improvement& i) { return rivals(i.priced.change, priced.change); };
     if (std::ranges::none_of(out, same)) out.push_back({std::move(priced), against[std::size_t(at)]});
   }
   return out;

@@ -30,22 +30,12 @@ std::vector<Levels> options_of(const Projection& p, const Setting& setting) {
   return out;
 }
 
-/// Twice the GPUs, on any axis, with the same mini-batch.
 Levels more_gpus(const Projection& p, const Setting& setting) {
-  Levels out;
-  if (2 * p.gpus > setting.machine.gpus()) return out;
-  for (int a = 0; a < p.plan.mesh.axes; ++a) {
-    Mesh mesh = p.plan.mesh;
-    Parts& parts = mesh.axis[std::size_t(a)].parts;
-    parts.total *= 2;
-    if (mesh.axis[std::size_t(a)].strategy->input == Placement::split_space) parts.cut[0] *= 2;
-    // With -b N/gpu the mini-batch would grow.
-    out.push_back({.text = "twice the GPUs",
-                   .option = fmt::format("-p {} -b {:.0f}", 2 * p.gpus, p.plan.batch),
-                   .mesh = mesh});
-  }
-  return out;
+  return alternatives(ChangeKind::more_gpus, evidence_of(p, setting));
 }
+
+/// Whether a change recomputes blocks.
+bool recomputes(const Alternative& change) { return change.of->kind == ChangeKind::full_recomputation; }
 
 bool only_memory_fails(const Projection& p) {
   return p.cost && std::ranges::all_of(p.limits.all(), [](const Limit& limit) {
@@ -163,20 +153,13 @@ std::optional<Way> fewest_blocks(const Way& way, const Oracle& oracle) {
     const int blocks = (enough + too_few) / 2;
     Changes fewer = way.changes;
     for (Alternative& change : fewer)
-      if (change.of == &changes::full_recomputation)
-        change = {.text = fmt::format("{} blocks recomputed", blocks),
-                  .option = fmt::format("--recompute full:{}", blocks),
-                  .plan = [blocks](Plan& p) { p.recompute = Recompute::full, p.recomputed_blocks = blocks; }};
+      if (recomputes(change)) change = some_recomputation(blocks);
     if (const Projection found = oracle.changed(fewer, *way.of); found.feasible())
       best = {way.of, fewer, found}, enough = blocks;
     else
       too_few = blocks;
   }
   return best;
-}
-
-bool recomputes_all(const Changes& changes) {
-  return std::ranges::find(changes, &changes::full_recomputation, &Alternative::of) != changes.end();
 }
 
 /// Whether all of `fewer` are among `changes`: then the rest is unnecessary.
@@ -268,7 +251,7 @@ void count_blocks(std::vector<Way>& ways, const Oracle& oracle) {
   constexpr int few = 3;
   std::vector<Way> more;
   for (const Way& way : ways)
-    if (recomputes_all(way.changes) && way.of->plan.recompute != Recompute::selective &&
+    if (std::ranges::any_of(way.changes, recomputes) && way.of->plan.recompute != Recompute::selective &&
         int(more.size()) < few)
       if (auto fewer = fewest_blocks(way, oracle)) more.push_back(*std::move(fewer));
   for (Way& way : more) ways.push_back(std::move(way));

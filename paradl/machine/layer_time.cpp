@@ -46,11 +46,17 @@ void use_measured(const Workload& work, LayerTimes& times) {
   const auto rest = work.time > Seconds{} ? 0 : std::ranges::count_if(work.layers, open);
   times.source = rest == 0 ? "model file"
                            : fmt::format("model file, roofline for {} layer{}", rest, rest == 1 ? "" : "s");
-  times.level = "model file";
+  times.level = LayerSource::model_file;
   times.update_known = false;
 }
 
 }  // namespace
+
+std::string source_key(const LayerTimes& times) {
+  const std::string_view name = layer_source_names[std::size_t(times.level)];
+  return times.level == LayerSource::profile ? fmt::format("{}:{}", name, times.profile_name)
+                                             : std::string(name);
+}
 
 FlopRate peak(const Machine& machine, Precision precision) {
   const auto rate = machine.device.peak[std::size_t(precision)];
@@ -65,7 +71,7 @@ FlopRate peak(const Machine& machine, Precision precision) {
 
 LayerTimes layer_times(const Workload& work, const Machine& machine, Precision precision, Optimizer optimizer,
                        bool use_file_times, UpdateKernels updates) {
-  LayerTimes times{.layer = {}, .source = "roofline", .level = "ideal"};
+  LayerTimes times{.layer = {}, .source = "roofline"};
   const FlopRate rate = peak(machine, precision);
   const Bytes item = item_bytes(precision).activation;
   const Bytes update = update_work(optimizer, precision, updates).moved;

@@ -1,19 +1,10 @@
 #pragma once
-#include <array>
 #include <optional>
-#include <string_view>
 
-#include "paradl/core/names.hpp"
 #include "paradl/mesh/placement.hpp"
-#include "paradl/network/collective.hpp"
+#include "paradl/spec/collective.hpp"
 
 namespace paradl {
-
-/// Every GPU has an addend of a sum: all GPUs get the whole sum, or each GPU gets only the part that it
-/// needs.
-enum class Reduction { allreduce, reduce_scatter };
-inline constexpr std::array<std::string_view, 2> reduction_names{"allreduce", "reduce-scatter"};
-static_assert(names_every(Reduction::reduce_scatter, reduction_names), "name every Reduction");
 
 /// The placement of a sum: whole, or in slices of channels.
 constexpr Placement reduced(Reduction reduction) {

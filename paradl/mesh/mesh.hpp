@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "paradl/machine/machine.hpp"
 #include "paradl/network/collective.hpp"
@@ -35,6 +36,7 @@ struct Mesh {
   std::array<Axis, most_axes> axis;
   int axes = 0;
 
+  std::span<const Axis> all() const { return std::span(axis).first(std::size_t(axes)); }
   double gpus() const;
   /// The distance, in GPUs, between neighbours along this axis.
   double stride(int axis_index) const;

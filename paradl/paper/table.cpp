@@ -28,7 +28,7 @@ const Row& row_of(const StrategyName& strategy) {
 /// Whether a strategy may split a product layer. Like the paper's tables and tool, it counts the first layer
 /// as split by channel, although images have only three channels.
 bool may_split(const Workload& work, const Strategy& inner, const Parts& parts, std::size_t l) {
-  if (inner.name == "channel") return work.channel(l);
+  if (inner.sums_inputs) return work.may_split(SplitBy::channel, l);
   return inner.role(work, l, parts, Placement::split_channel) != Role::whole;
 }
 
@@ -38,8 +38,8 @@ bool may_split(const Workload& work, const Strategy& inner, const Parts& parts, 
 std::vector<bool> split_layers(const Workload& work, const Strategy* inner, const Parts& parts) {
   std::vector<bool> split(work.layers.size(), true);
   if (!inner) return split;
-  const bool named = inner->name == "filter" ? !work.filter.layer.empty()
-                                             : inner->name == "channel" && !work.channel.layer.empty();
+  const auto rule = find_name<SplitBy>(split_names, inner->name);
+  const bool named = rule && !is_split(inner->input) && !work.split[std::size_t(*rule)].layer.empty();
   for (std::size_t l = 0; l < work.layers.size(); ++l) {
     const Role role = inner->role(work, l, parts, Placement::split_channel);
     if (is_dense_product(work.layers[l])) {

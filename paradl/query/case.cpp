@@ -9,10 +9,8 @@
 namespace paradl {
 namespace {
 
-const std::string ideal = "ideal";
-
 FrameworkSpec framework_of(const Query& query, Library& library) {
-  const std::string name = query.framework.value_or(ideal);
+  const std::string name = query.framework.value_or(ideal_framework);
   blaming({query.framework.origin()}, [&] { library.framework(name); });
   return library.framework(name, query.framework_changes);
 }
@@ -75,7 +73,7 @@ Case load(const Query& query, Library& library) {
   if (!query.system)
     throw UsageError("which system?",
                      fmt::format("add `--on abci`, or set PARADL_SYSTEM; `paradl systems` lists all {}",
-                                 library.catalog().names("systems").size()));
+                                 library.catalog().names(SpecKind::systems).size()));
   blaming({query.system.origin()}, [&] { library.system(*query.system); });
   c.system_changes = query.system_changes;
   c.system_spec = library.system(*query.system, c.system_changes);

@@ -44,7 +44,7 @@ const SystemSpec& Library::changed_system(const std::string& name, const std::ve
 }
 
 const FrameworkSpec& Library::framework(const std::string& name) {
-  return kept(frameworks_, name, [&] { return read_framework(catalog_.find("frameworks", name)); });
+  return kept(frameworks_, name, [&] { return read_framework(catalog_.find(SpecKind::frameworks, name)); });
 }
 
 FrameworkSpec Library::framework(const std::string& name, const std::vector<Override>& changes) {
@@ -53,7 +53,7 @@ FrameworkSpec Library::framework(const std::string& name, const std::vector<Over
 }
 
 const SourceText& Library::profile_source(const std::string& name) {
-  return kept(profile_sources_, name, [&] { return catalog_.find("profiles", name); });
+  return kept(profile_sources_, name, [&] { return catalog_.find(SpecKind::profiles, name); });
 }
 
 const ProfileSpec& Library::profile(const std::string& name) {
@@ -61,7 +61,7 @@ const ProfileSpec& Library::profile(const std::string& name) {
 }
 
 std::vector<std::string> Library::profiles_naming(const std::string& model) {
-  if (!profile_names_) profile_names_ = catalog_.names("profiles");
+  if (!profile_names_) profile_names_ = catalog_.names(SpecKind::profiles);
   std::vector<std::string> out;
   for (const std::string& name : *profile_names_)
     if (profile_source(name).text.find(model) != std::string::npos) out.push_back(name);

@@ -31,10 +31,9 @@ std::string convolutions_text(const ConvolutionPolicy& policy) {
 ParameterLevel Case::level() const {
   // Closed forms use specified links. A framework only matters to them by layer times measured under it.
   const bool closed = fidelity == Fidelity::paper;
-  const std::string_view source = std::string_view(times.level).substr(0, times.level.find(':'));
-  return {.layers = find_name<LayerSource>(layer_source_names, source).value(),
+  return {.layers = times.level,
           .links = !closed && has_measured_links(machine) ? LinkLevel::measured : LinkLevel::ideal,
-          .framework = closed ? "ideal" : framework_spec.name,
+          .framework = closed ? ideal_framework : framework_spec.name,
           .device = machine.device.name,
           .precision = training.precision,
           .networks = is_transformer(work) ? NetworkKind::transformer
@@ -45,7 +44,7 @@ ParameterLevel Case::level() const {
 }
 
 std::optional<double> Case::layer_error() const {
-  if (times.level == "ideal") return 0;  // a bound
+  if (times.level == LayerSource::ideal) return 0;  // a bound
   const auto kernels = kernel_error_range(machine.device, training.precision);
   return kernels ? std::optional{kernels->most} : std::nullopt;
 }

@@ -100,9 +100,9 @@ Readings read_readings(const SourceText& source) {
 }
 
 Readings read_readings(const Catalog& catalog) {
-  const auto files = catalog.names("accuracy");
+  const auto files = catalog.names(SpecKind::accuracy);
   if (std::ranges::find(files, "networks") == files.end()) return {};
-  return read_readings(catalog.find("accuracy", "networks"));
+  return read_readings(catalog.find(SpecKind::accuracy, "networks"));
 }
 
 /// Sets framework terms as such runs had them, unless `defaults` already change these.
@@ -287,7 +287,7 @@ void each_run(Library& library, const Query& defaults, const MeasuredRuns& runs,
     RunAsked one{.run = &run,
                  .file = &runs,
                  .oracle = oracle(),
-                 .framework = query.framework.value_or("ideal"),
+                 .framework = query.framework.value_or(ideal_framework),
                  .model = *query.model,
                  .notes = std::move(notes),
                  .as_written = as_written(run, defaults)};

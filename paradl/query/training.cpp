@@ -6,16 +6,10 @@
 namespace paradl {
 namespace {
 
-/// The query's value, else the framework's, else `otherwise`. The framework's words were checked when its
-/// file was read.
-template <class Enum, std::size_t N>
-Enum chosen(const Given<Enum>& asked, const std::optional<std::string>& framework,
-            const std::array<std::string_view, N>& names, Enum otherwise) {
-  if (asked) return *asked;
-  return framework ? find_name<Enum>(names, *framework).value_or(otherwise) : otherwise;
-}
-bool chosen(const Given<bool>& asked, const std::optional<std::string>& framework, bool otherwise) {
-  return asked.value_or(framework ? *framework == "on" : otherwise);
+/// The query's value, else the framework's, else `otherwise`.
+template <class T>
+T chosen(const Given<T>& asked, const std::optional<T>& framework, T otherwise) {
+  return asked.value_or(framework.value_or(otherwise));
 }
 
 InputPlan input_of(const Query& query, const FrameworkSpec& framework) {
@@ -52,10 +46,10 @@ Plan plan_of(const Query& query, const Plan& otherwise) {
 
 Training training_of(const Query& query, const FrameworkSpec& framework) {
   Training t{.framework = framework.terms};
-  t.transport = chosen(query.transport, framework.transport, transport_names, Transport::gpu);
-  t.precision = chosen(query.precision, framework.precision, precision_names, Precision::fp32);
-  t.optimizer = chosen(query.optimizer, framework.optimizer, optimizer_names, Optimizer::momentum);
-  t.reduction = chosen(query.reduction, framework.reduction, reduction_names, Reduction::allreduce);
+  t.transport = chosen(query.transport, framework.transport, Transport::gpu);
+  t.precision = chosen(query.precision, framework.precision, Precision::fp32);
+  t.optimizer = chosen(query.optimizer, framework.optimizer, Optimizer::momentum);
+  t.reduction = chosen(query.reduction, framework.reduction, Reduction::allreduce);
   t.overlap = chosen(query.overlap, framework.overlap, true);
   if (framework.equal_stages) t.stage_cut = StageCut::equal_blocks;
   t.whole_sums = query.reduction.typed() && t.reduction == Reduction::allreduce;
@@ -65,9 +59,7 @@ Training training_of(const Query& query, const FrameworkSpec& framework) {
   t.reserve = query.reserve.value_or(Bytes{});
   t.fragmentation = query.fragmentation.value_or(0);
   if (query.gamma) t.gamma = *query.gamma;
-  t.convolutions = query.convolutions.value_or(
-      framework.convolutions ? convolution_policy(*framework.convolutions).value_or(ConvolutionPolicy{})
-                             : ConvolutionPolicy{});
+  t.convolutions = chosen(query.convolutions, framework.convolutions, ConvolutionPolicy{});
   t.input = input_of(query, framework);
   return t;
 }

@@ -33,7 +33,7 @@ bool borrowed(const Answer& answer, const Projection& projection, const Recorded
 }
 
 bool from_ideal(const Answer& answer) {
-  return !answer.nearest.empty() && answer.nearest.front().level.framework == "ideal";
+  return !answer.nearest.empty() && is_ideal(answer.nearest.front().level.framework);
 }
 
 namespace {
@@ -80,7 +80,7 @@ std::string nothing_text(const std::vector<RecordedError>& recorded, const Param
 /// The error of kernels if no run is on record: that of shapes left out of their fit. For one projection also
 /// the effect on its computation.
 std::string kernels_text(const Setting& setting, const Projection* p = nullptr) {
-  if (!setting.times.kernels || setting.times.level != "modelled") return "";
+  if (!setting.times.kernels || setting.times.level != LayerSource::modelled) return "";
   const auto errors = kernel_error_range(setting.machine.device, setting.training.precision);
   if (!errors) return "; the error of its kernels is unknown";
   const double most = errors->most;

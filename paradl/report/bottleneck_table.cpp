@@ -24,20 +24,15 @@ std::string titles(const std::vector<BottleneckKind>& all) {
   return out;
 }
 
-/// A remedy that saves memory is listed even if it takes time.
-bool saves_memory(BottleneckKind kind) {
-  return kind == BottleneckKind::memory_redundancy || kind == BottleneckKind::fragmentation;
-}
-
 bool worth(const PricedAlternative& remedy, const Bottleneck& b) {
-  if (saves_memory(b.kind) || b.kind == BottleneckKind::number_of_pes ||
-      b.kind == BottleneckKind::batch_norm_quality || b.finding.reading->forbids)
-    return true;
-  return remedy.gain >= least_gain;
+  return entry(b.kind).worth != Worth::time || b.finding.reading->forbids || remedy.gain >= least_gain;
 }
 
-/// Whether a gain in time makes sense: if a limit is broken, there is no time to compare with.
-bool has_time(BottleneckKind kind) { return kind != BottleneckKind::number_of_pes; }
+bool has_time(BottleneckKind kind) { return entry(kind).has_time; }
+
+bool saves_memory(BottleneckKind kind) {
+  return entry(kind).worth == Worth::memory || entry(kind).worth == Worth::free_memory;
+}
 
 Json priced_json(const PricedAlternative& p, bool gains = true) {
   Json out = json_object({{"text", p.change.text},

@@ -52,9 +52,9 @@ int note_of(Table& table, const std::string& reason) {
 
 /// The algorithms with too many messages to be compared.
 std::string left_out(const std::vector<const CollectiveResult*>& group) {
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const CollectiveResult* r : group)
-    if (r->too_large) names.push_back(r->algorithm);
+    if (r->too_large) names.push_back(r->algorithm_text());
   if (names.empty()) return "";
   return fmt::format(
       "left out because {} ranks have too many messages to route: {}; --fidelity closed-form compares "
@@ -63,7 +63,7 @@ std::string left_out(const std::vector<const CollectiveResult*>& group) {
 }
 
 std::string name_of(const CollectiveResult& r) {
-  return r.chosen.empty() ? r.algorithm : fmt::format("{} ({})", r.algorithm, r.chosen);
+  return r.chosen.empty() ? r.algorithm_text() : fmt::format("{} ({})", r.algorithm_text(), r.chosen);
 }
 
 /// Rounded to twelve digits, because a sum of shares has rounding errors: 63, not 63.00000000000004.
@@ -93,8 +93,8 @@ void add_last(const CollectiveResult& r, Row& row) {
 }
 
 Json result(const CollectiveResult& r) {
-  Json out{{"operation", r.operation},
-           {"algorithm", r.algorithm},
+  Json out{{"operation", r.operation_text()},
+           {"algorithm", r.algorithm_text()},
            {"topology", r.topology},
            {"gpus", r.gpus},
            {"bytes", std::llround(r.bytes.base())},
@@ -141,7 +141,7 @@ Table collective_table(const std::vector<CollectiveResult>& results) {
                           {"bus_bandwidth", "bus bandwidth", Holds::bandwidth, 8}}};
   table.columns.insert(table.columns.end(), last_columns.begin(), last_columns.end());
   for (const CollectiveResult& r : results) {
-    Row row{.values = {r.operation, name_of(r), r.topology, double(r.gpus), r.bytes.base(),
+    Row row{.values = {r.operation_text(), name_of(r), r.topology, double(r.gpus), r.bytes.base(),
                        std::string(fidelity_name(r.fidelity))}};
     if (r.refused.empty()) {
       row.values.emplace_back(r.cost.timing.time.base());
@@ -150,7 +150,7 @@ Table collective_table(const std::vector<CollectiveResult>& results) {
       row.values.emplace_back(r.bus_bandwidth.base());
       add_last(r, row);
       if (!r.remark.empty())
-        row.notes.push_back(note_of(table, fmt::format("{}: {}", r.algorithm, r.remark)));
+        row.notes.push_back(note_of(table, fmt::format("{}: {}", r.algorithm_text(), r.remark)));
     } else {
       row.emphasis = Emphasis::infeasible;
       row.notes.push_back(note_of(table, r.refused));
@@ -165,7 +165,7 @@ Table collective_comparison(const std::vector<CollectiveResult>& results) {
   const auto groups = by_question(results);
   if (groups.empty()) return table;
   for (const CollectiveResult* r : groups.front().second)
-    table.columns.push_back({r->algorithm, r->algorithm, Holds::seconds, 5});
+    table.columns.push_back({r->algorithm_text(), r->algorithm_text(), Holds::seconds, 5});
   table.columns.push_back({"best", "best", Holds::text, 9});
   table.columns.push_back({"bus_bandwidth", "bus bandwidth", Holds::bandwidth, 8});
   table.columns.insert(table.columns.end(), last_columns.begin(), last_columns.end());
@@ -175,7 +175,7 @@ Table collective_comparison(const std::vector<CollectiveResult>& results) {
       if (r->refused.empty()) {
         row.values.emplace_back(r->cost.timing.time.base());
         if (!r->remark.empty())
-          row.notes.push_back(note_of(table, fmt::format("{}: {}", r->algorithm, r->remark)));
+          row.notes.push_back(note_of(table, fmt::format("{}: {}", r->algorithm_text(), r->remark)));
       } else {
         row.values.emplace_back();
         row.notes.push_back(note_of(table, r->refused));
@@ -197,7 +197,7 @@ std::vector<CollectiveResult> best_of(const std::vector<CollectiveResult>& resul
     if (const auto order = ranked(group); !order.empty()) {
       out.push_back(*order.front());
       for (const CollectiveResult* r : group)
-        if (r->too_large) out.back().left_out.push_back(r->algorithm);
+        if (r->too_large) out.back().left_out.push_back(r->algorithm_text());
     }
   return out;
 }
@@ -230,7 +230,7 @@ Table best_collectives(const std::vector<CollectiveResult>& results) {
       }
       add_last(best, row);
       if (!best.remark.empty())
-        row.notes.push_back(note_of(table, fmt::format("{}: {}", best.algorithm, best.remark)));
+        row.notes.push_back(note_of(table, fmt::format("{}: {}", best.algorithm_text(), best.remark)));
     }
     if (const std::string absent = left_out(group); !absent.empty())
       row.notes.push_back(note_of(table, absent));

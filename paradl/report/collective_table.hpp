@@ -14,11 +14,15 @@ namespace paradl {
 
 /// One collective on one network, as data.
 struct CollectiveResult {
-  std::string operation, algorithm, topology;
+  std::optional<Operation> operation;    // none: a schedule from a file ...
+  const Algorithm* algorithm = nullptr;  // ... which has no algorithm either
+  std::string topology;
   int gpus = 1;
   Bytes bytes;
   NetworkFidelity fidelity = NetworkFidelity::closed_form;
   CollectiveTime cost;
+  std::string operation_text() const { return std::string(operation ? text_of(*operation) : "schedule"); }
+  std::string algorithm_text() const { return std::string(algorithm ? algorithm->name : "schedule"); }
   bool measured_links() const { return cost.specified.has_value(); }  // instead of specified ones
   std::string stands_in;  // the measured operation that replaces this one
   Bandwidth bus_bandwidth;

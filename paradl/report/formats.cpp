@@ -13,23 +13,33 @@
 namespace paradl {
 namespace {
 
-/// A printer of tables as the printer of a format.
+/// A format that prints the table of an answer.
 template <std::string (*Print)(const Table&), ReadBy reader>
-std::string table_as(const Output& output, const Style&) {
-  return Print(output.table(reader));
+consteval FormatRow table_row(Format format, std::string_view name, std::string_view ending) {
+  return {.format = format,
+          .name = name,
+          .ending = ending,
+          .prints = Prints::table,
+          .print = [](const Output& output, const Style&) { return Print(output.table(reader)); },
+          .read_by = reader};
+}
+
+consteval FormatRow within_text(FormatRow row, std::string (*print)(const Table&)) {
+  row.within_text = print;
+  return row;
 }
 
 // clang-format off
 constexpr std::array rows{
     FormatRow{Format::text, "text", ".txt", Prints::text,
               [](const Output& output, const Style& style) { return output.text(style); }},
-    FormatRow{Format::markdown, "markdown", ".md", Prints::table, table_as<to_markdown, ReadBy::people>},
-    FormatRow{Format::csv, "csv", ".csv", Prints::table, table_as<to_csv, ReadBy::machines>},
+    within_text(table_row<to_markdown, ReadBy::people>(Format::markdown, "markdown", ".md"), to_markdown),
+    table_row<to_csv, ReadBy::machines>(Format::csv, "csv", ".csv"),
     FormatRow{Format::json, "json", ".json", Prints::json,
               [](const Output& output, const Style&) { return json_text(output.json()); }},
     FormatRow{Format::jsonl, "jsonl", ".jsonl", Prints::json,
               [](const Output& output, const Style&) { return json_lines(output.json()); }},
-    FormatRow{Format::latex, "latex", ".tex", Prints::table, table_as<to_latex, ReadBy::people>},
+    table_row<to_latex, ReadBy::people>(Format::latex, "latex", ".tex"),
     FormatRow{Format::svg, "svg", ".svg", Prints::picture,
               [](const Output& output, const Style&) { return output.picture(); }},
 };

@@ -27,13 +27,17 @@ enum class Format { text, markdown, csv, json, jsonl, latex, svg };
 enum class Prints { text, table, json, picture };
 
 /// One output format. A new one is an enumerator, a printer in its own file, and a row in formats.cpp; -f,
-/// -o, help and error texts read the rows.
+/// -o, help and error texts read the rows, and what is special about a format is in its row.
 struct FormatRow {
   Format format;
   std::string_view name;    // for -f: "markdown"
   std::string_view ending;  // of files for -o: ".md"
   Prints prints;
   std::string (*print)(const Output&, const Style&);
+  ReadBy read_by = ReadBy::people;  // a table for machines has all columns, unless --columns names some
+  /// Prints a table within a text, if an answer is more than one table; nullptr: only the main table is
+  /// printed.
+  std::string (*within_text)(const Table&) = nullptr;
 };
 
 std::span<const FormatRow> formats();

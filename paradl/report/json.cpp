@@ -104,7 +104,7 @@ Json found_bottlenecks(const Answer& answer, std::size_t index) {
 Json parameters(const Answer& answer, const Projection& p) {
   const Setting& setting = *answer.setting;
   const Training& training = setting.training;
-  Json out = json_object({{"layers", setting.times.level},
+  Json out = json_object({{"layers", source_key(setting.times)},
                           {"links", answer.level.links == LinkLevel::measured ? "measured" : "specified"},
                           {"framework", answer.framework},
                           {"fidelity", answer.fidelity},

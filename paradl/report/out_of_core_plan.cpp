@@ -34,19 +34,13 @@ std::vector<int> micro_batches(const std::vector<BlockLine>& lines) {
 
 }  // namespace
 
-int stages_of(const Projection& p) {
-  for (int a = 0; a < p.plan.mesh.axes; ++a)
-    if (const Axis& axis = p.plan.mesh.axis[std::size_t(a)]; axis.strategy->name == "layer")
-      return axis.parts.total;
-  return 1;
-}
-
-bool stages_stay(const Projection& p) { return stages_of(p) > 1 && !p.out_of_core->plans(); }
+bool stages_stay(const Projection& p) { return p.out_of_core->stages > 1 && !p.out_of_core->plans(); }
 
 std::string planned_stage(const Projection& p) {
-  return stages_of(p) == 1 ? ""
-                           : fmt::format(", stage {} of {}, all micro-batches in its memory",
-                                         p.cost->worst_stage + 1, stages_of(p));
+  const int stages = p.out_of_core->stages;
+  return stages == 1 ? ""
+                     : fmt::format(", stage {} of {}, all micro-batches in its memory",
+                                   p.cost->worst_stage + 1, stages);
 }
 
 std::vector<BlockLine> block_lines(const Workload& work, const PricedOutOfCore& priced) {
@@ -96,10 +90,10 @@ Table plan_table(const Workload& work, const PricedOutOfCore& priced) {
 }
 
 std::string out_of_core_text(const Projection& p, const Machine& machine) {
-  const auto& [kept, swapped, recomputed, weights, host, again, doubt] = *p.out_of_core;
+  const auto& [kept, swapped, recomputed, weights, host, again, doubt, stages] = *p.out_of_core;
   const int blocks = kept + swapped + recomputed;
   if (stages_stay(p))
-    return fmt::format("Out of core: not needed, each of the {} stages fits on its device.", stages_of(p));
+    return fmt::format("Out of core: not needed, each of the {} stages fits on its device.", stages);
   if (!p.out_of_core->plans())
     return fmt::format("Out of core: not needed, all {} blocks fit on the device.", blocks);
   constexpr std::array<std::string_view, weight_homes> homes{

@@ -19,18 +19,21 @@ std::string normal(std::string name) {
   return name;
 }
 
-std::string singular(const std::string& kind) { return kind.substr(0, kind.size() - 1); }
+std::string_view name_of(SpecKind kind) { return spec_kind_names[std::size_t(kind)]; }
+
+std::string_view singular(SpecKind kind) { return name_of(kind).substr(0, name_of(kind).size() - 1); }
 
 /// A framework is the software side of a system; kernel fits and accuracy records are kinds of profiles.
-fs::path folder_of(const std::string& kind) {
-  if (kind == "frameworks") return fs::path("systems") / kind;
-  if (kind == "kernels" || kind == "accuracy") return fs::path("profiles") / kind;
-  return kind;
+fs::path folder_of(SpecKind kind) {
+  const fs::path own(name_of(kind));
+  if (kind == SpecKind::frameworks) return name_of(SpecKind::systems) / own;
+  if (kind == SpecKind::kernels || kind == SpecKind::accuracy) return name_of(SpecKind::profiles) / own;
+  return own;
 }
 
 /// Endings of the files of a kind: records of errors are tables.
-std::vector<std::string> endings_of(const std::string& kind) {
-  if (kind == "accuracy") return {".csv", ".yaml"};
+std::vector<std::string> endings_of(SpecKind kind) {
+  if (kind == SpecKind::accuracy) return {".csv", ".yaml"};
   return {".yaml"};
 }
 
@@ -69,7 +72,7 @@ bool Catalog::is_path(const std::string& name) {
   return name == "-" || name.find('/') != name.npos || name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
-std::vector<std::string> Catalog::names(const std::string& kind) const {
+std::vector<std::string> Catalog::names(SpecKind kind) const {
   std::set<std::string> found;
   const auto endings = endings_of(kind);
   for (const std::string& root : roots_) {
@@ -81,7 +84,7 @@ std::vector<std::string> Catalog::names(const std::string& kind) const {
   return {found.begin(), found.end()};
 }
 
-SourceText Catalog::find(const std::string& kind, const std::string& name) const {
+SourceText Catalog::find(SpecKind kind, const std::string& name) const {
   if (is_path(name)) return read_source(name);
   for (const std::string& root : roots_) {
     for (const std::string& spelling : {name, normal(name)})
@@ -94,10 +97,11 @@ SourceText Catalog::find(const std::string& kind, const std::string& name) const
   const std::vector<std::string> known = names(kind);
   const std::string near = did_you_mean(name, known);
   const std::string all =
-      known.empty() ? fmt::format("no {} were found: set PARADL_PATH to the folder that contains them", kind)
-      : kind == "kernels"  // no command lists them
+      known.empty() ? fmt::format("no {} were found: set PARADL_PATH to the folder that contains them",
+                                  name_of(kind))
+      : kind == SpecKind::kernels  // no command lists them
           ? fmt::format("{} has: {}", folder_of(kind).string(), fmt::join(known, ", "))
-          : fmt::format("`paradl {}` lists all {}", kind, known.size());
+          : fmt::format("`paradl {}` lists all {}", name_of(kind), known.size());
   throw UsageError(fmt::format("no {} is called `{}`", singular(kind), name),
                    near.empty() ? all : near + " " + all);
 }
@@ -105,10 +109,10 @@ SourceText Catalog::find(const std::string& kind, const std::string& name) const
 bool Catalog::is_parametric(const std::string& name) { return name.find(':') != name.npos && !is_path(name); }
 
 ModelSpec Catalog::model(const std::string& name) const {
-  const auto find_base = [this](const std::string& base) { return find("models", base); };
-  if (!is_parametric(name)) return read_model(find("models", name), find_base);
+  const auto find_base = [this](const std::string& base) { return find(SpecKind::models, base); };
+  if (!is_parametric(name)) return read_model(find(SpecKind::models, name), find_base);
   const std::size_t colon = name.find(':');
-  ModelSpec spec = read_model(find("models", name.substr(0, colon)), find_base,
+  ModelSpec spec = read_model(find(SpecKind::models, name.substr(0, colon)), find_base,
                               read_overrides(std::string_view(name).substr(colon + 1), name));
   spec.name = name;
   return spec;
@@ -118,7 +122,7 @@ SystemSpec Catalog::system(SourceText source, const std::vector<Override>& overr
   SystemSpec spec = read_system(std::move(source), overrides);
   if (spec.device.kernels_name.empty()) return spec;
   try {
-    spec.device.kernels = read_kernels(find("kernels", spec.device.kernels_name));
+    spec.device.kernels = read_kernels(find(SpecKind::kernels, spec.device.kernels_name));
   } catch (const UsageError& error) {
     throw SpecError(spec.source.file, spec.source.text,
                     {{spec.device.kernels_spot, error.what(), error.help()}});

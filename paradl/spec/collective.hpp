@@ -16,4 +16,10 @@ inline constexpr std::array<std::string_view, 5> collective_names{
 static_assert(names_every(Collective::point_to_point, collective_names), "name every Collective");
 inline constexpr std::size_t collectives = collective_names.size();
 
+/// Every GPU has an addend of a sum: all GPUs get the whole sum, or each GPU gets only the part that it
+/// needs.
+enum class Reduction { allreduce, reduce_scatter };
+inline constexpr std::array<std::string_view, 2> reduction_names{"allreduce", "reduce-scatter"};
+static_assert(names_every(Reduction::reduce_scatter, reduction_names), "name every Reduction");
+
 }  // namespace paradl

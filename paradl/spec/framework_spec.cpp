@@ -20,25 +20,50 @@ Words list(const std::array<std::string_view, N>& names) {
   return {names.begin(), names.end()};
 }
 
-/// A framework's default for the command-line option of the same name.
+/// A framework's default for the command-line option of the same name; one of a few words.
 struct DefaultTerm {
   const char* key;
-  std::optional<std::string> FrameworkSpec::*value;
   Words words;
+  std::optional<std::size_t> (*get)(const FrameworkSpec&);
+  void (*set)(FrameworkSpec&, std::size_t);
   std::string_view meaning;
+  std::string_view ideal;
 };
 
+/// Words of a switch: `on` comes first, because it is the ideal.
+const Words& switch_words() {
+  static const Words words{"on", "off"};
+  return words;
+}
+
+template <auto Member>
+DefaultTerm default_term(const char* key, const Words& words, std::string_view meaning,
+                         std::string_view ideal = {}) {
+  using Value = typename std::remove_cvref_t<decltype(std::declval<FrameworkSpec&>().*Member)>::value_type;
+  constexpr bool is_switch = std::is_same_v<Value, bool>;
+  return {key,
+          words,
+          [](const FrameworkSpec& f) -> std::optional<std::size_t> {
+            if (!(f.*Member)) return {};
+            return is_switch ? std::size_t(*(f.*Member) == Value{}) : std::size_t(*(f.*Member));
+          },
+          [](FrameworkSpec& f, std::size_t word) { f.*Member = is_switch ? Value(word == 0) : Value(word); },
+          meaning,
+          ideal};
+}
+
 const std::vector<DefaultTerm>& default_terms() {
+  using F = FrameworkSpec;
   static const std::vector<DefaultTerm> table{
-      {"precision", &FrameworkSpec::precision, list(precision_names), "of weights and activations"},
-      {"optimizer", &FrameworkSpec::optimizer, list(optimizer_names), "that updates the weights"},
-      {"overlap", &FrameworkSpec::overlap, {"on", "off"}, "gradients are sent during the backward pass"},
-      {"reduction",
-       &FrameworkSpec::reduction,
-       {"allreduce", "reduce-scatter"},
-       "operation that sums partial results (filter's backward pass)"},
-      {"transport", &FrameworkSpec::transport, list(transport_names), "exchanges pass through host memory"},
-      {"prefetch", &FrameworkSpec::prefetch, {"on", "off"}, "samples are read during the previous iteration"},
+      default_term<&F::precision>("precision", list(precision_names), "of weights and activations",
+                                  "as asked"),
+      default_term<&F::optimizer>("optimizer", list(optimizer_names), "that updates the weights", "as asked"),
+      default_term<&F::overlap>("overlap", switch_words(), "gradients are sent during the backward pass"),
+      default_term<&F::reduction>("reduction", list(reduction_names),
+                                  "operation that sums partial results (filter's backward pass)"),
+      default_term<&F::transport>("transport", list(transport_names), "exchanges pass through host memory"),
+      default_term<&F::prefetch>("prefetch", switch_words(),
+                                 "samples are read during the previous iteration"),
   };
   return table;
 }
@@ -171,11 +196,12 @@ FrameworkSpec read(SourceText source, const YAML::Node& root) {
   spec.summary = map.text("summary", "");
   spec.origin = map.text("source", "");
   for (const DefaultTerm& term : default_terms())
-    if (map.has(term.key)) spec.*term.value = term.words[choice(map, term.key, term.words)];
+    if (map.has(term.key)) term.set(spec, choice(map, term.key, term.words));
   if (map.has("convolutions")) {
-    spec.convolutions = map.text("convolutions");
-    if (!convolution_policy(*spec.convolutions))
-      map.wrong("convolutions", fmt::format("`convolutions` cannot be `{}`", *spec.convolutions),
+    spec.convolutions_text = map.text("convolutions");
+    spec.convolutions = convolution_policy(spec.convolutions_text);
+    if (!spec.convolutions)
+      map.wrong("convolutions", fmt::format("`convolutions` cannot be `{}`", spec.convolutions_text),
                 "write best, no-winograd, or the largest workspace such as 1 GB");
   }
   for (const ChoiceTerm& term : choice_terms()) term.set(spec.terms, choice(map, term.key, term.words));
@@ -215,11 +241,11 @@ std::vector<ListedTerm> listed_terms(const FrameworkSpec& framework) {
   std::vector<ListedTerm> out;
   const FrameworkTerms& terms = framework.terms;
   for (const DefaultTerm& term : default_terms()) {
-    const bool chooses = term.value != &FrameworkSpec::precision && term.value != &FrameworkSpec::optimizer;
-    const std::string ideal = chooses ? term.words.front() : "as asked";
-    out.push_back({term.key, (framework.*term.value).value_or(ideal), ideal, term.meaning});
+    const std::string ideal = term.ideal.empty() ? term.words.front() : std::string(term.ideal);
+    const auto word = term.get(framework);
+    out.push_back({term.key, word ? term.words[*word] : ideal, ideal, term.meaning});
   }
-  out.push_back({"convolutions", framework.convolutions.value_or("best"), "best",
+  out.push_back({"convolutions", framework.convolutions_text, "best",
                  "allowed algorithms: all, no Winograd, or by workspace"});
   for (const ChoiceTerm& term : choice_terms())
     out.push_back({term.key, term.words[term.get(terms)], term.words.front(), term.meaning});

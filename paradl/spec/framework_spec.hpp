@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "paradl/core/quantity.hpp"
+#include "paradl/spec/collective.hpp"
 #include "paradl/spec/document.hpp"
 #include "paradl/spec/override.hpp"
 #include "paradl/spec/update_work.hpp"
@@ -39,6 +40,10 @@ enum class VocabularyPadding { split, always, never };
 inline constexpr std::array<std::string_view, 3> vocabulary_padding_names{"split", "always", "never"};
 static_assert(names_every(VocabularyPadding::never, vocabulary_padding_names),
               "name every VocabularyPadding");
+
+/// The framework without terms of its own, which is used if none is named.
+inline constexpr const char* ideal_framework = "ideal";
+inline bool is_ideal(std::string_view framework) { return framework == ideal_framework; }
 
 /// How a framework differs from the ideal one, term by term. The defaults are the ideal.
 struct FrameworkTerms {
@@ -78,7 +83,13 @@ struct FrameworkSpec {
   SourceText source;
   std::string name, summary, origin;
   // Defaults of the command-line options of the same name.
-  std::optional<std::string> precision, optimizer, overlap, reduction, convolutions, transport, prefetch;
+  std::optional<Precision> precision;
+  std::optional<Optimizer> optimizer;
+  std::optional<bool> overlap, prefetch;
+  std::optional<Reduction> reduction;
+  std::optional<Transport> transport;
+  std::optional<ConvolutionPolicy> convolutions;
+  std::string convolutions_text = "best";  // as written
   bool equal_stages = false;  // of a pipeline: equal numbers of blocks instead of equal times
   FrameworkTerms terms;
 };

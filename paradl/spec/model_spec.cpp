@@ -160,8 +160,8 @@ void read_split(Reader& map, Problems& problems, ModelSpec& spec) {
   if (!map.has("split")) return;
   const YAML::Node node = map.node("split");
   Reader split(node, problems, "`split`");
-  for (const char* strategy : {"spatial", "filter", "channel", "tensor"})
-    if (split.has(strategy)) spec.split[strategy] = {split.words(strategy), split.spot(strategy)};
+  for (const std::string_view name : split_names)
+    if (const std::string key(name); split.has(key)) spec.split[key] = {split.words(key), split.spot(key)};
   split.finish();
   if (problems.any()) return;  // the names of layers with mistakes are not reliable
   std::unordered_set<std::string_view> names;

@@ -5,8 +5,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "paradl/core/names.hpp"
 #include "paradl/core/quantity.hpp"
 #include "paradl/spec/document.hpp"
 #include "paradl/spec/expression.hpp"
@@ -37,6 +39,11 @@ struct LayerSpec {
   Spot spot, kernel_spot, channels_spot, from_spot;
 };
 
+/// The strategies for which a model file can list the layers that they may split; their names are the keys.
+enum class SplitBy { spatial, filter, channel, tensor };
+inline constexpr std::array<std::string_view, 4> split_names{"spatial", "filter", "channel", "tensor"};
+static_assert(names_every(SplitBy::tensor, split_names), "name every SplitBy");
+
 /// What a strategy may split: op names or layer names.
 struct SplitRule {
   std::vector<std::string> words;
@@ -55,7 +62,7 @@ struct ModelSpec {
   Bytes sample;        // stored bytes of one; zero: not known
   double batch = 1;    // samples per GPU, by default
   Seconds time;        // measured forward + backward of one sample, whole network; zero: not known
-  std::map<std::string, SplitRule> split;  // by strategy name
+  std::map<std::string, SplitRule> split;  // by name of a SplitBy
   Parameters parameters;
   std::vector<LayerSpec> layers;
 };

@@ -42,6 +42,7 @@ enum class Op {
   combine,
   upsample,
 };
+inline constexpr std::size_t op_count = std::size_t(Op::upsample) + 1;
 
 /// Which keys a layer has in a model file, and how its output, weights and kernels follow from its input.
 /// Operations of one kind differ only in their rows.
@@ -99,7 +100,7 @@ struct OpTraits {
   std::optional<MemoryPasses> fused = {};  // of fused kernels, if they move less
 };
 
-using OpTable = std::array<OpTraits, std::size_t(Op::upsample) + 1>;
+using OpTable = std::array<OpTraits, op_count>;
 extern const OpTable op_table;  // one row for each Op
 
 inline const OpTraits& traits(Op op) { return op_table[std::size_t(op)]; }

@@ -8,6 +8,7 @@
 
 #include "paradl/core/names.hpp"
 #include "paradl/spec/document.hpp"
+#include "paradl/spec/layer_source.hpp"
 #include "paradl/spec/precision.hpp"
 
 namespace paradl {
@@ -21,13 +22,6 @@ static_assert(names_every(Fidelity::paper, fidelity_names), "name every Fidelity
 enum class LinkLevel { ideal, measured };
 inline constexpr std::array<std::string_view, 2> link_level_names{"ideal", "measured"};
 static_assert(names_every(LinkLevel::measured, link_level_names), "name every LinkLevel");
-
-/// Where layer times come from. Neighbours have similar errors, except that peak rates (`ideal`) differ from
-/// all others.
-enum class LayerSource { model_file, profile, modelled, ideal };
-inline constexpr std::array<std::string_view, 4> layer_source_names{"model file", "profile", "modelled",
-                                                                    "ideal"};
-static_assert(names_every(LayerSource::ideal, layer_source_names), "name every LayerSource");
 
 enum class NetworkKind { convolutional, transformer, other };
 inline constexpr std::array<std::string_view, 3> network_kind_names{"convolutional", "transformer", "other"};

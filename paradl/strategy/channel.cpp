@@ -5,7 +5,7 @@ namespace paradl {
 namespace {
 
 bool can_cut(const Workload& work, std::size_t i) {
-  return is_dense_product(work.layers[i]) && work.channel(i);
+  return is_dense_product(work.layers[i]) && work.may_split(SplitBy::channel, i);
 }
 
 Role role(const Workload& work, std::size_t i, const Parts& parts, Placement) {

@@ -12,8 +12,8 @@ constexpr int fewest_repeats = 8;  // folding fewer saves too little
 bool repeats(const Workload& work, int i, int period, int first) {
   const Layer &now = work.layers[std::size_t(i)], &before = work.layers[std::size_t(i - period)];
   if (now.shape_class != before.shape_class || now.tied >= 0 || before.tied >= 0) return false;
-  for (const Cuttable* cuttable : {&work.spatial, &work.filter, &work.channel, &work.tensor})
-    if ((*cuttable)(std::size_t(i)) != (*cuttable)(std::size_t(i - period))) return false;
+  for (const Cuttable& cuttable : work.split)
+    if (cuttable(std::size_t(i)) != cuttable(std::size_t(i - period))) return false;
   // Every period has the same number of blocks of the model file, or none.
   const int next = work.layers[std::size_t(first + period)].block - work.layers[std::size_t(first)].block;
   if (now.block < 0 ? before.block >= 0 : now.block != before.block + next) return false;
@@ -80,7 +80,7 @@ Workload folded(const Workload& work, const Fold& fold) {
   const int blocks = work.layers[std::size_t(fold.seam() + fold.removed())].block -
                      work.layers[std::size_t(fold.seam())].block;  // blocks that are removed
   cut(out.layers);
-  for (Cuttable* cuttable : {&out.spatial, &out.filter, &out.channel, &out.tensor}) cut(cuttable->layer);
+  for (Cuttable& cuttable : out.split) cut(cuttable.layer);
   for (std::size_t i = std::size_t(fold.seam()); i < out.layers.size(); ++i) {
     if (out.layers[i].block >= 0) out.layers[i].block -= blocks;
     for (int& from : out.layers[i].inputs)

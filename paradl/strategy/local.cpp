@@ -52,12 +52,12 @@ Cut cut_of(const Layout& layout, const Cell& cell, const Mesh& mesh) {
       cut.samples *= parts.total, cut.experts *= parts.total;
     else if (cell.weights & bit)
       (role == Role::filter ? cut.filters : role == Role::channel ? cut.channels : cut.both) *= parts.total;
+    else if (!(cell.space & bit))
+      cut.samples *= parts.total;
     else if (layout.space & bit)
       for (std::size_t d = 0; d < 3; ++d) cut.space[d] *= parts.cut[d];
-    else if (layout.pairs & bit)  // between two pairs, the sequence is split
+    else  // between two pairs of products, the sequence is split
       cut.space[0] *= parts.total;
-    else
-      cut.samples *= parts.total;
   }
   return cut;
 }

@@ -26,8 +26,8 @@ bool same(const ExchangeList& a, const ExchangeList& b) {
 /// Whether two layers of the same shapes cost the same. `grows` needs no comparison: it depends on shapes.
 bool same(const Cell& a, const Cell& b) {
   const auto axes = [](const Cell& c) {
-    return std::array<int, 9>{c.sums_channels, c.work,       c.weights,   c.summed,    c.alike,
-                              c.halo_divided,  c.dy_divided, c.halo_axis, c.ring_axis};
+    return std::array<int, 10>{c.sums_channels, c.work,         c.weights,    c.summed,    c.alike,
+                               c.space,         c.halo_divided, c.dy_divided, c.halo_axis, c.ring_axis};
   };
   return axes(a) == axes(b) && a.recomputed == b.recomputed && same(a.forward, b.forward) &&
          same(a.backward, b.backward) && same(a.kept[0], b.kept[0]) && same(a.kept[1], b.kept[1]) &&
@@ -66,7 +66,9 @@ class Placer {
       const AxisSet bit = axis_bit(int(a));
       out.role.push_back(placed_.on(a).role);
       if (is_split(roles_[a].input)) out.sharing |= bit;
-      if (roles_[a].input == Placement::split_space) out.space |= bit;
+      if (roles_[a].input == Placement::split_space ||
+          std::ranges::find(placed_.on(a).role, Role::spatial) != placed_.on(a).role.end())
+        out.space |= bit;
       if (roles_[a].pairs) out.pairs |= bit;
     }
     for (const Cell& cell : out.cells)
@@ -148,6 +150,7 @@ class Placer {
         cell.weights |= bit;
       if (role == Role::data || role == Role::spatial || (kept_split && x != Placement::split_channel))
         cell.summed |= bit;
+      if (cell.summed & bit && x == Placement::split_space) cell.space |= bit;
       if (cell.weights & bit || cell.summed & bit)
         cell.work |= bit;
       else if (role != Role::stage)

@@ -38,6 +38,7 @@ struct Cell {
   AxisSet weights = 0;             // axes that split the weights
   AxisSet summed = 0;              // axes over which weight gradients must be summed
   AxisSet alike = 0;               // axes on which all GPUs have the same weights and gradients
+  AxisSet space = 0;               // axes that split its extents
   AxisSet sums_channels = 0;       // axes on which each GPU has an addend of y: role `channel`
   std::int8_t gradients = -1;      // entry of Layout::gradients; -1: nothing to sum
   AxisSet samples = 0;             // axes that split the samples of a batch-norm's statistics
@@ -67,7 +68,7 @@ struct Layout {
   std::vector<Run> runs;                    // covers `order`
   std::vector<std::vector<Role>> role;      // by axis, by layer
   AxisSet sharing = 0;                      // axes that split samples or space of the input
-  AxisSet space = 0;                        // axes that split space
+  AxisSet space = 0;                        // axes that split the extents of the input or of some layer
   AxisSet pairs = 0;                        // axes that split heads and words: see AxisRoles
   std::vector<AxisSet> left;                // by layer: the axes that cut its output after its sums
   std::vector<int> last_reader;             // by layer: the last that reads its output; itself if none does

@@ -11,7 +11,8 @@ namespace {
 /// Layers with a window can be cut in space, and so can a matrix product at every position.
 bool can_cut(const Workload& work, std::size_t i) {
   const Layer& layer = work.layers[i];
-  return work.spatial(i) && layer.x.dims > 0 && (traits(layer.op).window || layer.op == Op::fc);
+  return work.may_split(SplitBy::spatial, i) && layer.x.dims > 0 &&
+         (traits(layer.op).window || layer.op == Op::fc);
 }
 
 bool fits(const Layer& layer, const Parts& parts) {

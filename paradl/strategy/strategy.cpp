@@ -2,12 +2,27 @@
 
 namespace paradl {
 
+bool splits_network(const Axis& axis) { return !is_split(axis.strategy->input); }
+
+bool is_pipeline(const Axis& axis, const Workload& work) {
+  return axis.strategy->role(work, 0, axis.parts, axis.strategy->input) == Role::stage;
+}
+
+bool splits_channels(const Axis& axis, const Workload& work) {
+  return splits_network(axis) && !is_pipeline(axis, work);
+}
+
+bool has_ring(const Axis& axis, const Workload& work) {
+  for (std::size_t i = 0; i < work.layers.size(); ++i)
+    if (work.layers[i].op == Op::attention &&
+        axis.strategy->role(work, i, axis.parts, axis.strategy->input) == Role::spatial)
+      return true;
+  return false;
+}
+
 int stages_of(const Mesh& mesh, const Workload& work) {
-  for (int a = 0; a < mesh.axes; ++a) {
-    const Axis& axis = mesh.axis[std::size_t(a)];
-    if (axis.strategy->role(work, 0, axis.parts, Placement::replicated) == Role::stage)
-      return axis.parts.total;
-  }
+  for (const Axis& axis : mesh.all())
+    if (is_pipeline(axis, work)) return axis.parts.total;
   return 1;
 }
 

@@ -22,6 +22,15 @@ struct Strategy {
   bool sums_inputs = false;  // splits the input channels of each layer, and sums its outputs
 };
 
+/// Whether an axis splits only the network: its GPUs read the same input.
+bool splits_network(const Axis& axis);
+/// Whether the GPUs of an axis have different layers.
+bool is_pipeline(const Axis& axis, const Workload& work);
+/// Whether an axis splits channels: its GPUs have the same layers and read the same input.
+bool splits_channels(const Axis& axis, const Workload& work);
+/// Whether keys and values of attention travel around the ring of an axis.
+bool has_ring(const Axis& axis, const Workload& work);
+
 /// The number of pipeline stages of a mesh; 1 if it has no pipeline.
 int stages_of(const Mesh& mesh, const Workload& work);
 

@@ -51,6 +51,12 @@ std::string in_core(const StrategyName& strategy) {
                               strategy.text.size() - (strategy.out_of_core ? out_of_core_suffix.size() : 0));
 }
 
+StrategyName hybrid(std::vector<const Strategy*> axes) {
+  std::string text;
+  for (const Strategy* axis : axes) text += fmt::format("{}{}", text.empty() ? "" : "+", axis->name);
+  return {text.empty() ? "serial" : text, std::move(axes)};
+}
+
 StrategyName out_of_core(const StrategyName& strategy) {
   if (strategy.out_of_core) return strategy;
   StrategyName out = strategy;
@@ -122,13 +128,12 @@ StrategyName read_strategy(std::string_view text) {
 }
 
 std::vector<StrategyName> default_strategies() {
-  std::vector<StrategyName> list{{"serial", {}}};
+  std::vector<StrategyName> list{hybrid({})};
   for (const Strategy* axis : strategies())
-    if (axis->usual) list.push_back({std::string(axis->name), {axis}});
+    if (axis->usual) list.push_back(hybrid({axis}));
   const Strategy* data = find_strategy("data");
   for (const Strategy* axis : strategies())
-    if (axis != data && axis->usual)
-      list.push_back({fmt::format("{}+{}", data->name, axis->name), {data, axis}});
+    if (axis != data && axis->usual) list.push_back(hybrid({data, axis}));
   list.push_back(read_strategy("data+layer+tensor"));
   return list;
 }

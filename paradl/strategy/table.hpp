@@ -28,6 +28,9 @@ StrategyName out_of_core(const StrategyName& strategy);
 /// Its name in core.
 std::string in_core(const StrategyName& strategy);
 
+/// `data+filter` from its axes, outermost first.
+StrategyName hybrid(std::vector<const Strategy*> axes);
+
 /// Reads `data+filter`, `data/ooc`. UsageError for unknown or repeated axes.
 StrategyName read_strategy(std::string_view text);
 

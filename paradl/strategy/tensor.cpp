@@ -7,7 +7,7 @@ namespace {
 
 bool can_cut(const Workload& work, std::size_t i) {
   const Layer& layer = work.layers[i];
-  return is_dense_product(layer) && work.tensor(i);
+  return is_dense_product(layer) && work.may_split(SplitBy::tensor, i);
 }
 
 Role role(const Workload& work, std::size_t i, const Parts& parts, Placement incoming) {

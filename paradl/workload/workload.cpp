@@ -71,8 +71,8 @@ void number_classes(std::vector<Layer>& layers) {
     layer.shape_class = classes.emplace(shape_of(layer), int(classes.size())).first->second;
 }
 
-Cuttable read_rule(const ModelSpec& spec, const std::string& strategy) {
-  const auto rule = spec.split.find(strategy);
+Cuttable read_rule(const ModelSpec& spec, std::string_view strategy) {
+  const auto rule = spec.split.find(std::string(strategy));
   if (rule == spec.split.end()) return {};
   const std::unordered_set<std::string> words(rule->second.words.begin(), rule->second.words.end());
   Cuttable cuttable;
@@ -131,10 +131,7 @@ Workload build_workload(const ModelSpec& spec) {
   for (Layer& layer : work.layers)
     if (layer.op == Op::attention) mark_keys(work.layers, layer);
   number_classes(work.layers);
-  work.spatial = read_rule(spec, "spatial");
-  work.filter = read_rule(spec, "filter");
-  work.channel = read_rule(spec, "channel");
-  work.tensor = read_rule(spec, "tensor");
+  for (std::size_t i = 0; i < split_names.size(); ++i) work.split[i] = read_rule(spec, split_names[i]);
   return work;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,8 +27,10 @@ struct Workload {
   bool tokens = false;         // samples are sequences of tokens
   bool convolutional = false;  // has convolutions
   Seconds time;                // measured forward + backward of one sample, whole network; zero: not known
-  Cuttable spatial, filter, channel, tensor;
+  std::array<Cuttable, split_names.size()> split;  // by SplitBy
 
+  /// Whether the model lets a strategy split a layer.
+  bool may_split(SplitBy by, std::size_t layer) const { return split[std::size_t(by)](layer); }
   double parameters() const;
   double macs() const;        // forward, per sample, as published (without auxiliary layers)
   double train_macs() const;  // forward, per sample, including auxiliary layers

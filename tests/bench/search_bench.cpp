@@ -29,7 +29,7 @@ BenchCase load(const char* model, const char* system, const char* framework, Pre
               .machine = build_machine(catalog.system(system)),
               .training = {},
               .times = {}};
-  const FrameworkSpec spec = read_framework(catalog.find("frameworks", framework));
+  const FrameworkSpec spec = read_framework(catalog.find(SpecKind::frameworks, framework));
   c.training.framework = spec.terms;
   c.training.overlap = spec.overlap.value_or("on") == "on";
   if (spec.equal_stages) c.training.stage_cut = StageCut::equal_blocks;

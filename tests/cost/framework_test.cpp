@@ -269,12 +269,13 @@ TEST_CASE("the terms of a framework are read, listed and switched one by one") {
                           "name: f\noverlap: off\nconvolutions: no-winograd\nvocabulary-padding: always\n"
                           "costs: {tensor: 50 us, packing: 5 GB/s}\n"};
   const FrameworkSpec plain = read_framework(source);
-  CHECK(plain.overlap == "off");
-  CHECK_FALSE(convolution_policy(*plain.convolutions)->winograd);
+  CHECK(plain.overlap == false);
+  CHECK_FALSE(plain.convolutions->winograd);
+  CHECK_FALSE(plain.precision.has_value());
   CHECK(plain.terms.padding == VocabularyPadding::always);
   const FrameworkSpec changed =
       read_framework(source, {{"overlap", "on"}, {"costs.host", "1 ms"}, {"hybrid-gradients", "leader"}});
-  CHECK(changed.overlap == "on");
+  CHECK(changed.overlap == true);
   CHECK(changed.terms.host == Seconds{1e-3});
   CHECK(changed.terms.hybrid_gradients == GradientRoute::leader);
   CHECK(changed.terms.tensor == plain.terms.tensor);

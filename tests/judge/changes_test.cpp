@@ -1,7 +1,10 @@
 #include "paradl/judge/changes.hpp"
 
+#include <set>
+
 #include <doctest/doctest.h>
 
+#include "paradl/judge/bottleneck.hpp"
 #include "tests/support/pencil.hpp"
 
 using namespace paradl;
@@ -43,13 +46,44 @@ TEST_CASE("changes: numbers of micro-batches divide the samples, and stages keep
 TEST_CASE("changes: a change has the option and the audience of its row") {
   Bench bench(chain(2), flat_machine());
   const Projection p = bench.engine("data", "4", 32);
-  const Alternatives found = alternatives(changes::sharded_optimizer, evidence_of(p, bench.setting()));
+  const Alternatives found = alternatives(ChangeKind::sharded_optimizer, evidence_of(p, bench.setting()));
   REQUIRE(found.size() == 1);
-  CHECK(found[0].of == &changes::sharded_optimizer);
+  CHECK(found[0].of->kind == ChangeKind::sharded_optimizer);
   CHECK(found[0].option == "--zero 1");
   CHECK(found[0].owner == Owner::framework);
   Plan plan;
   found[0].apply(plan);
   CHECK(plan.zero == 1);
   CHECK_FALSE(found[0].changes_case());
+}
+
+TEST_CASE("changes: every row is a remedy of a bottleneck, or makes plans fit") {
+  std::set<ChangeKind> used{ChangeKind::more_gpus};  // if no option makes a plan fit
+  for (std::size_t i = 0; i < bottleneck_kinds; ++i)
+    for (const ChangeKind remedy : entry(BottleneckKind(i)).remedies) used.insert(remedy);
+  for (const MemoryOption& option : memory_options)
+    for (const auto& change : option.changes)
+      if (change) used.insert(*change);
+  for (std::size_t i = 0; i < change_kinds; ++i) {
+    const Change& row = row_of(ChangeKind(i));
+    CAPTURE(row.option);
+    CAPTURE(i);
+    CHECK(used.contains(row.kind));
+    CHECK_FALSE(row.option.empty());
+    const bool one_value = row.applies && (row.plan || row.training) && !row.text.empty();
+    CHECK(one_value != (row.values != nullptr));
+  }
+}
+
+TEST_CASE("changes: twice the GPUs, on each axis, as long as the machine has them") {
+  Bench bench(chain(2), flat_machine(16));
+  const Projection p = bench.engine("data+filter", "4x2", 32);
+  const Alternatives found = alternatives(ChangeKind::more_gpus, evidence_of(p, bench.setting()));
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].text == "twice the GPUs");
+  CHECK(found[0].option == "-p 16 -b 32");
+  CHECK(grid_text(*found[0].mesh, true) == "8x2");
+  CHECK(grid_text(*found[1].mesh, true) == "4x4");
+  const Projection all = bench.engine("data", "16", 32);
+  CHECK(alternatives(ChangeKind::more_gpus, evidence_of(all, bench.setting())).empty());
 }

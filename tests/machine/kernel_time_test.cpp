@@ -181,7 +181,7 @@ TEST_CASE("experts are separate products: as many flop, more weights to read") {
 
 TEST_CASE("every operation has a time, and none is negative") {
   const KernelDevice device = slate();
-  for (int op = 0; op <= int(Op::upsample); ++op) {
+  for (std::size_t op = 0; op < op_count; ++op) {
     LocalLayer l{.op = Op(op), .dims = 2, .samples = 2, .x_channels = 24, .y_channels = 24};
     l.heads = l.kv_heads = 2;
     l.rows = 10;

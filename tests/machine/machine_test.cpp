@@ -91,7 +91,7 @@ TEST_CASE("every shipped system has as many GPUs as its operator states") {
       {"tsubame3", 2160},                          // 540 nodes of 4
       {"vtrain-a100", 512},                        // 64 nodes of 8
   };
-  const std::vector<std::string> names = shipped().names("systems");
+  const std::vector<std::string> names = shipped().names(SpecKind::systems);
   CHECK(names.size() == published.size());
   for (const Published& machine : published) {
     CAPTURE(machine.name);
@@ -135,7 +135,7 @@ TEST_CASE("a node of Selene has a port for each GPU, one of the vTrain cluster o
 }
 
 TEST_CASE("no shipped outer link has more bandwidth or less latency than an inner one") {
-  for (const std::string& name : shipped().names("systems")) {
+  for (const std::string& name : shipped().names(SpecKind::systems)) {
     CAPTURE(name);
     const Machine machine = build_machine(shipped().system(name));
     for (std::size_t i = 1; i < machine.levels.size(); ++i) {

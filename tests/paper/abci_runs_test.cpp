@@ -76,7 +76,7 @@ TEST_CASE("all runs of the report fit") {
 
 TEST_CASE("the report's runs beyond 256 GPUs are inside the interval, but far from the projection") {
   const Abci abci;
-  const auto recorded = read_recorded_errors(abci.catalog.find("accuracy", "recorded")).errors;
+  const auto recorded = read_recorded_errors(abci.catalog.find(SpecKind::accuracy, "recorded")).errors;
   int inside = 0, all = 0;
   for (const RunAsked& run : abci.asked) {
     if (run.run->gpus < large_scale) continue;
@@ -117,7 +117,7 @@ TEST_CASE("intervals recorded without a run contain it nine times in ten, but no
 
 TEST_CASE("recorded intervals contain the runs that they were recorded from") {
   const Abci abci;
-  const auto recorded = read_recorded_errors(abci.catalog.find("accuracy", "recorded")).errors;
+  const auto recorded = read_recorded_errors(abci.catalog.find(SpecKind::accuracy, "recorded")).errors;
   const auto runs = abci.judged(up_to(256));
   const std::vector<ParameterLevel> levels(runs.size(), abci.asked.front().about().level());
   CHECK(coverage(runs, levels, recorded).n == 51);
@@ -145,7 +145,7 @@ TEST_CASE(
     run.left_out.reset();  // was computed with chainermn
   }
   const Catalog catalog{{source_dir()}};
-  const auto recorded = read_recorded_errors(catalog.find("accuracy", "recorded")).errors;
+  const auto recorded = read_recorded_errors(catalog.find(SpecKind::accuracy, "recorded")).errors;
   for (const LayerLevel times : {LayerLevel::modelled, LayerLevel::profile}) {
     CAPTURE(int(times));
     std::vector<Judged> runs;
@@ -178,7 +178,7 @@ TEST_CASE(
 
 TEST_CASE("intervals of closed forms contain nine runs in ten, also of curves that were left out") {
   const Abci abci;
-  const auto recorded = read_recorded_errors(abci.catalog.find("accuracy", "recorded")).errors;
+  const auto recorded = read_recorded_errors(abci.catalog.find(SpecKind::accuracy, "recorded")).errors;
   MeasuredRuns file = abci.file;
   for (MeasuredRun& run : file.runs) run.options["framework"] = "ideal", run.left_out.reset();
   for (const LayerLevel times : {LayerLevel::ideal, LayerLevel::modelled, LayerLevel::profile}) {

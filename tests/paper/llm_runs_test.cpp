@@ -149,7 +149,7 @@ TEST_CASE(
     "recorded intervals contain about nine in ten of the GPT runs, also of those that were not fitted") {
   if (folder.empty()) return;
   const Gpt gpt;
-  const auto recorded = read_recorded_errors(gpt.catalog.find("accuracy", "recorded")).errors;
+  const auto recorded = read_recorded_errors(gpt.catalog.find(SpecKind::accuracy, "recorded")).errors;
   std::vector<Judged> all, beyond;
   std::vector<ParameterLevel> levels;
   for (const RunAsked& run : gpt.asked) {
@@ -188,7 +188,7 @@ TEST_CASE("intervals of GPT projections without a framework contain nine runs in
     runs.push_back(judge(run));
     levels.push_back(run.about().level());
   }
-  const auto recorded = read_recorded_errors(gpt.catalog.find("accuracy", "recorded")).errors;
+  const auto recorded = read_recorded_errors(gpt.catalog.find(SpecKind::accuracy, "recorded")).errors;
   const Coverage on_record = coverage(runs, levels, recorded), left_out = left_out_coverage(runs, levels);
   INFO("on record " << on_record.inside << ", without their curve " << left_out.inside << " of "
                     << left_out.n);
@@ -215,7 +215,7 @@ TEST_CASE("runs on another machine are inside intervals borrowed from the neares
         row.at("precision") == "AMP" ? "fp16" : "fp32", row.at("framework") == "PyTorch" ? "ddp" : "ideal");
   }
   const Catalog catalog{{source_dir()}};
-  const auto recorded = read_recorded_errors(catalog.find("accuracy", "recorded")).errors;
+  const auto recorded = read_recorded_errors(catalog.find(SpecKind::accuracy, "recorded")).errors;
   const MeasuredRuns file = read_measured_runs({"elsewhere.csv", text});
   for (const Fidelity fidelity : {Fidelity::detailed, Fidelity::paper}) {
     CAPTURE(int(fidelity));
@@ -247,7 +247,7 @@ TEST_CASE("GPT runs are inside closed-form intervals that are borrowed from conv
   std::erase_if(file.runs, [](const MeasuredRun& run) {
     return run.source == "zero3" || run.gpus > 8 || (run.strategy != "data" && run.strategy != "layer");
   });
-  const auto recorded = read_recorded_errors(gpt.catalog.find("accuracy", "recorded")).errors;
+  const auto recorded = read_recorded_errors(gpt.catalog.find(SpecKind::accuracy, "recorded")).errors;
   for (const LayerLevel times : {LayerLevel::ideal, LayerLevel::modelled}) {
     CAPTURE(int(times));
     std::vector<Judged> runs;

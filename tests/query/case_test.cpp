@@ -70,7 +70,7 @@ TEST_CASE("a profile belongs to the device of the file: with a faster device, ti
 
 TEST_CASE("a record applies to the same device, precision and kind of network, and to unchanged files") {
   const std::vector<RecordedError> recorded =
-      read_recorded_errors(shipped().find("accuracy", "recorded")).errors;
+      read_recorded_errors(shipped().find(SpecKind::accuracy, "recorded")).errors;
   const auto on_record = [&](const char* model, const char* system, const std::string& words) {
     const Asked asked(model, system, words);
     return find_recorded(recorded, asked.oracle.about().level(), asked.projection.strategy->text,

@@ -22,7 +22,7 @@ TEST_CASE("a model is found by name, with `-` or `_`") {
   CHECK(shipped().model("resnet50").name == "resnet50");
   CHECK(shipped().model("inception_v3").name == "inception-v3");
   CHECK(shipped().model("inception-v3").name == "inception-v3");
-  CHECK(shipped().find("models", "resnet50").file == source_dir() + "/models/resnet50.yaml");
+  CHECK(shipped().find(SpecKind::models, "resnet50").file == source_dir() + "/models/resnet50.yaml");
 }
 
 TEST_CASE("each kind has its folder, and nested folders are not listed") {
@@ -34,15 +34,19 @@ TEST_CASE("each kind has its folder, and nested folders are not listed") {
   folder.write("profiles/accuracy/e.yaml", "");
   folder.write("frameworks/f.yaml", "");
   const Catalog catalog({folder.path()});
-  const std::pair<const char*, const char*> kinds[] = {
-      {"systems", "a"}, {"frameworks", "b"}, {"profiles", "c"}, {"kernels", "d"}, {"accuracy", "e"}};
+  const std::pair<SpecKind, const char*> kinds[] = {{SpecKind::systems, "a"},
+                                                    {SpecKind::frameworks, "b"},
+                                                    {SpecKind::profiles, "c"},
+                                                    {SpecKind::kernels, "d"},
+                                                    {SpecKind::accuracy, "e"}};
   for (const auto& [kind, name] : kinds) {
-    CAPTURE(kind);
+    CAPTURE(name);
     CHECK(catalog.names(kind) == std::vector<std::string>{name});
   }
-  CHECK(catalog.find("frameworks", "b").file == folder.path() + "/systems/frameworks/b.yaml");
-  CHECK(catalog.find("kernels", "d").file == folder.path() + "/profiles/kernels/d.yaml");
-  CHECK(complaint([&] { catalog.find("systems", "b"); }).starts_with("usage: no system is called `b`"));
+  CHECK(catalog.find(SpecKind::frameworks, "b").file == folder.path() + "/systems/frameworks/b.yaml");
+  CHECK(catalog.find(SpecKind::kernels, "d").file == folder.path() + "/profiles/kernels/d.yaml");
+  CHECK(
+      complaint([&] { catalog.find(SpecKind::systems, "b"); }).starts_with("usage: no system is called `b`"));
 }
 
 TEST_CASE("only YAML files are listed, each name once, in order") {
@@ -53,8 +57,8 @@ TEST_CASE("only YAML files are listed, each name once, in order") {
   there.write("models/b.yaml", one_layer);
   there.write("models/c.yaml", one_layer);
   const Catalog catalog({here.path(), there.path(), "/nowhere"});
-  CHECK(catalog.names("models") == std::vector<std::string>{"a", "b", "c"});
-  CHECK(catalog.names("systems").empty());
+  CHECK(catalog.names(SpecKind::models) == std::vector<std::string>{"a", "b", "c"});
+  CHECK(catalog.names(SpecKind::systems).empty());
 }
 
 TEST_CASE("folders are searched in order") {
@@ -77,7 +81,8 @@ TEST_CASE("a name that contains a slash or ends in .yaml is a path") {
 }
 
 TEST_CASE("an unknown name is a usage error, with a suggestion if a similar name exists") {
-  const std::string all = "`paradl models` lists all " + std::to_string(shipped().names("models").size());
+  const std::string all =
+      "`paradl models` lists all " + std::to_string(shipped().names(SpecKind::models).size());
   CHECK(refusal("resnet-50") ==
         "usage: no model is called `resnet-50`\nhelp: did you mean `resnet50`? " + all + "\n");
   CHECK(refusal("perceptron") == "usage: no model is called `perceptron`\nhelp: " + all + "\n");

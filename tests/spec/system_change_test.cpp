@@ -32,7 +32,7 @@ std::string numbers(const SystemSpec& spec) {
 TEST_CASE("a factor of a loaded system gives what its file gives with that factor") {
   const Catalog& catalog = test::shipped();
   int seen = 0;
-  for (const std::string& name : catalog.names("systems")) {
+  for (const std::string& name : catalog.names(SpecKind::systems)) {
     const SystemSpec spec = catalog.system(name);
     for (const Lever& lever : levers(spec, Precision::fp32))
       for (const double factor : {0.5, 2.0}) {
@@ -52,7 +52,7 @@ TEST_CASE("a factor of a loaded system gives what its file gives with that facto
 TEST_CASE("a number of a loaded system gives what its file gives with that number") {
   const Catalog& catalog = test::shipped();
   int seen = 0;
-  for (const std::string& name : catalog.names("systems")) {
+  for (const std::string& name : catalog.names(SpecKind::systems)) {
     const SystemSpec spec = catalog.system(name);
     for (const LevelSpec& level : spec.levels)
       for (const char* key : {"ports", "oversubscription"}) {

@@ -25,7 +25,7 @@ inline ShippedCase shipped_case(const char* model, const char* system, const cha
                 .training = {},
                 .times = {}};
   c.topology = topology_of(c.machine);
-  c.training.framework = read_framework(shipped().find("frameworks", framework)).terms;
+  c.training.framework = read_framework(shipped().find(SpecKind::frameworks, framework)).terms;
   if (c.work.tokens) c.training.precision = Precision::fp16, c.training.optimizer = Optimizer::adam;
   c.times = layer_times(c.work, c.machine, c.training.precision, c.training.optimizer);
   return c;

@@ -23,7 +23,7 @@ inline const Catalog& shipped() {
 
 inline ModelSpec model_of(const std::string& text, const Parameters& given = {}) {
   return read_model(
-      source_of(text), [](const std::string& name) { return shipped().find("models", name); }, given);
+      source_of(text), [](const std::string& name) { return shipped().find(SpecKind::models, name); }, given);
 }
 inline Workload workload_of(const std::string& text, const Parameters& given = {}) {
   return build_workload(model_of(text, given));

@@ -32,7 +32,7 @@ const Network& read_once(const std::string& name) {
 const Workload& network_called(const std::string& name) { return read_once(name).work; }
 
 TEST_CASE("every shipped model can be read, has a data set, and names its source") {
-  for (const std::string& name : shipped().names("models")) {
+  for (const std::string& name : shipped().names(SpecKind::models)) {
     CAPTURE(name);
     const auto& [spec, work] = read_once(name);
     CHECK(spec.name == name);
@@ -48,7 +48,7 @@ TEST_CASE("every shipped model can be read, has a data set, and names its source
 }
 
 TEST_CASE("all models that the manual names exist") {
-  const std::vector<std::string> names = shipped().names("models");
+  const std::vector<std::string> names = shipped().names(SpecKind::models);
   for (const std::string name : {"alexnet",       "vgg16",         "vgg19",
                                  "resnet18",      "resnet50",      "resnet101",
                                  "resnet152",     "inception-v3",  "densenet121",
@@ -266,7 +266,7 @@ TEST_CASE("every shipped model is in the reference data, or listed here with a r
   const auto family = [](const std::string& name) {  // no row, or by numbers
     return name.starts_with("megatron-") || name.starts_with("llama") || name.starts_with("t5");
   };
-  for (const std::string& name : shipped().names("models")) {
+  for (const std::string& name : shipped().names(SpecKind::models)) {
     CAPTURE(name);
     CHECK((elsewhere.contains(name) || family(name) ||
            std::ranges::any_of(counted, [&](const Counted& each) { return each.ours == name; })));

@@ -309,19 +309,19 @@ TEST_CASE("layers that differ in one property do not share a class") {
 
 TEST_CASE("`split` limits the layers that a strategy may cut; without it all may be cut") {
   const Workload free = workload_of(tiny);
-  CHECK(free.filter(0));
-  CHECK(free.spatial(3));
+  CHECK(free.may_split(SplitBy::filter, 0));
+  CHECK(free.may_split(SplitBy::spatial, 3));
   const Workload work = workload_of(tiny + "split: {filter: [conv], spatial: [fc, flatten], tensor: side}\n");
-  CHECK(work.filter(0));
-  CHECK_FALSE(work.filter(1));
-  CHECK_FALSE(work.filter(3));
-  CHECK_FALSE(work.spatial(0));
-  CHECK(work.spatial(1));  // `fc` is an op as well as a name: both fc layers
-  CHECK(work.spatial(2));
-  CHECK(work.spatial(3));
-  CHECK(work.tensor(1));
-  CHECK_FALSE(work.tensor(3));
-  CHECK(work.channel(3));
+  CHECK(work.may_split(SplitBy::filter, 0));
+  CHECK_FALSE(work.may_split(SplitBy::filter, 1));
+  CHECK_FALSE(work.may_split(SplitBy::filter, 3));
+  CHECK_FALSE(work.may_split(SplitBy::spatial, 0));
+  CHECK(work.may_split(SplitBy::spatial, 1));  // `fc` is an op as well as a name: both fc layers
+  CHECK(work.may_split(SplitBy::spatial, 2));
+  CHECK(work.may_split(SplitBy::spatial, 3));
+  CHECK(work.may_split(SplitBy::tensor, 1));
+  CHECK_FALSE(work.may_split(SplitBy::tensor, 3));
+  CHECK(work.may_split(SplitBy::channel, 3));
 }
 
 // Layers that do not fit together

@@ -29,7 +29,7 @@ constexpr std::array own_measures{
             Reads::count, Sense::at_most, 4, 0, 1e6, false, read}};
 
 constexpr std::array remedies{
-    &changes::synchronised_batch_norm};
+    ChangeKind::synchronised_batch_norm};
 
 }  // namespace
 
@@ -39,6 +39,7 @@ extern constinit const Entry batch_norm_quality_entry{
     .nature = Nature::limit,
     .meaning = "batch-norm statistics over too few samples harm training",
     .measures = own_measures,
-    .remedies = remedies};
+    .remedies = remedies,
+    .worth = Worth::always};
 
 }  // namespace paradl

@@ -89,8 +89,8 @@ constexpr std::array own_measures{
             Reads::ratio, Sense::above, 1.5, 1, 1e6, true, read_split_overhead}};
 
 constexpr std::array remedies{
-    &changes::split_layers, &changes::faster_split_layers, &changes::tensor_instead,
-    &changes::more_data, &changes::data_between_nodes};
+    ChangeKind::split_layers, ChangeKind::faster_split_layers, ChangeKind::tensor_instead,
+    ChangeKind::more_data, ChangeKind::data_between_nodes};
 
 }  // namespace
 

@@ -50,7 +50,7 @@ constexpr std::array own_measures{
             Reads::count, Sense::at_least, 512, 1, 1e9, true, read_many_gpus}};
 
 constexpr std::array remedies{
-    &changes::rings_per_part, &changes::rings_per_level, &changes::no_oversubscription};
+    ChangeKind::rings_per_part, ChangeKind::rings_per_level, ChangeKind::no_oversubscription};
 
 }  // namespace
 

@@ -25,8 +25,8 @@ constexpr std::array own_measures{
             Reads::share, Sense::above, 0.85, 0, 1, false, read}};
 
 constexpr std::array remedies{
-    &changes::more_micro_batches, &changes::sharded_optimizer, &changes::selective_recomputation,
-    &changes::full_recomputation};
+    ChangeKind::more_micro_batches, ChangeKind::sharded_optimizer, ChangeKind::selective_recomputation,
+    ChangeKind::full_recomputation};
 
 }  // namespace
 
@@ -36,6 +36,7 @@ extern constinit const Entry fragmentation_entry{
     .nature = Nature::bottleneck,
     .meaning = "so little memory is free that allocator fragmentation may cause an out-of-memory error",
     .measures = own_measures,
-    .remedies = remedies};
+    .remedies = remedies,
+    .worth = Worth::memory};
 
 }  // namespace paradl

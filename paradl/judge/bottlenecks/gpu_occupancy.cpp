@@ -27,7 +27,7 @@ constexpr std::array own_measures{
             Reads::ratio, Sense::above, 1.25, 1, 1e6, true, read}};
 
 constexpr std::array remedies{
-    &changes::best_batch, &changes::more_data};
+    ChangeKind::best_batch, ChangeKind::more_data};
 
 }  // namespace
 

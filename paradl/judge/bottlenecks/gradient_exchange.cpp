@@ -49,9 +49,9 @@ constexpr std::array own_measures{
             Reads::share, Sense::above, 0.2, 0, 1, false, read}};
 
 constexpr std::array remedies{
-    &changes::overlap, &changes::rings_per_part, &changes::rings_per_level, &changes::faster_packing,
-    &changes::faster_tensors, &changes::other_allreduce, &changes::twice_the_batch,
-    &changes::more_data, &changes::faster_gradient_links};
+    ChangeKind::overlap, ChangeKind::rings_per_part, ChangeKind::rings_per_level, ChangeKind::faster_packing,
+    ChangeKind::faster_tensors, ChangeKind::other_allreduce, ChangeKind::twice_the_batch,
+    ChangeKind::more_data, ChangeKind::faster_gradient_links};
 
 }  // namespace
 

@@ -72,8 +72,8 @@ constexpr std::array own_measures{
             Reads::share, Sense::above, 1, 0, 1e6, false, read_storage}};
 
 constexpr std::array remedies{
-    &changes::prefetch, &changes::reading_by_each, &changes::direct_staging, &changes::faster_reader,
-    &changes::faster_storage, &changes::moved_samples};
+    ChangeKind::prefetch, ChangeKind::reading_by_each, ChangeKind::direct_staging, ChangeKind::faster_reader,
+    ChangeKind::faster_storage, ChangeKind::moved_samples};
 
 }  // namespace
 

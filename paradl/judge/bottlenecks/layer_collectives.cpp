@@ -15,9 +15,9 @@ constexpr std::array own_measures{
             Reads::share, Sense::above, 0.2, 0, 1, false, read}};
 
 constexpr std::array remedies{
-    &changes::direct_halos, &changes::direct_exchanges, &changes::reduce_scatter,
-    &changes::sequence_parallelism, &changes::tensor_instead, &changes::more_data,
-    &changes::data_between_nodes, &changes::faster_activation_links};
+    ChangeKind::direct_halos, ChangeKind::direct_exchanges, ChangeKind::reduce_scatter,
+    ChangeKind::sequence_parallelism, ChangeKind::tensor_instead, ChangeKind::more_data,
+    ChangeKind::data_between_nodes, ChangeKind::faster_activation_links};
 
 }  // namespace
 

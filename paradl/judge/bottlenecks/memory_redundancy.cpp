@@ -76,8 +76,8 @@ constexpr std::array own_measures{
             Reads::share, Sense::above, 1, 0, 1e6, false, read_largest_layer}};
 
 constexpr std::array remedies{
-    &changes::sharded_optimizer, &changes::sharded_weights, &changes::selective_recomputation,
-    &changes::full_recomputation, &changes::sequence_parallelism, &changes::split_memory};
+    ChangeKind::sharded_optimizer, ChangeKind::sharded_weights, ChangeKind::selective_recomputation,
+    ChangeKind::full_recomputation, ChangeKind::sequence_parallelism, ChangeKind::split_memory};
 
 }  // namespace
 
@@ -87,6 +87,7 @@ extern constinit const Entry memory_redundancy_entry{
     .nature = Nature::bottleneck,
     .meaning = "GPUs hold copies of the same data, or one layer alone exceeds the memory of a device",
     .measures = own_measures,
-    .remedies = remedies};
+    .remedies = remedies,
+    .worth = Worth::free_memory};
 
 }  // namespace paradl

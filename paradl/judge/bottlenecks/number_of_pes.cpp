@@ -28,7 +28,7 @@ constexpr std::array own_measures{
             Reads::ratio, Sense::above, 1, 0, 1e6, false, read}};
 
 constexpr std::array remedies{
-    &changes::larger_batch, &changes::data_between_nodes, &changes::more_data};
+    ChangeKind::larger_batch, ChangeKind::data_between_nodes, ChangeKind::more_data};
 
 }  // namespace
 
@@ -38,6 +38,8 @@ extern constinit const Entry number_of_pes_entry{
     .nature = Nature::limit,
     .meaning = "there are more GPUs than samples, channels, extents or layers to split",
     .measures = own_measures,
-    .remedies = remedies};
+    .remedies = remedies,
+    .worth = Worth::always,
+    .has_time = false};
 
 }  // namespace paradl

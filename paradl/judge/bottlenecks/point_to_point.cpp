@@ -30,7 +30,7 @@ constexpr std::array own_measures{
             Reads::ratio, Sense::at_least, 2, 1, 1e6, true, read}};
 
 constexpr std::array remedies{
-    &changes::direct_halos, &changes::direct_exchanges, &changes::more_data};
+    ChangeKind::direct_halos, ChangeKind::direct_exchanges, ChangeKind::more_data};
 
 }  // namespace
 

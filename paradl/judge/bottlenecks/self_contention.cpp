@@ -37,8 +37,8 @@ constexpr std::array own_measures{
             Reads::ratio, Sense::above, 1, 1, 1e6, true, read}};
 
 constexpr std::array remedies{
-    &changes::more_ports, &changes::rings_per_part, &changes::rings_per_level,
-    &changes::no_oversubscription};
+    ChangeKind::more_ports, ChangeKind::rings_per_part, ChangeKind::rings_per_level,
+    ChangeKind::no_oversubscription};
 
 }  // namespace
 

@@ -34,7 +34,7 @@ constexpr std::array own_measures{
             Reads::share, Sense::above, 0.1, 0, 1, false, read}};
 
 constexpr std::array remedies{
-    &changes::sharded_optimizer, &changes::twice_the_batch, &changes::fused_update};
+    ChangeKind::sharded_optimizer, ChangeKind::twice_the_batch, ChangeKind::fused_update};
 
 }  // namespace
 

@@ -32,7 +32,7 @@ std::optional<Reading> read_bubble(const Evidence& e) {
   if (!e.projection.cost) return {};
   const double share = exposed(e, Term::bubble);
   if (!(share > 0)) return {};
-  const int stages = parts_of("layer", e.mesh), S = e.projection.plan.micro_batches;
+  const int stages = stages_of(e), S = e.projection.plan.micro_batches;
   return Reading{share, share, fmt::format("{} stages, {} micro-batch{}", stages, S, S == 1 ? "" : "es"),
                  fmt::format("stages wait for others {} of the iteration", percent(share))};
 }
@@ -46,7 +46,7 @@ constexpr std::array own_measures{
             Reads::share, Sense::above, 0.2, 0, 1, false, read_bubble}};
 
 constexpr std::array remedies{
-    &changes::more_micro_batches, &changes::two_chunks, &changes::balanced_stages, &changes::more_data};
+    ChangeKind::more_micro_batches, ChangeKind::two_chunks, ChangeKind::balanced_stages, ChangeKind::more_data};
 
 }  // namespace
 

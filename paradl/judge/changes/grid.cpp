@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "paradl/judge/changes.hpp"
+#include "paradl/judge/changes/values.hpp"
 
 namespace paradl::changes {
 namespace {
@@ -42,17 +42,17 @@ std::vector<int> sizes_of(const Mesh& mesh) {
 
 /// The strategy without an axis that has only one GPU left.
 StrategyName without_axis(const StrategyName& strategy, std::size_t axis) {
-  std::string name;
-  for (std::size_t i = 0; i < strategy.axes.size(); ++i)
-    if (i != axis) name += fmt::format("{}{}", name.empty() ? "" : "+", strategy.axes[i]->name);
-  return read_strategy(name + (strategy.out_of_core ? "/ooc" : ""));
+  std::vector<const Strategy*> axes = strategy.axes;
+  axes.erase(axes.begin() + std::ptrdiff_t(axis));
+  return strategy.out_of_core ? out_of_core(hybrid(std::move(axes))) : hybrid(std::move(axes));
 }
 
 /// `data` between nodes and `inner` within them.
-void use_hybrid(Alternatives& out, const Evidence& e, std::string_view inner) {
+void use_hybrid(Alternatives& out, const Evidence& e, const Strategy* inner) {
   const int node = int(e.setting.machine.gpus_per_node()), p = int(e.projection.gpus);
-  if (inner == "data" || node < 2 || p % node != 0 || p / node < 2) return;
-  const StrategyName strategy = read_strategy(fmt::format("data+{}", inner));
+  const Strategy* outer = find_strategy("data");
+  if (inner == outer || node < 2 || p % node != 0 || p / node < 2) return;
+  const StrategyName strategy = hybrid({outer, inner});
   if (strategy.text != e.projection.strategy->text) use_sizes(out, e, strategy, {p / node, node});
 }
 
@@ -77,7 +77,7 @@ Alternatives most_efficient_batch(const Evidence& e) {
 Alternatives grids_with_more_data(const Evidence& e) {
   Alternatives out;
   const StrategyName& strategy = *e.projection.strategy;
-  const auto data = std::ranges::find(strategy.axes, "data", &Strategy::name) - strategy.axes.begin();
+  const auto data = std::ranges::find(strategy.axes, find_strategy("data")) - strategy.axes.begin();
   if (data == std::ssize(strategy.axes)) return out;
   const std::vector<int> now = sizes_of(e.projection.plan.mesh);
   for (std::size_t a = 0; a < now.size(); ++a) {
@@ -95,25 +95,26 @@ Alternatives grids_with_more_data(const Evidence& e) {
   return out;
 }
 
-/// `tensor` instead of filter or channel, with the same sizes.
+/// `tensor` instead of an axis that splits the channels of every product by itself, with the same sizes.
 Alternatives grids_with_tensor(const Evidence& e) {
   Alternatives out;
-  std::string name;
+  const Mesh& mesh = e.projection.plan.mesh;
+  const Strategy* tensor = find_strategy("tensor");
+  std::vector<const Strategy*> axes;
   bool changed = false;
-  int tensors = 0;  // an axis may occur only once
-  for (const Strategy* axis : e.projection.strategy->axes) {
-    const bool here = axis->name == "filter" || axis->name == "channel";
+  for (const Axis& axis : mesh.all()) {
+    const bool here = splits_channels(axis, e.setting.work) && !axis.strategy->pairs;
     changed |= here;
-    tensors += here || axis->name == "tensor";
-    name += fmt::format("{}{}", name.empty() ? "" : "+", here ? "tensor" : axis->name);
+    axes.push_back(here ? tensor : axis.strategy);
   }
-  if (changed && tensors == 1) use_sizes(out, e, read_strategy(name), sizes_of(e.projection.plan.mesh));
+  if (changed && std::ranges::count(axes, tensor) == 1)  // an axis may occur only once
+    use_sizes(out, e, hybrid(std::move(axes)), sizes_of(mesh));
   return out;
 }
 
 Alternatives grids_with_data_between_nodes(const Evidence& e) {
   Alternatives out;
-  if (e.mesh.axes == 1) use_hybrid(out, e, e.mesh.axis[0].strategy->name);
+  if (e.mesh.axes == 1) use_hybrid(out, e, e.mesh.axis[0].strategy);
   return out;
 }
 
@@ -121,11 +122,27 @@ Alternatives grids_with_less_memory(const Evidence& e) {
   Alternatives out;
   if (e.mesh.axes != 1) return out;
   const bool sequences = e.setting.work.tokens;
-  if (!sequences) use_hybrid(out, e, "spatial");
-  use_hybrid(out, e, "tensor");
-  use_hybrid(out, e, "layer");
-  if (!sequences && parts_of("spatial", e.mesh) == 1)
-    use_sizes(out, e, read_strategy("spatial"), {int(e.projection.gpus)});
+  const Strategy* spatial = find_strategy("spatial");
+  if (!sequences) use_hybrid(out, e, spatial);
+  for (const char* inner : {"tensor", "layer"}) use_hybrid(out, e, find_strategy(inner));
+  if (!sequences && e.mesh.axis[0].strategy != spatial)
+    use_sizes(out, e, hybrid({spatial}), {int(e.projection.gpus)});
+  return out;
+}
+
+/// Twice the GPUs on any axis, with the same mini-batch: with -b N/gpu it would grow.
+Alternatives twice_the_gpus(const Evidence& e) {
+  Alternatives out;
+  const Projection& p = e.projection;
+  if (2 * p.gpus > e.setting.machine.gpus()) return out;
+  for (int a = 0; a < p.plan.mesh.axes; ++a) {
+    Mesh mesh = p.plan.mesh;
+    auto& [strategy, parts] = mesh.axis[std::size_t(a)];
+    parts.total *= 2;
+    if (strategy->input == Placement::split_space) parts.cut[0] *= 2;
+    out.push_back(
+        {.text = {}, .option = fmt::format("-p {} -b {:.0f}", 2 * p.gpus, p.plan.batch), .mesh = mesh});
+  }
   return out;
 }
 

@@ -1,7 +1,7 @@
 // Changes of how samples are read.
 #include <fmt/format.h>
 
-#include "paradl/judge/changes.hpp"
+#include "paradl/judge/changes/values.hpp"
 
 namespace paradl::changes {
 namespace {
@@ -21,14 +21,14 @@ Alternatives each_gpu_reads(const Evidence& e) {
   if (!reads_known_input(e) || training(e).input.readers != Readers::leader) return {};
   if (!(e.projection.input->space * e.projection.input->copies > 1)) return {};
   return {{.text = "every GPU reads what it needs instead of one leader" + at_best(e),
-           .option = std::string(reading_by_each.option),
+           .option = {},
            .training = [](Training& t) { t.input.readers = Readers::each; }}};
 }
 
 Alternatives twice_the_reader_rate(const Evidence& e) {
   if (!reads_known_input(e) || e.projection.input->bound != ReadBound::reader) return {};
   return {{.text = "twice the rate of a reader (more processes that read and prepare)" + at_best(e),
-           .option = std::string(faster_reader.option),
+           .option = {},
            .training = [](Training& t) { t.framework.reader = 2 * *t.framework.reader; }}};
 }
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "paradl/judge/changes.hpp"
+#include "paradl/judge/changes/values.hpp"
 
 namespace paradl::changes {
 

@@ -1,42 +1,16 @@
 // Changes of how to train, and the conditions of the others.
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include <fmt/format.h>
 
 #include "paradl/cost/modelled_times.hpp"
-#include "paradl/judge/changes.hpp"
+#include "paradl/judge/changes/values.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/strategy/recomputed.hpp"
 
-namespace paradl {
-
-Alternatives alternatives(const Change& change, const Evidence& e) {
-  Alternatives out;
-  if (change.values)
-    out = change.values(e);
-  else if (change.applies(e))
-    out.push_back({.text = std::string(change.text),
-                   .option = std::string(change.option),
-                   .plan = change.plan,
-                   .training = change.training});
-  for (Alternative& one : out) one.of = &change, one.owner = change.owner;
-  return out;
-}
-
-Alternatives alternatives(const MemoryOption& option, const Evidence& e) {
-  Alternatives out;
-  for (const Change* change : option.changes)
-    if (change)
-      for (Alternative& one : alternatives(*change, e)) out.push_back(std::move(one));
-  return out;
-}
-
-namespace changes {
+namespace paradl::changes {
 namespace {
-
-std::span<const Axis> axes_of(const Mesh& mesh) { return std::span(mesh.axis).first(std::size_t(mesh.axes)); }
 
 double samples_of_pipeline(const Evidence& e) { return e.projection.plan.batch / sample_parts(e.mesh); }
 
@@ -69,21 +43,26 @@ bool stores_scores(const Evidence& e) {
 
 bool has_blocks(const Evidence& e) { return !recomputable_blocks(e.setting.work).empty(); }
 
+bool has_split_channels(const Evidence& e) {
+  return std::ranges::any_of(e.mesh.all(),
+                             [&](const Axis& axis) { return splits_channels(axis, e.setting.work); });
+}
+
 bool can_split_sequence(const Evidence& e) {
   const auto attends = [](const Layer& l) { return l.op == Op::attention; };
   return !now(e).sequence_parallel && !training(e).whole_sums &&
-         std::ranges::any_of(axes_of(e.mesh), [](const Axis& axis) { return axis.strategy->pairs; }) &&
+         std::ranges::any_of(e.mesh.all(), [](const Axis& axis) { return axis.strategy->pairs; }) &&
          std::ranges::any_of(e.setting.work.layers, attends);
 }
 
 bool can_shard(const Evidence& e, int stage) {
   const auto splits_samples = [](const Axis& axis) { return is_split(axis.strategy->input); };
   return now(e).zero < stage && !now(e).allreduce.algorithm &&
-         std::ranges::any_of(axes_of(e.mesh), splits_samples);
+         std::ranges::any_of(e.mesh.all(), splits_samples);
 }
 
 Alternatives smaller_micro_batches_of(const Evidence& e) {
-  const int current = now(e).micro_batches, stages = parts_of("layer", e.mesh);
+  const int current = now(e).micro_batches, stages = stages_of(e);
   Alternatives out;
   const auto add = [&](double S, bool one_by_one) {
     const auto count = int(S);
@@ -136,11 +115,10 @@ Alternatives fused_kernels(const Evidence& e) {
   const auto times = with_update(e.setting.times, e.setting.work, work_in(UpdateKernels::separate),
                                  work_in(UpdateKernels::fused));
   if (!times) return {};
-  return {{.text = std::string(fused_update.text),
-           .option = std::string(fused_update.option),
+  return {{.text = {},
+           .option = {},
            .training = [](Training& t) { t.framework.update_kernels = UpdateKernels::fused; },
            .times = std::make_shared<const LayerTimes>(*times)}};
 }
 
-}  // namespace changes
-}  // namespace paradl
+}  // namespace paradl::changes

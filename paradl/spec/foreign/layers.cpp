@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "paradl/spec/model_spec.hpp"
+
 namespace paradl::foreign {
 namespace {
 
@@ -21,8 +23,6 @@ struct Kind {
 constexpr std::array kinds{Kind{"CONV", Op::conv}, Kind{"FC", Op::fc},          Kind{"BNORM", Op::batch_norm},
                            Kind{"RELU", Op::relu}, Kind{"MPOOL", Op::max_pool}, Kind{"APOOL", Op::avg_pool},
                            Kind{"ADD", Op::add},   Kind{"DROPOUT", Op::dropout}};
-
-const std::vector<std::string> strategies{"spatial", "filter", "channel", "tensor"};
 
 /// The letters at the start, in capitals: `Conv_1` gives CONV.
 std::string upper_letters(std::string_view name) {
@@ -149,16 +149,16 @@ std::vector<std::string> split_words(const std::vector<Listed>& layers, const st
 }
 
 void check_strategy(const std::string& strategy) {
-  if (std::ranges::find(strategies, strategy) != strategies.end()) return;
-  const std::string near = did_you_mean(strategy, strategies);
+  if (std::ranges::find(split_names, strategy) != split_names.end()) return;
+  const std::string near = did_you_mean(strategy, {split_names.begin(), split_names.end()});
   throw UsageError(fmt::format("`{}` is not a strategy that splits layers", strategy),
-                   near.empty() ? fmt::format("choose from {}", fmt::join(strategies, ", ")) : near);
+                   near.empty() ? fmt::format("choose from {}", fmt::join(split_names, ", ")) : near);
 }
 
 std::string strategy_of(std::string_view file) {
   const std::string name = stem_name(file);
-  for (const std::string& strategy : strategies)
-    if (name.starts_with(strategy)) return strategy;
+  for (const std::string_view strategy : split_names)
+    if (name.starts_with(strategy)) return std::string(strategy);
   return {};
 }
 
