@@ -44,6 +44,8 @@ struct LayerSums {
 
   Seconds passes() const { return forward + backward + exchange + halo; }
   Seconds updated(int zero) const { return zero > 0 ? sharded_update : update; }
+  /// The share of the backward pass that is recomputation.
+  double recomputed_share() const { return recompute > Seconds{} ? recompute / arithmetic : 0; }
 };
 
 /// One piece of the network: a chunk of a stage.
@@ -57,6 +59,12 @@ struct PieceSums : LayerSums {
 struct StageTable {
   StageTable(const Layout& layout, const StagePlan& stages, const MeshTable& mesh, const PassTable& passes,
              std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+
+  /// The kind of stage whose passes take longest: the cost shows its passes.
+  std::size_t busiest() const;
+  /// The share of the backward pass that the cost shows as recomputation: that of the stage with most
+  /// backward arithmetic.
+  double recomputed_share() const;
 
   std::pmr::vector<LayerSums> kinds;
   std::pmr::vector<PieceSums> pieces;  // as in StagePlan
