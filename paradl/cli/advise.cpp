@@ -11,6 +11,7 @@
 #include "paradl/core/text.hpp"
 #include "paradl/judge/advice.hpp"
 #include "paradl/judge/fitting.hpp"
+#include "paradl/judge/plan_notes.hpp"
 #include "paradl/judge/reason.hpp"
 #include "paradl/query/examiner.hpp"
 #include "paradl/query/words.hpp"

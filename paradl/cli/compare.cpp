@@ -8,9 +8,10 @@
 
 #include "paradl/cli/command.hpp"
 #include "paradl/core/format.hpp"
+#include "paradl/judge/advice.hpp"
+#include "paradl/judge/plan_notes.hpp"
 #include "paradl/query/examiner.hpp"
 #include "paradl/report/comparison.hpp"
-#include "paradl/report/explanation.hpp"
 #include "paradl/report/json.hpp"
 #include "paradl/report/out_of_core_plan.hpp"
 
@@ -30,20 +31,23 @@ struct Side {
     rank(results);
     answer.results = {results.front()};
     examine(answer, examiner_of(oracle, triggers));
+    if (best().feasible() && best().out_of_core && best().out_of_core->plans())
+      out_of_core = account_of(setting.work, *oracle.evaluator().evaluate(best().plan).out_of_core);
   }
   const Projection& best() const { return answer.results.front(); }
 
   Oracle oracle;
   Setting setting;
   Answer answer;
+  std::optional<OutOfCoreAccount> out_of_core;  // the plan of the best answer, if it leaves the core
 };
 
 /// What a plan out of core gains over swapping or recomputing everything.
-std::string plan_of(const Oracle& oracle, const Projection& p) {
-  if (!p.feasible() || !p.out_of_core || !p.out_of_core->plans()) return {};
-  const Evaluation e = oracle.evaluator().evaluate(p.plan);
-  return fmt::format("{} on {}:\n{}", p.strategy->text, oracle.about().machine.name,
-                     plan_text(*e.out_of_core));
+std::string plan_of(const Side& side) {
+  const Projection& p = side.best();
+  if (!side.out_of_core) return {};
+  return fmt::format("{} on {}:\n{}", p.strategy->text, side.oracle.about().machine.name,
+                     plan_text(*side.out_of_core));
 }
 
 bool is_result_file(const std::string& word) {
@@ -174,7 +178,7 @@ int run(const Session& session, Options& options, std::vector<std::string> words
     std::size_t i = 0;
     for (const Side& side : sides) {
       notes += plan_notes_text(side.setting, side.answer.results);
-      plans += plan_of(side.oracle, side.best());
+      plans += plan_of(side);
       const std::string& name = all.front().sides[i++].name;
       if (side.best().timed())
         accuracy += fmt::format("Accuracy of {}: {}\n", name, accuracy_text(side.answer, side.best()));

@@ -9,10 +9,9 @@
 #include "paradl/cli/command.hpp"
 #include "paradl/core/format.hpp"
 #include "paradl/judge/advice.hpp"
-#include "paradl/judge/exchange_lines.hpp"
 #include "paradl/judge/fitting.hpp"
+#include "paradl/judge/plan_notes.hpp"
 #include "paradl/judge/reason.hpp"
-#include "paradl/paper/row.hpp"
 #include "paradl/query/examiner.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"
@@ -26,12 +25,6 @@ namespace paradl {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Terms and formulas, for either fidelity.
-Table term_table(const Oracle& oracle, const Projection& p) {
-  return oracle.about().fidelity == Fidelity::paper ? explain_paper(oracle.setting(), p)
-                                                    : explain_engine(oracle.setting(), p);
-}
 
 std::string summary_of(const StrategyName& strategy) {
   std::string out;
@@ -59,56 +52,54 @@ std::string bottlenecks_page(const Session& session, const Style& style, const O
   return style.unicode ? out : ascii(out);
 }
 
-std::string page(const Style& style, const Oracle& oracle, const Answer& answer, bool layers,
-                 const std::vector<Bottleneck>& found, const Evaluation* e) {
+/// `x`: none if the plan was not priced.
+std::string page(const Style& style, const Oracle& oracle, const Answer& answer,
+                 const std::vector<Bottleneck>& found, const std::optional<Explanation>& x) {
   const Projection& p = answer.results.front();
   std::string out = fmt::format("{}: {}\n\n", p.strategy->text, summary_of(*p.strategy));
   if (!p.feasible()) out += fmt::format("Does not fit: {}.\n", reasons(p, oracle.about().work));
   if (!p.feasible() && (p.cost || !found.empty())) out += "\n";
-  if (!p.cost) {
+  if (!x) {
     for (const Bottleneck& b : found) out += bottleneck_text(b, 3);
     return out;
   }
-  if (p.timed()) out += to_text(with_bars(term_table(oracle, p)), style).text + "\n";
+  if (p.timed()) out += to_text(with_bars(term_table(*x, p)), style).text + "\n";
   if (p.timed() && p.cost->hidden > Seconds{})
     out += fmt::format(" in addition, {} of exchanges overlap with {}\n\n",
                        text(p.iterations * p.cost->hidden), hides_behind({&p, 1}));
-  out += symbols_text(oracle.setting(), p, oracle.about().fidelity == Fidelity::paper) + "\n";
+  out += symbols_text(oracle.setting(), p, *x) + "\n";
   out += input_lines(oracle.setting(), p);
-  out += memory_text(oracle.setting(), p, oracle.about().fidelity == Fidelity::paper);
+  out += memory_text(oracle.setting(), p, x->paper);
   for (std::size_t i = 0; i < answer.fitting.size() && i < few_ways; ++i)
     out += fmt::format(" {}  {}\n", i == 0 ? "fits with" : "or with  ", text(answer.fitting[i], p));
-  if (answer.fitting.empty() && oracle.about().fidelity != Fidelity::paper)
+  if (answer.fitting.empty() && !x->paper)
     if (const std::string nothing = nothing_fits_text(p, oracle.setting()); !nothing.empty())
       out += fmt::format(" {}\n", nothing);
-  for (const std::string& note : plan_notes(oracle.setting(), p.plan)) out += fmt::format(" {}\n", note);
+  for (const std::string& note : x->notes) out += fmt::format(" {}\n", note);
   out += limits_text(p, oracle.about().work);
   if (p.congested) out += fmt::format(" with other jobs on the network  {}\n", band_text(p));
   if (const auto energy = network_joules(p, oracle.about().machine))
     out += fmt::format(" network energy  {} per epoch\n", joules(p.iterations * *energy));
   if (p.timed())
     out += fmt::format(" cost  {}\n", expense_text(expense_of(answer, p), oracle.about().machine));
-  if (p.timed() && e) {
-    if (e->out_of_core && e->out_of_core->plan().time.possible) {
+  if (p.timed() && !x->paper) {
+    if (x->out_of_core) {
       out += fmt::format("\n {}\n", out_of_core_text(p, oracle.about().machine));
-      if (p.out_of_core->plans()) out += plan_text(*e->out_of_core);
-      if (!stages_stay(p))
-        out += "\n" + to_text(plan_table(oracle.about().work, *e->out_of_core), style).text;
+      if (p.out_of_core->plans()) out += plan_text(*x->out_of_core);
+      if (!stages_stay(p)) out += "\n" + to_text(plan_table(*x->out_of_core), style).text;
     }
-    out += "\n" + to_text(exchange_table(p, *e), style).text;
-    if (e->stages->stages > 1)
-      out += "\n exchanges are those of all stages together; a stage waits for its own\n";
-    const std::string shared = contention_text(exchange_lines(*e));
+    out += "\n" + to_text(exchange_table(p, *x), style).text;
+    if (x->stages > 1) out += "\n exchanges are those of all stages together; a stage waits for its own\n";
+    const std::string shared = contention_text(x->exchanges);
     if (!shared.empty()) out += "\n" + shared;
-    const std::string whole = whole_layers_text(e->layout->role, e->plan.mesh, oracle.about().work);
-    if (!whole.empty()) out += fmt::format("\n layers that run whole on every GPU of an axis: {}\n", whole);
+    if (!x->whole_layers_text.empty())
+      out += fmt::format("\n layers that run whole on every GPU of an axis: {}\n", x->whole_layers_text);
     if (!found.empty()) out += "\n";
     for (const Bottleneck& b : found) out += bottleneck_text(b, 3);
-    if (layers) out += "\n" + to_text(layer_table(p, *e), style).text;
+    if (!x->layers.empty()) out += "\n" + to_text(layer_table(*x), style).text;
   }
   out += fmt::format("\n layer times: {}; links: {}; fidelity: {}\n", oracle.about().times.source,
-                     links_text(oracle.about()),
-                     oracle.about().fidelity == Fidelity::paper ? "paper (closed forms)" : "detailed");
+                     links_text(oracle.about()), x->paper ? "paper (closed forms)" : "detailed");
   if (const std::string framework = framework_text(oracle.about()); !framework.empty())
     out += framework + "\n";
   if (const std::string allreduce = allreduce_basis({p}); !allreduce.empty())
@@ -122,7 +113,8 @@ std::string page(const Style& style, const Oracle& oracle, const Answer& answer,
 bool is_picture(const std::string& file) { return file.ends_with(row_of(Format::svg).ending); }
 
 /// The executed schedule as a picture or as a trace, by the file's extension.
-std::string timeline_text(const std::string& file, const Oracle& oracle, const Projection& p) {
+std::string timeline_text(const std::string& file, const Oracle& oracle, const Projection& p,
+                          const std::optional<Explanation>& explanation) {
   if (oracle.about().fidelity == Fidelity::paper)
     throw UsageError("--timeline is not available with --fidelity paper", "leave --fidelity paper out");
   if (!p.cost)
@@ -130,12 +122,11 @@ std::string timeline_text(const std::string& file, const Oracle& oracle, const P
         fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, oracle.about().work)),
         "leave --timeline out");
   if (p.out_of_core && !stages_stay(p)) {
-    const Evaluation e = oracle.evaluator().evaluate(p.plan);
-    if (!e.out_of_core->plan().time.possible)
+    if (!explanation->out_of_core)
       throw UsageError(
           fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, oracle.about().work)),
           "leave --timeline out");
-    const auto events = e.out_of_core->events();
+    const auto& events = explanation->out_of_core->events;
     const std::string plan =
         fmt::format("{} on {}: {}, mini-batch {}{}", oracle.about().work.name, oracle.about().machine.name,
                     p.strategy->text, p.plan.batch, planned_stage(p));
@@ -204,31 +195,34 @@ int run(const Session& session, Options& options, std::string strategy, std::str
   if (layers && all_bottlenecks)
     throw UsageError("--layers and --bottlenecks are two tables", "leave one of them out");
   AnswerFiles files{.read = answer.read};
-  for (const std::string& file : timelines) files.more.push_back({file, timeline_text(file, oracle, p)});
+  std::vector<std::optional<Explanation>> explanations;
+  for (const Projection& one : answer.results) {
+    std::optional<Explanation>& explanation = explanations.emplace_back();
+    if (!one.cost) continue;
+    explanation =
+        paper ? explain_paper(setting, one) : explain(one, oracle.evaluator().evaluate(one.plan), layers);
+  }
+  const std::optional<Explanation>& explanation = explanations.front();
+  for (const std::string& file : timelines)
+    files.more.push_back({file, timeline_text(file, oracle, p, explanation)});
   const Examiner examiner = examiner_of(oracle, options.triggers());
   examine(answer, examiner);
   std::vector<Bottleneck>& found = answer.bottlenecks.front();
   for (Bottleneck& b : found) examiner.price(b, p);
   const std::vector<Finding> findings = all_bottlenecks ? examiner.findings(p) : std::vector<Finding>{};
-  std::vector<std::optional<Evaluation>> evaluations;
-  for (const Projection& one : answer.results)
-    if (!paper)
-      evaluations.push_back(one.cost ? std::optional(oracle.evaluator().evaluate(one.plan)) : std::nullopt);
-  const std::optional<Evaluation> none;
-  const std::optional<Evaluation>& e = paper ? none : evaluations.front();
   const auto json = [&] {
-    Json out = explanation_json(answer, layers, evaluations);
+    Json out = explanation_json(answer, explanations);
     if (all_bottlenecks) out["results"][0]["measures"] = findings_json(findings);
     return out;
   };
   const auto text = [&](const Style& style) {
     return all_bottlenecks ? bottlenecks_page(session, style, oracle, answer, findings)
-                           : page(style, oracle, answer, layers, found, e ? &*e : nullptr);
+                           : page(style, oracle, answer, found, explanation);
   };
   const auto table = [&](ReadBy reader) {
     if (all_bottlenecks) return findings_table(findings, reader);
     if (!p.timed()) return limits_table(p, oracle.about().work);
-    return layers ? layer_table(p, *e) : term_table(oracle, p);
+    return layers ? layer_table(*explanation) : term_table(*explanation, p);
   };
   deliver(session, options, {.text = text, .table = table, .json = json}, files);
   if (!p.feasible() && options.format().prints == Prints::table)  // text and JSON say so themselves

@@ -5,8 +5,8 @@
 
 #include "paradl/cli/basis.hpp"
 #include "paradl/cli/command.hpp"
+#include "paradl/judge/plan_notes.hpp"
 #include "paradl/query/examiner.hpp"
-#include "paradl/report/explanation.hpp"
 #include "paradl/report/input_lines.hpp"
 #include "paradl/report/projection_table.hpp"
 

@@ -26,6 +26,9 @@ class ShortList {
   }
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
+  const T& back() const { return values_[size_ - 1u]; }
+  T* begin() { return values_.data(); }
+  T* end() { return values_.data() + size_; }
   const T* begin() const { return values_.data(); }
   const T* end() const { return values_.data() + size_; }
 

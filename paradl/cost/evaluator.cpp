@@ -208,7 +208,8 @@ Seconds Evaluator::computation(const Evaluation& e, double batch) const {
   const auto find = [&] {
     Arena arena;
     const PassTable passes(links_, times_, *e.layout, e.mesh, e.gradients, plan, arena.get());
-    const LayerSums busiest = StageTable(*e.layout, *e.stages, e.mesh, passes, arena.get()).busiest();
+    const StageTable sums(*e.layout, *e.stages, e.mesh, passes, arena.get());
+    const LayerSums& busiest = sums.kinds[sums.busiest()];
     return busiest.forward + busiest.backward;
   };
   // The computation of a single stage depends on nothing but its local shapes; which stage of a pipeline is the

@@ -10,6 +10,7 @@
 #include "paradl/cost/price.hpp"
 #include "paradl/cost/price_out_of_core.hpp"
 #include "paradl/cost/projection.hpp"
+#include "paradl/cost/timeline.hpp"
 
 namespace paradl {
 
@@ -34,12 +35,6 @@ struct Evaluation {
   std::shared_ptr<const PricedOutOfCore> out_of_core = {};  // if the plan is out of core
 
   Tables tables() const { return {*links, *layout, *stages, mesh, gradients, passes, sums, schedule}; }
-};
-
-/// The executed schedule of a pipeline, before gradients are summed.
-struct Timeline {
-  Pipeline pipeline;
-  std::vector<std::vector<PipelineEvent>> passes;  // of each stage
 };
 
 /// Prices plans of one case. Pure: the same plan gives the same cost whatever was asked before, and threads may

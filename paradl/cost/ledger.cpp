@@ -1,6 +1,8 @@
 #include "paradl/cost/ledger.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/evaluator.hpp"
@@ -8,205 +10,50 @@
 namespace paradl {
 namespace {
 
-/// Writes the charges. `Charge::exposed` first holds the time of a charge on the slowest stage as if nothing
-/// were hidden; settle() then scales the charges of each term so that they sum to that term of the cost.
-class Book {
- public:
-  explicit Book(const Evaluation& e)
-      : e_(e), S_(e.plan.micro_batches), on_pace_(e.layout->cells.size()), all_(e.layout->cells.size()) {
-    for (const StageKind::Chunk& chunk : pace_setter().chunks)
-      for (const auto& [cell, count] : chunk.cells) on_pace_[std::size_t(cell)] += count;
-    for (std::size_t i = 0; i < all_.size(); ++i) all_[i] = e.layout->cells[i].count;
+/// Gradients that leaders of nodes sum, or the requested algorithm.
+bool is_special(const Charge& charge, const Evaluation& e) {
+  if (charge.kind != ChargeKind::gradient_sum) return false;
+  return e.gradients.groups[std::size_t(charge.group)].asked || (e.gradients.leaders && e.plan.zero == 0);
+}
+
+/// Fills in the part of an exchange that is on links, and its formula.
+void put_on_links(Charge& charge, const Evaluation& e) {
+  if (is_special(charge, e)) {
+    const bool asked = e.gradients.groups[std::size_t(charge.group)].asked;
+    charge.formula = asked ? Formula::requested : Formula::leaders;
+    charge.on_links = charge.each;
+  } else if (charge.kind ==
+             ChargeKind::transfer) {  // scattered over the GPUs of `tensor`, it is not one message
+    charge.formula = Formula::message;
+    charge.on_links = charge.each;
+  } else {
+    const MessageCost message = message_of(charge, e);
+    const bool trees = charge.operation == Collective::allreduce && message.takes_trees(charge.bytes);
+    charge.formula = trees ? Formula::trees : ring_formula(*charge.operation);
+    charge.on_links = message.on_links(charge.bytes);
   }
+}
 
-  Ledger write() {
-    for (std::size_t i = 0; i < e_.layout->cells.size(); ++i) {
-      add_computation(i);
-      add_exchanges(i);
-    }
-    add_waits();
-    for (std::size_t g = 0; g < e_.gradients.groups.size(); ++g) add_gradient_sums(g);
-    add_copies();
-    add_transfers();
-    for (const auto& [term, kind] :
-         {std::pair{Term::bubble, ChargeKind::bubble}, {Term::swap, ChargeKind::swap}})
-      if (e_.cost[term] > Seconds{}) add({.term = term, .kind = kind, .exposed = e_.cost[term]});
-    settle();
-    return std::move(ledger_);
-  }
-
- private:
-  void add(Charge charge) { ledger_.push_back(charge); }
-
-  /// The slowest stages: the cost shows their passes.
-  const StageKind& pace_setter() const {
-    const auto longest = std::ranges::max_element(e_.sums.kinds, {}, &LayerSums::passes);
-    return e_.stages->kinds[std::size_t(longest - e_.sums.kinds.begin())];
-  }
-
-  void add_computation(std::size_t i) {
-    const CellCost& cost = e_.passes.cells[i];
-    const auto charge = [&](Term term, ChargeKind kind, double count, Seconds each, double on_pace) {
-      if (each > Seconds{})
-        add({.term = term,
-             .kind = kind,
-             .cell = int(i),
-             .layer = e_.layout->cells[i].layer,
-             .count = count,
-             .each = each,
-             .exposed = on_pace * each});
-    };
-    charge(Term::forward, ChargeKind::forward, S_ * all_[i], cost.forward, S_ * on_pace_[i]);
-    charge(Term::backward, ChargeKind::backward, S_ * all_[i], cost.backward - cost.recompute,
-           S_ * on_pace_[i]);
-    const double again = (cost.recompute > Seconds{} ? all_[i] : 0) + again_out_of_core(i);
-    charge(Term::recompute, ChargeKind::recompute, S_ * again, again > 0 ? cost.forward : Seconds{},
-           S_ * again);
-    const Seconds update = cost.updated(e_.plan.zero);
-    charge(Term::update, ChargeKind::update, all_[i], update, all_[i]);
-  }
-
-  double again_out_of_core(std::size_t i) const {
-    return e_.out_of_core && !e_.out_of_core->again().empty() ? e_.out_of_core->again()[i] : 0;
-  }
-
-  void add_exchanges(std::size_t i) {
-    const double on_pace = all_[i] > 0 ? on_pace_[i] / all_[i] : 0;
-    for (Charge charge : layer_charges(e_, i, forward_passes(e_, i))) {
-      charge.count *= all_[i];
-      charge.exposed = on_pace * all_[i] * charge.exposed;
-      add(charge);
-    }
-  }
-
-  /// Passes take longer than their layers if the host launches kernels too late.
-  void add_waits() {
-    Seconds forward, backward;
-    for (std::size_t i = 0; i < on_pace_.size(); ++i) {
-      forward += on_pace_[i] * e_.passes.cells[i].forward;
-      backward += on_pace_[i] * e_.passes.cells[i].backward;
-    }
-    const auto longest = std::ranges::max_element(e_.sums.kinds, {}, &LayerSums::passes);
-    for (const auto& [term, all, layers] : {std::tuple{Term::forward, longest->forward, forward},
-                                            {Term::backward, longest->backward, backward}})
-      if (all > (1 + 1e-12) * layers)
-        add({.term = term,
-             .kind = ChargeKind::wait_for_host,
-             .count = S_,
-             .each = all - layers,
-             .exposed = S_ * (all - layers)});
-  }
-
-  void add_gradient_sums(std::size_t g) {
-    const GradientGroup& group = e_.gradients.groups[g];
-    if (!(group.path.size() > 1)) return;
-    const int zero = e_.plan.zero;
-    const ItemBytes bytes = e_.mesh.setting.training.bytes();
-    const Bytes gradients = e_.sums.gradient[g];
-    const auto charge = [&](ChargeKind kind, Collective operation, double count, Bytes m, Seconds each) {
-      if (each > Seconds{})
-        add({.term = Term::gradient_exchange,
-             .kind = kind,
-             .group = int(g),
-             .operation = operation,
-             .axes = group.set,
-             .count = count,
-             .bytes = m,
-             .each = each,
-             .exposed = count * each});
-    };
-    charge(ChargeKind::gradient_sum, zero > 0 ? Collective::reduce_scatter : Collective::allreduce,
-           zero >= 2 ? S_ : 1, gradients, group.allreduce(gradients));
-    if (zero == 0) return;
-    const auto gather = [&](ChargeKind kind, double count, Bytes of) {
-      const Bytes weights = of / bytes.sent_gradient * bytes.weight;
-      if (of > Bytes{}) charge(kind, Collective::allgather, count, weights, group.gather(weights));
-    };
-    gather(ChargeKind::weight_gather, zero >= 3 ? 2 * S_ : 1, gradients);
-    // If weights are gathered tensor by tensor, they are gathered again for a recomputed forward pass.
-    if (gathers_by_tensor(e_.mesh.setting.training, zero) && e_.stages->stages == 1)
-      gather(ChargeKind::weight_gather_again, S_, e_.sums.recomputed[g]);
-  }
-
-  void add_copies() {
-    const auto allreduce = [&](ChargeKind kind, int cell, double count, Bytes m, Seconds each) {
-      add({.term = Term::gradient_exchange,
-           .kind = kind,
-           .cell = cell,
-           .layer = e_.layout->cells[std::size_t(cell)].layer,
-           .operation = Collective::allreduce,
-           .count = count,
-           .bytes = m,
-           .each = each,
-           .exposed = count * each});
-    };
-    for (std::size_t i = 0; i < e_.layout->cells.size(); ++i)
-      if (const Cell& cell = e_.layout->cells[i]; e_.mesh.copies(cell) > 1)
-        allreduce(ChargeKind::copied_gradient_sum, int(i), cell.count, e_.mesh.copied_gradient(cell),
-                  e_.passes.cells[i].copies);
-    for (const StagePlan::Tied& tied : e_.stages->tied) {
-      const Bytes gradient = e_.passes.cells[std::size_t(tied.cell)].gradient;
-      allreduce(ChargeKind::tied_gradient_sum, tied.cell, 1, gradient,
-                e_.links->cost_of(Collective::allreduce, e_.mesh.tied_path())(gradient));
-    }
-  }
-
-  /// Forward and backward, once for each micro-batch.
-  void add_transfers() {
-    const StagePlan& stages = *e_.stages;
-    for (std::size_t k = 0; k < stages.kinds.size(); ++k)
-      for (std::size_t c = 0; c < stages.kinds[k].chunks.size(); ++c) {
-        const StageKind& kind = stages.kinds[k];
-        if (kind.chunks[c].sent.empty()) continue;
-        const std::size_t next = c * std::size_t(stages.stages) + std::size_t(kind.first) + 1;
-        const auto [bytes, each] = e_.sums.pieces[std::size_t(kind.piece[c])].sent;
-        const double count = 2 * S_ * kind.count;
-        add({.term = Term::stage_transfer,
-             .kind = ChargeKind::transfer,
-             .layer = stages.first_layer[next] - 1,
-             .operation = Collective::point_to_point,
-             .count = count,
-             .bytes = bytes,
-             .each = each,
-             .exposed = count * each});
-      }
-  }
-
-  /// Scales the charges of each term so that they sum to that term of the cost.
-  void settle() {
-    std::array<Seconds, terms> sum{};
-    for (const Charge& charge : ledger_) sum[std::size_t(charge.term)] += charge.exposed;
-    for (Charge& charge : ledger_) {
-      const Seconds all = sum[std::size_t(charge.term)];
-      if (all > Seconds{}) charge.exposed = e_.cost[charge.term] * (charge.exposed / all);
-    }
-    // A term without charges gets one, such as packing if no message takes time.
-    constexpr std::array rest{
-        ChargeKind::forward, ChargeKind::backward, ChargeKind::update,       ChargeKind::recompute,
-        ChargeKind::bubble,  ChargeKind::gradient_sum, ChargeKind::output, ChargeKind::halo,
-        ChargeKind::transfer, ChargeKind::swap};
-    for (std::size_t t = 0; t < rest.size(); ++t)
-      if (!(sum[t] > Seconds{}) && e_.cost[Term(t)] > Seconds{})
-        add({.term = Term(t), .kind = rest[t], .exposed = e_.cost[Term(t)]});
-  }
-
-  const Evaluation& e_;
-  double S_;
-  std::vector<double> on_pace_, all_;  // number of layers by cell: on the slowest stage, and on all stages
-  Ledger ledger_;
-};
-
-/// The exchanges of one layer; `exposed` is the time of all `count` of them.
+/// Writes the charges of one layer.
 class LayerBook {
  public:
-  LayerBook(const Evaluation& e, std::size_t cell, double passes)
+  LayerBook(const Evaluation& e, std::size_t cell, double passes, Ledger& ledger)
       : e_(e),
         cell_(e.layout->cells[cell]),
+        cost_(e.passes.cells[cell]),
         id_(int(cell)),
         S_(e.plan.micro_batches),
-        forward_(S_ * passes) {}
+        forward_(S_ * passes),
+        ledger_(ledger) {}
 
-  Ledger write() {
+  void add_computation() {
+    compute(Term::forward, ChargeKind::forward, S_, cost_.forward);
+    compute(Term::backward, ChargeKind::backward, S_, cost_.backward - cost_.recompute);
+    if (forward_ > S_) compute(Term::recompute, ChargeKind::recompute, forward_ - S_, cost_.forward);
+    compute(Term::update, ChargeKind::update, 1, cost_.updated(e_.plan.zero));
+  }
+
+  void add_exchanges() {
     add_changes(cell_.forward, ChargeKind::output, forward_);
     add_changes(cell_.backward, ChargeKind::output_gradient, S_);
     if (cell_.halo_axis >= 0) {
@@ -215,35 +62,48 @@ class LayerBook {
     }
     add_statistics();
     if (cell_.ring_axis >= 0) add_ring();
-    return std::move(ledger_);
   }
 
  private:
-  void add(Term term, ChargeKind kind, Collective operation, AxisSet axes, double count, Bytes m,
-           Seconds each, Seconds exposed, int extent = -1) {
-    ledger_.push_back({.term = term,
-                       .kind = kind,
-                       .cell = id_,
-                       .layer = cell_.layer,
-                       .group = kind == ChargeKind::statistics ? cell_.gradients : -1,
-                       .extent = extent,
-                       .operation = operation,
-                       .axes = axes,
-                       .count = count,
-                       .bytes = m,
-                       .each = each,
-                       .exposed = exposed});
+  void compute(Term term, ChargeKind kind, double count, Seconds each) {
+    if (each > Seconds{})
+      ledger_.push_back({.term = term,
+                         .kind = kind,
+                         .formula = formula_of(term, e_.stages->stages > 1),
+                         .cell = id_,
+                         .layer = cell_.layer,
+                         .count = count,
+                         .each = each,
+                         .busy = count * each,
+                         .exposed = count * each});
+  }
+
+  /// `hidden`: behind the layer's own arithmetic, of each.
+  void exchange(Term term, ChargeKind kind, Collective operation, AxisSet axes, double count, Bytes m,
+                Seconds each, Seconds hidden = {}, int extent = -1) {
+    Charge& charge = ledger_.emplace_back(Charge{.term = term,
+                                                 .kind = kind,
+                                                 .cell = id_,
+                                                 .layer = cell_.layer,
+                                                 .extent = extent,
+                                                 .operation = operation,
+                                                 .axes = axes,
+                                                 .count = count,
+                                                 .bytes = m,
+                                                 .each = each,
+                                                 .busy = count * each,
+                                                 .exposed = count * (each - hidden)});
+    if (kind == ChargeKind::statistics) charge.group = cell_.gradients;
+    put_on_links(charge, e_);
   }
 
   void add_changes(const ExchangeList& list, ChargeKind kind, double count) {
     const double samples = e_.plan.samples();
-    for (const Exchange& exchange : list) {
-      const Seconds each = e_.mesh.time_of(exchange, samples);
-      const Seconds hidden = kind == ChargeKind::output_gradient
-                                 ? hidden_sum(exchange, e_.mesh, e_.plan)
-                                 : Seconds{};
-      add(Term::activation_exchange, kind, exchange.operation, axis_bit(exchange.axis), count,
-          e_.mesh.bytes_of(exchange, samples), each, count * (each - hidden));
+    for (const Exchange& one : list) {
+      const Seconds hidden =
+          kind == ChargeKind::output_gradient ? hidden_sum(one, e_.mesh, e_.plan) : Seconds{};
+      exchange(Term::activation_exchange, kind, one.operation, axis_bit(one.axis), count,
+               e_.mesh.bytes_of(one, samples), e_.mesh.time_of(one, samples), hidden);
     }
   }
 
@@ -257,10 +117,9 @@ class LayerBook {
                         e_.mesh.setting.training.bytes().activation;
       const auto [before, after] = halo_messages(parts, of_x ? x_halo(layer, d) : dy_halo(layer, d));
       const auto message = [&](double rows, double times) {
-        if (!(rows > 0)) return;
-        const Seconds each = e_.mesh.halo_message[std::size_t(d)](rows * row);
-        add(Term::halo_exchange, kind, Collective::point_to_point, axis_bit(cell_.halo_axis), times,
-            rows * row, each, times * each, d);
+        if (rows > 0)
+          exchange(Term::halo_exchange, kind, Collective::point_to_point, axis_bit(cell_.halo_axis), times,
+                   rows * row, e_.mesh.halo_message[std::size_t(d)](rows * row), {}, d);
       };
       message(before, before == after ? 2 * count : count);
       if (before != after) message(after, count);
@@ -273,29 +132,335 @@ class LayerBook {
     const Bytes numbers = statistics_bytes(cell_, e_.mesh);
     const Seconds each = statistics_time(cell_, numbers, e_.gradients, e_.plan);
     if (each > Seconds{})
-      add(Term::activation_exchange, ChargeKind::statistics, Collective::allreduce,
-          e_.gradients.groups[std::size_t(cell_.gradients)].set, forward_ + S_, numbers, each,
-          (forward_ + S_) * each);
+      exchange(Term::activation_exchange, ChargeKind::statistics, Collective::allreduce,
+               e_.gradients.groups[std::size_t(cell_.gradients)].set, forward_ + S_, numbers, each);
   }
 
   /// Each GPU passes on its block p-1 times; backward, the gradients travel with it.
   void add_ring() {
     const double rounds = e_.mesh.parts[axis_bit(cell_.ring_axis)] - 1;
     const Bytes block = e_.mesh.ring_block(cell_, e_.plan.samples());
-    const CellCost& cost = e_.passes.cells[std::size_t(id_)];
     const auto pass = [&](ChargeKind kind, double blocks, double count, Seconds work) {
       const RingTime time = ring_time(cell_, blocks * block, work, e_.mesh);
-      add(Term::activation_exchange, kind, Collective::point_to_point, axis_bit(cell_.ring_axis),
-          count * rounds, blocks * block, time.message, count * rounds * time.waits);
+      exchange(Term::activation_exchange, kind, Collective::point_to_point, axis_bit(cell_.ring_axis),
+               count * rounds, blocks * block, time.message, time.message - time.waits);
     };
-    pass(ChargeKind::keys, 1, forward_, cost.forward);
-    pass(ChargeKind::key_gradients, 2, S_, cost.backward - cost.recompute);
+    pass(ChargeKind::keys, 1, forward_, cost_.forward);
+    pass(ChargeKind::key_gradients, 2, S_, cost_.backward - cost_.recompute);
   }
 
   const Evaluation& e_;
   const Cell& cell_;
+  const CellCost& cost_;
   int id_;
   double S_, forward_;
+  Ledger& ledger_;
+};
+
+bool is_sum(const Charge& charge) {
+  return charge.kind == ChargeKind::gradient_sum || charge.kind == ChargeKind::packing ||
+         charge.kind == ChargeKind::tied_gradient_sum;
+}
+bool is_gather(const Charge& charge) {
+  return charge.kind == ChargeKind::weight_gather || charge.kind == ChargeKind::weight_gather_again;
+}
+
+/// Writes the charges of a plan.
+class Book {
+ public:
+  explicit Book(const Evaluation& e)
+      : e_(e),
+        t_(e.tables()),
+        S_(e.plan.micro_batches),
+        sums_(e.plan.zero >= 2 ? S_ : 1),
+        by_tensor_(gathers_by_tensor(e.mesh.setting.training, e.plan.zero) && e.stages->stages == 1),
+        on_host_(e.out_of_core && e.out_of_core->plan().time.possible &&
+                 e.out_of_core->plan().home != WeightHome::device) {}
+
+  Ledger write() {
+    const bool pipeline = e_.stages->stages > 1;
+    Scratch scratch;
+    if (pipeline) tail_ = pipeline_tail(t_, e_.plan, scratch);
+    const std::vector<double> busiest = layers_of(e_.sums.busiest()), updated = updated_layers();
+    for (std::size_t i = 0; i < e_.layout->cells.size(); ++i) {
+      const std::size_t from = ledger_.size();
+      LayerBook book(e_, i, forward_passes(e_, i), ledger_);
+      book.add_computation();
+      book.add_exchanges();
+      for (std::size_t c = from; c < ledger_.size(); ++c) {
+        Charge& charge = ledger_[c];
+        const double layers = charge.term == Term::update ? updated[i] : busiest[i];
+        charge.count *= e_.layout->cells[i].count;
+        charge.busy = layers * charge.busy;
+        charge.exposed = layers * charge.exposed;
+      }
+    }
+    add_waits();
+    split_backward();
+    if (on_host_) update_on_host();
+    if (pipeline) expose(tail_.update, [](const Charge& c) { return c.kind == ChargeKind::update; });
+    add_gradient_exchange();
+    expose_gradient_exchange();
+    if (pipeline) add_schedule();
+    if (e_.out_of_core) {
+      add_wait(Term::recompute, ChargeKind::recompute, e_.out_of_core->delay());
+      add_wait(Term::swap, ChargeKind::swap, e_.cost[Term::swap]);
+    }
+    return std::move(ledger_);
+  }
+
+  Ledger write_exchanges() {
+    for (std::size_t i = 0; i < e_.layout->cells.size(); ++i) {
+      const std::size_t from = ledger_.size();
+      LayerBook(e_, i, forward_passes(e_, i), ledger_).add_exchanges();
+      for (std::size_t c = from; c < ledger_.size(); ++c) ledger_[c].count *= e_.layout->cells[i].count;
+    }
+    add_gradient_exchange();
+    add_transfers();
+    return std::move(ledger_);
+  }
+
+ private:
+  /// The number of layers by cell on the stages of a kind.
+  std::vector<double> layers_of(std::size_t kind) const {
+    std::vector<double> out(e_.layout->cells.size());
+    for (const StageKind::Chunk& chunk : e_.stages->kinds[kind].chunks)
+      for (const auto& [cell, count] : chunk.cells) out[std::size_t(cell)] += count;
+    return out;
+  }
+
+  /// Layers whose weights are updated, one after the other: of the stage that is done last; of all stages if
+  /// there is only one micro-batch. A stage that has a copy of weights updates it, too.
+  std::vector<double> updated_layers() const {
+    const StagePlan& stages = *e_.stages;
+    std::vector<double> out(e_.layout->cells.size());
+    if (on_host_) return out;
+    for (std::size_t k = 0; k < stages.kinds.size(); ++k) {
+      if (stages.stages > 1 && S_ > 1 && int(k) != tail_.last) continue;
+      const double count = S_ > 1 ? 1 : stages.kinds[k].count;
+      const std::vector<double> layers = layers_of(k);
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] += count * layers[i];
+      for (const StagePlan::Tied& tied : stages.tied)
+        if (tied.user == stages.kinds[k].first) out[std::size_t(tied.cell)] += count;
+    }
+    return out;
+  }
+
+  /// Charges that are hidden in part, in proportion to their time.
+  template <class Is>
+  void expose(Seconds exposed, Is is) {
+    Seconds busy;
+    for (const Charge& charge : ledger_)
+      if (is(charge)) busy += charge.busy;
+    if (!(busy > Seconds{})) return;
+    for (Charge& charge : ledger_)
+      if (is(charge)) charge.exposed = exposed * (charge.busy / busy);
+  }
+
+  void add_wait(Term term, ChargeKind kind, Seconds wait) {
+    if (wait > Seconds{})
+      ledger_.push_back({.term = term,
+                         .kind = kind,
+                         .formula = formula_of(term, e_.stages->stages > 1),
+                         .each = wait,
+                         .busy = wait,
+                         .exposed = wait});
+  }
+
+  /// Passes take longer than their layers if the host launches kernels too late.
+  void add_waits() {
+    const std::size_t busiest = e_.sums.busiest();
+    Seconds forward, backward;
+    for (const int number : e_.stages->kinds[busiest].piece) {
+      const PieceSums& piece = e_.sums.pieces[std::size_t(number)];
+      const auto beyond = [](Seconds all, Seconds part) {  // by more than rounding
+        return all > (1 + 1e-12) * part ? all - part : Seconds{};
+      };
+      forward += beyond(piece.forward_pass, piece.forward_passes);
+      backward += beyond(piece.backward_pass, piece.backward_passes);
+    }
+    const double again = e_.sums.kinds[busiest].recomputed_share();
+    add_wait(Term::forward, ChargeKind::wait_for_host, S_ * forward);
+    add_wait(Term::backward, ChargeKind::wait_for_host, S_ * (1 - again) * backward);
+    add_wait(Term::recompute, ChargeKind::wait_for_host, S_ * again * backward);
+  }
+
+  /// If the stage with most backward arithmetic is not the busiest, its share of recomputation splits the
+  /// backward pass of the busiest.
+  void split_backward() {
+    const LayerSums& busiest = e_.sums.kinds[e_.sums.busiest()];
+    const double share = e_.sums.recomputed_share();
+    if (share == busiest.recomputed_share()) return;
+    const Seconds again = share * S_ * busiest.backward;
+    expose(S_ * busiest.backward - again, [](const Charge& c) { return c.term == Term::backward; });
+    if (busiest.recompute > Seconds{})
+      expose(again, [](const Charge& c) { return c.term == Term::recompute; });
+    else
+      add_wait(Term::recompute, ChargeKind::recompute, again);
+  }
+
+  void update_on_host() {
+    Seconds update;
+    for (const OutOfCoreBlock& block : e_.out_of_core->blocks()) update += block.update;
+    ledger_.push_back({.term = Term::update,
+                       .kind = ChargeKind::update,
+                       .formula = Formula::update,
+                       .each = update,
+                       .busy = update,
+                       .exposed = e_.cost[Term::update]});
+  }
+
+  /// The kind of stage whose gradient sums take longest.
+  std::size_t slowest_sums() const {
+    const auto whole = [&](const LayerSums& kind) { return whole_sum(t_, kind); };
+    return std::size_t(std::ranges::max_element(e_.sums.kinds, {}, whole) - e_.sums.kinds.begin());
+  }
+
+  void add_gradient_exchange() {
+    const std::size_t summing = slowest_sums();
+    const std::size_t gathering = e_.plan.zero > 0 ? slowest_gathers(t_, e_.plan).kind : 0;
+    for (std::size_t g = 0; g < e_.gradients.groups.size(); ++g)
+      if (e_.gradients.groups[g].path.size() > 1)
+        add_group(g, e_.sums.kinds[summing], e_.sums.kinds[gathering]);
+    add_copies();
+    add_tied();
+  }
+
+  void add_exchange(const Charge& charge) {
+    if (charge.each > Seconds{}) put_on_links(ledger_.emplace_back(charge), e_);
+  }
+
+  /// The gathers of a group's tensors, each once.
+  Seconds tensors(std::size_t group, bool recomputed) const {
+    Seconds out;
+    for (std::size_t i = 0; i < e_.layout->cells.size(); ++i)
+      if (const Cell& cell = e_.layout->cells[i];
+          cell.gradients == int(group) && (cell.recomputed || !recomputed))
+        out += gathered_once(t_, i);
+    return out;
+  }
+
+  void add_group(std::size_t g, const LayerSums& summing, const LayerSums& gathering) {
+    const GradientGroup& group = e_.gradients.groups[g];
+    const int zero = e_.plan.zero;
+    const ItemBytes bytes = e_.mesh.setting.training.bytes();
+    const Bytes gradients = e_.sums.gradient[g];
+    const auto add = [&](ChargeKind kind, Collective operation, double count, Bytes m, Seconds each,
+                         Seconds busy) {
+      add_exchange({.term = Term::gradient_exchange,
+                    .kind = kind,
+                    .group = int(g),
+                    .operation = operation,
+                    .axes = group.set,
+                    .count = count,
+                    .bytes = m,
+                    .each = each,
+                    .busy = count * busy});
+    };
+    const Seconds summed = summing.gradient[g] > Bytes{} ? group.allreduce(summing.gradient[g]) : Seconds{};
+    add(ChargeKind::gradient_sum, zero > 0 ? Collective::reduce_scatter : Collective::allreduce, sums_,
+        gradients, group.allreduce(gradients), by_tensor_ ? tensors(g, false) : summed);
+    if (const Seconds packs = packing(t_, summing, g); packs > Seconds{} && !by_tensor_)
+      ledger_.push_back({.term = Term::gradient_exchange,
+                         .kind = ChargeKind::packing,
+                         .group = int(g),
+                         .count = sums_,
+                         .each = packs,
+                         .busy = sums_ * packs});
+    if (zero == 0) return;
+    const auto gather = [&](ChargeKind kind, double count, Bytes of, Seconds busy) {
+      const Bytes weights = of / bytes.sent_gradient * bytes.weight;
+      if (of > Bytes{}) add(kind, Collective::allgather, count, weights, group.gather(weights), busy);
+    };
+    const Seconds gathered =
+        gathering.weights[g] > 0 ? group.gather(gathering.weights[g] * bytes.weight) : Seconds{};
+    gather(ChargeKind::weight_gather, zero >= 3 ? 2 * S_ : 1, gradients,
+           by_tensor_ ? tensors(g, false) : gathered);
+    // If weights are gathered tensor by tensor, they are gathered again for a recomputed forward pass.
+    if (by_tensor_) gather(ChargeKind::weight_gather_again, S_, e_.sums.recomputed[g], tensors(g, true));
+  }
+
+  /// On the stage where they take longest.
+  void add_copies() {
+    if (std::ranges::none_of(e_.sums.kinds, [](const LayerSums& kind) { return kind.copies > Seconds{}; }))
+      return;
+    const auto most = std::ranges::max_element(e_.sums.kinds, {}, &LayerSums::copies);
+    const std::vector<double> layers = layers_of(std::size_t(most - e_.sums.kinds.begin()));
+    for (std::size_t i = 0; i < e_.layout->cells.size(); ++i)
+      if (const Cell& cell = e_.layout->cells[i]; e_.mesh.copies(cell) > 1) {
+        const Seconds each = e_.passes.cells[i].copies,
+                      busy = by_tensor_ ? Seconds{} : sums_ * layers[i] * each;
+        add_exchange({.term = Term::gradient_exchange,
+                      .kind = ChargeKind::copied_gradient_sum,
+                      .cell = int(i),
+                      .layer = cell.layer,
+                      .operation = Collective::allreduce,
+                      .count = cell.count,
+                      .bytes = e_.mesh.copied_gradient(cell),
+                      .each = each,
+                      .busy = busy,
+                      .exposed = busy});
+      }
+  }
+
+  void add_tied() {
+    for (const StagePlan::Tied& tied : e_.stages->tied) {
+      const Seconds each = tied_sum(t_, tied);
+      Charge& charge = ledger_.emplace_back(Charge{.term = Term::gradient_exchange,
+                                                   .kind = ChargeKind::tied_gradient_sum,
+                                                   .cell = tied.cell,
+                                                   .layer = e_.layout->cells[std::size_t(tied.cell)].layer,
+                                                   .operation = Collective::allreduce,
+                                                   .bytes = e_.passes.cells[std::size_t(tied.cell)].gradient,
+                                                   .each = each,
+                                                   .busy = sums_ * each});
+      put_on_links(charge, e_);
+    }
+  }
+
+  void expose_gradient_exchange() {
+    const auto is_any = [](const Charge& c) { return c.term == Term::gradient_exchange; };
+    if (on_host_) return expose(e_.cost[Term::gradient_exchange], is_any);
+    if (by_tensor_) return expose(tensor_gathers(t_, e_.plan).exposed, is_any);
+    const Seconds once = e_.stages->stages > 1 ? tail_.gradient : single_sum(t_).exposed;
+    expose(sums_ * once, is_sum);
+    if (e_.plan.zero > 0) expose(slowest_gathers(t_, e_.plan).time.exposed, is_gather);
+  }
+
+  void add_schedule() {
+    const auto [executed, silent] = e_.schedule.time;
+    add_wait(Term::bubble, ChargeKind::bubble, silent - S_ * e_.sums.kinds[e_.sums.busiest()].passes());
+    add_transfers();
+    expose(executed - silent, [](const Charge& c) { return c.kind == ChargeKind::transfer; });
+  }
+
+  /// Forward and backward, once for each micro-batch.
+  void add_transfers() {
+    const StagePlan& stages = *e_.stages;
+    for (std::size_t k = 0; k < stages.kinds.size(); ++k)
+      for (std::size_t c = 0; c < stages.kinds[k].chunks.size(); ++c) {
+        const StageKind& kind = stages.kinds[k];
+        if (kind.chunks[c].sent.empty()) continue;
+        const std::size_t next = c * std::size_t(stages.stages) + std::size_t(kind.first) + 1;
+        const auto [bytes, each] = e_.sums.pieces[std::size_t(kind.piece[c])].sent;
+        const double count = 2 * S_ * kind.count;
+        put_on_links(ledger_.emplace_back(Charge{.term = Term::stage_transfer,
+                                                 .kind = ChargeKind::transfer,
+                                                 .layer = stages.first_layer[next] - 1,
+                                                 .operation = Collective::point_to_point,
+                                                 .count = count,
+                                                 .bytes = bytes,
+                                                 .each = each,
+                                                 .busy = count * each}),
+                     e_);
+      }
+  }
+
+  const Evaluation& e_;
+  Tables t_;
+  double S_, sums_;  // micro-batches, and how often gradients are summed
+  bool by_tensor_, on_host_;
+  PipelineTail tail_;
   Ledger ledger_;
 };
 
@@ -308,7 +473,11 @@ double forward_passes(const Evaluation& e, std::size_t cell) {
 }
 
 Ledger layer_charges(const Evaluation& e, std::size_t cell, double passes) {
-  return LayerBook(e, cell, passes).write();
+  Ledger out;
+  LayerBook book(e, cell, passes, out);
+  book.add_computation();
+  book.add_exchanges();
+  return out;
 }
 
 std::string text(const Charge& c) {
@@ -320,6 +489,19 @@ std::string text(const Charge& c) {
 }
 
 Ledger ledger_of(const Evaluation& e) { return Book(e).write(); }
+
+Ledger exchanges_of(const Evaluation& e) {
+  const Ledger all = Book(e).write_exchanges();
+  const auto time = [&](int i) { return all[std::size_t(i)].count * all[std::size_t(i)].on_links; };
+  std::vector<int> order(all.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::erase_if(order, [&](int i) { return !(all[std::size_t(i)].on_links > Seconds{}); });
+  std::ranges::stable_sort(order, std::greater{}, time);
+  Ledger out;
+  out.reserve(order.size());
+  for (const int i : order) out.push_back(all[std::size_t(i)]);
+  return out;
+}
 
 Path path_of(const Charge& charge, const Evaluation& e) {
   switch (charge.kind) {
@@ -345,6 +527,42 @@ Path path_of(const Charge& charge, const Evaluation& e) {
       return e.mesh.tied_path();
     case ChargeKind::transfer:
       return e.mesh.stage_path;
+    default:
+      return {};  // computes or waits
+  }
+}
+
+/// Copies through the host hide the links of halos, and some frameworks gather each tensor through one port:
+/// then the tables have other costs than those of the links.
+MessageCost message_of(const Charge& charge, const Evaluation& e) {
+  const bool staged = e.mesh.setting.training.framework.halos == Transport::host;
+  const auto on_links = [&] { return e.links->cost_of(*charge.operation, path_of(charge, e)); };
+  switch (charge.kind) {
+    case ChargeKind::output:
+    case ChargeKind::output_gradient:
+      return staged ? on_links()
+                    : e.mesh.cost[std::size_t(std::countr_zero(unsigned(charge.axes)))]
+                                 [std::size_t(*charge.operation)];
+    case ChargeKind::halo:
+    case ChargeKind::gradient_halo:
+      return staged ? on_links() : e.mesh.halo_message[std::size_t(charge.extent)];
+    case ChargeKind::keys:
+    case ChargeKind::key_gradients:
+      return e.mesh.ring_message[std::size_t(e.layout->cells[std::size_t(charge.cell)].ring_axis)];
+    case ChargeKind::statistics:
+      return e.gradients.groups[std::size_t(charge.group)].statistics;
+    case ChargeKind::gradient_sum:
+      return e.gradients.groups[std::size_t(charge.group)].sum;
+    case ChargeKind::weight_gather:
+    case ChargeKind::weight_gather_again:
+      return gathers_by_tensor(e.mesh.setting.training, e.plan.zero)
+                 ? on_links()
+                 : e.gradients.groups[std::size_t(charge.group)].gather;
+    case ChargeKind::transfer:
+      return e.mesh.stage_message;
+    case ChargeKind::copied_gradient_sum:
+    case ChargeKind::tied_gradient_sum:
+      return on_links();
     default:
       return {};  // computes or waits
   }

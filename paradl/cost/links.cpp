@@ -115,19 +115,19 @@ MessageCost Links::cost_of(Collective operation, const Path& path) const {
   const bool trees = operation == Collective::allreduce && takes_trees(setting_.training);
   MessageCost out{.specified = cost(operation, path)};
   if (measured_)
-    out.measured = &curve_of(operation, path, trees);
+    out.measured = &measured_cost(operation, path, trees);
   else if (trees)
     out.trees = tree_allreduce(path);
   return out;
 }
 
-const Curve& Links::curve_of(Collective operation, const Path& path, bool trees) const {
+const MeasuredCost& Links::measured_cost(Collective operation, const Path& path, bool trees) const {
   std::array<double, 19> key{double(operation), path.in_node, path.sisters};
   for (std::size_t k = 0; k < std::size_t(path.hops); ++k) {
     key[3 + 2 * k] = path.hop[k].size;
     key[4 + 2 * k] = path.hop[k].phi;
   }
-  return curves_.get(key, [&] { return measured_cost(operation, path, setting_.machine, trees); });
+  return measured_costs_.get(key, [&] { return MeasuredCost(operation, path, setting_.machine, trees); });
 }
 
 MessageCost Links::axis_cost(Collective operation, bool by_space, const Path& path) const {

@@ -44,7 +44,7 @@ class Links {
 
  private:
   AskedSum find_sum(const Allreduce& allreduce, const Mesh& mesh, AxisSet set, const Path& path) const;
-  const Curve& curve_of(Collective operation, const Path& path, bool trees) const;
+  const MeasuredCost& measured_cost(Collective operation, const Path& path, bool trees) const;
 
   const Setting& setting_;
   bool measured_;
@@ -56,7 +56,7 @@ class Links {
   };
   Memo<std::array<int, 4 * most_axes + 3>, Path> routed_;
   Memo<SumKey, AskedSum> asked_;
-  Memo<std::array<double, 19>, Curve> curves_;  // by operation and spread of the group
+  Memo<std::array<double, 19>, MeasuredCost> measured_costs_;  // by operation and spread of the group
   mutable std::once_flag levels_made_;
   mutable std::shared_ptr<const Topology> levels_;  // as a tree, if no topology is named
 };

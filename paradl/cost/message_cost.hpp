@@ -6,18 +6,24 @@
 
 #include "paradl/mesh/routed_exchange.hpp"
 #include "paradl/network/fabric.hpp"
+#include "paradl/network/measured_cost.hpp"
 
 namespace paradl {
 
 /// The time of a message by its bytes: linear or measured, plus copies to the host and back, if any.
 struct MessageCost {
   Linear specified;
-  const Curve* measured = nullptr;
+  const MeasuredCost* measured = nullptr;
   SecondsPerByte copies = {};
   std::optional<Linear> trees = {};  // the time with trees, which a library uses for short messages
-  Seconds operator()(Bytes m) const {
-    if (measured) return (*measured)(m) + m * copies;
-    return (trees ? std::min(specified(m), (*trees)(m)) : specified(m)) + m * copies;
+  Seconds operator()(Bytes m) const { return on_links(m) + m * copies; }
+  /// Without the copies.
+  Seconds on_links(Bytes m) const {
+    if (measured) return (*measured)(m);
+    return trees ? std::min(specified(m), (*trees)(m)) : specified(m);
+  }
+  bool takes_trees(Bytes m) const {
+    return measured ? measured->takes_trees(m) : trees && (*trees)(m) < specified(m);
   }
 };
 

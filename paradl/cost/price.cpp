@@ -10,25 +10,6 @@ namespace {
 
 using Gradients = std::array<Bytes, most_gradient_groups>;
 
-/// The cost per tensor of packing a stage's gradients. The cost per byte is part of the message cost.
-Seconds packing(const Tables& t, const LayerSums& kind) {
-  const Seconds each = t.setting().training.framework.tensor;
-  if (!(each > Seconds{})) return {};
-  Seconds out;
-  for (std::size_t g = 0; g < t.gradients.groups.size(); ++g)
-    if (const GradientGroup& group = t.gradients.groups[g]; group.path.size() > 1)
-      out += group.packs * kind.tensors[g] * each;
-  return out;
-}
-
-/// The sums of all gradients of a stage, one after the other.
-Seconds whole_sum(const Tables& t, const LayerSums& kind) {
-  Seconds out = packing(t, kind);
-  for (std::size_t g = 0; g < t.gradients.groups.size(); ++g)
-    if (kind.gradient[g] > Bytes{}) out += t.gradients.groups[g].allreduce(kind.gradient[g]);
-  return out;
-}
-
 /// The time of a stage's gradient sums after the backward pass of its last micro-batch. In n pieces they cost
 /// n messages, and the last one can only start after that pass.
 Seconds hidden_tail(const Tables& t, const Gradients& gradient, Seconds whole, Seconds backward) {
@@ -46,19 +27,6 @@ Seconds hidden_tail(const Tables& t, const Gradients& gradient, Seconds whole, S
   return best;
 }
 
-/// On a single stage, gradients are sent in pieces, hidden behind the backward pass, at the price of more
-/// messages. If small pieces cost more than they hide, larger ones are tried, up to one piece for all.
-GradientTime single_sum(const Tables& t) {
-  const LayerSums& kind = t.sums.kinds.front();
-  const Seconds whole = whole_sum(t, kind);
-  if (!t.setting().training.overlap || !(whole > Seconds{})) return {whole, whole};
-  Bytes total, bucket = t.setting().training.bucket;
-  for (const Bytes part : kind.gradient) total += part;
-  Seconds tail = gradient_tail(t, bucket);
-  while (tail >= whole && bucket < total) tail = gradient_tail(t, bucket *= 4);
-  return {std::min(tail, whole), whole};
-}
-
 void price_single(const Tables& t, const Plan& plan, Cost& out) {
   const double S = plan.micro_batches;
   const LayerSums& kind = t.sums.kinds.front();
@@ -70,12 +38,6 @@ void price_single(const Tables& t, const Plan& plan, Cost& out) {
   const GradientTime sums = single_sum(t);
   out[Term::gradient_exchange] = sums.exposed;
   out.hidden = sums.whole - sums.exposed;
-}
-
-/// The time in which two stages that use the same weights sum their gradients.
-Seconds tied_sum(const Tables& t, const StagePlan::Tied& tied) {
-  return t.links.cost_of(Collective::allreduce,
-                         t.mesh.tied_path())(t.passes.cells[std::size_t(tied.cell)].gradient);
 }
 
 /// The gradient sums of each kind of stage after its last backward pass.
@@ -97,8 +59,7 @@ void sum_gradients(const Tables& t, std::vector<GradientTime>& sums) {
 /// the time of the schedule.
 void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Cost& out) {
   const double S = plan.micro_batches;
-  sum_gradients(t, scratch.sums);
-  const LayerSums& busiest = t.sums.busiest();
+  const LayerSums& busiest = t.sums.kinds[t.sums.busiest()];
   const auto [executed, silent] = t.schedule.time;
   out[Term::forward] = S * busiest.forward;
   out[Term::backward] = S * busiest.backward;
@@ -107,122 +68,35 @@ void price_pipeline(const Tables& t, const Plan& plan, Scratch& scratch, Cost& o
   out[Term::bubble] = std::max(Seconds{}, silent - S * busiest.passes());
   out[Term::stage_transfer] = executed - silent;
 
-  // A stage sums its gradients and updates its weights as soon as its last backward pass is over; stages that
-  // are done early do so while others still work. Two stages that share weights wait for each other. Times
-  // count from the end of the schedule. In a run of equal stages, the first one is done last.
-  Seconds gradient_whole, all_updates;
-  for (std::size_t k = 0; k < t.sums.kinds.size(); ++k) {
-    gradient_whole = std::max(gradient_whole, scratch.sums[k].whole);
-    all_updates += t.stages.kinds[k].count * t.sums.kinds[k].updated(plan.zero);
-  }
-  std::vector<Seconds>& after = scratch.run_end;
-  after.assign(t.schedule.run_end.begin(), t.schedule.run_end.end());
-  const auto kind_of = [&](std::size_t run) { return std::size_t(t.stages.runs[run].kind); };
-  for (std::size_t r = 0; r < after.size(); ++r) after[r] += scratch.sums[kind_of(r)].exposed - executed;
-  for (const StagePlan::Tied& tied : t.stages.tied) {
-    Seconds& owner = after[std::size_t(t.stages.run_of(tied.owner))];
-    Seconds& user = after[std::size_t(t.stages.run_of(tied.user))];
-    const Seconds sum = tied_sum(t, tied);
-    gradient_whole += sum;
-    owner = user = std::max(owner, user) + sum;
-  }
-  Seconds latest, gradient;
-  for (std::size_t r = 0; r < after.size(); ++r) {
-    const Seconds updated = after[r] + t.sums.kinds[kind_of(r)].updated(plan.zero);
-    if (updated <= latest) continue;
-    latest = updated;
-    gradient = after[r] > 1e-13 * executed ? after[r] : Seconds{};  // anything less is rounding
-  }
-  // With one micro-batch nothing overlaps: one stage works at a time, also in its update (the paper's pure
-  // form).
-  out[Term::update] = S > 1 ? latest - gradient : all_updates;
-  out[Term::gradient_exchange] = gradient;
-  out.hidden = std::max(Seconds{}, gradient_whole - gradient);
+  const PipelineTail tail = pipeline_tail(t, plan, scratch);
+  out[Term::update] = tail.update;
+  out[Term::gradient_exchange] = tail.gradient;
+  out.hidden = std::max(Seconds{}, tail.whole - tail.gradient);
 }
 
 /// Recomputation is priced as part of the backward pass, where the slowest stage sets the pace. This moves it
 /// to a term of its own.
 void show_recomputation(const Tables& t, Cost& out) {
-  Seconds most, again;
-  for (const LayerSums& kind : t.sums.kinds)
-    if (kind.arithmetic > most) most = kind.arithmetic, again = kind.recompute;
-  if (!(again > Seconds{})) return;
-  out[Term::recompute] = again / most * out[Term::backward];
+  out[Term::recompute] = t.sums.recomputed_share() * out[Term::backward];
   out[Term::backward] = out[Term::backward] - out[Term::recompute];
 }
 
-/// The exposed time of messages that are sent ahead of the work that needs them: work waits for the first
-/// one, and hides the others.
-Seconds exposed_of(Seconds first, Seconds all, Seconds work, bool overlap) {
-  return overlap ? std::max(first, all - work) : all;
-}
-
-/// Every weight tensor is gathered separately before each forward and each backward pass, and again for a
-/// recomputed forward pass; its gradient is scattered. These messages run at the same time as the layers and
-/// slow them down, so that neither is fully hidden behind the other:
-///
-///     forward: sqrt(FW^2 + G^2),  backward: sqrt(BW^2 + (2 or 3 G)^2),
-///     G = sum over tensors (p-1)(alpha + W/p beta)
-///
-/// Tensors below a threshold stay on every GPU.
-void gather_by_tensor(const Tables& t, const Plan& plan, Cost& out) {
-  constexpr double kept = 1e5;  // items: DeepSpeed's threshold
-  const double S = plan.micro_batches;
-  const Bytes weight = t.setting().training.bytes().weight;
-  Seconds forward, backward, once, again;
-  for (std::size_t i = 0; i < t.layout.cells.size(); ++i) {
-    const Cell& cell = t.layout.cells[i];
-    const CellCost& cost = t.passes.cells[i];
-    forward += cell.count * cost.forward_pass();
-    backward += cell.count * cost.backward_pass();
-    if (cost.weights < kept || cell.gradients < 0) continue;
-    const Seconds each =
-        cell.count * t.gradients.groups[std::size_t(cell.gradients)].gather(cost.weights * weight);
-    once += each;
-    if (cell.recomputed) again += each;
-  }
-  const auto exposed = [](Seconds work, Seconds wire) {
-    return Seconds{std::hypot(work.base(), wire.base())} - work;
-  };
-  const Seconds waits = exposed(forward, once) + exposed(backward, 2 * once + again);
-  out[Term::gradient_exchange] = S * waits;
-  out.hidden = S * (3 * once + again - waits);
-}
-
-/// ZeRO 1 and 2 gather the updated weights once; ZeRO 3 gathers them before each forward and each backward
-/// pass. If gradients are also sharded (2, 3), the gradients of every micro-batch are scattered.
+/// Adds the weights that ZeRO gathers. If gradients are also sharded (2, 3), the gradients of every
+/// micro-batch are scattered.
 void add_weight_gathers(const Tables& t, const Plan& plan, Cost& out) {
-  const Training& training = t.setting().training;
-  if (gathers_by_tensor(training, plan.zero) && t.stages.stages == 1) return gather_by_tensor(t, plan, out);
-  const double S = plan.micro_batches;
+  const auto add = [&](const GradientTime& gathers) {
+    out[Term::gradient_exchange] += gathers.exposed;
+    out.hidden += std::max(Seconds{}, gathers.whole - gathers.exposed);
+  };
+  if (gathers_by_tensor(t.setting().training, plan.zero) && t.stages.stages == 1) {
+    out[Term::gradient_exchange] = out.hidden = {};  // scatters run between gathers
+    return add(tensor_gathers(t, plan));
+  }
   if (plan.zero >= 2) {
-    out[Term::gradient_exchange] = S * out[Term::gradient_exchange];
-    out.hidden = S * out.hidden;
+    out[Term::gradient_exchange] = plan.micro_batches * out[Term::gradient_exchange];
+    out.hidden = plan.micro_batches * out.hidden;
   }
-  Seconds exposed, hidden;
-  for (const LayerSums& kind : t.sums.kinds) {
-    Seconds first, all, once;
-    for (std::size_t g = 0; g < t.gradients.groups.size(); ++g) {
-      const Bytes weights = kind.weights[g] * training.bytes().weight;
-      if (!(weights > Bytes{})) continue;
-      const double pieces = std::max(1.0, std::floor(weights / training.bucket));
-      const MessageCost& gather = t.gradients.groups[g].gather;
-      const Seconds each = gather(weights / pieces);
-      first += each, all += pieces * each, once += gather(weights);
-    }
-    Seconds own = once, own_hidden;
-    if (plan.zero == 3) {
-      // In one piece, or in several pieces hidden behind the work, whichever is faster.
-      const auto gathered = [&](Seconds work) {
-        return std::min(once, exposed_of(first, all, work, training.overlap));
-      };
-      own = S * (gathered(kind.forward_passes) + gathered(kind.backward_passes));
-      own_hidden = std::max(Seconds{}, 2 * S * once - own);
-    }
-    if (own >= exposed) exposed = own, hidden = own_hidden;
-  }
-  out[Term::gradient_exchange] += exposed;
-  out.hidden += hidden;
+  add(slowest_gathers(t, plan).time);
 }
 
 /// Bytes of the exchanges at the end of an iteration, and of the weights that ZeRO gathers.
@@ -263,6 +137,148 @@ FullestStage fullest_stage(const Tables& t, const Plan& plan) {
     if (memory.total() > out.memory.total()) out = {t.stages.kinds[k].first, memory};
   }
   return out;
+}
+
+Seconds packing(const Tables& t, const LayerSums& sums, std::size_t g) {
+  const Seconds each = t.setting().training.framework.tensor;
+  const GradientGroup& group = t.gradients.groups[g];
+  return each > Seconds{} && group.path.size() > 1 ? group.packs * sums.tensors[g] * each : Seconds{};
+}
+
+Seconds whole_sum(const Tables& t, const LayerSums& kind) {
+  Seconds out;
+  for (std::size_t g = 0; g < t.gradients.groups.size(); ++g) out += packing(t, kind, g);
+  for (std::size_t g = 0; g < t.gradients.groups.size(); ++g)
+    if (kind.gradient[g] > Bytes{}) out += t.gradients.groups[g].allreduce(kind.gradient[g]);
+  return out;
+}
+
+/// On a single stage, gradients are sent in pieces, hidden behind the backward pass, at the price of more
+/// messages. If small pieces cost more than they hide, larger ones are tried, up to one piece for all.
+GradientTime single_sum(const Tables& t) {
+  const LayerSums& kind = t.sums.kinds.front();
+  const Seconds whole = whole_sum(t, kind);
+  if (!t.setting().training.overlap || !(whole > Seconds{})) return {whole, whole};
+  Bytes total, bucket = t.setting().training.bucket;
+  for (const Bytes part : kind.gradient) total += part;
+  Seconds tail = gradient_tail(t, bucket);
+  while (tail >= whole && bucket < total) tail = gradient_tail(t, bucket *= 4);
+  return {std::min(tail, whole), whole};
+}
+
+/// The time in which two stages that use the same weights sum their gradients.
+Seconds tied_sum(const Tables& t, const StagePlan::Tied& tied) {
+  return t.links.cost_of(Collective::allreduce,
+                         t.mesh.tied_path())(t.passes.cells[std::size_t(tied.cell)].gradient);
+}
+
+/// A stage sums its gradients and updates its weights as soon as its last backward pass is over; stages that
+/// are done early do so while others still work. Two stages that share weights wait for each other. Times
+/// count from the end of the schedule. In a run of equal stages, the first one is done last.
+PipelineTail pipeline_tail(const Tables& t, const Plan& plan, Scratch& scratch) {
+  const Seconds executed = t.schedule.time.end;
+  sum_gradients(t, scratch.sums);
+  PipelineTail out;
+  Seconds all_updates;
+  for (std::size_t k = 0; k < t.sums.kinds.size(); ++k) {
+    out.whole = std::max(out.whole, scratch.sums[k].whole);
+    all_updates += t.stages.kinds[k].count * t.sums.kinds[k].updated(plan.zero);
+  }
+  std::vector<Seconds>& after = scratch.run_end;
+  after.assign(t.schedule.run_end.begin(), t.schedule.run_end.end());
+  const auto kind_of = [&](std::size_t run) { return std::size_t(t.stages.runs[run].kind); };
+  for (std::size_t r = 0; r < after.size(); ++r) after[r] += scratch.sums[kind_of(r)].exposed - executed;
+  for (const StagePlan::Tied& tied : t.stages.tied) {
+    Seconds& owner = after[std::size_t(t.stages.run_of(tied.owner))];
+    Seconds& user = after[std::size_t(t.stages.run_of(tied.user))];
+    const Seconds sum = tied_sum(t, tied);
+    out.whole += sum;
+    owner = user = std::max(owner, user) + sum;
+  }
+  Seconds latest;
+  for (std::size_t r = 0; r < after.size(); ++r) {
+    const Seconds updated = after[r] + t.sums.kinds[kind_of(r)].updated(plan.zero);
+    if (updated <= latest) continue;
+    latest = updated;
+    out.last = int(kind_of(r));
+    out.gradient = after[r] > 1e-13 * executed ? after[r] : Seconds{};  // anything less is rounding
+  }
+  // With one micro-batch nothing overlaps: one stage works at a time, also in its update (the paper's pure
+  // form).
+  out.update = plan.micro_batches > 1 ? latest - out.gradient : all_updates;
+  return out;
+}
+
+namespace {
+
+/// The exposed time of messages that are sent ahead of the work that needs them: work waits for the first
+/// one, and hides the others.
+Seconds exposed_of(Seconds first, Seconds all, Seconds work, bool overlap) {
+  return overlap ? std::max(first, all - work) : all;
+}
+
+/// ZeRO 1 and 2 gather the updated weights once; ZeRO 3 gathers them before each forward and each backward
+/// pass.
+GradientTime gather_time(const Tables& t, const Plan& plan, const LayerSums& kind) {
+  const Training& training = t.setting().training;
+  Seconds first, all, once;
+  for (std::size_t g = 0; g < t.gradients.groups.size(); ++g) {
+    const Bytes weights = kind.weights[g] * training.bytes().weight;
+    if (!(weights > Bytes{})) continue;
+    const double pieces = std::max(1.0, std::floor(weights / training.bucket));
+    const MessageCost& gather = t.gradients.groups[g].gather;
+    const Seconds each = gather(weights / pieces);
+    first += each, all += pieces * each, once += gather(weights);
+  }
+  if (plan.zero < 3) return {once, once};
+  // In one piece, or in several pieces hidden behind the work, whichever is faster.
+  const auto gathered = [&](Seconds work) {
+    return std::min(once, exposed_of(first, all, work, training.overlap));
+  };
+  const double S = plan.micro_batches;
+  return {S * (gathered(kind.forward_passes) + gathered(kind.backward_passes)), 2 * S * once};
+}
+
+}  // namespace
+
+SlowestGathers slowest_gathers(const Tables& t, const Plan& plan) {
+  SlowestGathers out;
+  for (std::size_t k = 0; k < t.sums.kinds.size(); ++k)
+    if (const GradientTime own = gather_time(t, plan, t.sums.kinds[k]); own.exposed >= out.time.exposed)
+      out = {k, own};
+  return out;
+}
+
+Seconds gathered_once(const Tables& t, std::size_t i) {
+  constexpr double kept = 1e5;  // items: DeepSpeed's threshold
+  const Cell& cell = t.layout.cells[i];
+  const double weights = t.passes.cells[i].weights;
+  if (weights < kept || cell.gradients < 0) return {};
+  return cell.count * t.gradients.groups[std::size_t(cell.gradients)].gather(
+                          weights * t.setting().training.bytes().weight);
+}
+
+/// Every weight tensor is gathered separately before each forward and each backward pass, and again for a
+/// recomputed forward pass; its gradient is scattered. These messages run at the same time as the layers and
+/// slow them down, so that neither is fully hidden behind the other:
+///
+///     forward: sqrt(FW^2 + G^2),  backward: sqrt(BW^2 + (2 or 3 G)^2),
+///     G = sum over tensors (p-1)(alpha + W/p beta)
+GradientTime tensor_gathers(const Tables& t, const Plan& plan) {
+  const double S = plan.micro_batches;
+  Seconds forward, backward, once, again;
+  for (std::size_t i = 0; i < t.layout.cells.size(); ++i) {
+    const Cell& cell = t.layout.cells[i];
+    forward += cell.count * t.passes.cells[i].forward_pass();
+    backward += cell.count * t.passes.cells[i].backward_pass();
+    const Seconds each = gathered_once(t, i);
+    once += each;
+    if (cell.recomputed) again += each;
+  }
+  const auto exposed = [](Seconds work, Seconds wire) {
+    return Seconds{std::hypot(work.base(), wire.base())} - work;
+  };
+  return {S * (exposed(forward, once) + exposed(backward, 2 * once + again)), S * (3 * once + again)};
 }
 
 ScheduleTable::ScheduleTable(const StagePlan& stages, const StageTable& sums, const MeshTable& mesh,

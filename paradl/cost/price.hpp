@@ -55,6 +55,41 @@ FullestStage fullest_stage(const Tables& tables, const Plan& plan);
 /// The times of every piece of a pipeline, in the order of the network.
 std::vector<PieceTime> piece_times(const StagePlan& stages, const StageTable& sums);
 
+/// The gradient sums of a single stage, without those of ZeRO's weights.
+GradientTime single_sum(const Tables& tables);
+
+/// The cost per tensor of packing the gradients of some layers for one group; the cost per byte is part of
+/// the message cost.
+Seconds packing(const Tables& tables, const LayerSums& sums, std::size_t group);
+
+/// The sums of all gradients of a stage, one after the other.
+Seconds whole_sum(const Tables& tables, const LayerSums& kind);
+
+/// The time in which two stages that use the same weights sum their gradients.
+Seconds tied_sum(const Tables& tables, const StagePlan::Tied& tied);
+
+/// What a pipeline does after its schedule.
+struct PipelineTail {
+  int last = -1;  // the kind of the stage that is done last; -1: all are done before the schedule ends
+  Seconds gradient, update;  // of that stage, after the end of the schedule
+  Seconds whole;             // all gradient sums of the stage that has most of them, and of shared weights
+};
+PipelineTail pipeline_tail(const Tables& tables, const Plan& plan, Scratch& scratch);
+
+/// The gathers of weights that ZeRO has sharded, in one iteration: on the kind of stage where they take
+/// longest.
+struct SlowestGathers {
+  std::size_t kind = 0;
+  GradientTime time;
+};
+SlowestGathers slowest_gathers(const Tables& tables, const Plan& plan);
+
+/// Gathers of weights one tensor at a time, on a single stage: all layers of a cell once. Zero for small
+/// tensors, which stay on every GPU.
+Seconds gathered_once(const Tables& tables, std::size_t cell);
+/// The gathers of all tensors and the scatters of their gradients, in one iteration.
+GradientTime tensor_gathers(const Tables& tables, const Plan& plan);
+
 /// How long a single stage still sends gradients when its backward pass is over, if it sends them in pieces
 /// of `bucket` as they become ready.
 Seconds gradient_tail(const Tables& tables, Bytes bucket);

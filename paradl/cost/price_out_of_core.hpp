@@ -27,6 +27,8 @@ class PricedOutOfCore {
   /// By cell: the number of layers that are recomputed for each micro-batch. Empty if there are none, or for
   /// a pipeline.
   const std::vector<double>& again() const { return again_; }
+  /// What recomputed blocks of stages add to the schedule of a pipeline.
+  Seconds delay() const { return delay_; }
   /// Weights would have to leave the device, but the update rate of its host is unknown.
   bool lacks_update_rate() const { return lacks_update_rate_; }
   /// The effect of an uncertain host link.
@@ -70,6 +72,7 @@ class PricedOutOfCore {
   std::vector<Bytes> aside_;  // by chain: tensors that skip blocks, or that several blocks need
   std::vector<Bytes> kept_;   // by cell: of one layer
   std::vector<double> again_;
+  Seconds delay_;
 };
 
 }  // namespace paradl

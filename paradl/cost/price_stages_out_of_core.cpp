@@ -116,8 +116,9 @@ PricedOutOfCore::PricedOutOfCore(const Cost& in_core, const Tables& t, const Pla
   }
   if (!(most > Seconds{})) return;
   const Seconds longer = std::max(Seconds{}, clock.run(pipeline, pieces).end - before);
-  cost_[Term::recompute] += again / most * longer;
-  cost_[Term::swap] += longer - again / most * longer;
+  delay_ = again / most * longer;
+  cost_[Term::recompute] += delay_;
+  cost_[Term::swap] += longer - delay_;
 }
 
 }  // namespace paradl

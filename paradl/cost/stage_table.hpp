@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <array>
 #include <memory_resource>
 #include <span>
@@ -45,6 +44,8 @@ struct LayerSums {
 
   Seconds passes() const { return forward + backward + exchange + halo; }
   Seconds updated(int zero) const { return zero > 0 ? sharded_update : update; }
+  /// The share of the backward pass that is recomputation.
+  double recomputed_share() const { return recompute > Seconds{} ? recompute / arithmetic : 0; }
 };
 
 /// One piece of the network: a chunk of a stage.
@@ -59,6 +60,12 @@ struct StageTable {
   StageTable(const Layout& layout, const StagePlan& stages, const MeshTable& mesh, const PassTable& passes,
              std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
+  /// The kind of stage whose passes take longest: the cost shows its passes.
+  std::size_t busiest() const;
+  /// The share of the backward pass that the cost shows as recomputation: that of the stage with most
+  /// backward arithmetic.
+  double recomputed_share() const;
+
   std::pmr::vector<LayerSums> kinds;
   std::pmr::vector<PieceSums> pieces;  // as in StagePlan
   Seconds hidden;                      // of one micro-batch, on one GPU: see CellCost
@@ -66,9 +73,6 @@ struct StageTable {
   std::array<Bytes, most_gradient_groups> gradient{};   // of all layers, by group
   std::array<Bytes, most_gradient_groups> recomputed{};  // of recomputed layers, by group
   Bytes copied;  // copied gradients of keys and values, of all layers
-
-  /// The stage whose passes take longest.
-  const LayerSums& busiest() const { return *std::ranges::max_element(kinds, {}, &LayerSums::passes); }
 };
 
 /// The items on one GPU if a stage had only one layer of this cell.

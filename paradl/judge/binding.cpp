@@ -75,12 +75,10 @@ Binding routed(int wire, double phi, const Setting& setting, const Topology& top
                           : in_tree(bound, phi, setting.machine);
 }
 
-constexpr double alone = 1 + 1e-9;  // phi of a flow that shares nothing
-
 }  // namespace
 
 Binding binding_of(const Hop& hop, const Setting& setting, const Links& links) {
-  if (!(hop.phi > alone)) return {};
+  if (!is_shared(hop.phi)) return {};
   return hop.wire < 0 ? counted(hop, setting.machine) : routed(hop.wire, hop.phi, setting, *links.wires());
 }
 
@@ -88,7 +86,7 @@ Binding binding_of(const GradientGroup& group, const Setting& setting, const Lin
   if (group.asked->fidelity == NetworkFidelity::closed_form)
     return binding_of(group.path.outermost(), setting, links);
   const RoutedExchange& exchange = group.asked->exchange;
-  if (!(exchange.phi > alone)) return {};
+  if (!is_shared(exchange.phi)) return {};
   Binding out = routed(exchange.wire, exchange.phi, setting, *links.wires());
   if (!exchange.alike) out.step = exchange.step, out.steps = exchange.steps;
   return out;

@@ -16,6 +16,9 @@ struct Binding {
   int steps = 0;        // number of its steps
 };
 
+/// Whether flows share a link.
+constexpr bool is_shared(double phi) { return phi > 1 + 1e-9; }
+
 /// Of a ring or a message on one level.
 Binding binding_of(const Hop& hop, const Setting& setting, const Links& links);
 /// Of the algorithm that was asked for.

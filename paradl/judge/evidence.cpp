@@ -113,11 +113,13 @@ double exposed(const Evidence& e, Term term) { return share_of(e, (*e.projection
 
 std::string busiest_exchange(const Evidence& e, Term term) {
   if (!e.details) return {};
-  for (const ExchangeLine& line : e.details->lines)  // most expensive first
-    if (line.term == term)
-      return fmt::format("{} of {} over {}, {} each, level {}", line.what, line.layer, line.axis,
-                         decimal(line.bytes), line.steps.back().level);
-  return {};
+  const Evaluation& evaluation = e.details->evaluation;
+  const Ledger& exchanges = e.details->exchanges;  // most expensive first
+  const auto busiest = std::ranges::find(exchanges, term, &Charge::term);
+  if (busiest == exchanges.end()) return {};
+  return fmt::format("{} of {} over {}, {} each, level {}", what_of(*busiest, evaluation),
+                     layer_of(*busiest, evaluation), axes_of(*busiest, evaluation), decimal(busiest->bytes),
+                     level_times(*busiest, evaluation).back().level);
 }
 
 std::optional<Reading> read_term(const Evidence& e, Term term, std::string_view what) {
@@ -134,7 +136,7 @@ Evidence evidence_of(const Projection& p, const Setting& setting) {
 
 Evidence::Details::Details(const Projection& p, const Evaluator& evaluator)
     : evaluation(evaluator.evaluate(p.plan)),
-      lines(exchange_lines(evaluation)),
+      exchanges(exchanges_of(evaluation)),
       direct(direct_time(p, evaluator)),
       best(best_batch(p, evaluator, evaluation)) {
   const int cell = largest_cell(evaluation);

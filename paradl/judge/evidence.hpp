@@ -28,7 +28,7 @@ struct Evidence {
     Details(const Projection& projection, const Evaluator& evaluator);
 
     Evaluation evaluation;
-    std::vector<ExchangeLine> lines;
+    Ledger exchanges;  // the most expensive first
     Seconds direct;  // point-to-point time with direct GPU-to-GPU transfer
     BestBatch best;
     int largest = -1;     // index of the layer whose tensors are largest

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "paradl/network/measured_cost.hpp"
-
 namespace paradl {
 namespace {
 
@@ -19,37 +17,39 @@ std::string axes_text(AxisSet set, const Mesh& mesh) {
   return out;
 }
 
-Binding binding(const Evaluation& e, const Hop& hop) { return binding_of(hop, e.mesh.setting, *e.links); }
-
 bool is_ring(Collective operation) {
   return operation == Collective::allgather || operation == Collective::reduce_scatter ||
          operation == Collective::allreduce;
 }
 
+LevelTime level_of(const Hop& hop, double p, Bytes m, Seconds time) {
+  return {hop.level, p, m, hop.phi, time, hop.narrow, hop.wire};
+}
+
 /// A ring on every level, each with what the levels inside it have left; other collectives are paced by the
 /// outermost level.
-std::vector<ExchangeStep> steps_of(Collective operation, const Path& path, Bytes m, const Evaluation& e) {
+LevelTimes ring_levels(Collective operation, const Path& path, Bytes m) {
+  LevelTimes out;
   if (!is_ring(operation)) {
-    const Hop& hop = path.outermost();
     const double p = operation == Collective::point_to_point ? 0 : path.size();
-    return {{hop.level, p, m, hop.phi, cost(operation, path)(m), binding(e, hop)}};
+    out.add(level_of(path.outermost(), p, m, cost(operation, path)(m)));
+    return out;
   }
-  std::vector<ExchangeStep> out;
   for (int k = 0; k < path.hops; ++k) {
     const Hop& hop = path.hop[std::size_t(k)];
     if (hop.size <= 1) continue;
     Path level;
     level.hop[0] = hop;
     level.hops = 1;
-    out.push_back({hop.level, hop.subgroups(), m, hop.phi, cost(operation, level)(m), binding(e, hop)});
+    out.add(level_of(hop, hop.subgroups(), m, cost(operation, level)(m)));
     m = m / hop.subgroups();
   }
   return out;
 }
 
 /// A ring in the node, and trees beyond it with what that has left.
-std::vector<ExchangeStep> tree_steps(const Path& path, Bytes m, const Evaluation& e) {
-  std::vector<ExchangeStep> out;
+LevelTimes tree_levels(const Path& path, Bytes m) {
+  LevelTimes out;
   Seconds so_far;
   for (int k = 0; k < path.hops; ++k) {
     const Hop& hop = path.hop[std::size_t(k)];
@@ -57,26 +57,39 @@ std::vector<ExchangeStep> tree_steps(const Path& path, Bytes m, const Evaluation
     inside.hops = k + 1;
     const Seconds time = tree_allreduce(inside)(m);
     if (hop.size > 1)
-      out.push_back({hop.level, hop.subgroups(), k == 0 ? m : m / path.hop[0].subgroups(), hop.phi,
-                     time - so_far, binding(e, hop)});
+      out.add(level_of(hop, hop.subgroups(), k == 0 ? m : m / path.hop[0].subgroups(), time - so_far));
     so_far = time;
   }
   return out;
 }
 
-ExchangeLine line_of(Term term, Collective operation, std::string what, std::string axis, std::string layer,
-                     double count, Bytes m, const Path& path, const Evaluation& e) {
-  ExchangeLine out{term, std::move(what), std::move(axis), std::move(layer), count, m, {}, {}, {}};
-  out.formula = formula_of(operation);
-  const Path measured = measured_path(operation, path, e.mesh.setting.machine, m);
-  if (operation == Collective::allreduce && takes_trees(e.mesh.setting.training) && is_by_levels(measured) &&
-      tree_allreduce(measured)(m) < cost(operation, measured)(m)) {
-    out.formula = "2(p-1)(α + m/p φ β) in a node, 2⌈log2 p⌉(α + m φ β) between nodes";
-    out.steps = tree_steps(measured, m, e);
-  } else {
-    out.steps = steps_of(operation, measured, m, e);
+/// The path of an exchange with the links that were measured for its bytes.
+Path measured_path(const Charge& charge, const Evaluation& e) {
+  const Path path = path_of(charge, e);
+  const MessageCost message = message_of(charge, e);
+  if (!message.measured) return path;
+  Path out = message.measured->path(charge.bytes);
+  for (std::size_t k = 0; k < std::size_t(path.hops);
+       ++k) {  // groups that are spread alike share the measured path
+    out.hop[k].wire = path.hop[k].wire;
+    out.hop[k].narrow = path.hop[k].narrow;
   }
-  for (const ExchangeStep& step : out.steps) out.each += step.time;
+  return out;
+}
+
+/// An exchange that is priced as a whole, not level by level.
+bool is_whole(const Charge& charge) {
+  return charge.formula == Formula::requested || charge.formula == Formula::leaders ||
+         charge.kind == ChargeKind::transfer;
+}
+
+/// The level on which it is shown.
+LevelTime whole_level(const Charge& charge, const Evaluation& e) {
+  if (charge.kind == ChargeKind::transfer)
+    return level_of(e.mesh.stage_path.outermost(), 0, charge.bytes, charge.on_links);
+  const GradientGroup& group = e.gradients.groups[std::size_t(charge.group)];
+  LevelTime out = level_of(group.path.outermost(), group.path.size(), charge.bytes, charge.on_links);
+  out.phi = group.asked ? group.asked->exchange.phi : 1;
   return out;
 }
 
@@ -85,8 +98,54 @@ std::string_view extent_name(int dim, int dims) {
   return dims == 1 ? "positions" : names[std::size_t(3 - dims + dim)];
 }
 
-/// "allgather y", "halo of x, rows", "allreduce dw".
+/// "leaders' allreduce dw", "hd dw".
+std::string special_sum(const Charge& charge, const Evaluation& e) {
+  if (charge.formula == Formula::leaders) return "leaders' allreduce dw";
+  const Algorithm& algorithm = *e.plan.allreduce.algorithm;
+  const std::string chosen = e.gradients.groups[std::size_t(charge.group)].asked->chosen(charge.bytes);
+  return chosen.empty() ? fmt::format("{} dw", algorithm.name)
+                        : fmt::format("{} ({}) dw", algorithm.name, chosen);
+}
+
+}  // namespace
+
+LevelTimes level_times(const Charge& charge, const Evaluation& e) {
+  LevelTimes out;
+  if (is_whole(charge)) {
+    out.add(whole_level(charge, e));
+    return out;
+  }
+  const Path path = measured_path(charge, e);
+  out = charge.formula == Formula::trees ? tree_levels(path, charge.bytes)
+                                         : ring_levels(*charge.operation, path, charge.bytes);
+  Seconds all;
+  for (const LevelTime& level : out) all += level.time;
+  if (all > Seconds{})
+    for (LevelTime& level : out) level.time = charge.on_links * (level.time / all);
+  return out;
+}
+
+bool shares_links(const Charge& charge, const Evaluation& e) {
+  if (is_whole(charge)) return is_shared(whole_level(charge, e).phi);
+  const auto any = [](const Path& path) {
+    return std::any_of(path.hop.begin(), path.hop.begin() + path.hops,
+                       [](const Hop& hop) { return is_shared(hop.phi); });
+  };
+  const MessageCost message = message_of(charge, e);
+  return any(message.measured ? message.measured->path(charge.bytes) : path_of(charge, e));
+}
+
+Binding binding_of(const LevelTime& level, const Charge& charge, const Evaluation& e) {
+  if (charge.formula == Formula::leaders) return {};
+  if (charge.formula == Formula::requested)
+    return binding_of(e.gradients.groups[std::size_t(charge.group)], e.mesh.setting, *e.links);
+  const Hop hop{.phi = level.phi, .level = level.level, .narrow = level.narrow, .wire = level.wire};
+  return binding_of(hop, e.mesh.setting, *e.links);
+}
+
 std::string what_of(const Charge& charge, const Evaluation& e) {
+  if (charge.formula == Formula::leaders || charge.formula == Formula::requested)
+    return special_sum(charge, e);
   const std::string_view operation = charge.operation ? collective_names[std::size_t(*charge.operation)] : "";
   switch (charge.kind) {
     case ChargeKind::output:
@@ -123,7 +182,7 @@ std::string what_of(const Charge& charge, const Evaluation& e) {
   }
 }
 
-std::string axis_of(const Charge& charge, const Evaluation& e) {
+std::string axes_of(const Charge& charge, const Evaluation& e) {
   switch (charge.kind) {
     case ChargeKind::copied_gradient_sum:
       return "tensor";
@@ -135,76 +194,33 @@ std::string axis_of(const Charge& charge, const Evaluation& e) {
   }
 }
 
-std::string layer_name(const Charge& charge, const Evaluation& e) {
+std::string layer_of(const Charge& charge, const Evaluation& e) {
   if (charge.layer >= 0) return e.mesh.setting.work.layers[std::size_t(charge.layer)].name;
   return e.gradients.groups.size() == 1 ? "all weights" : "weights";
 }
 
-/// A sum of gradients by leaders of nodes, or by the algorithm that was asked for.
-ExchangeLine special_sum(const Charge& charge, const Evaluation& e) {
-  const GradientGroup& group = e.gradients.groups[std::size_t(charge.group)];
-  const Hop& hop = group.path.outermost();
-  ExchangeLine out{charge.term,  "leaders' allreduce dw", axis_of(charge, e), layer_name(charge, e),
-                   charge.count, charge.bytes,            charge.each,        "",
-                   {}};
-  if (!group.asked) {
-    out.formula = "w s + W(2β_node + s) + 2(n-1)(α + W/n β)";
-    out.steps = {{hop.level, group.path.size(), charge.bytes, 1, charge.each, {}}};
-    return out;
+ExchangeLine exchange_line(const Charge& charge, const Evaluation& e) {
+  ExchangeLine out{.term = charge.term,
+                   .what = what_of(charge, e),
+                   .axis = axes_of(charge, e),
+                   .layer = layer_of(charge, e),
+                   .count = charge.count,
+                   .bytes = charge.bytes,
+                   .each = charge.on_links,
+                   .formula = text(charge.formula),
+                   .steps = {}};
+  if (charge.formula == Formula::requested) {
+    out.formula = e.plan.allreduce.algorithm->formula;
+    out.fidelity = e.gradients.groups[std::size_t(charge.group)].asked->fidelity;
   }
-  const Algorithm& algorithm = *e.plan.allreduce.algorithm;
-  const std::string chosen = group.asked->chosen(charge.bytes);
-  out.what = chosen.empty() ? fmt::format("{} dw", algorithm.name)
-                            : fmt::format("{} ({}) dw", algorithm.name, chosen);
-  out.formula = algorithm.formula;
-  out.fidelity = group.asked->fidelity;
-  out.steps = {{hop.level, group.path.size(), charge.bytes, group.asked->exchange.phi, charge.each,
-                binding_of(group, e.mesh.setting, *e.links)}};
-  return out;
-}
-
-ExchangeLine line_of(const Charge& charge, const Evaluation& e) {
-  const bool of_group = charge.kind == ChargeKind::gradient_sum;
-  if (of_group && (e.gradients.leaders || e.gradients.groups[std::size_t(charge.group)].asked) &&
-      (e.plan.zero == 0 || e.gradients.groups[std::size_t(charge.group)].asked))
-    return special_sum(charge, e);
-  if (charge.kind == ChargeKind::transfer) {  // scattered over the GPUs of `tensor`, it is not one message
-    const Hop& hop = e.mesh.stage_path.outermost();
-    return {charge.term,
-            what_of(charge, e),
-            axis_of(charge, e),
-            layer_name(charge, e),
-            charge.count,
-            charge.bytes,
-            charge.each,
-            formula_of(Collective::point_to_point),
-            {{hop.level, 0, charge.bytes, hop.phi, charge.each, binding(e, hop)}}};
-  }
-  return line_of(charge.term, *charge.operation, what_of(charge, e), axis_of(charge, e),
-                 layer_name(charge, e), charge.count, charge.bytes, path_of(charge, e), e);
-}
-
-std::vector<ExchangeLine> lines_of(const Ledger& ledger, const Evaluation& e) {
-  std::vector<ExchangeLine> out;
-  for (const Charge& charge : ledger)
-    if (charge.operation) out.push_back(line_of(charge, e));
-  return out;
-}
-
-}  // namespace
-
-std::vector<ExchangeLine> layer_exchanges(const Evaluation& e, std::size_t cell, const std::string& layer) {
-  std::vector<ExchangeLine> out =
-      lines_of(layer_charges(e, cell, e.layout->cells[cell].recomputed ? 2 : 1), e);
-  for (ExchangeLine& line : out) line.layer = layer;
+  for (const LevelTime& level : level_times(charge, e))
+    out.steps.push_back({level, binding_of(level, charge, e)});
   return out;
 }
 
 std::vector<ExchangeLine> exchange_lines(const Evaluation& e) {
-  std::vector<ExchangeLine> out = lines_of(ledger_of(e), e);
-  std::erase_if(out, [](const ExchangeLine& line) { return !(line.each > Seconds{}); });
-  std::ranges::stable_sort(out, std::greater{},
-                           [](const ExchangeLine& line) { return (line.count * line.each).base(); });
+  std::vector<ExchangeLine> out;
+  for (const Charge& charge : exchanges_of(e)) out.push_back(exchange_line(charge, e));
   return out;
 }
 

@@ -11,4 +11,15 @@ Seconds Curve::operator()(Bytes m) const {
   return choices_.empty() ? Seconds{} : least;
 }
 
+int Curve::best(Bytes m) const {
+  int best = -1;
+  Seconds least;
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    const auto& [time, from, below] = choices_[i];
+    if (!(from <= m && m < below) || (best >= 0 && !(time(m) < least))) continue;
+    best = int(i), least = time(m);
+  }
+  return best;
+}
+
 }  // namespace paradl

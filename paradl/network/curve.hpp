@@ -28,6 +28,8 @@ class Curve {
 
   /// The minimum of the choices for m bytes; zero if there are no choices at all.
   Seconds operator()(Bytes m) const;
+  /// Which choice that is: the first of equal ones; -1 if there is none for m bytes.
+  int best(Bytes m) const;
 
  private:
   std::vector<Choice> choices_;

@@ -241,7 +241,7 @@ Path measured_path(Collective operation, const Path& path, const Machine& machin
   return path_of(operation, plan_of(operation, path, machine), m);
 }
 
-Curve measured_cost(Collective operation, const Path& path, const Machine& machine, bool trees) {
+MeasuredCost::MeasuredCost(Collective operation, const Path& path, const Machine& machine, bool trees) {
   const Plan plan = plan_of(operation, path, machine);
   std::vector<Bytes> borders{Bytes{}};
   double inside = 1;
@@ -255,17 +255,18 @@ Curve measured_cost(Collective operation, const Path& path, const Machine& machi
   std::ranges::sort(borders);
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
 
-  Curve curve;
+  paths_.reserve(borders.size());
   for (std::size_t b = 0; b < borders.size(); ++b) {
-    Curve::Choice choice{.time = cost(operation, path_of(operation, plan, borders[b])), .from = borders[b]};
-    if (b + 1 < borders.size()) choice.below = borders[b + 1];
-    curve.add(choice);
-    if (const Path measured = path_of(operation, plan, borders[b]); trees && is_by_levels(measured)) {
-      choice.time = tree_allreduce(measured);
-      curve.add(choice);
-    }
+    const Path& measured = paths_.emplace_back(path_of(operation, plan, borders[b]));
+    const auto add = [&](const Linear& time, bool by_trees) {
+      Curve::Choice choice{.time = time, .from = borders[b]};
+      if (b + 1 < borders.size()) choice.below = borders[b + 1];
+      time_.add(choice);
+      choices_.push_back({int(b), by_trees});
+    };
+    add(cost(operation, measured), false);
+    if (trees && is_by_levels(measured)) add(tree_allreduce(measured), true);
   }
-  return curve;
 }
 
 }  // namespace paradl

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <vector>
 
 #include "paradl/machine/machine.hpp"
 #include "paradl/network/curve.hpp"
@@ -30,6 +31,24 @@ Path measured_path(Collective operation, const Path& path, const Machine& machin
 /// range. Levels and operations that were not measured keep their specified link; allgather, reduce-scatter
 /// and allreduce may use each other's links, because all are rings. With `trees` an allreduce of a group that
 /// was not measured as a whole is a tree_allreduce() if that is faster.
-Curve measured_cost(Collective operation, const Path& path, const Machine& machine, bool trees = false);
+class MeasuredCost {
+ public:
+  MeasuredCost(Collective operation, const Path& path, const Machine& machine, bool trees = false);
+  Seconds operator()(Bytes m) const { return time_(m); }
+  /// measured_path() for m bytes.
+  const Path& path(Bytes m) const { return paths_[std::size_t(chosen(m).path)]; }
+  bool takes_trees(Bytes m) const { return chosen(m).trees; }
+
+ private:
+  struct Chosen {
+    int path;
+    bool trees;
+  };
+  const Chosen& chosen(Bytes m) const { return choices_[std::size_t(time_.best(m))]; }
+
+  Curve time_;
+  std::vector<Chosen> choices_;  // of each choice of the curve
+  std::vector<Path> paths_;      // of each range of sizes
+};
 
 }  // namespace paradl

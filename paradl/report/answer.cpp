@@ -269,32 +269,6 @@ std::string allreduce_basis(const std::vector<Projection>& results) {
                      formula + followed, why);
 }
 
-namespace {
-
-/// Parts into which heads and words are split.
-double tensor_parts(const Mesh& mesh) {
-  double parts = 1;
-  for (int a = 0; a < mesh.axes; ++a)
-    if (mesh.axis[std::size_t(a)].strategy->pairs) parts *= mesh.axis[std::size_t(a)].parts.total;
-  return parts;
-}
-
-}  // namespace
-
-double padded_words(const Workload& work, const FrameworkTerms& framework, const Mesh& mesh) {
-  double words = 0;
-  for (const Layer& layer : work.layers) words = std::max(words, layer.vocabulary);
-  const double padded = words > 0 ? padded_vocabulary(words, tensor_parts(mesh), framework) : 0;
-  return padded > words ? padded : 0;
-}
-
-double kv_copies(const Workload& work, const Mesh& mesh) {
-  double copies = 1;
-  for (const Layer& layer : work.layers)
-    if (layer.op == Op::attention) copies = std::max(copies, tensor_parts(mesh) / layer.heads);
-  return copies;
-}
-
 double tokens_per_sample(const Workload& work) { return work.tokens ? work.input.positions() : 0; }
 
 }  // namespace paradl

@@ -72,11 +72,6 @@ double model_flop(const Setting& setting, double batch);
 /// if none was chosen.
 std::string allreduce_basis(const std::vector<Projection>& results);
 
-/// The vocabulary as a framework pads it for the parts of `tensor`; 0 if it is not padded.
-double padded_words(const Workload& work, const FrameworkTerms& framework, const Mesh& mesh);
-/// Number of parts of `tensor` that hold the same key and value heads; 1 if each has its own.
-double kv_copies(const Workload& work, const Mesh& mesh);
-
 /// Tokens per sample, or 0 if samples are not sequences.
 double tokens_per_sample(const Workload& work);
 

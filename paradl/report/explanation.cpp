@@ -7,9 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "paradl/core/format.hpp"
-#include "paradl/judge/advice.hpp"
-#include "paradl/judge/exchange_lines.hpp"
-#include "paradl/paper/row.hpp"
 #include "paradl/report/json.hpp"
 #include "paradl/report/out_of_core_plan.hpp"
 
@@ -18,71 +15,19 @@ namespace {
 
 constexpr double longest_bar = 30;
 
-struct ExplainedTerm {
-  Term term;
-  Seconds epoch;
-  std::string formula, source;
-};
+}  // namespace
 
-/// The formula of the engine for each term, with the letters of the paper. `n_l`: the parts of layer l.
-std::string_view engine_formula(Term term, bool pipeline) {
-  switch (term) {
-    case Term::forward:
-      return pipeline ? "I Σ_gr FW_l B/n_l, r: busiest stage" : "I Σ FW_l B/n_l";
-    case Term::backward:
-      return pipeline ? "I Σ_gr BW_l B/n_l" : "I Σ BW_l B/n_l";
-    case Term::update:
-      return pipeline ? "I max_i Σ_gi WU_l/n_w" : "I Σ WU_l/n_w";
-    case Term::recompute:
-      return pipeline ? "I S Σ_gi FW_l B/S/n_l, l: recomputed layers"
-                      : "I Σ FW_l B/n_l, l: recomputed layers";
-    case Term::bubble:
-      return "I [schedule executed: r waits for others]";
-    case Term::gradient_exchange:
-      return "I [allreduce of W - overlap with backward]";
-    case Term::activation_exchange:
-      return "I Σ [changes of placement]";
-    case Term::halo_exchange:
-      return "I Σ_{K>1} [α + B h δ φ β] per neighbour";
-    case Term::stage_transfer:
-      return "I [schedule executed: messages of α + B/S|y| δ φ β]";
-    case Term::io:
-      return "I [read + stage + shuffle - overlap]";
-    case Term::swap:
-      return "I [plan executed: passes wait for copies and memory]";
-    default:
-      return "";
-  }
-}
-
-std::vector<ExplainedTerm> engine_terms(const Projection& p) {
-  std::vector<ExplainedTerm> out;
-  const bool pipeline = (*p.cost)[Term::bubble] > Seconds{} || (*p.cost)[Term::stage_transfer] > Seconds{};
-  for (std::size_t t = 0; t < terms; ++t)
-    if (p.cost->exposed[t] > Seconds{})
-      out.push_back({Term(t), p.iterations * p.cost->exposed[t],
-                     std::string(engine_formula(Term(t), pipeline)), "engine"});
-  return out;
-}
-
-std::vector<ExplainedTerm> paper_terms(const Setting& setting, const Projection& p) {
-  std::vector<ExplainedTerm> out;
-  for (const paper::CostLine& line : paper::explain(setting, *p.strategy, p.plan))
-    out.push_back({line.term, line.time, std::string(line.formula), std::string(line.source)});
-  return out;
-}
-
-Table table_of(const std::vector<ExplainedTerm>& lines, const Projection& p) {
+Table term_table(const Explanation& explanation, const Projection& p) {
   Table table{.columns = {{"term", "term", Holds::text, 9},
                           {"formula", "formula", Holds::text, 5},
                           {"epoch", "value", Holds::seconds, 8},
                           {"share", "share", Holds::share, 7},
                           {"source", "source", Holds::text, 2}}};
-  for (const ExplainedTerm& line : lines) {
+  for (const TermLine& line : explanation.terms) {
     const double share = line.epoch / p.epoch();
     Row row;
-    row.values = {std::string(term_names[std::size_t(line.term)].title), line.formula, line.epoch.base(),
-                  share, line.source};
+    row.values = {std::string(term_names[std::size_t(line.term)].title), std::string(line.formula),
+                  line.epoch.base(), share, std::string(line.source)};
     table.rows.push_back(row);
   }
   Row total;
@@ -90,13 +35,6 @@ Table table_of(const std::vector<ExplainedTerm>& lines, const Projection& p) {
   table.rows.push_back(total);
   return table;
 }
-
-}  // namespace
-
-Table explain_paper(const Setting& setting, const Projection& p) {
-  return table_of(paper_terms(setting, p), p);
-}
-Table explain_engine(const Setting&, const Projection& p) { return table_of(engine_terms(p), p); }
 
 Table with_bars(Table table) {
   const auto share = std::ranges::find(table.columns, "share", &Column::id) - table.columns.begin();
@@ -110,7 +48,7 @@ Table with_bars(Table table) {
   return table;
 }
 
-Table exchange_table(const Projection& p, const Evaluation& evaluation) {
+Table exchange_table(const Projection& p, const Explanation& explanation) {
   Table table{.columns = {{"exchange", "exchange", Holds::text, 9},
                           {"axis", "axis", Holds::text, 7},
                           {"layer", "layer", Holds::text, 6},
@@ -124,7 +62,7 @@ Table exchange_table(const Projection& p, const Evaluation& evaluation) {
                           {"formula", "formula", Holds::text, 2}}};
   constexpr std::size_t shown = 12;
   const Value blank = std::string();
-  const auto lines = exchange_lines(evaluation);
+  const std::vector<ExchangeLine>& lines = explanation.exchanges;
   const auto add = [&](std::vector<Value> values) { table.rows.emplace_back().values = std::move(values); };
   const auto parts = [](const ExchangeStep& step) { return step.p > 0 ? Value{step.p} : Value{}; };
   Seconds rest, wires;
@@ -151,7 +89,7 @@ Table exchange_table(const Projection& p, const Evaluation& evaluation) {
          blank, blank, blank});
   // Lines are the time on wires. In a pipeline they are those of all stages and cannot be compared with one.
   const Seconds besides = p.cost->communication() - wires;
-  if (evaluation.stages->stages == 1 && besides > 1e-6 * wires)
+  if (explanation.stages == 1 && besides > 1e-6 * wires)
     add({std::string("framework"), blank, blank, blank, blank, blank, blank, besides.base(), blank, blank,
          std::string("packing, copies through the host, waiting")});
   if (lines.empty())
@@ -159,32 +97,7 @@ Table exchange_table(const Projection& p, const Evaluation& evaluation) {
   return table;
 }
 
-namespace {
-
-/// The times of one layer in one iteration.
-struct LayerLine {
-  Seconds forward, backward, update, exchange, halo;
-  Bytes gradient;
-  Seconds total() const { return forward + backward + update + exchange + halo; }
-};
-
-/// Where iterations are rounded up, the last mini-batch is smaller: its samples are not more work.
-LayerLine layer_line(const CellCost& cost, const Plan& plan, const Projection& p) {
-  const double S = plan.micro_batches;
-  const double full = p.samples / p.plan.batch / p.iterations;
-  return {.forward = full * S * cost.forward,
-          .backward = full * S * cost.backward,
-          .update = cost.updated(plan.zero),
-          .exchange = S * (cost.forward_exchange + cost.backward_exchange),
-          .halo = S * (cost.forward_halo + cost.backward_halo),
-          .gradient = cost.gradient};
-}
-
-}  // namespace
-
-Table layer_table(const Projection& p, const Evaluation& e) {
-  const Layout& layout = *e.layout;
-  const std::vector<Layer>& layers = e.mesh.setting.work.layers;
+Table layer_table(const Explanation& explanation) {
   Table table{.columns = {{"layer", "layer", Holds::text, 9},
                           {"op", "op", Holds::text, 5},
                           {"role", "role", Holds::text, 6},
@@ -196,16 +109,14 @@ Table layer_table(const Projection& p, const Evaluation& e) {
                           {"gradient", "gradient", Holds::message, 2},
                           {"total", "total", Holds::seconds, 8}}};
   std::vector<std::pair<double, Row>> rows;
-  for (std::size_t l = 0; l < layout.order.size(); ++l) {
-    const LayerLine line =
-        layer_line(e.passes.cells[std::size_t(layout.order[l])], e.plan, p);
-    std::string role;
-    for (int a = 0; a < e.plan.mesh.axes; ++a)
-      role += fmt::format("{}{}", a ? "," : "", role_names[std::size_t(layout.role[std::size_t(a)][l])]);
+  for (const LayerLine& layer : explanation.layers) {
+    const CellLine& line = explanation.cells[layer.cell];
+    std::string roles;
+    for (const auto& [axis, role] : layer.roles) roles += fmt::format("{}{}", roles.empty() ? "" : ",", role);
     Row row;
-    row.values = {layers[l].name,
-                  std::string(traits(layers[l].op).name),
-                  role,
+    row.values = {layer.layer->name,
+                  std::string(traits(layer.layer->op).name),
+                  roles,
                   line.forward.base(),
                   line.backward.base(),
                   line.update.base(),
@@ -224,7 +135,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json exchanges_json(const std::vector<ExchangeLine>& lines) {
+/// `layer`: of all lines, instead of their own.
+Json exchanges_json(const std::vector<ExchangeLine>& lines, const std::string* layer = nullptr) {
   Json out = Json::array();
   for (const ExchangeLine& e : lines) {
     Json steps = Json::array();
@@ -241,7 +153,7 @@ Json exchanges_json(const std::vector<ExchangeLine>& lines) {
     }
     out.push_back({{"exchange", e.what},
                    {"axis", e.axis},
-                   {"layer", e.layer},
+                   {"layer", layer ? *layer : e.layer},
                    {"count", e.count},
                    {"bytes", e.bytes.base()},
                    {"each_s", e.each.base()},
@@ -254,19 +166,14 @@ Json exchanges_json(const std::vector<ExchangeLine>& lines) {
 }
 
 /// In the order of the network.
-Json layers_json(const Projection& p, const Evaluation& e) {
-  const Layout& layout = *e.layout;
+Json layers_json(const Explanation& explanation) {
   Json out = Json::array();
-  for (std::size_t l = 0; l < layout.order.size(); ++l) {
-    const auto id = std::size_t(layout.order[l]);
-    const Layer& layer = e.mesh.setting.work.layers[l];
-    const LayerLine line = layer_line(e.passes.cells[id], e.plan, p);
+  for (const LayerLine& layer : explanation.layers) {
+    const CellLine& line = explanation.cells[layer.cell];
     Json roles = Json::object();
-    for (int a = 0; a < e.plan.mesh.axes; ++a)
-      roles[std::string(e.plan.mesh.axis[std::size_t(a)].strategy->name)] =
-          role_names[std::size_t(layout.role[std::size_t(a)][l])];
-    out.push_back({{"name", layer.name},
-                   {"op", traits(layer.op).name},
+    for (const auto& [axis, role] : layer.roles) roles[std::string(axis)] = role;
+    out.push_back({{"name", layer.layer->name},
+                   {"op", traits(layer.layer->op).name},
                    {"roles", std::move(roles)},
                    {"forward_s", line.forward.base()},
                    {"backward_s", line.backward.base()},
@@ -275,36 +182,32 @@ Json layers_json(const Projection& p, const Evaluation& e) {
                    {"halo_s", line.halo.base()},
                    {"gradient_bytes", line.gradient.base()},
                    {"total_s", line.total().base()},
-                   {"exchanges", exchanges_json(layer_exchanges(e, id, layer.name))}});
+                   {"exchanges", exchanges_json(line.exchanges, &layer.layer->name)}});
   }
   return out;
 }
 
 }  // namespace
 
-Json explanation_json(const Answer& answer, bool layers,
-                      const std::vector<std::optional<Evaluation>>& evaluations) {
+Json explanation_json(const Answer& answer, const std::vector<std::optional<Explanation>>& explanations) {
   Json out = to_json(answer);
-  const Setting& setting = *answer.setting;
-  const bool paper = evaluations.empty();
   for (std::size_t i = 0; i < answer.results.size(); ++i) {
-    const Projection& p = answer.results[i];
-    if (!p.cost) continue;
+    if (!explanations[i]) continue;
+    const Explanation& explanation = *explanations[i];
     Json& result = out["results"][i];
     Json lines = Json::array();
-    for (const ExplainedTerm& line : paper ? paper_terms(setting, p) : engine_terms(p))
+    for (const TermLine& line : explanation.terms)
       lines.push_back({{"term", term_names[std::size_t(line.term)].json},
                        {"epoch_s", line.epoch.base()},
                        {"formula", line.formula},
                        {"source", line.source}});
     result["explanation"] = lines;
-    if (paper) continue;
-    const Evaluation& e = *evaluations[i];
-    result["exchanges"] = exchanges_json(exchange_lines(e));
-    if (e.out_of_core && e.out_of_core->plan().time.possible)
-      result["out_of_core"].update(plan_json(setting.work, *e.out_of_core));
-    result["whole_layers"] = whole_layers(e.layout->role, e.plan.mesh, setting.work);
-    if (layers) result["layers"] = layers_json(p, e);
+    if (explanation.paper) continue;
+    result["exchanges"] = exchanges_json(explanation.exchanges);
+    if (explanation.out_of_core)
+      result["out_of_core"].update(plan_json(answer.setting->work, *explanation.out_of_core));
+    result["whole_layers"] = explanation.whole_layers;
+    if (!explanation.layers.empty()) result["layers"] = layers_json(explanation);
   }
   return out;
 }

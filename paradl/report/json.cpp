@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <sha2.h>
 
+#include "paradl/judge/plan_notes.hpp"
 #include "paradl/judge/reason.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"
-#include "paradl/report/explanation.hpp"
 #include "paradl/report/input_lines.hpp"
 #include "paradl/report/json_object.hpp"
 

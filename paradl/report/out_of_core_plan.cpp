@@ -10,14 +10,8 @@
 namespace paradl {
 namespace {
 
-using Kind = OutOfCoreEvent::Kind;
-
-bool computes(const OutOfCoreEvent& event) {
-  return event.kind == Kind::forward || event.kind == Kind::recompute || event.kind == Kind::backward;
-}
-
 /// "1.52 times as long", or "does not fit".
-std::string against(const OutOfCoreClock::Time& other, const OutOfCorePlan& plan) {
+std::string against(const OutOfCoreClock::Time& other, const OutOfCoreAccount& plan) {
   return other.possible ? fmt::format("{:.2f} times as long", other.end / plan.time.end)
                         : std::string("does not fit");
 }
@@ -43,24 +37,7 @@ std::string planned_stage(const Projection& p) {
                                    p.cost->worst_stage + 1, stages);
 }
 
-std::vector<BlockLine> block_lines(const Workload& work, const PricedOutOfCore& priced) {
-  const auto blocks = priced.blocks();
-  std::vector<BlockLine> out;
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    const std::string& first = work.layers[std::size_t(blocks[b].first)].name;
-    const std::string& last = work.layers[std::size_t(blocks[b].end) - 1].name;
-    out.push_back({blocks[b], first == last ? first : first + " to " + last, priced.plan().fate[b], {}});
-  }
-  Seconds before;  // the end of the last computation
-  for (const OutOfCoreEvent& event : priced.events()) {
-    if (!computes(event)) continue;
-    out[std::size_t(event.block)].stall += event.begin - before;
-    before = event.end;
-  }
-  return out;
-}
-
-Table plan_table(const Workload& work, const PricedOutOfCore& priced) {
+Table plan_table(const OutOfCoreAccount& account) {
   Table table{.columns = {{"block", "block", Holds::count, 8},
                           {"micro_batch", "micro-batch", Holds::count, 6},
                           {"layers", "layers", Holds::text, 9},
@@ -71,8 +48,8 @@ Table plan_table(const Workload& work, const PricedOutOfCore& priced) {
                           {"fate", "action", Holds::text, 10},
                           {"again", "recompute", Holds::seconds, 6},
                           {"stall", "stall", Holds::seconds, 6}}};
-  const bool streamed = priced.plan().home == WeightHome::streamed;
-  const auto lines = block_lines(work, priced);
+  const bool streamed = account.home == WeightHome::streamed;
+  const std::vector<BlockLine>& lines = account.blocks;
   const std::vector<int> micro_batch = micro_batches(lines);
   for (std::size_t b = 0; b < lines.size(); ++b) {
     const BlockLine& line = lines[b];
@@ -106,22 +83,22 @@ std::string out_of_core_text(const Projection& p, const Machine& machine) {
       homes[std::size_t(weights)], text(host), text(*machine.host->memory));
 }
 
-std::string plan_text(const PricedOutOfCore& priced) {
-  const OutOfCorePlan& plan = priced.plan();
-  const double gpus = priced.host().gpus;
-  std::string out = fmt::format(" host link: {} per direction{}\n", text(priced.host().link),
+std::string plan_text(const OutOfCoreAccount& account) {
+  const double gpus = account.host.gpus;
+  std::string out = fmt::format(" host link: {} per direction{}\n", text(account.host.link),
                                 gpus > 1 ? fmt::format(" for each of {} GPUs of a node", gpus) : "");
-  const auto others = priced.others();
+  const auto& others = account.others;
   out += fmt::format(
       " instead: swap every block, {}; swap only as many as necessary, {}; recompute every block, {}\n",
-      against(others.swap_all, plan), against(others.swap_only, plan), against(others.recompute_all, plan));
+      against(others.swap_all, account), against(others.swap_only, account),
+      against(others.recompute_all, account));
   return out;
 }
 
-nlohmann::ordered_json plan_json(const Workload& work, const PricedOutOfCore& priced) {
+nlohmann::ordered_json plan_json(const Workload& work, const OutOfCoreAccount& account) {
   using Json = nlohmann::ordered_json;
   Json blocks = Json::array();
-  const auto lines = block_lines(work, priced);
+  const std::vector<BlockLine>& lines = account.blocks;
   const std::vector<int> micro_batch = micro_batches(lines);
   for (std::size_t b = 0; b < lines.size(); ++b) {
     const BlockLine& line = lines[b];
@@ -138,14 +115,14 @@ nlohmann::ordered_json plan_json(const Workload& work, const PricedOutOfCore& pr
                       {"fate", fate_names[std::size_t(line.fate)]},
                       {"stall_s", line.stall.base()}});
   }
-  Json out{{"link_bytes_per_s", priced.host().link.base()},
-           {"passes_s", priced.plan().time.passes.base()},
+  Json out{{"link_bytes_per_s", account.host.link.base()},
+           {"passes_s", account.time.passes.base()},
            {"blocks", std::move(blocks)}};
-  const auto others = priced.others();
+  const auto& others = account.others;
   const auto tell = [&](const char* name, const OutOfCoreClock::Time& time) {
     out["instead_s"][name] = time.possible ? Json(time.end.base()) : Json(nullptr);
   };
-  out["end_s"] = priced.plan().time.end.base();
+  out["end_s"] = account.time.end.base();
   tell("swap_all", others.swap_all);
   tell("swap_only", others.swap_only);
   tell("recompute_all", others.recompute_all);

@@ -2,7 +2,8 @@
 #include <span>
 #include <string>
 
-#include "paradl/cost/evaluator.hpp"
+#include "paradl/cost/out_of_core.hpp"
+#include "paradl/cost/timeline.hpp"
 
 namespace paradl {
 

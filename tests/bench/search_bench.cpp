@@ -31,7 +31,7 @@ BenchCase load(const char* model, const char* system, const char* framework, Pre
               .times = {}};
   const FrameworkSpec spec = read_framework(catalog.find(SpecKind::frameworks, framework));
   c.training.framework = spec.terms;
-  c.training.overlap = spec.overlap.value_or("on") == "on";
+  c.training.overlap = spec.overlap.value_or(true);
   if (spec.equal_stages) c.training.stage_cut = StageCut::equal_blocks;
   c.training.precision = precision;
   c.training.optimizer = optimizer;

@@ -24,10 +24,8 @@ struct Tornado {
     const Asked now(model, system, words);
     swings =
         sensitivity(levers(now.oracle.about().system_spec, now.oracle.about().training.precision),
-                    now.projection, [&](const std::vector<Override>& changes) -> std::optional<Projection> {
-                      std::string more;
-                      for (const auto& [path, value] : changes)
-                        more += fmt::format(" --set {}={}", path, value);
+                    now.projection, [&](const Override& change) -> std::optional<Projection> {
+                      const std::string more = fmt::format(" --set {}={}", change.path, change.text());
                       asked.push_back(std::make_unique<Asked>(model, system, words + more));
                       const Projection& best = asked.back()->projection;
                       return best.feasible() ? std::optional(best) : std::nullopt;

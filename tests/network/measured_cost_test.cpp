@@ -50,7 +50,7 @@ Path path_of(const Machine& machine, std::vector<double> sizes) {
 }
 
 double time_us(Collective operation, const Machine& machine, const std::vector<double>& sizes, double bytes) {
-  return measured_cost(operation, path_of(machine, sizes), machine)(Bytes{bytes}).base() / us;
+  return MeasuredCost(operation, path_of(machine, sizes), machine)(Bytes{bytes}).base() / us;
 }
 
 using enum Collective;
@@ -217,7 +217,7 @@ TEST_CASE("sister groups share the ports of a node") {
   Machine m = machine_with({{}, {on({4, 2}, allreduce, 0, 0.01)}});
   m.levels[1].ports = 2;
   Path path = path_of(m, {2, 2});
-  const auto time = [&] { return measured_cost(Collective::allreduce, path, m)(Bytes{400}).base() / us; };
+  const auto time = [&] { return MeasuredCost(Collective::allreduce, path, m)(Bytes{400}).base() / us; };
   CHECK(time() == approx(6 * 100 * 0.01));
   path.sisters = 2;  // four flows on two ports
   CHECK(time() == approx(6 * 100 * 0.02));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "paradl/judge/exchange_lines.hpp"
+#include "paradl/judge/plan_notes.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/asked.hpp"
 #include "tests/support/pencil.hpp"
@@ -31,8 +32,9 @@ struct Explained {
   }
   Evaluation evaluation() const { return bench.evaluator->evaluate(projection.plan); }
   std::vector<ExchangeLine> lines() const { return exchange_lines(evaluation()); }
-  Table table() const { return exchange_table(projection, evaluation()); }
-  Table layers() const { return layer_table(projection, evaluation()); }
+  Explanation explained(bool layers = false) const { return explain(projection, evaluation(), layers); }
+  Table table() const { return exchange_table(projection, explained()); }
+  Table layers() const { return layer_table(explained(true)); }
 };
 
 Seconds sum_of(const std::vector<ExchangeLine>& lines, const std::string& what) {
@@ -110,7 +112,7 @@ TEST_CASE("explain: only text has bars, and a layer without weights has no gradi
   Explained e(work_of("  - {name: conv, op: conv, filters: 8, kernel: 3, padding: 1, bias: false}\n"
                       "  - {name: act, op: relu}\n"),
               flat_machine(), "data", "4", 32);
-  const Table terms = explain_engine(e.bench.setting(), e.projection);
+  const Table terms = term_table(e.explained(), e.projection);
   CHECK_FALSE(contains(to_csv(terms), "#"));
   CHECK(contains(to_text(with_bars(terms)).text, "##"));
   CHECK_FALSE(contains(to_csv(terms), "below"));
@@ -127,9 +129,8 @@ TEST_CASE("explain: JSON has the layers on request") {
   answer.setting = &setting;
   answer.results = {e.projection};
   using Json = nlohmann::json;
-  CHECK_FALSE(
-      explanation_json(answer, false, {e.evaluation()})["results"][0].contains("layers"));
-  const Json result = explanation_json(answer, true, {e.evaluation()})["results"][0];
+  CHECK_FALSE(explanation_json(answer, {e.explained()})["results"][0].contains("layers"));
+  const Json result = explanation_json(answer, {e.explained(true)})["results"][0];
   REQUIRE(result["layers"].size() == 2);
   const Json& first = result["layers"][0];
   CHECK(first["name"] == "conv0");
@@ -176,7 +177,7 @@ TEST_CASE("explain: on a topology, the limiting step and wire") {
   answer.setting = &setting;
   answer.results = {e.projection};
   using Json = nlohmann::json;
-  const Json result = explanation_json(answer, false, {e.evaluation()})["results"][0];
+  const Json result = explanation_json(answer, {e.explained()})["results"][0];
   CHECK(result["parameters"]["allreduce"] == "hd");
   CHECK(result["parameters"]["allreduce_fidelity"] == "link-load");
   const Json& exchange = result["exchanges"][0];
@@ -211,7 +212,8 @@ TEST_CASE("explain: the paper's letters are those of its formulas") {
   Bench bench(chain(2), two_level_machine(), ceil);
   const auto explained = [&](const char* strategy, const char* grid) {
     const Projection p = bench.paper(strategy, grid, 48);
-    return to_text(explain_paper(bench.setting(), p)).text + symbols_text(bench.setting(), p, true);
+    const Explanation explanation = explain_paper(bench.setting(), p);
+    return to_text(term_table(explanation, p)).text + symbols_text(bench.setting(), p, explanation);
   };
   // 1000 samples in batches of 48: 20.8, rounded up
   CHECK(contains(explained("data", "16"), "I = ⌈D/B⌉ = 21 iterations"));
@@ -332,7 +334,7 @@ void check_wires(const Asked& asked, const char* repeated, double passes) {
   }
   CHECK(all.base() == paradl::test::approx(shown.cost->communication().base()));
   CHECK(forward == paradl::test::approx(passes));
-  const std::string table = to_text(exchange_table(shown, evaluation)).text;
+  const std::string table = to_text(exchange_table(shown, explain(shown, evaluation, false))).text;
   CHECK_FALSE(contains(table, "framework"));
 }
 

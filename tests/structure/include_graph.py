@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints which folder includes which in paradl/ and calibrate/, and fails if an include points up or in a circle.
+"""Prints which folder includes which in paradl/ and calibrate/, and fails if an include points up or in a circle, or if
+a printer includes an evaluator.
 
 include_graph.py [ROOT]    ROOT: the source tree; without it, the one that holds this script
 
@@ -55,6 +56,9 @@ CALIBRATE_USES = "console"
 # Headers of third parties that the library does without: the lowest part that may include them.
 RESERVED = {"nlohmann/": "paradl/report", "CLI/": "paradl/console"}
 
+# Printers format what was evaluated before: headers, or folders with a slash, that a folder must not include.
+REFUSED = {"paradl/report": ["paradl/cost/evaluator.hpp", "paradl/cost/price_out_of_core.hpp", "paradl/paper/"]}
+
 
 def entries(program, text):
   return [f"{program}/{line.split()[0]}" for line in text.strip().split("\n")]
@@ -109,6 +113,8 @@ def check(root, order):
       continue
     graph[here]  # also if it includes nothing
     for other in included:
+      if any(str(other) == name or name.endswith("/") and str(other).startswith(name) for name in REFUSED.get(here, [])):
+        faults.append(f"{file} includes {other}: {here} prints what was evaluated before")
       there = part_of(other, known)
       if not there:
         continue

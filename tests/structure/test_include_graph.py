@@ -89,6 +89,13 @@ class IncludeGraph(unittest.TestCase):
         "paradl/cost/json.cpp includes <nlohmann/json.hpp>: only paradl/report and what is above it may",
         "paradl/report/a.cpp includes <CLI/CLI.hpp>: only paradl/console and what is above it may"])
 
+  def test_printers_do_not_evaluate(self):
+    allowed = {"paradl/cost/evaluator.hpp": [], "paradl/report/timeline.cpp": ["paradl/cost/price.hpp"]}
+    self.assertEqual(self.faults(GOOD | allowed), [])
+    for header in "paradl/cost/evaluator.hpp", "paradl/paper/row.hpp":
+      faults = self.faults(GOOD | {"paradl/report/a.cpp": [header]})
+      self.assertEqual(faults, [f"paradl/report/a.cpp includes {header}: paradl/report prints what was evaluated before"])
+
   def test_a_folder_that_nobody_ordered_fails(self):
     faults = self.faults(GOOD | {"calibrate/cuda/kernels/add.cpp": [], "paradl/paradl.hpp": []})
     self.assertEqual(faults, ["calibrate/cuda is not in the order of folders",

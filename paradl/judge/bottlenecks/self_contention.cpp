@@ -15,17 +15,26 @@ std::optional<Reading> read(const Evidence& e) {
   std::map<Term, Seconds> lost;  // time added by sharing, by term
   Seconds most;
   Reading out{.value = 1};
-  for (const ExchangeLine& line : e.details->lines)
-    for (const ExchangeStep& step : line.steps) {
-      if (step.binding.link.empty()) continue;
-      const Seconds waiting = line.count * (1 - 1 / step.phi) * step.time;
-      lost[line.term] += waiting;
-      if (!(waiting > most)) continue;
-      most = waiting;
-      out.value = step.phi;
-      out.cause = fmt::format("{}, {} over {}", step.binding.link, line.what, line.axis);
-      out.message = fmt::format("φ = {:.3g}: {}", step.phi, text_of(step.binding, step.phi));
+  const Evaluation& evaluation = e.details->evaluation;
+  const Charge* worst = nullptr;
+  LevelTime where{};
+  for (const Charge& charge : e.details->exchanges) {
+    if (!shares_links(charge, evaluation)) continue;
+    for (const LevelTime& level : level_times(charge, evaluation)) {
+      if (!is_shared(level.phi)) continue;
+      const Seconds waiting = charge.count * (1 - 1 / level.phi) * level.time;
+      lost[charge.term] += waiting;
+      if (waiting > (1 + 1e-12) * most)  // of equal ones, the first
+        most = waiting, worst = &charge, where = level;
     }
+  }
+  if (worst) {
+    const Binding binding = binding_of(where, *worst, evaluation);
+    out.value = where.phi;
+    out.cause =
+        fmt::format("{}, {} over {}", binding.link, what_of(*worst, evaluation), axes_of(*worst, evaluation));
+    out.message = fmt::format("φ = {:.3g}: {}", where.phi, text_of(binding, where.phi));
+  }
   for (const auto& [term, time] : lost) out.share += share_of(e, std::min(time, (*e.projection.cost)[term]));
   if (lost.empty()) return {};
   return out;

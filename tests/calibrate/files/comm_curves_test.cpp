@@ -37,7 +37,7 @@ double seconds(const Machine& machine, Collective operation, double in_node, dou
   for (std::size_t k = 0; k < std::size_t(path.hops); ++k) path.hop[k].link = machine.levels[k].link;
   path.hop[0].size = in_node;
   if (nodes > 1) path.hop[1].size = nodes, path.hop[1].phi = std::max(1.0, in_node / machine.levels[1].ports);
-  return measured_cost(operation, path, machine)(Bytes{bytes}).base();
+  return MeasuredCost(operation, path, machine)(Bytes{bytes}).base();
 }
 
 /// The median relative error of the engine's times.
