@@ -49,7 +49,11 @@ struct Measure {
   double trigger, least, most;  // the default trigger, and the range it may be set to
   bool costs_time;              // reported only if its share of the iteration is large enough
   std::optional<Reading> (*read)(const Evidence&);  // nothing: does not apply
+  std::span<const Term> terms = {};  // its share is at most theirs; empty: not known
 };
+inline constexpr std::array computation_terms{Term::forward, Term::backward, Term::recompute};
+inline constexpr std::array exchange_terms{Term::gradient_exchange, Term::activation_exchange,
+                                           Term::halo_exchange, Term::stage_transfer};
 
 /// What makes a remedy worth listing for a plan that fits: it saves time; it saves memory, even if that takes
 /// time, or only if it takes none; or it is possible.
@@ -130,7 +134,9 @@ class Examiner {
  private:
   Evidence evidence(const Projection& projection) const;
   std::vector<Alternative> remedies(BottleneckKind kind, const Evidence& evidence) const;
-  std::vector<Finding> read_measures(const Evidence& evidence) const;
+  /// Whether the terms of a measure take too little time for it to be reported.
+  bool is_too_short(const Measure& measure, const Evidence& evidence) const;
+  Finding read_measure(std::size_t number, const Evidence& evidence) const;
   /// The changes with options that reproduce exactly this plan.
   std::vector<Alternative> typed(std::vector<Alternative> changes, const Projection& projection) const;
 

@@ -45,20 +45,6 @@ std::optional<Seconds> computation(const Projection& p, double batch, const Eval
   return evaluator.computation(e, batch);
 }
 
-/// The mini-batch, of those that fit, at which a sample takes least computation.
-BestBatch best_batch(const Projection& p, const Evaluator& evaluator, const Evaluation& e) {
-  BestBatch best{p.plan.batch, per_sample(p)};
-  if (!p.feasible()) return best;
-  for (double factor = 0.25; factor <= 16; factor *= 2) {
-    const double batch = factor * p.plan.batch;
-    if (batch == p.plan.batch || batch != std::floor(batch)) continue;
-    const std::optional<Seconds> time = computation(p, batch, evaluator, e);
-    if (factor > 1 && !time) break;  // nor do larger ones fit: with the same stages, memory only grows
-    if (time && *time / batch < best.per_sample) best = {batch, *time / batch};
-  }
-  return best;
-}
-
 /// The layer whose input and output take most of a GPU's memory.
 int largest_cell(const Evaluation& e) {
   const auto items = [&](const Cell& cell) {
@@ -72,6 +58,20 @@ int largest_cell(const Evaluation& e) {
 }
 
 }  // namespace
+
+BestBatch best_batch(const Evidence& e) {
+  const Projection& p = e.projection;
+  BestBatch best{p.plan.batch, per_sample(p)};
+  if (!p.feasible()) return best;
+  for (double factor = 0.25; factor <= 16; factor *= 2) {
+    const double batch = factor * p.plan.batch;
+    if (batch == p.plan.batch || batch != std::floor(batch)) continue;
+    const std::optional<Seconds> time = computation(p, batch, e.details->evaluator, e.details->evaluation);
+    if (factor > 1 && !time) break;  // nor do larger ones fit: with the same stages, memory only grows
+    if (time && *time / batch < best.per_sample) best = {batch, *time / batch};
+  }
+  return best;
+}
 
 int stages_of(const Evidence& e) { return stages_of(e.mesh, e.setting.work); }
 
@@ -134,11 +134,11 @@ Evidence evidence_of(const Projection& p, const Setting& setting) {
   return {p, setting, without_ones(p.plan.mesh)};
 }
 
-Evidence::Details::Details(const Projection& p, const Evaluator& evaluator)
-    : evaluation(evaluator.evaluate(p.plan)),
+Evidence::Details::Details(const Projection& p, const Evaluator& of)
+    : evaluator(of),
+      evaluation(evaluator.evaluate(p.plan)),
       exchanges(exchanges_of(evaluation)),
-      direct(direct_time(p, evaluator)),
-      best(best_batch(p, evaluator, evaluation)) {
+      direct(direct_time(p, evaluator)) {
   const int cell = largest_cell(evaluation);
   largest = evaluation.layout->cells[std::size_t(cell)].layer;
   largest_layer = evaluator.memory_of_layer(evaluation, cell);

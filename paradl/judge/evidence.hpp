@@ -27,10 +27,10 @@ struct Evidence {
   struct Details {
     Details(const Projection& projection, const Evaluator& evaluator);
 
+    const Evaluator& evaluator;
     Evaluation evaluation;
-    Ledger exchanges;  // the most expensive first
-    Seconds direct;  // point-to-point time with direct GPU-to-GPU transfer
-    BestBatch best;
+    Ledger exchanges;     // the most expensive first
+    Seconds direct;       // point-to-point time with direct GPU-to-GPU transfer
     int largest = -1;     // index of the layer whose tensors are largest
     Bytes largest_layer;  // its memory, alone on a device
   };
@@ -51,6 +51,8 @@ Evidence evidence_of(const Projection& projection, const Setting& setting);
 /// With details, from the evaluator of the same setting.
 Evidence evidence_of(const Projection& projection, const Setting& setting, const Evaluator& evaluator);
 
+/// Prices other mini-batches of the plan. There must be details.
+BestBatch best_batch(const Evidence& e);
 /// Stages of the plan's pipeline; 1 if it has none.
 int stages_of(const Evidence& e);
 /// Parts into which the samples of a mini-batch are split.

@@ -52,17 +52,20 @@ std::vector<Alternative> Examiner::typed(std::vector<Alternative> changes, const
   return changes;
 }
 
-std::vector<Finding> Examiner::read_measures(const Evidence& e) const {
-  std::vector<Finding> out;
-  const auto all = measures();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    Finding found{&all[i], triggers_.value[i], all[i].read(e)};
-    if (const auto& reading = found.reading)
-      found.fires = beyond(found.measure->sense, reading->value, found.trigger) &&
-                    (!found.measure->costs_time || reading->share >= triggers_.least_share);
-    out.push_back(std::move(found));
-  }
-  return out;
+bool Examiner::is_too_short(const Measure& measure, const Evidence& e) const {
+  if (!measure.costs_time || measure.terms.empty() || !e.projection.cost) return false;
+  double most = 0;
+  for (const Term term : measure.terms) most += exposed(e, term);
+  return most < triggers_.least_share;
+}
+
+Finding Examiner::read_measure(std::size_t i, const Evidence& e) const {
+  const Measure& measure = measures()[i];
+  Finding found{&measure, triggers_.value[i], measure.read(e)};
+  if (const auto& reading = found.reading)
+    found.fires = beyond(measure.sense, reading->value, found.trigger) &&
+                  (!measure.costs_time || reading->share >= triggers_.least_share);
+  return found;
 }
 
 Evidence Examiner::evidence(const Projection& p) const {
@@ -72,7 +75,10 @@ Evidence Examiner::evidence(const Projection& p) const {
 }
 
 std::vector<Finding> Examiner::findings(const Projection& projection) const {
-  return read_measures(evidence(projection));
+  const Evidence e = evidence(projection);
+  std::vector<Finding> out;
+  for (std::size_t i = 0; i < measures().size(); ++i) out.push_back(read_measure(i, e));
+  return out;
 }
 
 namespace {
@@ -100,7 +106,9 @@ std::vector<Alternative> Examiner::remedies(BottleneckKind kind, const Evidence&
 std::vector<Bottleneck> Examiner::bottlenecks(const Projection& projection) const {
   const Evidence e = evidence(projection);
   std::vector<Bottleneck> out;
-  for (Finding& found : read_measures(e)) {
+  for (std::size_t i = 0; i < measures().size(); ++i) {
+    if (is_too_short(measures()[i], e)) continue;
+    Finding found = read_measure(i, e);
     if (!found.fires) continue;
     const BottleneckKind kind = found.measure->of;
     const auto same = std::ranges::find(out, kind, &Bottleneck::kind);

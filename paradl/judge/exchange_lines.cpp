@@ -132,7 +132,7 @@ bool shares_links(const Charge& charge, const Evaluation& e) {
                        [](const Hop& hop) { return is_shared(hop.phi); });
   };
   const MessageCost message = message_of(charge, e);
-  return any(message.measured ? message.measured->path(charge.bytes) : path_of(charge, e));
+  return message.measured ? any(message.measured->path(charge.bytes)) : any(path_of(charge, e));
 }
 
 Binding binding_of(const LevelTime& level, const Charge& charge, const Evaluation& e) {

@@ -233,11 +233,16 @@ class CheapestBorders {
   }
 
   std::vector<int> find() {
-    find_costs();
     const int parts = ends_.parts(), n = chain_.layers();
-    if (ends_[parts].size() == 0 || costs(parts)[n] == never) return {};
-    find_wanted();
-    find_squares();
+    if (ends_[parts].size() == 0) return {};
+    if (chain_.highest_border() > 0) {
+      find_costs();
+      if (costs(parts)[n] == never) return {};
+      find_wanted();
+    } else {  // all cuts cost nothing
+      std::ranges::fill(wanted_, true);
+    }
+    if (!find_squares()) return {};
     std::vector<int> first(static_cast<std::size_t>(parts));
     for (int k = parts, to = n; k > 0; --k) to = first[std::size_t(k) - 1] = begin_[std::size_t(at(k, to))];
     return first;
@@ -297,7 +302,8 @@ class CheapestBorders {
           each_beginning(k, to, [&](int from) { wanted_[std::size_t(at(k - 1, from))] = true; });
   }
 
-  void find_squares() {
+  /// The most even cut; false if there is none.
+  bool find_squares() {
     std::vector<double> squares(cost_.size(), never);
     begin_.resize(cost_.size());
     squares[0] = 0;
@@ -310,6 +316,7 @@ class CheapestBorders {
           if (sum < squares[here]) squares[here] = sum, begin_[here] = from;
         });
       }
+    return squares[std::size_t(at(ends_.parts(), chain_.layers()))] < never;
   }
 
   const Chain& chain_;

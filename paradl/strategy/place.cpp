@@ -51,7 +51,10 @@ class Placer {
 
   Layout layout() {
     Layout out;
+    constexpr std::size_t usual = 64;  // cells
+    out.cells.reserve(usual);
     out.order.reserve(work_.layers.size());
+    out.last_reader.reserve(work_.layers.size());
     for (std::size_t i = 0; i < work_.layers.size(); ++i) {
       const int cell = add(out.cells, cell_of(i));
       out.cells[std::size_t(cell)].count += 1;

@@ -103,8 +103,13 @@ Placement Placements::wanted_by_readers(std::size_t a, int layer, Placement none
 
 Relayout Placements::forward(int i) const {
   TensorPlacement given{};
-  for (std::size_t a = 0; a < axes_.size(); ++a) given[a] = axes_[a].y_given[std::size_t(i)];
+  bool changes = false;
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    given[a] = axes_[a].y_given[std::size_t(i)];
+    changes |= wanted_by_readers(a, i, axes_[a].y_left[std::size_t(i)]) != given[a];
+  }
   Journal journal(given);
+  if (!changes) return std::move(journal).take();  // as for most layers
   for (std::size_t a = axes_.size(); a-- > 0;)
     if (given[a] == Placement::partial) {
       // If the readers want the whole sum, do not scatter it first.
@@ -143,6 +148,9 @@ Relayout Placements::backward(int i) const {
     if (i >= 0) return axes_[a].dy_wanted[std::size_t(i)];
     return given[a] == Placement::partial ? Placement::replicated : given[a];
   };
+  bool changes = false;
+  for (std::size_t a = 0; a < axes_.size(); ++a) changes |= wanted(a) != given[a];
+  if (!changes) return std::move(journal).take();  // as for most layers
   for (std::size_t a = 0; a < axes_.size(); ++a)
     if (journal.is_free(a, wanted(a))) journal.change(a, wanted(a));
   for (std::size_t a = axes_.size(); a-- > 0;) {

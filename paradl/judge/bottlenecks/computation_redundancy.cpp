@@ -83,10 +83,10 @@ std::optional<Reading> read_split_overhead(const Evidence& e) {
 constexpr std::array own_measures{
     Measure{BottleneckKind::computation_redundancy, "whole-layers",
             "layers that run whole on every GPU / forward and backward",
-            Reads::share, Sense::above, 0.2, 0, 1, true, read_whole_layers},
+            Reads::share, Sense::above, 0.2, 0, 1, true, read_whole_layers, computation_terms},
     Measure{BottleneckKind::computation_redundancy, "split-overhead",
             "time of split layers / their share of the whole layers' time",
-            Reads::ratio, Sense::above, 1.5, 1, 1e6, true, read_split_overhead}};
+            Reads::ratio, Sense::above, 1.5, 1, 1e6, true, read_split_overhead, computation_terms}};
 
 constexpr std::array remedies{
     ChangeKind::split_layers, ChangeKind::faster_split_layers, ChangeKind::tensor_instead,

@@ -11,9 +11,10 @@ std::optional<Reading> read(const Evidence& e) {
   if (!e.details) return {};
   const Cost& cost = *e.projection.cost;
   const Seconds passes = cost[Term::forward] + cost[Term::backward] + cost[Term::recompute];
-  const double ratio = passes / (e.projection.plan.batch * e.details->best.per_sample);
+  const BestBatch best_batch = paradl::best_batch(e);
+  const double ratio = passes / (e.projection.plan.batch * best_batch.per_sample);
   const double here = e.projection.plan.batch / e.projection.gpus,
-               best = e.details->best.samples / e.projection.gpus;
+               best = best_batch.samples / e.projection.gpus;
   return Reading{ratio, (1 - 1 / ratio) * share_of(e, passes), fmt::format("{:.3g} samples per GPU", here),
                  ratio > 1
                      ? fmt::format("compute time per sample is {:.2f} times that with {:.3g} samples per GPU",
@@ -24,7 +25,7 @@ std::optional<Reading> read(const Evidence& e) {
 constexpr std::array own_measures{
     Measure{BottleneckKind::gpu_occupancy, "gpu-occupancy",
             "compute time per sample, relative to the best batch size that fits",
-            Reads::ratio, Sense::above, 1.25, 1, 1e6, true, read}};
+            Reads::ratio, Sense::above, 1.25, 1, 1e6, true, read, computation_terms}};
 
 constexpr std::array remedies{
     ChangeKind::best_batch, ChangeKind::more_data};

@@ -43,7 +43,7 @@ std::optional<Reading> read(const Evidence& e) {
 constexpr std::array own_measures{
     Measure{BottleneckKind::self_contention, "self-contention",
             "flows of the job that share a link (φ)",
-            Reads::ratio, Sense::above, 1, 1, 1e6, true, read}};
+            Reads::ratio, Sense::above, 1, 1, 1e6, true, read, exchange_terms}};
 
 constexpr std::array remedies{
     ChangeKind::more_ports, ChangeKind::rings_per_part, ChangeKind::rings_per_level,

@@ -69,8 +69,9 @@ Alternatives batch_for_all_gpus(const Evidence& e) {
 }
 
 Alternatives most_efficient_batch(const Evidence& e) {
-  if (!e.details || e.details->best.samples == e.projection.plan.batch) return {};
-  return use_batch(e, e.details->best.samples);
+  if (!e.details) return {};
+  const double best = best_batch(e).samples;
+  return best == e.projection.plan.batch ? Alternatives{} : use_batch(e, best);
 }
 
 /// Half of the parts of each other axis move to `data`.
