@@ -37,7 +37,8 @@ struct Case {
 
   /// Refers to this case, which must stay where it is.
   Setting setting() const { return {work, machine, times, training, topology.get()}; }
-  operator Setting() const { return setting(); }
+  operator Setting() const& { return setting(); }
+  operator Setting() const&& = delete;  // it would refer to a case that is gone
   /// The machine with more values of its file changed. UsageError if that is impossible.
   Machine machine_with(const std::vector<Override>& more) const;
 
