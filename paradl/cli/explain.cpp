@@ -244,7 +244,7 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   command.text("STRATEGY", words->strategy,
                {.help = "data, data+filter ...; -s or --grid may name it instead", .required = true});
   command.text("MODEL", words->model, {.help = "name in models/, a path, or gpt:layers=24,hidden=..."});
-  command.flag("--layers", words->layers, {.help = "show every layer instead, largest first"});
+  command.flag("--layers", words->layers, {.help = "also show every layer, largest first; in table formats, only the layers"});
   command.flag("--bottlenecks", words->bottlenecks,
                {.help = "all limits and bottlenecks with value and trigger, and remedies"});
   command.texts(

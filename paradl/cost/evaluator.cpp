@@ -212,9 +212,10 @@ Seconds Evaluator::computation(const Evaluation& e, double batch) const {
     const LayerSums& busiest = sums.kinds[sums.busiest()];
     return busiest.forward + busiest.backward;
   };
-  // The computation of a single stage depends on nothing but its local shapes; which stage of a pipeline is the
-  // busiest depends on exchanges, too.
-  const Seconds one = e.stages->stages > 1
+  // The computation of a single stage depends on nothing but its local shapes. Which stage of a pipeline is the
+  // busiest, and how long a GPU waits for its host, depends on exchanges, too.
+  const bool by_shapes = e.stages->stages == 1 && !(setting_.training.framework.host > Seconds{});
+  const Seconds one = !by_shapes
                           ? find()
                           : computations_.get(LocalTimes::shapes_of(*e.layout, e.mesh, plan.samples()), find);
   return full_share(setting_, batch) * plan.micro_batches * one;

@@ -61,11 +61,12 @@ class Evaluator {
   /// The limits that are known before a plan is priced; `refused` gets the reason if its allreduce cannot sum
   /// the gradients. In limits.cpp.
   Limits limits(const Plan& plan, std::string* refused = nullptr) const;
-  /// These limits in parts, so that a search checks each only when what it depends on changes: the mesh and
-  /// the mini-batch; also micro-batches and schedule; the mesh, allreduce, and how tensors are placed. The
-  /// last part is known only if the first one holds.
+  /// These limits in parts, so that a search checks each only when what it depends on changes. Depends on the
+  /// mesh and the mini-batch:
   void add_axis_limits(const Plan& plan, Limits& out) const;
+  /// Also on micro-batches and schedule:
   void add_pipeline_limits(const Plan& plan, Limits& out) const;
+  /// On the mesh, the allreduce, and how tensors are placed. Call it only if the limits of the axes hold:
   void add_layout_limits(const Plan& plan, Limits& out, std::string* refused = nullptr) const;
   /// Cost, limits and everything else that an answer shows. In project.cpp.
   Projection project(const StrategyName& strategy, const Plan& plan, const StagePlan* cut = nullptr) const;

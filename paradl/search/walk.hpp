@@ -13,7 +13,7 @@ struct Space {
   std::vector<int> micro_batches{1};
   std::vector<PipelineOrder> schedules{{}};
   std::vector<Recomputation> recomputations{{}};
-  std::vector<int> zero{0};
+  std::vector<int> zero{0};  // from 0 to most_zero; std::out_of_range for others
   std::vector<bool> sequence_parallel{false};
   Allreduce allreduce = {};
 

@@ -1,6 +1,7 @@
 #include "paradl/spec/override.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -90,7 +91,7 @@ std::string Override::text() const {
 Override read_override(std::string path, std::string word) {
   if (!word.starts_with('x')) return {std::move(path), std::move(word)};
   const auto number = number_of(std::string_view(word).substr(1));
-  if (!number || !number->second.empty() || !(number->first > 0))
+  if (!number || !number->second.empty() || !(number->first > 0) || !std::isfinite(number->first))
     throw UsageError(fmt::format("--set {}={}: not a factor", path, word),
                      "write x2 for twice the file's value, x0.5 for half");
   return {std::move(path), Factor{number->first}};

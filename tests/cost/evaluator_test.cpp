@@ -91,6 +91,20 @@ TEST_CASE("threads share one evaluator") {
   }
 }
 
+TEST_CASE("the computation with another mini-batch does not depend on what was asked before") {
+  ShippedCase c = modelled("gpt2", "selene");
+  for (const double host : {0.0, 20e-6}) {  // of a kernel launch: then a GPU may wait, depending on its links
+    c.training.framework.host = Seconds{host};
+    const std::vector<Plan> plans = plans_of(c, 100, 13);
+    const Evaluator shared(c.setting());
+    for (const Plan& plan : plans) {
+      const Evaluator alone(c.setting());
+      const Seconds after_others = shared.computation(shared.evaluate(plan), 2 * plan.batch);
+      CHECK(after_others == alone.computation(alone.evaluate(plan), 2 * plan.batch));
+    }
+  }
+}
+
 TEST_CASE("no pipeline is faster than its lower bound, and no other plan has one") {
   for (const auto& [model, system] : {std::pair{"resnet50", "abci"}, {"gpt2", "selene"}}) {
     CAPTURE(model);

@@ -49,6 +49,19 @@ TEST_CASE("a factor of a loaded system gives what its file gives with that facto
   CHECK(seen > 100);
 }
 
+TEST_CASE("a factor that leaves the range of a file is left to the reader, which refuses it") {
+  const SystemSpec spec = test::shipped().system("abci");
+  for (const char* path : {"device.memory", "device.memory-bandwidth", "device.peak.fp32", "levels.rack.latency",
+                           "levels.rack.bandwidth", "host.bandwidth"})
+    for (const double factor : {1e-300, 1e300}) {
+      CAPTURE(path);
+      const Override change{path, Factor{factor}};
+      CHECK_FALSE(changed(spec, change));
+      CHECK_THROWS_AS(read_system(spec.source, {change}), UsageError);
+    }
+  CHECK_THROWS_AS(read_override("device.memory", "xinf"), UsageError);
+}
+
 TEST_CASE("a number of a loaded system gives what its file gives with that number") {
   const Catalog& catalog = test::shipped();
   int seen = 0;
