@@ -1,5 +1,7 @@
 #include "paradl/report/result_fields.hpp"
 
+#include <set>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
