@@ -205,20 +205,18 @@ std::shared_ptr<const PricedOutOfCore> Evaluator::beyond_core(const Evaluation& 
 Seconds Evaluator::computation(const Evaluation& e, double batch) const {
   Plan plan = e.plan;
   plan.batch = batch;
-  const auto find = [&] {
-    Arena arena;
-    const PassTable passes(links_, times_, *e.layout, e.mesh, e.gradients, plan, arena.get());
-    const StageTable sums(*e.layout, *e.stages, e.mesh, passes, arena.get());
-    const LayerSums& busiest = sums.kinds[sums.busiest()];
-    return busiest.forward + busiest.backward;
-  };
+  const double passes = full_share(setting_, batch) * plan.micro_batches;
   // The computation of a single stage depends on nothing but its local shapes. Which stage of a pipeline is the
   // busiest, and how long a GPU waits for its host, depends on exchanges, too.
-  const bool by_shapes = e.stages->stages == 1 && !(setting_.training.framework.host > Seconds{});
-  const Seconds one = !by_shapes
-                          ? find()
-                          : computations_.get(LocalTimes::shapes_of(*e.layout, e.mesh, plan.samples()), find);
-  return full_share(setting_, batch) * plan.micro_batches * one;
+  if (e.stages->stages == 1 && !(setting_.training.framework.host > Seconds{}))
+    return passes * computations_.get(LocalTimes::shapes_of(*e.layout, e.mesh, plan.samples()), [&] {
+      return sum_computation(links_, times_, *e.layout, e.mesh, e.gradients, plan);
+    });
+  Arena arena;
+  const PassTable table(links_, times_, *e.layout, e.mesh, e.gradients, plan, arena.get());
+  const StageTable sums(*e.layout, *e.stages, e.mesh, table, arena.get());
+  const LayerSums& busiest = sums.kinds[sums.busiest()];
+  return passes * (busiest.forward + busiest.backward);
 }
 
 Bytes Evaluator::memory_of_layer(const Evaluation& e, int cell) const {

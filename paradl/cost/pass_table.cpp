@@ -36,6 +36,31 @@ class CellPricer {
 
   void price(const Cell& cell, const std::optional<PassTimes>& local, CellCost& out) const {
     const Layer& layer = t_.layer_of(cell);
+    add_computation(cell, layer, local, out);
+    add_items(cell, layer, out);
+    out.sharded_update = out.update / t_.shards(cell);
+    out.gradient = out.weights * bytes_.sent_gradient;
+    add_exchanges(cell, layer, out);
+    add_host(cell, layer, out);
+    if (cell.recomputed) {
+      out.recompute = out.forward;
+      out.backward += out.forward;
+      out.backward_exchange += out.forward_exchange;
+      out.backward_halo += out.forward_halo;
+      out.backward_traffic += out.forward_traffic;
+    }
+  }
+
+  /// Forward and backward, without exchanges.
+  Seconds computation(const Cell& cell, const std::optional<PassTimes>& local) const {
+    CellCost cost;
+    add_computation(cell, t_.layer_of(cell), local, cost);
+    return (cell.recomputed ? 2 : 1) * cost.forward + cost.backward;
+  }
+
+ private:
+  void add_computation(const Cell& cell, const Layer& layer, const std::optional<PassTimes>& local,
+                       CellCost& out) const {
     if (local) {
       out.forward = local->forward;
       out.backward = local->backward();
@@ -48,10 +73,11 @@ class CellPricer {
       out.backward = share * time.BW;
       out.update = wider * time.WU / t_.parts[cell.weights];
     }
-    add_items(cell, layer, out);
+    out.weights = t_.weights_of(cell);
     add_framework(cell, layer, out);
-    out.sharded_update = out.update / t_.shards(cell);
-    out.gradient = out.weights * bytes_.sent_gradient;
+  }
+
+  void add_exchanges(const Cell& cell, const Layer& layer, CellCost& out) const {
     out.forward_exchange = exchanges(cell.forward, out.forward_traffic);
     out.backward_exchange = exchanges(cell.backward, out.backward_traffic);
     if (layer.kv_share > 0 && t_.copies(cell) > 1)
@@ -70,17 +96,8 @@ class CellPricer {
       out.backward_traffic += numbers;
     }
     if (cell.ring_axis >= 0) add_ring(cell, out);
-    add_host(cell, layer, out);
-    if (cell.recomputed) {
-      out.recompute = out.forward;
-      out.backward += out.forward;
-      out.backward_exchange += out.forward_exchange;
-      out.backward_halo += out.forward_halo;
-      out.backward_traffic += out.forward_traffic;
-    }
   }
 
- private:
   Seconds exchanges(const ExchangeList& list, Bytes& traffic) const {
     Seconds time;
     for (const Exchange& e : list) {
@@ -123,7 +140,6 @@ class CellPricer {
   }
 
   void add_items(const Cell& cell, const Layer& layer, CellCost& out) const {
-    out.weights = t_.weights_of(cell);
     out.sharded_weights = out.weights / t_.shards(cell);
     for (const Kept& kept : cell.kept)
       if (kept.items > 0) out.kept += t_.items_of(kept);
@@ -290,6 +306,15 @@ Seconds sum_passes(const Links& links, const LocalTimes& times, const Layout& la
     pricer.price(cell, times.find(layout, cell, mesh, plan.samples()), cost);
     out += cell.count * (cost.forward_pass() + cost.backward_pass());
   }
+  return out;
+}
+
+Seconds sum_computation(const Links& links, const LocalTimes& times, const Layout& layout,
+                        const MeshTable& mesh, const GradientTable& gradients, const Plan& plan) {
+  const CellPricer pricer(links, mesh, gradients, plan);
+  Seconds out;
+  for (const Cell& cell : layout.cells)
+    out += cell.count * pricer.computation(cell, times.find(layout, cell, mesh, plan.samples()));
   return out;
 }
 

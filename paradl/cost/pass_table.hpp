@@ -87,6 +87,10 @@ struct PassTable {
 Seconds sum_passes(const Links& links, const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
                    const GradientTable& gradients, const Plan& plan, Seconds enough);
 
+/// Only the computation of these passes.
+Seconds sum_computation(const Links& links, const LocalTimes& times, const Layout& layout,
+                        const MeshTable& mesh, const GradientTable& gradients, const Plan& plan);
+
 /// The part of a backward exchange that is hidden behind the products for the weights' gradients.
 Seconds hidden_sum(const Exchange& exchange, const MeshTable& mesh, const Plan& plan);
 

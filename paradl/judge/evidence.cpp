@@ -68,7 +68,8 @@ BestBatch best_batch(const Evidence& e) {
     if (batch == p.plan.batch || batch != std::floor(batch)) continue;
     const std::optional<Seconds> time = computation(p, batch, e.details->evaluator, e.details->evaluation);
     if (factor > 1 && !time) break;  // nor do larger ones fit: with the same stages, memory only grows
-    if (time && *time / batch < best.per_sample) best = {batch, *time / batch};
+    constexpr double rounding = 1 - 1e-9;
+    if (time && *time / batch < rounding * best.per_sample) best = {batch, *time / batch};
   }
   return best;
 }

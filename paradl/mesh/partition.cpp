@@ -23,19 +23,21 @@ class Chain {
     }
     for (std::size_t i = 0; i + 1 < layer.size() && i < border.size(); ++i) border_[i + 1] = border[i];
     highest_border_ = std::ranges::max(border_);
+    additive_ = before_.back().forward_host == 0 && before_.back().backward_host == 0;
   }
   int layers() const { return int(before_.size()) - 1; }
   double total() const { return work(0, layers()); }
   /// The work of layers [from, to): at most the sum of its parts' work, and at least that of each part.
   double work(int from, int to) const {
     const LayerLoad &a = before_[std::size_t(from)], &b = before_[std::size_t(to)];
+    if (additive_) return (b.forward - a.forward) + (b.backward - a.backward);
     return paced(b.forward - a.forward, b.forward_host - a.forward_host) +
            paced(b.backward - a.backward, b.backward_host - a.backward_host);
   }
   double border(int at) const { return border_[std::size_t(at)]; }  // before layer `at`
   double highest_border() const { return highest_border_; }
   /// Whether the work of a part is the sum of the work of its layers.
-  bool is_additive() const { return before_.back().forward_host == 0 && before_.back().backward_host == 0; }
+  bool is_additive() const { return additive_; }
   /// The work of all layers before `at`, if the chain is additive.
   double before(int at) const { return before_[std::size_t(at)].forward + before_[std::size_t(at)].backward; }
   double part(int from, int to) const { return work(from, to) + border(from) + border(to); }
@@ -53,6 +55,7 @@ class Chain {
   std::vector<LayerLoad> before_;
   std::vector<double> border_;
   double highest_border_ = 0;
+  bool additive_ = true;
 };
 
 /// Cuts at equal shares of the work, rounded to whole layers.
@@ -281,7 +284,8 @@ class CheapestBorders {
     }
   }
 
-  /// Calls `use(from)` for each layer `from` at which the last part of a cheapest cut into k parts can begin.
+  /// Calls `use(from)` for each layer `from` at which the last part of a cheapest cut into k parts can begin, the
+  /// last one first, until it returns false.
   template <class Use>
   void each_beginning(int k, int to, Use use) {
     const auto& [first, final] = ends_[k - 1];
@@ -290,7 +294,8 @@ class CheapestBorders {
     const double* const before = costs(k - 1);
     const int earliest = std::max(first, fits.first);
     for (int from = std::min(to - 1, final); from >= earliest; --from)
-      if (before[from] == cheapest && (from >= fits.surely || fitting_.has(from, to))) use(from);
+      if (before[from] == cheapest && (from >= fits.surely || fitting_.has(from, to)) && !use(from))
+        return;
   }
 
   /// Marks the cuts with which a cheapest cut of the whole chain can begin.
@@ -299,7 +304,7 @@ class CheapestBorders {
     for (int k = ends_.parts(); k > 0; --k)
       for (int to = ends_[k].last; to >= ends_[k].first; --to)
         if (wanted_[std::size_t(at(k, to))])
-          each_beginning(k, to, [&](int from) { wanted_[std::size_t(at(k - 1, from))] = true; });
+          each_beginning(k, to, [&](int from) { return wanted_[std::size_t(at(k - 1, from))] = true; });
   }
 
   /// The most even cut; false if there is none.
@@ -311,9 +316,15 @@ class CheapestBorders {
       for (int to = ends_[k].first; to <= ends_[k].last; ++to) {
         const auto here = std::size_t(at(k, to));
         if (!wanted_[here]) continue;
+        const double mean = chain_.before(to) / k;
         each_beginning(k, to, [&](int from) {
           const double work = chain_.work(from, to), sum = squares[std::size_t(at(k - 1, from))] + work * work;
           if (sum < squares[here]) squares[here] = sum, begin_[here] = from;
+          // Squares of k - 1 parts sum to least if the parts are equal. Beyond the mean, longer last parts only
+          // make that sum larger.
+          const double before = chain_.before(from);
+          return !chain_.is_additive() || work < mean || k == 1 ||
+                 work * work + before * before / (k - 1) < rounding * squares[here];
         });
       }
     return squares[std::size_t(at(ends_.parts(), chain_.layers()))] < never;
