@@ -113,6 +113,8 @@ std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTabl
   if (stages == 1) return {plan_stages(layout, setting_.work, borders)};
   borders.blocks = layouts_->blocks();
   borders.crossing = Crossing(layout, setting_.work);
+  borders.layer.reserve(layout.order.size());
+  borders.border.reserve(layout.order.size());
   for (std::size_t l = 0; l < layout.order.size(); ++l) {
     if (training.stage_cut == StageCut::balanced_layers) {
       const LayerTime& time = setting_.times.layer[l];

@@ -68,6 +68,7 @@ std::vector<StageKind::Share> shares_of(const Layout& layout, int from, int to) 
   std::vector<double> counts(layout.cells.size());
   for (int i = from; i < to; ++i) counts[std::size_t(layout.order[std::size_t(i)])] += 1;
   std::vector<StageKind::Share> out;
+  out.reserve(std::min(std::size_t(to - from), counts.size()));
   for (std::size_t cell = 0; cell < counts.size(); ++cell)
     if (counts[cell] > 0) out.push_back({int(cell), counts[cell]});
   return out;
@@ -216,7 +217,9 @@ double passed_on(std::span<const int> first_layer, const StageBorders& borders) 
 std::vector<StagePlan> stage_candidates(const Layout& layout, const Workload& work,
                                         const StageBorders& borders) {
   const auto& [stages, S, chunks, schedule] = borders.pipeline;
-  std::vector<StagePlan> out{plan_stages(layout, work, borders)};
+  std::vector<StagePlan> out;
+  out.reserve(4);
+  out.push_back(plan_stages(layout, work, borders));
   const auto add = [&](std::vector<int> first) {
     if (!first.empty() && first != out.front().first_layer)
       out.push_back(cut_at(std::move(first), layout, work, borders));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "paradl/machine/product_time.hpp"
 
@@ -46,7 +47,12 @@ double stride_waste(const Convolution& c) {
   return waste;
 }
 
-Seconds implicit_product(const KernelDevice& device, const Convolution& c, ConvolutionPass pass) {
+constexpr Seconds infinite_time{std::numeric_limits<double>::infinity()};
+
+// Each algorithm may return `infinite_time` if it takes longer than `at_most`, the time of another one.
+
+Seconds implicit_product(const KernelDevice& device, const Convolution& c, ConvolutionPass pass,
+                         Seconds at_most) {
   const double C = c.x_channels / c.groups, K = c.y_channels / c.groups;
   const double window = C * volume(c.kernel);
   const double outputs = c.samples * volume(c.y), inputs = c.samples * volume(c.x);
@@ -69,39 +75,43 @@ Seconds implicit_product(const KernelDevice& device, const Convolution& c, Convo
       kernels.most_splits = most_weight_splits;
       launches = 3;
   }
-  return launches * device.fitted.launch + kernel_time(device, p, kernels);
+  const Seconds launch = launches * device.fitted.launch;
+  return launch + kernel_time(device, p, kernels, at_most - launch);
 }
 
 /// Another algorithm for backward-data: products of each output with all weights, (N OH OW) x (C R S) over K,
 /// are added to their inputs. It wastes no work on few channels or strides, but each product is written and
 /// added.
-Seconds scattered_product(const KernelDevice& device, const Convolution& c) {
+Seconds scattered_product(const KernelDevice& device, const Convolution& c, Seconds at_most) {
   const double window = c.x_channels / c.groups * volume(c.kernel), outputs = c.samples * volume(c.y);
   Product p{.m = outputs, .n = window, .k = c.y_channels / c.groups, .batch = c.groups};
   p.moved = moved(device, c) + 2 * c.groups * outputs * window * device.item;
   Kernels kernels{.tiles = tiles, .efficiency = device.fitted.backward_data};
   if (c.dims > 2) kernels.efficiency *= device.fitted.volume;
-  return 2 * device.fitted.launch + kernel_time(device, p, kernels);
+  const Seconds launch = 2 * device.fitted.launch;
+  return launch + kernel_time(device, p, kernels, at_most - launch);
 }
 
 /// F(2x2, 3x3) in one kernel: 16 products instead of 36.
-Seconds winograd_fused(const KernelDevice& device, const Convolution& c, ConvolutionPass pass) {
+Seconds winograd_fused(const KernelDevice& device, const Convolution& c, ConvolutionPass pass,
+                       Seconds at_most) {
   constexpr double saved = 2.25;
   KernelDevice faster = device;
   faster.fitted.compute *= saved * device.fitted.winograd;
-  return implicit_product(faster, c, pass);
+  return implicit_product(faster, c, pass, at_most);
 }
 
 /// F(4x4, RxR): alpha^2 products of transformed tiles, alpha = R + 3, with transform kernels before and
 /// after.
-Seconds winograd_by_products(const KernelDevice& device, const Convolution& c, ConvolutionPass pass) {
+Seconds winograd_by_products(const KernelDevice& device, const Convolution& c, ConvolutionPass pass,
+                             Seconds at_most) {
   constexpr double side = 4, launches = 4;
   const double alpha = c.kernel[0] + side - 1, points = alpha * alpha;
   const double C = c.x_channels, K = c.y_channels;
   const double N = c.samples * std::ceil(c.y[0] / side) * std::ceil(c.y[1] / side);
   const Bytes transformed = points * (N * (C + K) + C * K) * device.item;
   if (points * N * (C + K) * device.item > device.policy.convolutions.workspace)
-    return Seconds{std::numeric_limits<double>::infinity()};
+    return infinite_time;
   Product p{.batch = points, .moved = transformed};
   switch (pass) {
     case ConvolutionPass::forward:
@@ -113,9 +123,12 @@ Seconds winograd_by_products(const KernelDevice& device, const Convolution& c, C
     case ConvolutionPass::backward_weights:
       p.m = K, p.n = C, p.k = N;
   }
-  return launches * device.fitted.launch +
-         kernel_time(device, p, {.tiles = product_tiles(), .efficiency = device.fitted.winograd}) +
-         (moved(device, c) + transformed) / (device.fitted.memory * device.bandwidth);
+  const Seconds launch = launches * device.fitted.launch;
+  const Seconds transforms = (moved(device, c) + transformed) / (device.fitted.memory * device.bandwidth);
+  const Seconds product =
+      kernel_time(device, p, {.tiles = product_tiles(), .efficiency = device.fitted.winograd},
+                  at_most - launch - transforms);
+  return launch + product + transforms;
 }
 
 bool suits_winograd(const KernelDevice& device, const Convolution& c) {
@@ -143,13 +156,15 @@ Seconds convolution_time(const KernelDevice& given, const Convolution& asked, Co
     if (C8 != C || K8 != K) device.peak = device.plain_peak;
     c.x_channels = C8 * c.groups, c.y_channels = K8 * c.groups;
   }
-  Seconds best = implicit_product(device, c, pass);
+  // The one that is mostly fastest comes first.
+  Seconds best = infinite_time;
+  if (suits_winograd(device, c)) {
+    if (c.kernel[0] == 3 && pass != ConvolutionPass::backward_weights) best = winograd_fused(device, c, pass, best);
+    best = std::min(best, winograd_by_products(device, c, pass, best));
+  }
+  best = std::min(best, implicit_product(device, c, pass, best));
   if (pass == ConvolutionPass::backward_data && c.x_channels / c.groups < narrowest_tile)
-    best = std::min(best, scattered_product(device, c));
-  if (!suits_winograd(device, c)) return best;
-  best = std::min(best, winograd_by_products(device, c, pass));
-  if (c.kernel[0] == 3 && pass != ConvolutionPass::backward_weights)
-    best = std::min(best, winograd_fused(device, c, pass));
+    best = std::min(best, scattered_product(device, c, best));
   return best;
 }
 

@@ -38,15 +38,17 @@ bool is_unaligned(double side) { return std::fmod(side, tensor_multiple) != 0; }
 
 std::span<const Tile> product_tiles() { return tiles; }
 
-Seconds kernel_time(const KernelDevice& device, const Product& p, const Kernels& kernels) {
+Seconds kernel_time(const KernelDevice& device, const Product& p, const Kernels& kernels,
+                    Seconds at_most) {
   const KernelParameters& fitted = device.fitted;
   const double S = device.multiprocessors;
   const double rate = device.peak.base() / S * fitted.compute * kernels.efficiency;
   const double bandwidth = device.bandwidth.base() * fitted.memory;
   const double moved = p.moved.base() / bandwidth;
   const double partial = 2 * p.batch * p.m * p.n * sum_bytes / bandwidth;
-  const double again = fitted.launch.base() / 2;           // the kernel that adds partial sums is short
-  double least = std::numeric_limits<double>::infinity();  // of t^2
+  const double again = fitted.launch.base() / 2;  // the kernel that adds partial sums is short
+  const double most = at_most > Seconds{} ? at_most.base() * at_most.base() * (1 + 1e-9) : 0;
+  double least = most;  // of t^2
   // Given the least that a kernel computes and moves.
   const auto cannot_help = [&](double compute, double memory) {
     return (compute * compute + memory * memory) * (1 - 1e-12) > least;
@@ -55,6 +57,7 @@ Seconds kernel_time(const KernelDevice& device, const Product& p, const Kernels&
     const double blocks = p.batch * ceiling(p.m / tm) * ceiling(p.n / tn);
     const double one_block = 2 * tm * tn * p.k / block_rate;  // if its sum is not split
     const double busy = one_block * blocks / S;               // if no multiprocessor ever waits
+    if (cannot_help(busy, moved)) return;
     int splits = 1;
     while (splits < kernels.most_splits && cannot_help(one_block / splits, moved)) splits *= 2;
     for (; splits <= kernels.most_splits; splits *= 2) {
@@ -75,7 +78,7 @@ Seconds kernel_time(const KernelDevice& device, const Product& p, const Kernels&
     attempt(tile.m, tile.n, block_rate);
     if (tile.m != tile.n) attempt(tile.n, tile.m, block_rate);
   }
-  return Seconds{std::sqrt(least)};
+  return Seconds{least < most ? std::sqrt(least) : std::numeric_limits<double>::infinity()};
 }
 
 Seconds product_time(const KernelDevice& device, double m, double n, double k, double batch) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <limits>
 #include <span>
 
 #include "paradl/machine/kernel_device.hpp"
@@ -34,8 +35,10 @@ std::span<const Tile> product_tiles();
 ///     tm = moved / (W * memory * min(1, 2 blocks / S)) + time to write and read partial sums if splits > 1
 ///     t  = sqrt(tc^2 + tm^2)
 ///
-/// S multiprocessors, P peak rate, W memory bandwidth. Splitting adds another, short kernel.
-Seconds kernel_time(const KernelDevice& device, const Product& product, const Kernels& kernels);
+/// S multiprocessors, P peak rate, W memory bandwidth. Splitting adds another, short kernel. Infinity if it takes
+/// longer than `at_most`: kernels that cannot be faster are not tried.
+Seconds kernel_time(const KernelDevice& device, const Product& product, const Kernels& kernels,
+                    Seconds at_most = Seconds{std::numeric_limits<double>::infinity()});
 
 /// A matrix product by a library, including its launch. Tensor cores need multiples of eight.
 Seconds product_time(const KernelDevice& device, double m, double n, double k, double batch = 1);
