@@ -5,7 +5,7 @@ root=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
 set_up_failed=4  # like paradl's exit code for a problem of the environment
 
 packages=(g++ cmake ninja-build ccache python3 libcli11-dev libyaml-cpp-dev libeigen3-dev libfmt-dev
-          nlohmann-json3-dev libmd-dev doctest-dev libbenchmark-dev valgrind
+          nlohmann-json3-dev libmd-dev libmimalloc-dev doctest-dev libbenchmark-dev valgrind
           libdnnl-dev ocl-icd-opencl-dev libopenmpi-dev openmpi-bin)
 
 # quietly LOG COMMAND...: runs COMMAND, and shows its output only if it fails.
