@@ -1,5 +1,5 @@
 #pragma once
-// Everything that a program needs to ask: load a case, evaluate and search plans, read the ledger.
+// Everything that a program needs to ask: load a case, evaluate and search plans, read the ledger and the verdict.
 //
 //   paradl::Catalog catalog;                                   // finds models/ and systems/
 //   paradl::Case c = load({.model = "gpt3-175b", .system = "dgx-a100", .framework = "megatron"}, catalog);
@@ -13,5 +13,6 @@
 #include "paradl/query/oracle.hpp"
 #include "paradl/query/plan_text.hpp"
 #include "paradl/query/query.hpp"
+#include "paradl/query/verdict.hpp"
 #include "paradl/search/walk.hpp"
 #include "paradl/spec/catalog.hpp"

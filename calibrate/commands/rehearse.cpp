@@ -13,7 +13,7 @@
 #include "calibrate/measure/layer_plan.hpp"
 #include "paradl/console/deliver.hpp"
 #include "paradl/console/ranges.hpp"
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 #include "paradl/query/case.hpp"
 
 namespace paradl::calibrate {

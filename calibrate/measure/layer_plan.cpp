@@ -8,7 +8,7 @@
 
 #include "paradl/console/ranges.hpp"
 #include "paradl/core/error.hpp"
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 #include "paradl/strategy/local.hpp"
 
 namespace paradl::calibrate {

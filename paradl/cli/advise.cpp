@@ -13,7 +13,7 @@
 #include "paradl/judge/fitting.hpp"
 #include "paradl/judge/plan_notes.hpp"
 #include "paradl/judge/reason.hpp"
-#include "paradl/query/examiner.hpp"
+#include "paradl/query/verdict.hpp"
 #include "paradl/query/words.hpp"
 #include "paradl/report/bottleneck_table.hpp"
 #include "paradl/report/expense_text.hpp"
@@ -25,46 +25,6 @@
 namespace paradl {
 namespace {
 
-/// The facts about the best plan, computed before the table is sorted and printed.
-struct Verdict {
-  Projection best;                // of the question as typed
-  const Remedy* instead;          // a faster change in core; nullptr: none
-  std::vector<Bottleneck> found;  // bottlenecks of `best`; empty if `instead` is set, or without text output
-  std::string whole_layers;       // layers that run on every GPU of an axis
-
-  const Projection& shown() const { return instead ? instead->projection : best; }
-};
-
-constexpr std::size_t most_bottlenecks = 3;  // shown with remedies
-
-/// A change that makes a plan fit in core and is faster than the best result; nullptr if there is none, or if
-/// it needs more GPUs.
-const Remedy* faster_in_core(const Answer& answer) {
-  const Projection& best = answer.results.front();
-  if (!best.feasible() || answer.fitting.empty()) return nullptr;
-  const Remedy& first = answer.fitting.front();
-  constexpr double worth_a_change = 0.995;  // of the epoch
-  return first.note.empty() && first.projection.epoch() < worth_a_change * best.epoch() ? &first : nullptr;
-}
-
-/// Whether the best plan fits and what limits it. The best result of `answer` must be first, and `answer`
-/// must outlive the verdict.
-Verdict verdict_of(const Oracle& oracle, const Answer& answer, const Examiner& examiner,
-                   const Options& options) {
-  Verdict out{answer.results.front(), faster_in_core(answer), {}, {}};
-  if (!out.best.feasible() || out.instead || !options.wants(Prints::text)) return out;
-  out.found = examiner.bottlenecks(out.best);
-  for (std::size_t i = 0; i < std::min(most_bottlenecks, out.found.size()); ++i)
-    examiner.price(out.found[i], out.best);
-  if (oracle.about().fidelity == Fidelity::detailed) {
-    Plan split = out.best.plan;
-    split.mesh = without_ones(split.mesh);
-    const Layout& layout = oracle.evaluator().layout(split);
-    out.whole_layers = whole_layers_text(layout.role, split.mesh, oracle.about().work);
-  }
-  return out;
-}
-
 std::string headline(const Oracle& oracle, const Answer& answer, const Verdict& verdict) {
   const Bytes device = oracle.about().machine.device.memory;
   const Projection& best = verdict.best;
@@ -73,7 +33,7 @@ std::string headline(const Oracle& oracle, const Answer& answer, const Verdict& 
     return fmt::format("Use {}: {} per epoch, {} of {}{}{}.\n", what, text(p.epoch()),
                        text(p.cost->memory.total()), text(device), margin.empty() ? "" : "; ", margin);
   };
-  if (const Remedy* remedy = verdict.instead)
+  if (const Remedy* remedy = verdict.instead())
     return use(fmt::format("{} with {}", remedy->of, remedy->words), remedy->projection) +
            fmt::format("As typed, only {} {} fits: {} per epoch, {:.2f} times as long.\n",
                        best.strategy->text, grid_text(best.plan.mesh, true), text(best.epoch()),
@@ -124,7 +84,7 @@ std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& v
   if (!behind.empty())
     out += fmt::format("Hidden exchanges overlap with {}: epoch = compute + comm - hidden{}.\n", behind,
                        std::ranges::any_of(answer.results, exposes_input) ? " + io" : "");
-  const Remedy* instead = verdict.instead;
+  const Remedy* instead = verdict.instead();
   const Projection& best = verdict.shown();
   if (best.feasible() && !instead) {
     out += bottlenecks_text(verdict);
@@ -161,15 +121,6 @@ std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& v
                                                : fmt::format("-p {}", best.gpus),
                        again);
   return out;
-}
-
-/// If nothing fits in core: changes that would make it fit. The grid that needs the least memory is not
-/// always the fastest once it fits, so all grids are tried.
-void add_ways_to_fit(Answer& answer, const Oracle& oracle) {
-  const Projection& best = answer.results.front();
-  const bool fits_as_asked = best.feasible() && (!best.out_of_core || oracle.question().named);
-  if (fits_as_asked || oracle.about().fidelity == Fidelity::paper) return;
-  answer.fitting = ways_to_fit(oracle.every_grid(), oracle.evaluator(), &oracle.question());
 }
 
 /// The bottlenecks of every result, if a format shows them; those of the first one with remedies.
@@ -213,9 +164,11 @@ int run(const Session& session, Options& options, const std::string& model, cons
   if (fits && view == View::system)
     return tell_system(session, options, query, library, oracle, answer), answered;
 
-  add_ways_to_fit(answer, oracle);
   const Examiner examiner = examiner_of(oracle, options.triggers());
-  const Verdict verdict = verdict_of(oracle, answer, examiner, options);
+  const Projection& best = answer.results.front();
+  const Verdict verdict =
+      options.wants(Prints::text) ? verdict_of(oracle, best, examiner) : fitting_verdict(oracle, best);
+  answer.fitting = verdict.fitting;
   sort_as_asked(answer, options);
   add_bottlenecks(answer, examiner, options);
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "paradl/cli/listing.hpp"
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 #include "paradl/paper/row.hpp"
 #include "paradl/strategy/table.hpp"
 

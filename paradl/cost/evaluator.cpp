@@ -28,11 +28,6 @@ WorkingMemory& working_memory() {
   return memory;
 }
 
-Plan without_ones(Plan plan) {
-  plan.mesh = without_ones(plan.mesh);
-  return plan;
-}
-
 /// The axis of a pipeline; -1 if there is none.
 int stage_axis(const Layout& layout) {
   for (std::size_t a = 0; a < layout.role.size(); ++a)
@@ -54,12 +49,6 @@ std::size_t fingerprint(const MeshTable& mesh, const PassTable& passes) {
     mix(hash, cell.forward_host.base()), mix(hash, cell.backward_host.base());
   }
   return hash;
-}
-
-/// Samples of an average iteration, as a share of the mini-batch: if the number of iterations is rounded up, the
-/// last one has fewer.
-double full_share(const Setting& setting, double batch) {
-  return setting.work.D / batch / iterations_per_epoch(setting, batch);
 }
 
 /// What a layer adds to the passes of its stage.

@@ -92,8 +92,7 @@ void Evaluator::add_layout_limits(const Plan& plan, Limits& out, std::string* re
     if (const Axis& axis = plan.mesh.axis[std::size_t(a)]; axis.strategy->pairs)
       out.add(sequence_limit(setting_.work, axis.parts.total, context));
   if (!out.hold()) return;
-  Plan split = plan;
-  split.mesh = without_ones(plan.mesh);
+  const Plan split = without_ones(plan);
   const Layout& placed = layout(split);
   if (const auto limit = tightest_shared_split(placed, split.mesh)) out.add(*limit);
   if (const auto limit = allreduce_limit(placed, split, setting_, refused)) out.add(*limit);

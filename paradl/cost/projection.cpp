@@ -43,6 +43,10 @@ double iterations_per_epoch(const Setting& setting, double batch) {
   return setting.training.ceil_iterations ? std::ceil(exact) : exact;
 }
 
+double full_share(const Setting& setting, double batch) {
+  return setting.work.D / batch / iterations_per_epoch(setting, batch);
+}
+
 Seconds serial_time(const Setting& setting, double iterations) {
   Seconds per_sample, update;
   for (const LayerTime& t : setting.times.layer) {

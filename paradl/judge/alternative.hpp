@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 #include "paradl/spec/system_spec.hpp"
 
 namespace paradl {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 
 namespace paradl {
 

@@ -21,6 +21,11 @@ double local_samples(const Plan& plan) {
   return samples;
 }
 
+Plan without_ones(Plan plan) {
+  plan.mesh = without_ones(plan.mesh);
+  return plan;
+}
+
 std::size_t PlanHash::operator()(const Plan& plan) const {
   std::array<double, most_axes + 4> key{plan.batch, double(plan.micro_batches), double(plan.chunks),
                                         double(plan.zero)};

@@ -60,6 +60,9 @@ struct Plan {
 /// Samples of one GPU and mini-batch, after all axes that split samples.
 double local_samples(const Plan& plan);
 
+/// The same plan on a mesh without axes of one GPU.
+Plan without_ones(Plan plan);
+
 /// For plans as keys. It reads only what plans of one search mostly differ in; equality decides.
 struct PlanHash {
   std::size_t operator()(const Plan& plan) const;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 #include "paradl/paper/row.hpp"
 
 namespace paradl {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 #include "paradl/query/algorithm_words.hpp"
 #include "paradl/query/given.hpp"
 #include "paradl/spec/override.hpp"

@@ -126,11 +126,7 @@ class Walk {
     return limits.hold();
   }
 
-  void place() {
-    Plan plan = plan_;
-    plan.mesh = without_ones(plan_.mesh);
-    placed_.emplace(evaluator_, plan, space_.zero, placed_memory_.get());
-  }
+  void place() { placed_.emplace(evaluator_, without_ones(plan_), space_.zero, placed_memory_.get()); }
 
   const PassTable& pass(const GradientTable& gradients) {
     if (!passes_)

@@ -6,7 +6,7 @@
 
 #include "paradl/cost/modelled_times.hpp"
 #include "paradl/cost/evaluator.hpp"
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 #include "paradl/spec/catalog.hpp"
 
 using namespace paradl;

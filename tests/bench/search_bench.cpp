@@ -6,7 +6,7 @@
 
 #include "paradl/cost/evaluator.hpp"
 #include "paradl/cost/modelled_times.hpp"
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 #include "paradl/search/walk.hpp"
 #include "paradl/spec/catalog.hpp"
 

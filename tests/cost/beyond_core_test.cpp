@@ -8,7 +8,7 @@
 
 #include "paradl/core/error.hpp"
 #include "paradl/cost/modelled_times.hpp"
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 #include "tests/support/approx.hpp"
 #include "tests/support/out_of_core_replay.hpp"
 #include "tests/support/pencil.hpp"

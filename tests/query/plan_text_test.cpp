@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 #include "tests/support/asked.hpp"
 #include "tests/support/random_plans.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 #include "tests/support/allocations.hpp"
 #include "tests/support/shipped_case.hpp"
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "paradl/cost/stages.hpp"
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 #include "paradl/spec/catalog.hpp"
 #include "paradl/strategy/fold.hpp"
 #include "tests/support/spec_text.hpp"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "paradl/cost/evaluator.hpp"
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 
 namespace paradl::test {
 

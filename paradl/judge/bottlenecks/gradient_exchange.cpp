@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 #include "paradl/judge/bottleneck.hpp"
 #include "paradl/judge/changes.hpp"
 

@@ -1,4 +1,4 @@
-#include "paradl/cost/sweep.hpp"
+#include "paradl/cost/question.hpp"
 
 #include <algorithm>
 
