@@ -99,7 +99,7 @@ std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTabl
                        .border = {},
                        .blocks = {},
                        .crossing = {}};
-  if (stages == 1) return {plan_stages(layout, setting_.work, borders)};
+  if (stages == 1) return stage_candidates(layout, setting_.work, borders);
   borders.blocks = layouts_->blocks();
   borders.crossing = Crossing(layout, setting_.work);
   borders.layer.reserve(layout.order.size());
@@ -116,7 +116,6 @@ std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTabl
       items += tensor.items * passes.samples / mesh.parts[tensor.divided];
     borders.border.push_back((items * item_bytes(training.precision).activation * per_byte).base());
   }
-  if (training.stage_cut != StageCut::balanced) return {plan_stages(layout, setting_.work, borders)};
   return stage_candidates(layout, setting_.work, borders);
 }
 

@@ -56,8 +56,9 @@ Projection Evaluator::project(const StrategyName& strategy, const Plan& plan, co
   }
   if (setting_.training.ceil_iterations) {
     // The last, smaller mini-batch needs one more exchange and update, but no more work for its samples.
+    const double share = full_share(setting_, plan.batch);
     for (const Term t : {Term::forward, Term::backward, Term::recompute, Term::bubble, Term::swap})
-      (*out.cost)[t] *= full_share(setting_, plan.batch);
+      (*out.cost)[t] *= share;
   }
   if (setting_.training.input.from != InputFrom::none) add_input(out, setting_);
   finish(out, setting_);

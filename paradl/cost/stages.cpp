@@ -218,8 +218,9 @@ std::vector<StagePlan> stage_candidates(const Layout& layout, const Workload& wo
                                         const StageBorders& borders) {
   const auto& [stages, S, chunks, schedule] = borders.pipeline;
   std::vector<StagePlan> out;
-  out.reserve(4);
+  out.reserve(4);  // at most: growing would copy plans
   out.push_back(plan_stages(layout, work, borders));
+  if (stages == 1 || borders.cut != StageCut::balanced) return out;
   const auto add = [&](std::vector<int> first) {
     if (!first.empty() && first != out.front().first_layer)
       out.push_back(cut_at(std::move(first), layout, work, borders));

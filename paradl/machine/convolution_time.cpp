@@ -156,10 +156,11 @@ Seconds convolution_time(const KernelDevice& given, const Convolution& asked, Co
     if (C8 != C || K8 != K) device.peak = device.plain_peak;
     c.x_channels = C8 * c.groups, c.y_channels = K8 * c.groups;
   }
-  // The one that is mostly fastest comes first.
+  // Winograd first: it is usually the fastest, and lets the others give up early.
   Seconds best = infinite_time;
   if (suits_winograd(device, c)) {
-    if (c.kernel[0] == 3 && pass != ConvolutionPass::backward_weights) best = winograd_fused(device, c, pass, best);
+    if (c.kernel[0] == 3 && pass != ConvolutionPass::backward_weights)
+      best = winograd_fused(device, c, pass, best);
     best = std::min(best, winograd_by_products(device, c, pass, best));
   }
   best = std::min(best, implicit_product(device, c, pass, best));

@@ -47,6 +47,7 @@ Seconds kernel_time(const KernelDevice& device, const Product& p, const Kernels&
   const double moved = p.moved.base() / bandwidth;
   const double partial = 2 * p.batch * p.m * p.n * sum_bytes / bandwidth;
   const double again = fitted.launch.base() / 2;  // the kernel that adds partial sums is short
+  // A little more than `at_most`, so that rounding never drops a kernel that is just as fast.
   const double most = at_most > Seconds{} ? at_most.base() * at_most.base() * (1 + 1e-9) : 0;
   double least = most;  // of t^2
   // Given the least that a kernel computes and moves.

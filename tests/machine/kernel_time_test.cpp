@@ -56,6 +56,25 @@ TEST_CASE("a product by hand: whole tiles at the peak rate, and its bytes") {
   CHECK(kernel_time(device, product, {.tiles = tile}).base() == test::approx(2 * 65.536e-6));
 }
 
+TEST_CASE("a limit changes no time of a kernel, it only drops what takes longer") {
+  const KernelDevice device{.multiprocessors = 80,
+                            .peak = FlopRate{15.7e12},
+                            .plain_peak = FlopRate{15.7e12},
+                            .bandwidth = Bandwidth{900e9}};
+  const Kernels kernels{.tiles = product_tiles(), .most_splits = 128};
+  for (const double m : {7.0, 64.0, 1000.0, 50176.0})
+    for (const double k : {9.0, 576.0, 100000.0}) {
+      CAPTURE(m);
+      CAPTURE(k);
+      const Product product{.m = m, .n = 64, .k = k, .moved = Bytes{4 * (m * k + 64 * k + 64 * m)}};
+      const Seconds time = kernel_time(device, product, kernels);
+      CHECK(kernel_time(device, product, kernels, time) == time);
+      CHECK(kernel_time(device, product, kernels, 2 * time) == time);
+      for (const Seconds less : {0.9 * time, Seconds{}, -1.0 * time})
+        CHECK(std::isinf(kernel_time(device, product, kernels, less).base()));
+    }
+}
+
 TEST_CASE("a split sum uses multiprocessors that would be idle") {
   KernelDevice device = slate();
   device.multiprocessors = 8;
