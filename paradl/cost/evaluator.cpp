@@ -200,7 +200,7 @@ Seconds Evaluator::computation(const Evaluation& e, double batch) const {
   // busiest, and how long a GPU waits for its host, depends on exchanges, too.
   if (e.stages->stages == 1 && !(setting_.training.framework.host > Seconds{}))
     return passes * computations_.get(LocalTimes::shapes_of(*e.layout, e.mesh, plan.samples()), [&] {
-      return sum_computation(links_, times_, *e.layout, e.mesh, e.gradients, plan);
+      return sum_computation(times_, *e.layout, e.mesh, plan);
     });
   Arena arena;
   const PassTable table(links_, times_, *e.layout, e.mesh, e.gradients, plan, arena.get());

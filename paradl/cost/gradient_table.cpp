@@ -1,5 +1,6 @@
 // Which GPUs sum which gradients, and what that costs under a framework.
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 #include "paradl/cost/mesh_table.hpp"
@@ -76,6 +77,12 @@ Path one_port(const Mesh& mesh, AxisSet set, const Machine& machine) {
   return path;
 }
 
+/// How a group is spread over the links; known already if it is that of a single axis.
+Path path_of(const Links& links, const MeshTable& mesh, AxisSet set) {
+  if (std::has_single_bit(set)) return mesh.axis_path[std::size_t(std::countr_zero(set))];
+  return links.group(mesh.mesh, set);
+}
+
 }  // namespace
 
 bool gathers_by_tensor(const Training& training, int zero) {
@@ -109,12 +116,12 @@ GradientTable::GradientTable(const Links& links, const Layout& layout, const Mes
   };
 
   for (const Layout::Gradients& kind : layout.gradients) {
-    const Path path = links.group(mesh.mesh, kind.summed);
+    const Path path = path_of(links, mesh, kind.summed);
     GradientGroup chosen = zero > 0 ? scattered(kind.summed, path) : whole(kind, kind.summed, path);
     if (zero == 0 && training.wide_sums && !leaders && mesh.parts[kind.alike] > 1 &&
         mesh.parts[kind.summed] > 1) {
       const auto wider = AxisSet(kind.summed | kind.alike);
-      if (const Path all = links.group(mesh.mesh, wider); can_sum(all, setting, allreduce)) {
+      if (const Path all = path_of(links, mesh, wider); can_sum(all, setting, allreduce)) {
         const GradientGroup other = whole(kind, wider, all);
         if (other.allreduce(training.bucket) < chosen.allreduce(training.bucket)) chosen = other;
       }

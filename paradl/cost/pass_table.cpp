@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cmath>
 
 #include "paradl/cost/modelled_times.hpp"
@@ -19,48 +20,39 @@ bool adds_in_products(const Training& training, const Plan& plan) {
   return plan.sequence_parallel || !(training.framework.accumulation > Bytes{});
 }
 
-/// Prices the cells of one layout, one after the other.
-class CellPricer {
+/// Finds the work of cells: what depends on the local shapes only.
+class WorkPricer {
  public:
-  CellPricer(const Links& links, const MeshTable& mesh, const GradientTable& gradients, const Plan& plan)
-      : links_(links),
-        t_(mesh),
-        gradients_(gradients),
+  WorkPricer(const Layout& layout, const MeshTable& mesh, const Plan& plan)
+      : t_(mesh),
         plan_(plan),
         training_(mesh.setting.training),
         bytes_(training_.bytes()),
-        samples_(plan.samples()) {
+        splits_samples_(layout.samples),
+        samples_(plan.samples() / mesh.parts[layout.samples]) {
     const auto& kernels = t_.setting.times.kernels;
     stream_ = (kernels ? kernels->fitted.stream : 1.0) * t_.setting.machine.device.memory_bandwidth;
   }
 
-  void price(const Cell& cell, const std::optional<PassTimes>& local, CellCost& out) const {
+  CellWork work(const Cell& cell, const std::optional<PassTimes>& local) const {
     const Layer& layer = t_.layer_of(cell);
+    CellWork out;
     add_computation(cell, layer, local, out);
     add_items(cell, layer, out);
-    out.sharded_update = out.update / t_.shards(cell);
-    out.gradient = out.weights * bytes_.sent_gradient;
-    add_exchanges(cell, layer, out);
     add_host(cell, layer, out);
-    if (cell.recomputed) {
-      out.recompute = out.forward;
-      out.backward += out.forward;
-      out.backward_exchange += out.forward_exchange;
-      out.backward_halo += out.forward_halo;
-      out.backward_traffic += out.forward_traffic;
-    }
+    return out;
   }
 
-  /// Forward and backward, without exchanges.
+  /// Forward and backward.
   Seconds computation(const Cell& cell, const std::optional<PassTimes>& local) const {
-    CellCost cost;
-    add_computation(cell, t_.layer_of(cell), local, cost);
-    return (cell.recomputed ? 2 : 1) * cost.forward + cost.backward;
+    CellWork work;
+    add_computation(cell, t_.layer_of(cell), local, work);
+    return work.forward + work.backward;
   }
 
  private:
   void add_computation(const Cell& cell, const Layer& layer, const std::optional<PassTimes>& local,
-                       CellCost& out) const {
+                       CellWork& out) const {
     if (local) {
       out.forward = local->forward;
       out.backward = local->backward();
@@ -68,15 +60,97 @@ class CellPricer {
     } else {
       const LayerTime& time = t_.setting.times.layer[std::size_t(cell.layer)];
       const double wider = t_.growth_of(cell);
-      const double share = samples_ / t_.parts[cell.work] * wider;
+      const double share = samples_ / t_.parts[cell.work & ~splits_samples_] * wider;
       out.forward = share * time.FW;
       out.backward = share * time.BW;
       out.update = wider * time.WU / t_.parts[cell.weights];
     }
     out.weights = t_.weights_of(cell);
+    out.gradient = out.weights * bytes_.sent_gradient;
     add_framework(cell, layer, out);
+    if (cell.recomputed) {
+      out.recompute = out.forward;
+      out.backward += out.forward;
+    }
   }
 
+  /// The overhead of a split layer: one third counts as forward, two thirds as backward, as with measured
+  /// totals.
+  void add_framework(const Cell& cell, const Layer& layer, CellWork& out) const {
+    const FrameworkTerms& framework = training_.framework;
+    const bool by_channels = traits(layer.op).product && t_.parts[cell.weights] > 1;
+    const bool by_space = cell.halo_axis >= 0 && is_window_wider_than_one(layer);
+    if (by_channels || by_space) {
+      out.forward += framework.split_layer / 3;
+      out.backward += 2 * framework.split_layer / 3;
+    }
+    if (!adds_in_products(training_, plan_) && layer.weights > 0)
+      out.backward += out.weights * framework.accumulation / stream_;
+  }
+
+  void add_items(const Cell& cell, const Layer& layer, CellWork& out) const {
+    for (const Kept& kept : cell.kept)
+      if (kept.items > 0) out.kept += items_of(kept);
+    if (cell.mask.items > 0) out.masks = items_of(cell.mask);
+    if (!is_view(layer.op)) out.both = items_of(cell.x) + items_of(cell.y);
+  }
+
+  /// For one sample that this GPU has.
+  double items_of(Kept kept) const {
+    assert((kept.divided & splits_samples_) == splits_samples_);
+    kept.divided &= AxisSet(~splits_samples_);
+    return t_.items_of(kept);
+  }
+
+  void add_host(const Cell& cell, const Layer& layer, CellWork& out) const {
+    const FrameworkTerms& framework = training_.framework;
+    if (is_view(layer.op)) return;
+    out.forward_host = framework.host;
+    out.backward_host = framework.host_backward * framework.host;
+    if (cell.recomputed) out.backward_host += out.forward_host;
+  }
+
+  const MeshTable& t_;
+  const Plan& plan_;
+  const Training& training_;
+  ItemBytes bytes_;
+  AxisSet splits_samples_;
+  double samples_;    // that one GPU has before other axes split them
+  Bandwidth stream_;  // of kernels that only read and write memory
+};
+
+/// Adds to the work of cells what depends on other GPUs.
+class CellPricer {
+ public:
+  CellPricer(const Links& links, const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
+             const Plan& plan)
+      : links_(links),
+        t_(mesh),
+        gradients_(gradients),
+        plan_(plan),
+        training_(mesh.setting.training),
+        bytes_(training_.bytes()),
+        samples_(plan.samples()),
+        per_sample_(1 / mesh.parts[layout.samples]) {}
+
+  CellCost price(const Cell& cell, const CellWork& work) const {
+    CellCost out{work};
+    out.kept *= per_sample_, out.masks *= per_sample_, out.both *= per_sample_;
+    if (out.weights > 0) {
+      const double shards = t_.shards(cell);
+      out.sharded_update = out.update / shards;
+      out.sharded_weights = out.weights / shards;
+    }
+    add_exchanges(cell, t_.layer_of(cell), out);
+    if (cell.recomputed) {
+      out.backward_exchange += out.forward_exchange;
+      out.backward_halo += out.forward_halo;
+      out.backward_traffic += out.forward_traffic;
+    }
+    return out;
+  }
+
+ private:
   void add_exchanges(const Cell& cell, const Layer& layer, CellCost& out) const {
     out.forward_exchange = exchanges(cell.forward, out.forward_traffic);
     out.backward_exchange = exchanges(cell.backward, out.backward_traffic);
@@ -136,29 +210,7 @@ class CellPricer {
       traffic += rounds * blocks * block;
     };
     pass(1, out.forward, out.forward_exchange, out.forward_traffic);
-    pass(2, out.backward, out.backward_exchange, out.backward_traffic);
-  }
-
-  void add_items(const Cell& cell, const Layer& layer, CellCost& out) const {
-    out.sharded_weights = out.weights / t_.shards(cell);
-    for (const Kept& kept : cell.kept)
-      if (kept.items > 0) out.kept += t_.items_of(kept);
-    if (cell.mask.items > 0) out.masks = t_.items_of(cell.mask);
-    if (!is_view(layer.op)) out.both = t_.items_of(cell.x) + t_.items_of(cell.y);
-  }
-
-  /// The overhead of a split layer: one third counts as forward, two thirds as backward, as with measured
-  /// totals.
-  void add_framework(const Cell& cell, const Layer& layer, CellCost& cost) const {
-    const FrameworkTerms& framework = training_.framework;
-    const bool by_channels = traits(layer.op).product && t_.parts[cell.weights] > 1;
-    const bool by_space = cell.halo_axis >= 0 && is_window_wider_than_one(layer);
-    if (by_channels || by_space) {
-      cost.forward += framework.split_layer / 3;
-      cost.backward += 2 * framework.split_layer / 3;
-    }
-    if (!adds_in_products(training_, plan_) && layer.weights > 0)
-      cost.backward += cost.weights * framework.accumulation / stream_;
+    pass(2, out.backward - out.recompute, out.backward_exchange, out.backward_traffic);
   }
 
   void hide_sums(const Cell& cell, CellCost& cost) const {
@@ -169,14 +221,6 @@ class CellPricer {
     }
   }
 
-  void add_host(const Cell& cell, const Layer& layer, CellCost& cost) const {
-    const FrameworkTerms& framework = training_.framework;
-    if (is_view(layer.op)) return;
-    cost.forward_host = framework.host;
-    cost.backward_host = framework.host_backward * framework.host;
-    if (cell.recomputed) cost.backward_host += cost.forward_host;
-  }
-
   const Links& links_;
   const MeshTable& t_;
   const GradientTable& gradients_;
@@ -184,7 +228,7 @@ class CellPricer {
   const Training& training_;
   ItemBytes bytes_;
   double samples_;
-  Bandwidth stream_;  // of kernels that only read and write memory
+  double per_sample_;  // items per sample of the mini-batch, for one item per sample that a GPU has
 };
 
 }  // namespace
@@ -271,17 +315,22 @@ LocalTimes::Shapes LocalTimes::shapes_of(const Layout& layout, const MeshTable& 
   return out;
 }
 
-const LocalTimes::Found& LocalTimes::find(const Layout& layout, const MeshTable& mesh, double samples) const {
-  return found_.get(shapes_of(layout, mesh, samples), [&] {
-    Found out(layout.cells.size());
-    if (!setting_.times.profile && !setting_.times.kernels) return out;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = find(layout, layout.cells[i], mesh, samples);
+const std::vector<CellWork>& LocalTimes::work(const Layout& layout, const MeshTable& mesh,
+                                              const Plan& plan) const {
+  return work_.get(shapes_of(layout, mesh, plan.samples()), [&] {
+    const WorkPricer pricer(layout, mesh, plan);
+    std::vector<CellWork> out;
+    out.reserve(layout.cells.size());
+    for (const Cell& cell : layout.cells)
+      out.push_back(pricer.work(cell, find(layout, cell, mesh, plan.samples())));
     return out;
   });
 }
 
 const std::optional<PassTimes>& LocalTimes::find(const Layout& layout, const Cell& cell, const MeshTable& mesh,
                                                  double samples) const {
+  static constexpr std::optional<PassTimes> unknown;
+  if (!setting_.times.profile && !setting_.times.kernels) return unknown;
   const Key local = key_of(layout, cell, mesh, samples);
   return times_.get(local, [&] { return time(mesh.layer_of(cell), local); });
 }
@@ -289,32 +338,32 @@ const std::optional<PassTimes>& LocalTimes::find(const Layout& layout, const Cel
 PassTable::PassTable(const Links& links, const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
                      const GradientTable& gradients, const Plan& plan, std::pmr::memory_resource* memory)
     : samples(plan.samples()), cells(memory) {
-  const LocalTimes::Found& local = times.find(layout, mesh, samples);
-  const CellPricer pricer(links, mesh, gradients, plan);
+  const std::vector<CellWork>& work = times.work(layout, mesh, plan);
+  const CellPricer pricer(links, layout, mesh, gradients, plan);
   cells.reserve(layout.cells.size());
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
-    pricer.price(layout.cells[i], local[i], cells.emplace_back());
+    cells.push_back(pricer.price(layout.cells[i], work[i]));
 }
 
 Seconds sum_passes(const Links& links, const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
                    const GradientTable& gradients, const Plan& plan, Seconds enough) {
-  const CellPricer pricer(links, mesh, gradients, plan);
+  const WorkPricer local(layout, mesh, plan);
+  const CellPricer pricer(links, layout, mesh, gradients, plan);
   Seconds out;
   for (std::size_t i = 0; i < layout.cells.size() && out <= enough; ++i) {
     const Cell& cell = layout.cells[i];
-    CellCost cost;
-    pricer.price(cell, times.find(layout, cell, mesh, plan.samples()), cost);
+    const CellCost cost =
+        pricer.price(cell, local.work(cell, times.find(layout, cell, mesh, plan.samples())));
     out += cell.count * (cost.forward_pass() + cost.backward_pass());
   }
   return out;
 }
 
-Seconds sum_computation(const Links& links, const LocalTimes& times, const Layout& layout,
-                        const MeshTable& mesh, const GradientTable& gradients, const Plan& plan) {
-  const CellPricer pricer(links, mesh, gradients, plan);
+Seconds sum_computation(const LocalTimes& times, const Layout& layout, const MeshTable& mesh, const Plan& plan) {
+  const WorkPricer local(layout, mesh, plan);
   Seconds out;
   for (const Cell& cell : layout.cells)
-    out += cell.count * pricer.computation(cell, times.find(layout, cell, mesh, plan.samples()));
+    out += cell.count * local.computation(cell, times.find(layout, cell, mesh, plan.samples()));
   return out;
 }
 

@@ -8,22 +8,27 @@
 
 namespace paradl {
 
-/// The cost of one layer of a cell for one micro-batch, and what one GPU keeps of it.
-struct CellCost {
-  Seconds forward, backward;                    // arithmetic; recomputation counts as backward
-  Seconds recompute;                            // the part of `backward` that is recomputation
+/// What one layer of a cell takes on one GPU, for one micro-batch, as far as other GPUs do not matter.
+struct CellWork {
+  Seconds forward, backward;            // arithmetic; recomputation counts as backward
+  Seconds recompute;                    // the part of `backward` that is recomputation
+  Seconds update;                       // of all weights that a GPU has
+  Seconds forward_host, backward_host;  // until the host has launched all kernels
+  Bytes gradient;                       // to be summed over the cell's `summed` axes
+  // Items on one GPU; activations per sample:
+  double weights = 0;
+  double kept = 0, masks = 0;  // for the backward pass; masks have one byte an item
+  double both = 0;             // input and output; a view has none of its own
+};
+
+/// The same with exchanges and with what ZeRO shards.
+struct CellCost : CellWork {
   Seconds forward_exchange, backward_exchange;  // activations and their gradients
   Seconds forward_halo, backward_halo;
-  Seconds update;          // of all weights that a GPU has
-  Seconds sharded_update;  // with ZeRO: of its shard
-  Bytes gradient;          // to be summed over the cell's `summed` axes
   Seconds hidden;  // exchanges hidden behind the cell's own arithmetic, such as keys and values around a ring
-  Seconds forward_host, backward_host;  // until the host has launched all kernels
   Seconds copies;  // sum of copied gradients of keys and values, at the end of an iteration
-  // Items on one GPU; activations per sample:
-  double weights = 0, sharded_weights = 0;  // all weights, and the shard with ZeRO
-  double kept = 0, masks = 0;               // for the backward pass; masks have one byte an item
-  double both = 0;                          // input and output; a view has none of its own
+  Seconds sharded_update;                   // with ZeRO: of a GPU's shard
+  double sharded_weights = 0;               // items of that shard
   Bytes forward_traffic, backward_traffic;  // buffers of exchanges, halos and rings
 
   Seconds forward_pass() const { return forward + forward_exchange + forward_halo; }
@@ -32,15 +37,15 @@ struct CellCost {
   Seconds updated(int zero) const { return zero > 0 ? sharded_update : update; }
 };
 
-/// Times of layers with the local shapes on a mesh, from a profile or the kernel-time model. Threads may
-/// share it.
+/// The work of layers with the local shapes on a mesh; times from a profile, the kernel-time model, or the times
+/// of whole layers. Threads may share it.
 class LocalTimes {
  public:
   explicit LocalTimes(const Setting& setting) : setting_(setting) {}
-  /// By cell; nothing if neither knows the layer.
-  using Found = std::vector<std::optional<PassTimes>>;
-  const Found& find(const Layout& layout, const MeshTable& mesh, double samples) const;
-  /// The times of one cell.
+  /// By cell. Activations count per sample that a GPU has, not per sample of the mini-batch: plans with the same
+  /// local shapes share the result.
+  const std::vector<CellWork>& work(const Layout& layout, const MeshTable& mesh, const Plan& plan) const;
+  /// The times of one cell from a profile or the kernel-time model; nothing if neither knows the layer.
   const std::optional<PassTimes>& find(const Layout& layout, const Cell& cell, const MeshTable& mesh,
                                        double samples) const;
 
@@ -68,7 +73,7 @@ class LocalTimes {
   };
   const Setting& setting_;
   Memo<Key, std::optional<PassTimes>, Hash> times_;
-  Memo<Shapes, Found> found_;
+  Memo<Shapes, std::vector<CellWork>> work_;
 };
 
 /// One micro-batch on one GPU, cell by cell. Depends on the layout, the mesh and the samples; on the sums of
@@ -88,8 +93,7 @@ Seconds sum_passes(const Links& links, const LocalTimes& times, const Layout& la
                    const GradientTable& gradients, const Plan& plan, Seconds enough);
 
 /// Only the computation of these passes.
-Seconds sum_computation(const Links& links, const LocalTimes& times, const Layout& layout,
-                        const MeshTable& mesh, const GradientTable& gradients, const Plan& plan);
+Seconds sum_computation(const LocalTimes& times, const Layout& layout, const MeshTable& mesh, const Plan& plan);
 
 /// The part of a backward exchange that is hidden behind the products for the weights' gradients.
 Seconds hidden_sum(const Exchange& exchange, const MeshTable& mesh, const Plan& plan);
