@@ -6,6 +6,7 @@
 
 #include "paradl/core/format.hpp"
 #include "paradl/cost/evaluator.hpp"
+#include "paradl/cost/layer_exchanges.hpp"
 
 namespace paradl {
 namespace {
@@ -54,14 +55,9 @@ class LayerBook {
   }
 
   void add_exchanges() {
-    add_changes(cell_.forward, ChargeKind::output, forward_);
-    add_changes(cell_.backward, ChargeKind::output_gradient, S_);
-    if (cell_.halo_axis >= 0) {
-      add_halos(ChargeKind::halo, true, forward_);
-      add_halos(ChargeKind::gradient_halo, e_.mesh.setting.training.halos_of_dx, S_);
-    }
-    add_statistics();
-    if (cell_.ring_axis >= 0) add_ring();
+    LayerExchanges(e_.mesh, e_.gradients, e_.plan).each(cell_, cost_, [&](const LayerExchange& one) {
+      add(one);
+    });
   }
 
  private:
@@ -78,75 +74,25 @@ class LayerBook {
                          .exposed = count * each});
   }
 
-  /// `hidden`: behind the layer's own arithmetic, of each.
-  void exchange(Term term, ChargeKind kind, Collective operation, AxisSet axes, double count, Bytes m,
-                Seconds each, Seconds hidden = {}, int extent = -1) {
-    Charge& charge = ledger_.emplace_back(Charge{.term = term,
-                                                 .kind = kind,
-                                                 .cell = id_,
-                                                 .layer = cell_.layer,
-                                                 .extent = extent,
-                                                 .operation = operation,
-                                                 .axes = axes,
-                                                 .count = count,
-                                                 .bytes = m,
-                                                 .each = each,
-                                                 .busy = count * each,
-                                                 .exposed = count * (each - hidden)});
-    if (kind == ChargeKind::statistics) charge.group = cell_.gradients;
+  void add(const LayerExchange& one) {
+    const double passes =
+        (one.pass != Pass::backward ? forward_ : 0) + (one.pass != Pass::forward ? S_ : 0);
+    const double count = one.count * passes;
+    Charge& charge = ledger_.emplace_back(
+        Charge{.term = one.is_halo() ? Term::halo_exchange : Term::activation_exchange,
+               .kind = one.kind,
+               .cell = id_,
+               .layer = cell_.layer,
+               .group = one.group,
+               .extent = one.extent,
+               .operation = one.operation,
+               .axes = one.axes,
+               .count = count,
+               .bytes = one.bytes,
+               .each = one.each,
+               .busy = count * one.each,
+               .exposed = count * (one.each - one.hidden)});
     put_on_links(charge, e_);
-  }
-
-  void add_changes(const ExchangeList& list, ChargeKind kind, double count) {
-    const double samples = e_.plan.samples();
-    for (const Exchange& one : list) {
-      const Seconds hidden =
-          kind == ChargeKind::output_gradient ? hidden_sum(one, e_.mesh, e_.plan) : Seconds{};
-      exchange(Term::activation_exchange, kind, one.operation, axis_bit(one.axis), count,
-               e_.mesh.bytes_of(one, samples), e_.mesh.time_of(one, samples), hidden);
-    }
-  }
-
-  void add_halos(ChargeKind kind, bool of_x, double count) {
-    const Layer& layer = e_.mesh.layer_of(cell_);
-    const Shape& shape = of_x ? layer.x : layer.y;
-    for (int d = 0; d < shape.dims; ++d) {
-      const int parts = e_.mesh.cut[std::size_t(d)];
-      if (parts < 2) continue;
-      const Bytes row = halo_row(cell_, e_.mesh, e_.plan.samples(), of_x, d) *
-                        e_.mesh.setting.training.bytes().activation;
-      const auto [before, after] = halo_messages(parts, of_x ? x_halo(layer, d) : dy_halo(layer, d));
-      const auto message = [&](double rows, double times) {
-        if (rows > 0)
-          exchange(Term::halo_exchange, kind, Collective::point_to_point, axis_bit(cell_.halo_axis), times,
-                   rows * row, e_.mesh.halo_message[std::size_t(d)](rows * row), {}, d);
-      };
-      message(before, before == after ? 2 * count : count);
-      if (before != after) message(after, count);
-    }
-  }
-
-  /// Mean and variance forward, their gradients backward.
-  void add_statistics() {
-    if (!e_.mesh.setting.training.synchronised_batch_norm || !cell_.samples || cell_.gradients < 0) return;
-    const Bytes numbers = statistics_bytes(cell_, e_.mesh);
-    const Seconds each = statistics_time(cell_, numbers, e_.gradients, e_.plan);
-    if (each > Seconds{})
-      exchange(Term::activation_exchange, ChargeKind::statistics, Collective::allreduce,
-               e_.gradients.groups[std::size_t(cell_.gradients)].set, forward_ + S_, numbers, each);
-  }
-
-  /// Each GPU passes on its block p-1 times; backward, the gradients travel with it.
-  void add_ring() {
-    const double rounds = e_.mesh.parts[axis_bit(cell_.ring_axis)] - 1;
-    const Bytes block = e_.mesh.ring_block(cell_, e_.plan.samples());
-    const auto pass = [&](ChargeKind kind, double blocks, double count, Seconds work) {
-      const RingTime time = ring_time(cell_, blocks * block, work, e_.mesh);
-      exchange(Term::activation_exchange, kind, Collective::point_to_point, axis_bit(cell_.ring_axis),
-               count * rounds, blocks * block, time.message, time.message - time.waits);
-    };
-    pass(ChargeKind::keys, 1, forward_, cost_.forward);
-    pass(ChargeKind::key_gradients, 2, S_, cost_.backward - cost_.recompute);
   }
 
   const Evaluation& e_;

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "paradl/cost/layer_exchanges.hpp"
 #include "paradl/cost/modelled_times.hpp"
 
 namespace paradl {
@@ -12,12 +13,6 @@ namespace {
 
 bool is_window_wider_than_one(const Layer& layer) {
   return traits(layer.op).window && std::ranges::any_of(layer.kernel, [](double k) { return k > 1; });
-}
-
-/// Whether the product for a weight's gradient also adds the gradient of earlier micro-batches (gradient
-/// accumulation fusion). All frameworks with sequence parallelism do that.
-bool adds_in_products(const Training& training, const Plan& plan) {
-  return plan.sequence_parallel || !(training.framework.accumulation > Bytes{});
 }
 
 /// Finds the work of cells: what depends on the local shapes only.
@@ -126,11 +121,7 @@ class CellPricer {
              const Plan& plan)
       : links_(links),
         t_(mesh),
-        gradients_(gradients),
-        plan_(plan),
-        training_(mesh.setting.training),
-        bytes_(training_.bytes()),
-        samples_(plan.samples()),
+        exchanges_(mesh, gradients, plan),
         per_sample_(1 / mesh.parts[layout.samples]) {}
 
   CellCost price(const Cell& cell, const CellWork& work) const {
@@ -141,7 +132,9 @@ class CellPricer {
       out.sharded_update = out.update / shards;
       out.sharded_weights = out.weights / shards;
     }
-    add_exchanges(cell, t_.layer_of(cell), out);
+    exchanges_.each(cell, work, [&](const LayerExchange& e) { add(e, out); });
+    if (t_.layer_of(cell).kv_share > 0 && t_.copies(cell) > 1)
+      out.copies = links_.cost_of(Collective::allreduce, t_.copies_path(cell))(t_.copied_gradient(cell));
     if (cell.recomputed) {
       out.backward_exchange += out.forward_exchange;
       out.backward_halo += out.forward_halo;
@@ -151,128 +144,30 @@ class CellPricer {
   }
 
  private:
-  void add_exchanges(const Cell& cell, const Layer& layer, CellCost& out) const {
-    out.forward_exchange = exchanges(cell.forward, out.forward_traffic);
-    out.backward_exchange = exchanges(cell.backward, out.backward_traffic);
-    if (layer.kv_share > 0 && t_.copies(cell) > 1)
-      out.copies = links_.cost_of(Collective::allreduce, t_.copies_path(cell))(t_.copied_gradient(cell));
-    hide_sums(cell, out);
-    if (cell.halo_axis >= 0) {
-      out.forward_halo = halo(cell, true, out.forward_traffic);
-      out.backward_halo = halo(cell, training_.halos_of_dx, out.backward_traffic);
+  static void add(const LayerExchange& e, CellCost& out) {
+    const Seconds exposed = e.count * (e.each - e.hidden);
+    const Bytes traffic = e.count * e.bytes;
+    if (e.pass != Pass::backward) {
+      (e.is_halo() ? out.forward_halo : out.forward_exchange) += exposed;
+      out.forward_traffic += traffic;
     }
-    if (training_.synchronised_batch_norm && cell.samples) {
-      const Bytes numbers = statistics_bytes(cell, t_);
-      const Seconds statistics = statistics_time(cell, numbers, gradients_, plan_);
-      out.forward_exchange += statistics;
-      out.backward_exchange += statistics;
-      out.forward_traffic += numbers;
-      out.backward_traffic += numbers;
+    if (e.pass != Pass::forward) {
+      (e.is_halo() ? out.backward_halo : out.backward_exchange) += exposed;
+      out.backward_traffic += traffic;
     }
-    if (cell.ring_axis >= 0) add_ring(cell, out);
-  }
-
-  Seconds exchanges(const ExchangeList& list, Bytes& traffic) const {
-    Seconds time;
-    for (const Exchange& e : list) {
-      time += t_.time_of(e, samples_);
-      traffic += t_.bytes_of(e, samples_);
-    }
-    return time;
-  }
-
-  /// Inner parts exchange rows with two neighbours, one after the other.
-  Seconds halo(const Cell& cell, bool of_x, Bytes& traffic) const {
-    const Layer& layer = t_.layer_of(cell);
-    const Shape& shape = of_x ? layer.x : layer.y;
-    Seconds time;
-    for (int d = 0; d < shape.dims; ++d) {
-      const int parts = t_.cut[std::size_t(d)];
-      if (parts < 2) continue;
-      const Bytes row = halo_row(cell, t_, samples_, of_x, d) * bytes_.activation;
-      for (const double rows : halo_messages(parts, of_x ? x_halo(layer, d) : dy_halo(layer, d))) {
-        if (!(rows > 0)) continue;
-        time += t_.halo_message[std::size_t(d)](rows * row);
-        traffic += rows * row;
-      }
-    }
-    return time;
-  }
-
-  /// p-1 rounds each way; backward, the gradients of keys and values travel with them.
-  void add_ring(const Cell& cell, CellCost& out) const {
-    const double rounds = t_.parts[axis_bit(cell.ring_axis)] - 1;
-    const Bytes block = t_.ring_block(cell, samples_);
-    const auto pass = [&](double blocks, Seconds work, Seconds& exposed, Bytes& traffic) {
-      const auto [message, waits] = ring_time(cell, blocks * block, work, t_);
-      exposed += rounds * waits;
-      out.hidden += rounds * (message - waits);
-      traffic += rounds * blocks * block;
-    };
-    pass(1, out.forward, out.forward_exchange, out.forward_traffic);
-    pass(2, out.backward - out.recompute, out.backward_exchange, out.backward_traffic);
-  }
-
-  void hide_sums(const Cell& cell, CellCost& cost) const {
-    for (const Exchange& e : cell.backward) {
-      const Seconds behind = hidden_sum(e, t_, plan_);
-      cost.backward_exchange = cost.backward_exchange - behind;
-      cost.hidden += behind;
-    }
+    out.hidden += e.count * e.hidden;
   }
 
   const Links& links_;
   const MeshTable& t_;
-  const GradientTable& gradients_;
-  const Plan& plan_;
-  const Training& training_;
-  ItemBytes bytes_;
-  double samples_;
+  LayerExchanges exchanges_;
   double per_sample_;  // items per sample of the mini-batch, for one item per sample that a GPU has
 };
 
 }  // namespace
 
-/// In the backward pass, only the layer before needs a sum of `tensor`; the products for the weights'
-/// gradients run at the same time if they also accumulate. The wait for the last rank is never hidden.
-Seconds hidden_sum(const Exchange& exchange, const MeshTable& mesh, const Plan& plan) {
-  const Training& training = mesh.setting.training;
-  const bool hides = training.framework.hidden_sums > 0 && adds_in_products(training, plan) &&
-                     (axis_bit(exchange.axis) & mesh.tensor_axis);
-  if (!hides) return {};
-  return training.framework.hidden_sums * (mesh.time_of(exchange, plan.samples()) - mesh.skew_of(exchange));
-}
-
-Bytes statistics_bytes(const Cell& cell, const MeshTable& mesh) {
-  return 2 * mesh.layer_of(cell).channels() / mesh.parts[cell.weights] * Bytes{4};
-}
-
-Seconds statistics_time(const Cell& cell, Bytes m, const GradientTable& gradients, const Plan& plan) {
-  if (cell.gradients < 0) return {};
-  const GradientGroup& group = gradients.groups[std::size_t(cell.gradients)];
-  const bool any_sum = group.asked && plan.zero == 0 && !plan.allreduce.algorithm->sparse;
-  return any_sum ? group.asked->exchange.time(m) : group.statistics(m);
-}
-
-RingTime ring_time(const Cell& cell, Bytes block, Seconds work, const MeshTable& mesh) {
-  const double p = mesh.parts[axis_bit(cell.ring_axis)];
-  const Seconds message = mesh.ring_message[std::size_t(cell.ring_axis)](block);
-  const bool overlap = mesh.setting.training.overlap;
-  return {message, overlap ? std::max(Seconds{}, message - work / p) : message};
-}
-
-std::array<double, 2> halo_messages(int parts, Halo rows) {
-  return parts == 2 ? std::array{std::max(rows.before, rows.after), 0.0}
-                    : std::array{rows.before, rows.after};
-}
-
-double halo_row(const Cell& cell, const MeshTable& mesh, double samples, bool of_x, int dim) {
-  const Layer& layer = mesh.layer_of(cell);
-  const Shape& shape = of_x ? layer.x : layer.y;
-  double row = shape.channels * samples / mesh.parts[of_x ? cell.halo_divided : cell.dy_divided];
-  for (std::size_t o = 0; o < 3; ++o)
-    if (o != std::size_t(dim)) row *= shape.extent[o] / mesh.cut[o];
-  return row;
+bool adds_in_products(const Training& training, const Plan& plan) {
+  return plan.sequence_parallel || !(training.framework.accumulation > Bytes{});
 }
 
 std::size_t LocalTimes::Hash::operator()(const Key& key) const {

@@ -95,24 +95,8 @@ Seconds sum_passes(const Links& links, const LocalTimes& times, const Layout& la
 /// Only the computation of these passes.
 Seconds sum_computation(const LocalTimes& times, const Layout& layout, const MeshTable& mesh, const Plan& plan);
 
-/// The part of a backward exchange that is hidden behind the products for the weights' gradients.
-Seconds hidden_sum(const Exchange& exchange, const MeshTable& mesh, const Plan& plan);
-
-/// Statistics of a batch-norm over all samples: two numbers per channel each way.
-Bytes statistics_bytes(const Cell& cell, const MeshTable& mesh);
-Seconds statistics_time(const Cell& cell, Bytes m, const GradientTable& gradients, const Plan& plan);
-
-/// One round of ring attention: a GPU sends its keys and values on and works on them at the same time; `work`
-/// is the time of that for all rounds together.
-struct RingTime {
-  Seconds message, waits;
-};
-RingTime ring_time(const Cell& cell, Bytes block, Seconds work, const MeshTable& mesh);
-
-/// Rows of one message to each neighbour along an extent cut into `parts`: each of two parts has one
-/// neighbour; of more parts, inner ones have two. Zero: no message.
-std::array<double, 2> halo_messages(int parts, Halo rows);
-/// Items of one row (one plane in 3-D) of x, or of dy, that one GPU sends.
-double halo_row(const Cell& cell, const MeshTable& mesh, double samples, bool of_x, int dim);
+/// Whether the product for a weight's gradient also adds the gradient of earlier micro-batches (gradient
+/// accumulation fusion). All frameworks with sequence parallelism do that.
+bool adds_in_products(const Training& training, const Plan& plan);
 
 }  // namespace paradl
