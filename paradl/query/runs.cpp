@@ -262,11 +262,16 @@ void each_run(Library& library, const Query& defaults, const MeasuredRuns& runs,
     Query query;
     Oracle oracle;
   };
+  // All words become values before the first run is projected: a mistake in any cell is reported at once.
+  std::vector<Query> asked;
+  asked.reserve(runs.runs.size());
+  for (const MeasuredRun& run : runs.runs) asked.push_back(query_of(run, Cells(run, file), defaults));
   std::optional<Last> last;
-  for (const MeasuredRun& run : runs.runs) {
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const MeasuredRun& run = runs.runs[i];
     std::vector<std::string> notes;
     const Cells cells(run, file);
-    Query query = query_of(run, cells, defaults);
+    Query query = std::move(asked[i]);
     correct_model(query, run, readings, cells, notes);
     correct_settings(query, run, readings, cells, notes);
     const SystemSpec& system = blaming(
