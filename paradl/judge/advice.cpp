@@ -63,7 +63,7 @@ void add_less_activation(Words& out, const Evidence& e) {
 void add_less_weight(Words& out, const Evidence& e) {
   if (std::ranges::none_of(e.mesh.all(), splits_network) && e.projection.gpus > 1)
     out.emplace_back("a strategy that splits the weights (`layer`, `tensor`)");
-  if (optimizer_slots(e.setting.training.optimizer) > 0) out.emplace_back("--optimizer sgd");
+  for (const Alternative& one : alternatives(ChangeKind::plain_sgd, e)) out.push_back(one.option);
 }
 
 /// What to change if every grid breaks a limit.

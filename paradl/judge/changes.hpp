@@ -1,10 +1,11 @@
 // Everything that could be done differently in training, framework or system: one row for each technique.
-// Fitting, hints and the remedies of bottlenecks name these rows. Whether a change helps, and by how much, is
-// found by projecting it.
+// Fitting, hints, the remedies of bottlenecks and the sensitivity of a system read these rows. Whether a
+// change helps, and by how much, is found by projecting it.
 #pragma once
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,7 @@ enum class ChangeKind {
   split_layers,
   faster_split_layers,
   fused_update,
+  plain_sgd,
   synchronised_batch_norm,
   // Mini-batch
   twice_the_batch,
@@ -64,18 +66,32 @@ enum class ChangeKind {
   faster_storage,
   moved_samples,
   // System
+  faster_device,
+  faster_memory,
+  more_memory,
+  larger_nodes,
   faster_gradient_links,
   faster_activation_links,
+  lower_latency,
   more_ports,
   no_oversubscription,
+  faster_host_link,
 };
-inline constexpr std::size_t change_kinds = std::size_t(ChangeKind::no_oversubscription) + 1;
+inline constexpr std::size_t change_kinds = std::size_t(ChangeKind::faster_host_link) + 1;
 
 /// What several changes choose differently: of those, only the best one is listed as a remedy.
 enum class Choice { own, micro_batches, allreduce, grid };
 
+/// One value of a system file that one can buy differently.
+struct Lever {
+  std::string name;  // "bandwidth of level rack"
+  std::string path;  // in the system file: "levels.rack.bandwidth"
+  bool less_is_better = false;
+};
+using Levers = std::vector<Lever>;
+
 /// One technique. Most have one value, with `applies` and what it changes, `plan` or `training`; the others
-/// find their `values`.
+/// find their `values`. A row that only has `levers` makes each of them twice as good.
 struct Change {
   ChangeKind kind;
   std::string_view text = {};  // "sharded optimizer state"; empty if it depends on the value
@@ -86,12 +102,17 @@ struct Change {
   void (*training)(Training&) = nullptr;
   Alternatives (*values)(const Evidence&) = nullptr;
   Choice choice = Choice::own;
+  Levers (*levers)(const SystemSpec&, Precision) = nullptr;  // what a study of the system varies
 };
 const Change& row_of(ChangeKind kind);
 
 /// The values of a change that are possible for a plan and differ from its current one, in the order
 /// in which they are tried.
 Alternatives alternatives(ChangeKind kind, const Evidence& evidence);
+
+/// All values of a system file that one can buy, in the order of the file: links, ports, GPUs per node,
+/// memory, rates.
+Levers levers(const SystemSpec& system, Precision precision);
 
 /// This many recomputed blocks, instead of all: a further value of `full_recomputation`.
 Alternative some_recomputation(int blocks);

@@ -3,41 +3,11 @@
 #include <algorithm>
 #include <limits>
 
-#include <fmt/format.h>
-
 #include "paradl/strategy/table.hpp"
 
 namespace paradl {
 
-std::vector<Lever> levers(const SystemSpec& system, Precision precision) {
-  std::vector<Lever> out;
-  const std::string name(precision_names[std::size_t(precision)]);
-  if (system.device.peak[std::size_t(precision)])
-    out.push_back({fmt::format("flop/s of a GPU ({})", name), "device.peak." + name});
-  out.push_back({"memory bandwidth of a GPU", "device.memory-bandwidth"});
-  out.push_back({"memory of a GPU", "device.memory"});
-  for (std::size_t k = 0; k < system.levels.size(); ++k) {
-    const LevelSpec& level = system.levels[k];
-    const std::string path = "levels." + level.name;
-    const std::string unit = k == 0 ? "GPU" : system.levels[k - 1].name;
-    if (k == 0) out.push_back({fmt::format("GPUs per {}", level.name), path + ".size"});
-    out.push_back({fmt::format("bandwidth of level {}", level.name), path + ".bandwidth"});
-    out.push_back({fmt::format("latency of level {}", level.name), path + ".latency", true});
-    if (level.ports) out.push_back({fmt::format("ports per {}", unit), path + ".ports"});
-    if (level.oversubscription > 1)
-      out.push_back(
-          {fmt::format("oversubscription of level {}", level.name), path + ".oversubscription", true});
-  }
-  if (system.host && system.host->bandwidth)
-    out.push_back({"bandwidth between GPU and host", "host.bandwidth"});
-  if (system.node_storage && system.node_storage->read)
-    out.push_back({"read rate of node storage", "storage.node.read"});
-  if (system.shared_storage && system.shared_storage->read)
-    out.push_back({"read rate of shared storage", "storage.shared.read"});
-  return out;
-}
-
-std::vector<Swing> sensitivity(const std::vector<Lever>& all, const Projection& now, const BestOn& best_on) {
+std::vector<Swing> sensitivity(const Levers& all, const Projection& now, const BestOn& best_on) {
   const auto times = [&](const Lever& lever, double factor) -> std::optional<BestPlan> {
     try {
       const Override change{lever.path, Factor{factor}};

@@ -5,19 +5,9 @@
 #include <vector>
 
 #include "paradl/cost/projection.hpp"
-#include "paradl/spec/system_spec.hpp"
+#include "paradl/judge/changes.hpp"
 
 namespace paradl {
-
-/// One value of a machine that one could buy differently.
-struct Lever {
-  std::string name;  // "bandwidth of level rack"
-  std::string path;  // in the system file: "levels.rack.bandwidth"
-  bool less_is_better = false;
-};
-
-/// The values of a system file that one can buy: links, ports, GPUs per node, memory, rates.
-std::vector<Lever> levers(const SystemSpec& system, Precision precision);
 
 /// The best plan on a changed machine.
 struct BestPlan {
@@ -40,7 +30,6 @@ struct Swing {
 using BestOn = std::function<std::optional<Projection>(const Override&)>;
 
 /// The effect of half and twice of each lever, with the best plan for each; largest effect first.
-std::vector<Swing> sensitivity(const std::vector<Lever>& levers, const Projection& now,
-                               const BestOn& best_on);
+std::vector<Swing> sensitivity(const Levers& levers, const Projection& now, const BestOn& best_on);
 
 }  // namespace paradl

@@ -35,13 +35,10 @@ Alternatives twice_the_reader_rate(const Evidence& e) {
 Alternatives twice_the_storage_rate(const Evidence& e) {
   if (!reads_known_input(e) || !e.system || e.projection.input->bound == ReadBound::reader) return {};
   const std::string_view from = input_names[std::size_t(training(e).input.from)];
-  if (e.projection.input->bound == ReadBound::storage)
-    return {system_change(fmt::format("twice the read rate of {} storage", from),
-                          {fmt::format("storage.{}.read", from), Factor{2}})};
+  if (e.projection.input->bound == ReadBound::storage) return {improved(read_rate_of(from))};
   const auto& levels = e.system->levels;
   if (levels.size() < 2 || !levels[1].ports) return {};
-  return {system_change(fmt::format("twice the ports per {}", levels[0].name),
-                        {fmt::format("levels.{}.ports", levels[1].name), Factor{2}})};
+  return {improved(ports_of(*e.system, 1))};
 }
 
 /// Samples from other storage, or distributed differently, if the system file has the numbers.

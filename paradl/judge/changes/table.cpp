@@ -133,6 +133,9 @@ constexpr std::array<Change, change_kinds> table{{
     {.kind = ChangeKind::fused_update,
      .text = "one update kernel per weight tensor instead of one per operation",
      .option = "--set framework.optimizer-kernels=fused", .owner = Owner::framework, .values = fused_kernels},
+    // Saves memory, but changes the result of training.
+    {.kind = ChangeKind::plain_sgd,
+     .text = "an optimizer without state", .option = "--optimizer sgd", .values = updates_without_state},
     {.kind = ChangeKind::synchronised_batch_norm,
      .text = "batch-norm statistics over all GPUs", .option = "--batch-norm sync",
      .applies = [](const Evidence& e) { return !training(e).synchronised_batch_norm; },
@@ -171,23 +174,49 @@ constexpr std::array<Change, change_kinds> table{{
      .option = "--set framework.costs.reader=x2", .owner = Owner::framework,
      .values = twice_the_reader_rate},
     {.kind = ChangeKind::faster_storage,
-     .option = "--set", .owner = Owner::system, .values = twice_the_storage_rate},
+     .option = "--set", .owner = Owner::system, .values = twice_the_storage_rate, .levers = storage_levers},
     {.kind = ChangeKind::moved_samples, .option = "--input", .values = other_storage},
 
-    // System.
+    // System. Levers of the same level are studied in the order of these rows.
+    {.kind = ChangeKind::faster_device, .option = "--set", .owner = Owner::system, .levers = peak_lever},
+    {.kind = ChangeKind::faster_memory,
+     .option = "--set", .owner = Owner::system,
+     .levers = [](const SystemSpec&, Precision) {
+       return Levers{{"memory bandwidth of a GPU", "device.memory-bandwidth"}};
+     }},
+    {.kind = ChangeKind::more_memory,
+     .option = "--set", .owner = Owner::system,
+     .levers = [](const SystemSpec&, Precision) { return Levers{{"memory of a GPU", "device.memory"}}; }},
+    {.kind = ChangeKind::larger_nodes, .option = "--set", .owner = Owner::system, .levers = size_lever},
     {.kind = ChangeKind::faster_gradient_links,
      .option = "--set", .owner = Owner::system,
-     .values = [](const Evidence& e) { return faster_links(e, Term::gradient_exchange); }},
+     .values = [](const Evidence& e) { return faster_links(e, Term::gradient_exchange); },
+     .levers = bandwidth_levers},  // of all levels, whatever uses them
     {.kind = ChangeKind::faster_activation_links,
      .option = "--set", .owner = Owner::system,
      .values = [](const Evidence& e) { return faster_links(e, Term::activation_exchange); }},
-    {.kind = ChangeKind::more_ports, .option = "--set", .owner = Owner::system, .values = ports_for_all_flows},
+    {.kind = ChangeKind::lower_latency, .option = "--set", .owner = Owner::system, .levers = latency_levers},
+    {.kind = ChangeKind::more_ports,
+     .option = "--set", .owner = Owner::system, .values = ports_for_all_flows, .levers = port_levers},
     {.kind = ChangeKind::no_oversubscription,
-     .option = "--set", .owner = Owner::system, .values = full_network},
+     .option = "--set", .owner = Owner::system, .values = full_network, .levers = oversubscription_levers},
+    {.kind = ChangeKind::faster_host_link,
+     .option = "--set", .owner = Owner::system, .levers = host_lever},
 }};
 // clang-format on
-static_assert(std::ranges::all_of(table, [](const Change& row) { return &row == &table[std::size_t(row.kind)]; }),
+static_assert(std::ranges::all_of(table,
+                                  [](const Change& row) { return &row == &table[std::size_t(row.kind)]; }),
               "a row for every ChangeKind, in the same order");
+
+/// Where a lever is in a system file: device, levels from the inside out, host, storage.
+std::size_t place_in_file(const Lever& lever, const SystemSpec& system) {
+  const auto in = [&](std::string_view part) { return lever.path.starts_with(part); };
+  const auto in_level = [&](const LevelSpec& level) { return in(fmt::format("levels.{}.", level.name)); };
+  if (in("device.")) return 0;
+  if (in("levels."))
+    return 1 + std::size_t(std::ranges::find_if(system.levels, in_level) - system.levels.begin());
+  return 1 + system.levels.size() + (in("host.") ? 0 : 1);
+}
 
 }  // namespace
 }  // namespace changes
@@ -199,7 +228,10 @@ Alternatives alternatives(ChangeKind kind, const Evidence& e) {
   Alternatives out;
   if (change.values)
     out = change.values(e);
-  else if (change.applies(e))
+  else if (change.levers && e.system)
+    for (const Lever& lever : change.levers(*e.system, e.setting.training.precision))
+      out.push_back(changes::improved(lever));
+  else if (change.applies && change.applies(e))
     out.push_back({.text = {}, .option = {}, .plan = change.plan, .training = change.training});
   for (Alternative& one : out) {
     if (one.text.empty()) one.text = change.text;
@@ -214,6 +246,15 @@ Alternatives alternatives(const MemoryOption& option, const Evidence& e) {
   for (const std::optional<ChangeKind>& change : option.changes)
     if (change)
       for (Alternative& one : alternatives(*change, e)) out.push_back(std::move(one));
+  return out;
+}
+
+Levers levers(const SystemSpec& system, Precision precision) {
+  Levers out;
+  for (const Change& change : changes::table)
+    if (change.levers)
+      for (Lever& lever : change.levers(system, precision)) out.push_back(std::move(lever));
+  std::ranges::stable_sort(out, {}, [&](const Lever& l) { return changes::place_in_file(l, system); });
   return out;
 }
 

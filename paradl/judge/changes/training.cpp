@@ -121,4 +121,19 @@ Alternatives fused_kernels(const Evidence& e) {
            .times = std::make_shared<const LayerTimes>(*times)}};
 }
 
+/// With measured updates, the time of the update stays.
+Alternatives updates_without_state(const Evidence& e) {
+  const Training& now = training(e);
+  if (optimizer_slots(now.optimizer) == 0) return {};
+  const auto work_of = [&](Optimizer optimizer) {
+    return update_work(optimizer, now.precision, now.framework.update_kernels);
+  };
+  const auto times =
+      with_update(e.setting.times, e.setting.work, work_of(now.optimizer), work_of(Optimizer::sgd));
+  return {{.text = {},
+           .option = {},
+           .training = [](Training& t) { t.optimizer = Optimizer::sgd; },
+           .times = times ? std::make_shared<const LayerTimes>(*times) : nullptr}};
+}
+
 }  // namespace paradl::changes

@@ -9,6 +9,7 @@ Alternatives smaller_micro_batches_of(const Evidence& e);
 Alternatives more_micro_batches_of(const Evidence& e);
 Alternatives other_allreduces(const Evidence& e);
 Alternatives fused_kernels(const Evidence& e);
+Alternatives updates_without_state(const Evidence& e);
 Alternatives doubled_batch(const Evidence& e);
 Alternatives batch_for_all_gpus(const Evidence& e);
 Alternatives most_efficient_batch(const Evidence& e);
@@ -24,6 +25,21 @@ Alternatives twice_the_reader_rate(const Evidence& e);
 Alternatives twice_the_storage_rate(const Evidence& e);
 Alternatives each_gpu_reads(const Evidence& e);
 Alternatives other_storage(const Evidence& e);
+
+// Values of a system file that one can buy.
+Levers peak_lever(const SystemSpec& system, Precision precision);
+Levers size_lever(const SystemSpec& system, Precision);
+Levers bandwidth_levers(const SystemSpec& system, Precision);
+Levers latency_levers(const SystemSpec& system, Precision);
+Levers port_levers(const SystemSpec& system, Precision);
+Levers oversubscription_levers(const SystemSpec& system, Precision);
+Levers host_lever(const SystemSpec& system, Precision);
+Levers storage_levers(const SystemSpec& system, Precision);
+Lever bandwidth_of(std::string_view level);
+Lever ports_of(const SystemSpec& system, std::size_t level);
+Lever read_rate_of(std::string_view storage);
+/// Twice as good: twice its value, or half of it.
+Alternative improved(const Lever& lever);
 
 // Conditions that several rows share.
 inline const Plan& now(const Evidence& e) { return e.projection.plan; }
