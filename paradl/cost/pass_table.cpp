@@ -203,14 +203,14 @@ class CellPricer {
   void add_ring(const Cell& cell, CellCost& out) const {
     const double rounds = t_.parts[axis_bit(cell.ring_axis)] - 1;
     const Bytes block = t_.ring_block(cell, samples_);
-    const auto pass = [&](double blocks, Seconds work, Seconds& exposed, Bytes& traffic) {
+    const auto pass = [&](double blocks, double times, Seconds work, Seconds& exposed, Bytes& traffic) {
       const auto [message, waits] = ring_time(cell, blocks * block, work, t_);
       exposed += rounds * waits;
-      out.hidden += rounds * (message - waits);
+      out.hidden += times * rounds * (message - waits);
       traffic += rounds * blocks * block;
     };
-    pass(1, out.forward, out.forward_exchange, out.forward_traffic);
-    pass(2, out.backward - out.recompute, out.backward_exchange, out.backward_traffic);
+    pass(1, cell.recomputed ? 2 : 1, out.forward, out.forward_exchange, out.forward_traffic);
+    pass(2, 1, out.backward - out.recompute, out.backward_exchange, out.backward_traffic);
   }
 
   void hide_sums(const Cell& cell, CellCost& cost) const {

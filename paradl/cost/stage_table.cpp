@@ -183,7 +183,7 @@ std::size_t StageTable::busiest() const {
 }
 
 double StageTable::recomputed_share() const {
-  return std::ranges::max_element(kinds, {}, &LayerSums::arithmetic)->recomputed_share();
+  return kinds[busiest()].recomputed_share();
 }
 
 Memory memory_of(const HeldItems& held, const Layout& layout, const MeshTable& mesh, bool sends,
