@@ -49,8 +49,8 @@ UsageError in_our_words(const CLI::ParseError& error, const std::string& help) {
   return UsageError(text, help);
 }
 
-/// The same command with the words before its name at its end: `--json advise resnet50` as `advise resnet50 --json`.
-/// Nothing if `word` is not one of these words.
+/// The same command with the words before its name at its end: `--json advise resnet50` as `advise resnet50
+/// --json`. Nothing if `word` is not one of these words.
 std::optional<std::string> in_order(std::vector<std::string> words, const std::string& command,
                                     const std::string& word) {
   const auto name = std::ranges::find(words, command);
@@ -87,10 +87,9 @@ UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& erro
     if (!word.starts_with('-')) return UsageError(fmt::format("unexpected argument `{}`", word), help());
     if (const auto typed = in_order(words, command->get_name(), word);
         typed && command->get_option_no_throw(word.substr(0, word.find('='))))
-      return UsageError(
-          fmt::format("`{}` is an option of `{} {}`: it must follow the command", word, program,
-                      command->get_name()),
-          fmt::format("write {}{}", program, *typed));
+      return UsageError(fmt::format("`{}` is an option of `{} {}`: it must follow the command", word, program,
+                                    command->get_name()),
+                        fmt::format("write {}{}", program, *typed));
     std::vector<std::string> known;
     for (const CLI::Option* option : command->get_options())
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);

@@ -119,10 +119,10 @@ std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTabl
   return stage_candidates(layout, setting_.work, borders);
 }
 
-/// The fastest cut into stages that fits the device or, if none does, the fastest of all. Out of core it is the
-/// fastest of all also if it does not fit, but is still faster than those that fit: otherwise the first cut that
-/// fits, with more memory, could be slower. The candidates do not depend on gradient sums: plans that differ only
-/// in these share them.
+/// The fastest cut into stages that fits the device or, if none does, the fastest of all. Out of core it is
+/// the fastest of all also if it does not fit, but is still faster than those that fit: otherwise the first
+/// cut that fits, with more memory, could be slower. The candidates do not depend on gradient sums: plans
+/// that differ only in these share them.
 StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
                          const PassTable& passes, const Plan& plan, int stages,
                          SecondsPerByte per_byte) const {

@@ -115,7 +115,8 @@ Bytes gradient_traffic(const Tables& t, const Plan& plan) {
     if (gathers_by_tensor(t.setting().training, plan.zero) && t.stages.stages == 1)
       out += S * weights * t.sums.recomputed[g];
   }
-  for (const StagePlan::Tied& tied : t.stages.tied) out += sums * t.passes.cells[std::size_t(tied.cell)].gradient;
+  for (const StagePlan::Tied& tied : t.stages.tied)
+    out += sums * t.passes.cells[std::size_t(tied.cell)].gradient;
   return out;
 }
 

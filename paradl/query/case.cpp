@@ -63,7 +63,9 @@ Machine Case::machine_with(const std::vector<Override>& more) const {
   for (const Override& change : more) {
     all.push_back(change);
     auto quick = paradl::changed(spec, change);
-    spec = quick ? *std::move(quick) : specified_links ? read_specified(spec.source, all) : read_system(spec.source, all);
+    spec = quick             ? *std::move(quick)
+           : specified_links ? read_specified(spec.source, all)
+                             : read_system(spec.source, all);
   }
   spec.device.kernels = system_spec.device.kernels;
   Machine other = build_machine(spec);

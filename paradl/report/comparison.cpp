@@ -244,7 +244,8 @@ Json made_of(const Json& root) {
     constexpr std::string_view option = "--set";
     const bool joined = text.starts_with("--set=");
     if (!joined && (text != option || i + 1 == command->size())) continue;
-    changes += (changes.empty() ? "" : " ") + (joined ? text.substr(option.size() + 1) : text_of((*command)[++i]));
+    changes +=
+        (changes.empty() ? "" : " ") + (joined ? text.substr(option.size() + 1) : text_of((*command)[++i]));
   }
   if (!changes.empty()) out["--set"] = changes;
   return out;

@@ -48,9 +48,10 @@ TEST_CASE("files: a file is written once, however its path is spelled, also if i
     return complaint([&] { refuse_twice({one, other}); });
   };
   const Folder folder;
-  CHECK(twice("nowhere.json", "./nowhere.json") ==
-        "usage: `./nowhere.json` would be written twice\nhelp: name each file once; the extension chooses the "
-        "format\n");
+  CHECK(
+      twice("nowhere.json", "./nowhere.json") ==
+      "usage: `./nowhere.json` would be written twice\nhelp: name each file once; the extension chooses the "
+      "format\n");
   fs::create_symlink("new.json", folder / "link.json");
   CHECK(says(twice(folder / "new.json", folder / "link.json"), "would be written twice"));
   CHECK(says(twice(folder / "new.json", folder / "a/../new.json"), "would be written twice"));

@@ -194,7 +194,8 @@ TEST_CASE("out of core: a pipeline is not slower with memory in which another cu
     CAPTURE(times);
     const Asked asked("bert-large", "abci",
                       "-s layer/ooc -p 2 -b 24/gpu --micro-batches 4 --schedule interleaved:2 --set "
-                      "device.memory=" + times);
+                      "device.memory=" +
+                          times);
     REQUIRE(asked.projection.feasible());
     CHECK(asked.projection.iteration().base() <= before * (1 + 1e-9));
     before = asked.projection.iteration().base();

@@ -187,7 +187,8 @@ TEST_CASE("with ZeRO 2, gradients of tied weights are summed for every micro-bat
   const auto tied_bytes = [](int zero) {
     Plan options = pipelined(4, PipelineSchedule::one_forward_one_backward);
     options.zero = zero;
-    Bench bench(gpt("layers=4,hidden=64,heads=4,seq=32,vocab=500,tied=1"), flat_machine(), by_layers(), options);
+    Bench bench(gpt("layers=4,hidden=64,heads=4,seq=32,vocab=500,tied=1"), flat_machine(), by_layers(),
+                options);
     const Projection p = bench.engine("data+layer", "2x2", 16);
     Bytes tied, all;
     for (const Charge& charge : bench.evaluator->ledger(p.plan)) {

@@ -145,10 +145,13 @@ TEST_CASE("options without effect, or that contradict each other, are refused by
 }
 
 TEST_CASE("levels whose links were measured can have another size with specified links") {
-  const auto loaded = [](const Typed& typed) { return load(query_of("resnet50", "dgx-a100", typed), shipped()); };
+  const auto loaded = [](const Typed& typed) {
+    return load(query_of("resnet50", "dgx-a100", typed), shipped());
+  };
   const Typed smaller{{"set", "levels.node.size=4"}};
   CHECK(complaint([&] { loaded(smaller); }) ==
-        "usage: --set levels.node.size=4: a link was measured on 8 GPUs, but its level has 4\nhelp: add --links "
+        "usage: --set levels.node.size=4: a link was measured on 8 GPUs, but its level has 4\nhelp: add "
+        "--links "
         "ideal to use the specified links, or give it another value\n");
   const Case c = loaded({{"set", "levels.node.size=4"}, {"links", "ideal"}, {"set", "device.memory=x2"}});
   const Case shipped_size = loaded({{"links", "ideal"}});

@@ -121,9 +121,9 @@ TEST_CASE("compare: links of some levels may be specified only") {
 TEST_CASE("compare: saved answers say that files or changed values differ although all names are the same") {
   const auto read = [](const std::string& name, const std::string& sha, const std::string& command) {
     return read_results(
-        {name + ".json",
-         R"({"schema": "paradl.projection/1", "command": [)" + command +
-             R"(], "inputs": [{"kind": "system", "name": "abci", "sha256": ")" + sha + R"("}], "results": [
+        {name + ".json", R"({"schema": "paradl.projection/1", "command": [)" + command +
+                             R"(], "inputs": [{"kind": "system", "name": "abci", "sha256": ")" + sha +
+                             R"("}], "results": [
              {"model": "m", "system": "abci", "strategy": "data", "gpus": 4, "feasible": true,
               "time_s": {"epoch": 1.0}, "samples_per_s": 1.0}]})"});
   };
@@ -134,6 +134,7 @@ TEST_CASE("compare: saved answers say that files or changed values differ althou
   CHECK(differ(old, read("new", "aa", R"("project")")).empty());
   CHECK(differ(old, read("new", "bb", R"("advise")")) ==
         std::vector<std::string>{"system abci: files with different contents (old, new)"});
-  CHECK(differ(old, read("new", "aa", R"("advise", "--set", "device.memory=x2", "--set=host.memory=1GiB")")) ==
-        std::vector<std::string>{"--set: none (old), device.memory=x2 host.memory=1GiB (new)"});
+  CHECK(
+      differ(old, read("new", "aa", R"("advise", "--set", "device.memory=x2", "--set=host.memory=1GiB")")) ==
+      std::vector<std::string>{"--set: none (old), device.memory=x2 host.memory=1GiB (new)"});
 }
