@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -124,10 +125,11 @@ std::string group_of(const MeasuredRun& run, LeftOut by) {
 }
 
 /// Leaves every group out of the fit in turn, and predicts it: the accuracy to expect for a new network. In
-/// the order of the runs.
-std::vector<Seconds> left_out(std::vector<RunAsked>& runs, const RunFit& whole, const FitQuery& query) {
+/// the order of the runs; nothing for groups without a whole iteration.
+std::vector<std::optional<Seconds>> left_out(std::vector<RunAsked>& runs, const RunFit& whole,
+                                             const FitQuery& query) {
   const auto parameters = query.parameters();
-  std::vector<Seconds> out(runs.size());
+  std::vector<std::optional<Seconds>> out(runs.size());
   std::vector<std::string> groups;
   for (const RunAsked& run : runs)
     if (const std::string name = group_of(*run.run, query.by);
@@ -150,8 +152,8 @@ std::vector<Seconds> left_out(std::vector<RunAsked>& runs, const RunFit& whole, 
   return out;
 }
 
-std::string leave_out_text(const std::vector<RunAsked>& runs, const std::vector<Seconds>& unseen,
-                           const FitQuery& query) {
+std::string leave_out_text(const std::vector<RunAsked>& runs,
+                           const std::vector<std::optional<Seconds>>& unseen, const FitQuery& query) {
   std::string out = fmt::format("Each {} left out of the fit, then predicted (up to {} GPUs):\n",
                                 query.by == LeftOut::panel ? "curve" : left_out_names[std::size_t(query.by)],
                                 query.judge_to);
@@ -162,9 +164,10 @@ std::string leave_out_text(const std::vector<RunAsked>& runs, const std::vector<
     auto known = std::ranges::find(groups, name, &decltype(groups)::value_type::first);
     if (known == groups.end()) known = groups.insert(groups.end(), {name, {}});
     Judged judged = judge(runs[i]);
-    judged.projected = unseen[i];
+    judged.projected = *unseen[i];
     known->second.push_back(std::move(judged));
   }
+  if (groups.empty()) return out + "  no run has a whole iteration\n";
   double sum = 0;
   for (const auto& [name, judged] : groups) {
     const double mean = tally(judged, name).mean;
@@ -174,8 +177,8 @@ std::string leave_out_text(const std::vector<RunAsked>& runs, const std::vector<
   return out + fmt::format("  {:<28} {:5.1f} %\n", "mean", 100 * sum / double(groups.size()));
 }
 
-/// The file with one more column: the prediction of each run from a fit without it.
-std::string with_left_out(const MeasuredRuns& file, const std::vector<Seconds>& unseen) {
+/// The file with one more column: the prediction of each run from a fit without it, if there is one.
+std::string with_left_out(const MeasuredRuns& file, const std::vector<std::optional<Seconds>>& unseen) {
   std::string out;
   std::size_t run = 0;
   int line = 0;
@@ -183,8 +186,10 @@ std::string with_left_out(const MeasuredRuns& file, const std::vector<Seconds>& 
     ++line;
     std::string row(text.substr(0, text.find('\r')));
     if (line == 1) row += ",left_out_s";
-    if (run < file.runs.size() && file.runs[run].line == line)
-      row += fmt::format(",{:.4g}", unseen[run].base()), ++run;
+    if (run < file.runs.size() && file.runs[run].line == line) {
+      row += unseen[run] ? fmt::format(",{:.4g}", unseen[run]->base()) : ",";
+      ++run;
+    }
     out += row + "\n";
   }
   while (out.ends_with("\n\n")) out.pop_back();
@@ -291,7 +296,14 @@ int run(const Session& session, Words& words) {
   if (words.leave_out) {
     const auto unseen = left_out(runs, fit, query);
     out += leave_out_text(runs, unseen, query);
-    if (!words.write.empty()) write_file(words.write, with_left_out(file, unseen));
+    if (!words.write.empty()) {
+      write_file(words.write, with_left_out(file, unseen));
+      const auto empty =
+          std::count(unseen.begin(), unseen.begin() + std::ptrdiff_t(file.runs.size()), std::nullopt);
+      if (empty > 0)
+        hint(session, fmt::format("note: {} run{} of groups without a whole iteration {} no left_out_s", empty,
+                                  empty == 1 ? "" : "s", empty == 1 ? "has" : "have"));
+    }
   }
   print(out);
   return answered;

@@ -112,13 +112,15 @@ std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& v
     out += allreduce + "\n";
   if (best.timed()) out += fmt::format("Accuracy: {}\n", accuracy_text(answer, best));
   if (instead)
-    out += fmt::format("Next: paradl explain {} --on {}{} {}\n", shell_word(*query.model),
-                       shell_word(*query.system), again, instead->option);
+    out += fmt::format("Next: paradl explain {} --on {}{}{} {}\n", shell_word(*query.model),
+                       shell_word(*query.system), best.plan.mesh.axes > 0 ? "" : " -p 1", again,
+                       instead->option);
   else if (best.feasible())
     out += fmt::format("Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text,
                        shell_word(*query.model), shell_word(*query.system),
-                       best.plan.mesh.axes > 1 ? "--grid " + grid_text(best.plan.mesh, false)
-                                               : fmt::format("-p {}", best.gpus),
+                       query.grid ? "--grid " + exact_grid(best.plan.mesh, oracle.about().work.input.dims)
+                       : best.plan.mesh.axes > 1 ? "--grid " + grid_text(best.plan.mesh, false)
+                                                 : fmt::format("-p {}", best.gpus),
                        again);
   return out;
 }

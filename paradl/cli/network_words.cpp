@@ -11,6 +11,7 @@
 #include "paradl/core/units.hpp"
 #include "paradl/network/measured_cost.hpp"
 #include "paradl/query/case.hpp"
+#include "paradl/spec/system_change.hpp"
 
 namespace paradl {
 namespace {
@@ -212,7 +213,10 @@ Network::Network(const Catalog& catalog, const NetworkWords& words, const Option
       throw UsageError("--set framework... has no effect on a network", "leave it out");
     SourceText file =
         words.topology.empty() ? options.read("on", "", find_system) : find_system(words.topology);
-    read_system(catalog.system(std::move(file), changed.system_changes), changed.system_changes.empty());
+    const bool specified = options.get("links") == "ideal" && !changed.system_changes.empty();
+    read_system(specified ? read_specified(file, changed.system_changes)
+                          : catalog.system(std::move(file), changed.system_changes),
+                changed.system_changes.empty());
   } else {
     if (!options.sets().empty())
       throw UsageError(fmt::format("--set {} changes a system file, but {} is a topology",

@@ -29,6 +29,14 @@ std::string behind_links(std::filesystem::path path) {
   return path.string();
 }
 
+/// One spelling of the path of a file, which need not exist. A relative path would stay as it is typed if
+/// nothing of it exists.
+std::filesystem::path real_path(const std::string& path, std::error_code& failed) {
+  namespace fs = std::filesystem;
+  const fs::path absolute = fs::absolute(behind_links(path), failed);
+  return failed ? absolute : fs::weakly_canonical(absolute, failed);
+}
+
 /// Writes a new file next to the old one first, so that a full disk does not destroy the old one.
 class NewFile {
  public:
@@ -122,7 +130,7 @@ void refuse_twice(const std::vector<std::string>& files) {
   std::vector<std::filesystem::path> seen;
   for (const std::string& path : files) {
     std::error_code failed;
-    std::filesystem::path real = std::filesystem::weakly_canonical(behind_links(path), failed);
+    std::filesystem::path real = real_path(path, failed);
     if (failed) real = path;
     if (std::ranges::find(seen, real) != seen.end())
       throw UsageError(fmt::format("`{}` would be written twice", path),

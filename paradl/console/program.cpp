@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -48,8 +49,21 @@ UsageError in_our_words(const CLI::ParseError& error, const std::string& help) {
   return UsageError(text, help);
 }
 
+/// The same command with the words before its name at its end: `--json advise resnet50` as `advise resnet50
+/// --json`. Nothing if `word` is not one of these words.
+std::optional<std::string> in_order(std::vector<std::string> words, const std::string& command,
+                                    const std::string& word) {
+  const auto name = std::ranges::find(words, command);
+  if (name == words.end() || std::find(words.begin(), name, word) == name) return {};
+  std::rotate(words.begin(), name, words.end());
+  std::string out;
+  for (const std::string& each : words) out += " " + shell_word(each);
+  return out;
+}
+
 /// CLI11 reports a misspelt word in several ways; the help is always the nearest known command or option.
-UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& error) {
+UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& error,
+                               const std::vector<std::string>& words) {
   const std::string program = root.get_name();
   const CLI::App* command = &root;
   for (const CLI::App* sub : root.get_subcommands()) command = sub;
@@ -71,6 +85,11 @@ UsageError explain_parse_error(const CLI::App& root, const CLI::ParseError& erro
   if (!left.empty()) {
     const std::string& word = left.front();
     if (!word.starts_with('-')) return UsageError(fmt::format("unexpected argument `{}`", word), help());
+    if (const auto typed = in_order(words, command->get_name(), word);
+        typed && command->get_option_no_throw(word.substr(0, word.find('='))))
+      return UsageError(fmt::format("`{}` is an option of `{} {}`: it must follow the command", word, program,
+                                    command->get_name()),
+                        fmt::format("write {}{}", program, *typed));
     std::vector<std::string> known;
     for (const CLI::Option* option : command->get_options())
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
@@ -193,14 +212,14 @@ int run_program(const Program& program, int argc, char** argv) {
       const CLI::App* chosen = &root;
       for (const CLI::App* sub : root.get_subcommands()) chosen = sub;
       if (const auto left = root.remaining(); chosen == &root && !left.empty())
-        throw explain_parse_error(root, CLI::ExtrasError(program.name, left));
+        throw explain_parse_error(root, CLI::ExtrasError(program.name, left), session.arguments);
       const auto& words = session.arguments;
       const bool all = std::ranges::find(words, "--help") != words.end();
       const std::string help = chosen->help(program.name);
       print(chosen == &root ? program.tree : all ? help : one_screen(help));
       return answered;
     } catch (const CLI::ParseError& error) {
-      throw explain_parse_error(root, error);
+      throw explain_parse_error(root, error, session.arguments);
     }
     if (colour == "always")
       session.colour = ColourChoice::always;

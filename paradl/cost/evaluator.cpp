@@ -85,7 +85,7 @@ const StagePlan& Evaluator::stages(const Layout& layout, const MeshTable& mesh, 
   if (!balances_stages(pipeline.pieces()))
     return *even_stages_.get({&layout, stages, pipeline.chunks}, [&] { return make({}); });
   Plan key = plan;
-  key.mesh = mesh.mesh, key.out_of_core = false;  // it is cut as in core
+  key.mesh = mesh.mesh;
   return *balanced_stages_.get(key, [&] { return make(links_.stage_pace(mesh.mesh, axis)); });
 }
 
@@ -119,8 +119,10 @@ std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTabl
   return stage_candidates(layout, setting_.work, borders);
 }
 
-/// The fastest cut into stages that fits the device or, if none does, the fastest of all. The candidates do
-/// not depend on gradient sums: plans that differ only in these share them.
+/// The fastest cut into stages that fits the device or, if none does, the fastest of all. Out of core it is
+/// the fastest of all also if it does not fit, but is still faster than those that fit: otherwise the first
+/// cut that fits, with more memory, could be slower. The candidates do not depend on gradient sums: plans
+/// that differ only in these share them.
 StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
                          const PassTable& passes, const Plan& plan, int stages,
                          SecondsPerByte per_byte) const {
@@ -128,14 +130,16 @@ StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const Grad
   const CutKey key{&layout, costs, per_byte.base(), plan.pipeline(stages)};
   const std::vector<StagePlan>& candidates =
       cuts_.get(key, [&] { return find_cuts(layout, mesh, passes, plan, stages, per_byte); });
-  std::size_t best = 0;
-  std::optional<Cost> least;
+  std::size_t best = 0, fastest = 0;
+  std::optional<Cost> least, least_time;
   const auto fits = [&](const Cost& cost) { return cost.memory.total() <= setting_.machine.device.memory; };
   // Times that differ only by rounding are equal: then the cut that needs less memory is better.
-  const auto better = [&](const Cost& a, const Cost& b) {
-    if (fits(a) != fits(b)) return fits(a);
+  const auto faster = [](const Cost& a, const Cost& b) {
     const double more = a.iteration() / b.iteration() - 1;
     return std::abs(more) < 1e-12 ? a.memory.total() < b.memory.total() : more < 0;
+  };
+  const auto better = [&](const Cost& a, const Cost& b) {
+    return fits(a) != fits(b) ? fits(a) : faster(a, b);
   };
   WorkingMemory& memory = working_memory();
   for (std::size_t i = 0; i < candidates.size() && candidates.size() > 1; ++i) {
@@ -144,6 +148,15 @@ StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const Grad
     const Cost cost =
         price({links_, layout, candidates[i], mesh, gradients, passes, sums, schedule}, plan, memory.scratch);
     if (!least || better(cost, *least)) best = i, least = cost;
+    if (!least_time || faster(cost, *least_time)) fastest = i, least_time = cost;
+  }
+  if (plan.out_of_core && fastest != best) {
+    const StageTable sums(layout, candidates[fastest], mesh, passes);
+    const ScheduleTable schedule(candidates[fastest], sums, mesh, plan, memory.pipeline);
+    const PricedOutOfCore beyond(
+        *least_time, {links_, layout, candidates[fastest], mesh, gradients, passes, sums, schedule}, plan);
+    const bool possible = beyond.plan().time.possible && beyond.plan().host <= beyond.host().memory;
+    if (possible && faster(beyond.cost(), *least)) best = fastest;
   }
   return candidates[best];
 }

@@ -142,7 +142,6 @@ class Book {
       }
     }
     add_waits();
-    split_backward();
     if (on_host_) update_on_host();
     if (pipeline) expose(tail_.update, [](const Charge& c) { return c.kind == ChargeKind::update; });
     add_gradient_exchange();
@@ -229,20 +228,6 @@ class Book {
     add_wait(Term::forward, ChargeKind::wait_for_host, S_ * forward);
     add_wait(Term::backward, ChargeKind::wait_for_host, S_ * (1 - again) * backward);
     add_wait(Term::recompute, ChargeKind::wait_for_host, S_ * again * backward);
-  }
-
-  /// If the stage with most backward arithmetic is not the busiest, its share of recomputation splits the
-  /// backward pass of the busiest.
-  void split_backward() {
-    const LayerSums& busiest = e_.sums.kinds[e_.sums.busiest()];
-    const double share = e_.sums.recomputed_share();
-    if (share == busiest.recomputed_share()) return;
-    const Seconds again = share * S_ * busiest.backward;
-    expose(S_ * busiest.backward - again, [](const Charge& c) { return c.term == Term::backward; });
-    if (busiest.recompute > Seconds{})
-      expose(again, [](const Charge& c) { return c.term == Term::recompute; });
-    else
-      add_wait(Term::recompute, ChargeKind::recompute, again);
   }
 
   void update_on_host() {
@@ -341,7 +326,7 @@ class Book {
                       .cell = int(i),
                       .layer = cell.layer,
                       .operation = Collective::allreduce,
-                      .count = cell.count,
+                      .count = sums_ * cell.count,
                       .bytes = e_.mesh.copied_gradient(cell),
                       .each = each,
                       .busy = busy,
@@ -357,6 +342,7 @@ class Book {
                                                    .cell = tied.cell,
                                                    .layer = e_.layout->cells[std::size_t(tied.cell)].layer,
                                                    .operation = Collective::allreduce,
+                                                   .count = sums_,
                                                    .bytes = e_.passes.cells[std::size_t(tied.cell)].gradient,
                                                    .each = each,
                                                    .busy = sums_ * each});

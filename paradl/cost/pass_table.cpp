@@ -132,7 +132,7 @@ class CellPricer {
       out.sharded_update = out.update / shards;
       out.sharded_weights = out.weights / shards;
     }
-    exchanges_.each(cell, work, [&](const LayerExchange& e) { add(e, out); });
+    exchanges_.each(cell, work, [&](const LayerExchange& e) { add(e, cell.recomputed, out); });
     if (t_.layer_of(cell).kv_share > 0 && t_.copies(cell) > 1)
       out.copies = links_.cost_of(Collective::allreduce, t_.copies_path(cell))(t_.copied_gradient(cell));
     if (cell.recomputed) {
@@ -144,7 +144,7 @@ class CellPricer {
   }
 
  private:
-  static void add(const LayerExchange& e, CellCost& out) {
+  static void add(const LayerExchange& e, bool recomputed, CellCost& out) {
     const Seconds exposed = e.count * (e.each - e.hidden);
     const Bytes traffic = e.count * e.bytes;
     if (e.pass != Pass::backward) {
@@ -155,7 +155,8 @@ class CellPricer {
       (e.is_halo() ? out.backward_halo : out.backward_exchange) += exposed;
       out.backward_traffic += traffic;
     }
-    out.hidden += e.count * e.hidden;
+    const bool again = recomputed && e.pass == Pass::forward;
+    out.hidden += (again ? 2 : 1) * e.count * e.hidden;
   }
 
   const Links& links_;

@@ -103,18 +103,20 @@ void add_weight_gathers(const Tables& t, const Plan& plan, Cost& out) {
 Bytes gradient_traffic(const Tables& t, const Plan& plan) {
   const double S = plan.micro_batches;
   const ItemBytes bytes = t.setting().training.bytes();
-  Bytes out = t.sums.copied;
+  const double sums = plan.zero >= 2 ? S : 1;
+  Bytes out = sums * t.sums.copied;
   for (std::size_t g = 0; g < t.gradients.groups.size(); ++g) {
     if (!(t.gradients.groups[g].path.size() > 1)) continue;
     const Bytes gradients = t.sums.gradient[g];
-    out += (plan.zero >= 2 ? S : 1) * gradients;
+    out += sums * gradients;
     if (plan.zero == 0) continue;
     const double weights = bytes.weight / bytes.sent_gradient;  // bytes of weights per byte of gradients
     out += (plan.zero >= 3 ? 2 * S : 1) * weights * gradients;
     if (gathers_by_tensor(t.setting().training, plan.zero) && t.stages.stages == 1)
       out += S * weights * t.sums.recomputed[g];
   }
-  for (const StagePlan::Tied& tied : t.stages.tied) out += t.passes.cells[std::size_t(tied.cell)].gradient;
+  for (const StagePlan::Tied& tied : t.stages.tied)
+    out += sums * t.passes.cells[std::size_t(tied.cell)].gradient;
   return out;
 }
 

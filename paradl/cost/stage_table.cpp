@@ -182,9 +182,7 @@ std::size_t StageTable::busiest() const {
   return std::size_t(std::ranges::max_element(kinds, {}, &LayerSums::passes) - kinds.begin());
 }
 
-double StageTable::recomputed_share() const {
-  return std::ranges::max_element(kinds, {}, &LayerSums::arithmetic)->recomputed_share();
-}
+double StageTable::recomputed_share() const { return kinds[busiest()].recomputed_share(); }
 
 Memory memory_of(const HeldItems& held, const Layout& layout, const MeshTable& mesh, bool sends,
                  const Plan& plan, double micro_batches) {

@@ -62,8 +62,8 @@ struct StageTable {
 
   /// The kind of stage whose passes take longest: the cost shows its passes.
   std::size_t busiest() const;
-  /// The share of the backward pass that the cost shows as recomputation: that of the stage with most
-  /// backward arithmetic.
+  /// The share of the backward pass that the cost shows as recomputation: that of the stage whose passes take
+  /// longest.
   double recomputed_share() const;
 
   std::pmr::vector<LayerSums> kinds;

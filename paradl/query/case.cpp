@@ -1,5 +1,7 @@
 #include "paradl/query/case.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "paradl/network/measured_cost.hpp"
@@ -13,6 +15,23 @@ FrameworkSpec framework_of(const Query& query, Library& library) {
   const std::string name = query.framework.value_or(ideal_framework);
   blaming({query.framework.origin()}, [&] { library.framework(name); });
   return library.framework(name, query.framework_changes);
+}
+
+bool resizes(const Override& change) {
+  return change.path.starts_with("levels.") && change.path.ends_with(".size");
+}
+
+/// The system with its changes. Without measured links, its levels may have sizes that contradict these.
+SystemSpec system_of(const Query& query, Library& library) {
+  const std::vector<Override>& changes = query.system_changes;
+  const bool specified = query.links && *query.links == LinkLevel::ideal;
+  if (!specified || std::ranges::none_of(changes, resizes)) return library.system(*query.system, changes);
+  std::vector<Override> others = changes;
+  std::erase_if(others, resizes);
+  const SystemSpec same_size = library.system(*query.system, others);
+  SystemSpec out = read_specified(same_size.source, changes);
+  out.device.kernels = same_size.device.kernels;
+  return out;
 }
 
 void choose_links(const Query& query, Case& about) {
@@ -44,7 +63,9 @@ Machine Case::machine_with(const std::vector<Override>& more) const {
   for (const Override& change : more) {
     all.push_back(change);
     auto quick = paradl::changed(spec, change);
-    spec = quick ? *std::move(quick) : read_system(spec.source, all);
+    spec = quick             ? *std::move(quick)
+           : specified_links ? read_specified(spec.source, all)
+                             : read_system(spec.source, all);
   }
   spec.device.kernels = system_spec.device.kernels;
   Machine other = build_machine(spec);
@@ -76,7 +97,7 @@ Case load(const Query& query, Library& library) {
                                  library.catalog().names(SpecKind::systems).size()));
   blaming({query.system.origin()}, [&] { library.system(*query.system); });
   c.system_changes = query.system_changes;
-  c.system_spec = library.system(*query.system, c.system_changes);
+  c.system_spec = system_of(query, library);
   c.machine = build_machine(c.system_spec);
   c.fidelity = query.fidelity.value_or(Fidelity::detailed);
   c.framework_spec = framework_of(query, library);

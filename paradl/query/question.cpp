@@ -50,6 +50,11 @@ void check_grid(const std::vector<Parts>& grid, const std::string& text, const C
         throw UsageError(fmt::format("--grid {}: samples of {} have {} extent{} to cut", text,
                                      about.work.name, extents, extents == 1 ? "" : "s"),
                          extents == 1 ? "write spatial=4" : "write spatial=2x2");
+  for (const Parts& parts : grid)
+    if (about.training.framework.one_extent && (parts.cut[1] > 1 || parts.cut[2] > 1))
+      throw UsageError(fmt::format("--grid {}: framework {} splits samples only along their first extent",
+                                   text, about.framework_spec.name),
+                       fmt::format("write spatial={}, or add --set framework.spatial-cut=any", parts.total));
   if (const double size = size_of(grid); size > about.machine.gpus())
     throw UsageError(fmt::format("{} has {} GPUs, but the grid {} needs {}", about.machine.name,
                                  about.machine.gpus(), text, size),

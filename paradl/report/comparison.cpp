@@ -229,6 +229,52 @@ void check_result(const Json& result, const std::string& place, Problems& proble
   demand(number(result, "samples_per_s").value_or(0) > 0, ".samples_per_s is not a rate");
 }
 
+/// The checksums of an answer's files by kind, and the changes that were typed: what names do not show.
+Json made_of(const Json& root) {
+  Json out = Json::object();
+  if (root.contains("inputs") && root["inputs"].is_array())
+    for (const Json& input : root["inputs"])
+      if (const std::string kind = word(input, "kind"); !kind.empty())
+        out[kind] = out.value(kind, "") + word(input, "sha256");
+  const Json* command = find_json(root, "command");
+  if (!command || !command->is_array()) return out;
+  std::string changes;
+  for (std::size_t i = 0; i < command->size(); ++i) {
+    const std::string text = text_of((*command)[i]);
+    constexpr std::string_view option = "--set";
+    const bool joined = text.starts_with("--set=");
+    if (!joined && (text != option || i + 1 == command->size())) continue;
+    changes +=
+        (changes.empty() ? "" : " ") + (joined ? text.substr(option.size() + 1) : text_of((*command)[++i]));
+  }
+  if (!changes.empty()) out["--set"] = changes;
+  return out;
+}
+
+/// What differs although its name does not: "system: abci, from files that differ (old, new)".
+std::vector<std::string> hidden_differences(const std::vector<Contestant>& sides) {
+  std::vector<std::string> out, names;
+  for (const Contestant& side : sides) names.push_back(side.name);
+  const auto same = [&](const char* key) {
+    return std::ranges::all_of(sides, [&](const Contestant& side) {
+      return side.made_of.value(key, "") == sides.front().made_of.value(key, "");
+    });
+  };
+  for (const char* kind : {"model", "system", "profile", "kernels"})
+    if (!same(kind) && alike(sides, "model") && alike(sides, "system") &&
+        std::ranges::all_of(sides, [&](const Contestant& side) { return side.made_of.contains(kind); })) {
+      const std::string name = word(sides.front().result, kind);
+      out.push_back(fmt::format("{}{}: files with different contents ({})", kind,
+                                name.empty() ? "" : " " + name, fmt::join(names, ", ")));
+    }
+  if (same("--set")) return out;
+  std::vector<std::string> values;
+  for (const Contestant& side : sides)
+    values.push_back(fmt::format("{} ({})", side.made_of.value("--set", "none"), side.name));
+  out.push_back(fmt::format("--set: {}", fmt::join(values, ", ")));
+  return out;
+}
+
 /// A row for each quantity of one comparison.
 void add_rows(Table& table, const std::vector<Contestant>& sides) {
   for (const WordLine& line : word_lines) {
@@ -288,10 +334,11 @@ std::vector<Contestant> read_results(const SourceText& source) {
   Problems problems(source);
   const Json root = parse_answer(source, problems);
   const std::string stem = std::filesystem::path(source.file).stem().string();
+  const Json files = made_of(root);
   std::vector<Contestant> out;
   for (const Json& result : root["results"]) {
     check_result(result, fmt::format("results[{}]", out.size()), problems);
-    out.push_back({stem, result, !problems.any() && result["feasible"].get<bool>()});
+    out.push_back({stem, result, !problems.any() && result["feasible"].get<bool>(), files});
   }
   problems.raise();
   return out;
@@ -366,6 +413,8 @@ std::vector<std::string> differences(const std::vector<Comparison>& all) {
     if (!each.empty())
       out.push_back(fmt::format("{}: {}{}", name, each.front(), each.size() > 1 ? " and others" : ""));
   }
+  if (!all.empty())
+    for (std::string& one : hidden_differences(all.front().sides)) out.push_back(std::move(one));
   return out;
 }
 
@@ -412,22 +461,33 @@ std::string verdict(const std::vector<Comparison>& all) {
 
 std::string basis(const std::vector<Comparison>& all) {
   const std::vector<Contestant> sides = sides_of(all);
-  std::vector<std::string> times, measured, specified, sums, unknown;
+  std::vector<std::string> times, sums, unknown;
+  constexpr std::array sources{"measured", "measured only for single messages", "specified"};
+  std::array<std::vector<std::string>, sources.size()> linked;
   const auto add = [](std::vector<std::string>& list, const std::string& item) {
     if (!item.empty() && std::ranges::find(list, item) == list.end()) list.push_back(item);
+  };
+  const auto add_links = [&](const std::string& source, const std::string& item) {
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      if (source == sources[i]) add(linked[i], item);
   };
   for (const Contestant& side : sides) {
     const Json& result = side.result;
     add(times, word(result, "parameters.layers"));
-    add(word(result, "parameters.links") == "measured" ? measured : specified, word(result, "system"));
+    const std::string system = word(result, "system");
+    if (const Json* levels = find_json(result, "parameters.links_by_level"); levels && levels->is_object())
+      for (const auto& [level, source] : levels->items())
+        add_links(text_of(source), fmt::format("{} of {}", level, system));
+    else
+      add_links(word(result, "parameters.links") == "measured" ? "measured" : "specified", system);
     if (const std::string sum = word(result, "parameters.allreduce"); !sum.empty())
       add(sums, fmt::format("{} ({})", sum, word(result, "parameters.allreduce_fidelity")));
     add(unknown, word(result, "input.unknown"));
   }
   if (times.empty()) return {};
   std::vector<std::string> links;
-  if (!measured.empty()) links.push_back(fmt::format("measured ({})", fmt::join(measured, ", ")));
-  if (!specified.empty()) links.push_back(fmt::format("specified ({})", fmt::join(specified, ", ")));
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (!linked[i].empty()) links.push_back(fmt::format("{} ({})", sources[i], fmt::join(linked[i], ", ")));
   const auto listed = [](const char* title, const std::vector<std::string>& list) {
     return list.empty() ? "" : fmt::format(" {}: {}.", title, fmt::join(list, ", "));
   };

@@ -15,6 +15,8 @@ struct Contestant {
   std::string name;
   nlohmann::ordered_json result;  // one element of `results`
   bool feasible = false;
+  /// Of a saved answer: the checksums of its files by kind ("model"), and the typed changes ("--set").
+  nlohmann::ordered_json made_of = nlohmann::ordered_json::object();
 };
 
 /// Answers to one question, side by side.
@@ -48,7 +50,8 @@ Table comparison_table(const std::vector<Comparison>& all);
 Table comparison_rows(const std::vector<Comparison>& all);
 /// "data is 1.13 times as fast as data+spatial."; if one does not fit, why.
 std::string verdict(const std::vector<Comparison>& all);
-/// The sources of the numbers: "Layer times: ideal. Links: measured (dgx-h100), specified (b200)."
+/// The sources of the numbers: "Layer times: ideal. Links: measured (dgx-h100, node of a3), specified
+/// (rack of a3)."
 std::string basis(const std::vector<Comparison>& all);
 nlohmann::ordered_json comparison_json(const std::vector<std::string>& command,
                                        const std::vector<InputFile>& inputs,

@@ -1,6 +1,7 @@
 #include "paradl/report/json.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -100,6 +101,18 @@ Json found_bottlenecks(const Answer& answer, std::size_t index) {
   return out;
 }
 
+/// The source of each level's links, if some were not measured.
+void add_links(Json& out, const Machine& machine) {
+  const auto source = [](const Level& level) {
+    if (level.measured.empty()) return "specified";
+    return taken_from(level, Collective::allreduce) ? "measured" : "measured only for single messages";
+  };
+  const auto measured = [&](const Level& level) { return source(level) == std::string_view("measured"); };
+  if (std::ranges::all_of(machine.levels, measured)) return;
+  Json& by_level = out["links_by_level"];
+  for (const Level& level : machine.levels) by_level[level.name] = source(level);
+}
+
 /// What was assumed.
 Json parameters(const Answer& answer, const Projection& p) {
   const Setting& setting = *answer.setting;
@@ -111,6 +124,7 @@ Json parameters(const Answer& answer, const Projection& p) {
                           {"precision", precision_names[std::size_t(training.precision)]},
                           {"optimizer", optimizer_names[std::size_t(training.optimizer)]}},
                          7);
+  if (answer.level.links == LinkLevel::measured) add_links(out, setting.machine);
   if (p.timed()) {
     Json& record = out["accuracy"] = json_object({{"text", record_text(answer, p)}}, 4);
     if (const auto error = recorded_error(answer, p)) {

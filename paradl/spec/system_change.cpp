@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "paradl/spec/reader.hpp"
+
 namespace paradl {
 namespace {
 
@@ -89,6 +91,14 @@ std::optional<SystemSpec> changed(const SystemSpec& system, const Override& chan
                         ? change_level(out, path.substr(levels.size()), change)
                         : change.factor() && multiply_at(out, path, change.factor()->times);
   if (!done) return {};
+  return out;
+}
+
+SystemSpec read_specified(const SourceText& source, const std::vector<Override>& overrides) {
+  const YAML::Node root = parse_yaml(source);
+  for (YAML::Node level : root["levels"]) level.remove("measured");
+  SystemSpec out = read_system({source.file, YAML::Dump(root)}, overrides);
+  out.source = source;
   return out;
 }
 

@@ -10,4 +10,7 @@ namespace paradl {
 /// changes, if the file has no such number, and if the result is none that a file may have.
 std::optional<SystemSpec> changed(const SystemSpec& system, const Override& change);
 
+/// The same as `read_system`, without measured links: these may contradict changed sizes of levels.
+SystemSpec read_specified(const SourceText& source, const std::vector<Override>& overrides);
+
 }  // namespace paradl

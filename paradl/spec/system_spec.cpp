@@ -254,6 +254,17 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
   return spec;
 }
 
+/// What to type instead of overrides that measured links contradict; nothing if these are not the reason.
+std::string without_measured_links(const SourceText& source, const YAML::Node& root) {
+  try {
+    for (YAML::Node level : root["levels"]) level.remove("measured");
+    read(source, root);
+  } catch (const SpecError&) {
+    return {};
+  }
+  return "add --links ideal to use the specified links, or give it another value";
+}
+
 }  // namespace
 
 SystemSpec read_system(SourceText source, const std::vector<Override>& overrides) {
@@ -262,10 +273,12 @@ SystemSpec read_system(SourceText source, const std::vector<Override>& overrides
   const YAML::Node root = parse_yaml(source);
   apply(overrides, root, "system file", "device.memory or levels.node.bandwidth");
   try {
-    return read(std::move(source), root);
+    return read(source, root);
   } catch (const SpecError& error) {
     const Problem& first = error.problems().front();
-    throw UsageError(fmt::format("{}: {}", text_of(overrides), first.message), first.help);
+    const std::string help = without_measured_links(source, root);
+    throw UsageError(fmt::format("{}: {}", text_of(overrides), first.message),
+                     help.empty() ? first.help : help);
   }
 }
 

@@ -42,3 +42,18 @@ TEST_CASE("files: what is read is not overwritten, however its path is spelled")
             "` would be overwritten, but it is read here\nhelp: name another file to write\n");
   refuse_overwriting({folder / "new.csv", "/dev/null"}, {runs, "/dev/null"});
 }
+
+TEST_CASE("files: a file is written once, however its path is spelled, also if it does not exist") {
+  const auto twice = [](const std::string& one, const std::string& other) {
+    return complaint([&] { refuse_twice({one, other}); });
+  };
+  const Folder folder;
+  CHECK(
+      twice("nowhere.json", "./nowhere.json") ==
+      "usage: `./nowhere.json` would be written twice\nhelp: name each file once; the extension chooses the "
+      "format\n");
+  fs::create_symlink("new.json", folder / "link.json");
+  CHECK(says(twice(folder / "new.json", folder / "link.json"), "would be written twice"));
+  CHECK(says(twice(folder / "new.json", folder / "a/../new.json"), "would be written twice"));
+  refuse_twice({"nowhere.json", "nowhere.csv", folder / "nowhere.json"});
+}

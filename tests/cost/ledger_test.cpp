@@ -43,13 +43,6 @@ void add(double& worst, Seconds difference, Seconds of) {
   worst = std::max(worst, std::abs(difference / of));
 }
 
-/// Passes that are repeated repeat their exchanges, but the cost counts what these hide only once.
-bool repeats_hidden_exchanges(const Evaluation& e) {
-  for (std::size_t i = 0; i < e.layout->cells.size(); ++i)
-    if (forward_passes(e, i) > 1 && e.layout->cells[i].ring_axis >= 0) return true;
-  return false;
-}
-
 /// Whether all messages of the framework take the links that the plan has in mind: not one port for each
 /// tensor, and not the hosts, which some measured links are slower than.
 bool is_direct(const Evaluation& e) {
@@ -77,8 +70,6 @@ void check_schedule(Laws& laws, const Evaluator& evaluator, const Evaluation& e,
 void check(Laws& laws, const Evaluator& evaluator, const Plan& plan, bool ideal) {
   const Evaluation e = evaluator.evaluate(plan);
   const Seconds iteration = e.cost.iteration();
-  // Whether the stage that tells recomputation from the backward pass is the busiest.
-  const bool own_split = e.sums.recomputed_share() == e.sums.kinds[e.sums.busiest()].recomputed_share();
   Sums sums;
   for (const Charge& charge : ledger_of(e)) {
     const auto t = std::size_t(charge.term);
@@ -90,8 +81,7 @@ void check(Laws& laws, const Evaluator& evaluator, const Plan& plan, bool ideal)
         charge.kind != ChargeKind::copied_gradient_sum)
       sums.summed += charge.exposed;
     laws.nameless += charge.operation && text(charge.formula).empty();
-    const bool backward = charge.term == Term::backward || charge.term == Term::recompute;
-    if (!backward || own_split) add(laws.hides, std::max(Seconds{}, charge.exposed - charge.busy), iteration);
+    add(laws.hides, std::max(Seconds{}, charge.exposed - charge.busy), iteration);
     add(laws.hides, std::min(Seconds{}, charge.exposed), iteration);
     if (charge.operation && ideal) add(laws.on_links, charge.each - charge.on_links, iteration);
     if (charge.operation && is_direct(e))
@@ -117,8 +107,7 @@ void check(Laws& laws, const Evaluator& evaluator, const Plan& plan, bool ideal)
     ++laws.single;
     if (!(e.cost.hidden > Seconds{}))
       for (std::size_t t = 0; t < terms; ++t) add(laws.alone, sums.busy[t] - e.cost[Term(t)], largest);
-    if (!repeats_hidden_exchanges(e))
-      add(laws.hidden, sums.hidden + sums.hidden_in_pass - e.cost.hidden, largest);
+    add(laws.hidden, sums.hidden + sums.hidden_in_pass - e.cost.hidden, largest);
     add(laws.updates, sums.busy[std::size_t(Term::update)] - e.cost[Term::update], iteration);
   }
 }

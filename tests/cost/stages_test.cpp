@@ -1,6 +1,9 @@
 // Pipelines as the engine prices them: cuts, times of schedules, and memory of stages.
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
+#include "paradl/cost/ledger.hpp"
 #include "paradl/judge/reason.hpp"
 #include "paradl/mesh/partition.hpp"
 #include "tests/support/approx.hpp"
@@ -178,6 +181,46 @@ TEST_CASE("weights tied between the first and the last stage: both have a copy, 
   CHECK(term(own, Term::gradient_exchange) == 0);
   // The last stage stores the table like its own weights.
   CHECK(tied.cost->memory.weights.base() == approx(own.cost->memory.weights.base()));
+}
+
+TEST_CASE("with ZeRO 2, gradients of tied weights are summed for every micro-batch, and so are their bytes") {
+  const auto tied_bytes = [](int zero) {
+    Plan options = pipelined(4, PipelineSchedule::one_forward_one_backward);
+    options.zero = zero;
+    Bench bench(gpt("layers=4,hidden=64,heads=4,seq=32,vocab=500,tied=1"), flat_machine(), by_layers(),
+                options);
+    const Projection p = bench.engine("data+layer", "2x2", 16);
+    Bytes tied, all;
+    for (const Charge& charge : bench.evaluator->ledger(p.plan)) {
+      const Bytes bytes = charge.count * charge.bytes;
+      all += bytes;
+      if (charge.kind == ChargeKind::tied_gradient_sum) tied += bytes;
+    }
+    CHECK(all.base() == approx(p.cost->traffic.base()));
+    return tied.base();
+  };
+  const double table = 500 * 64 * 4;
+  CHECK(tied_bytes(0) == approx(table));
+  CHECK(tied_bytes(2) == approx(4 * table));
+}
+
+TEST_CASE("recomputation is shown by the share of the busiest stage") {
+  // Some blocks are recomputed, and the last stage has the logits: stages have different shares.
+  int differ = 0;
+  for (const int words : {500, 5000, 20'000, 50'000})
+    for (int blocks = 1; blocks < 8; ++blocks) {
+      Plan options = pipelined(4, PipelineSchedule::one_forward_one_backward);
+      options.recompute = Recompute::full, options.recomputed_blocks = blocks;
+      Bench bench(gpt("layers=8,hidden=64,heads=4,seq=32,vocab=" + std::to_string(words)), flat_machine(),
+                  without_overlap(), options);
+      const Projection p = bench.engine("layer", "4", 16);
+      const Evaluation e = bench.evaluator->evaluate(p.plan);
+      const LayerSums& busiest = e.sums.kinds[e.sums.busiest()];
+      const auto most_backward = std::ranges::max_element(e.sums.kinds, {}, &LayerSums::arithmetic);
+      differ += most_backward->recomputed_share() != busiest.recomputed_share();
+      CHECK(term(p, Term::recompute) == approx(4 * busiest.recompute.base()));
+    }
+  CHECK(differ > 0);
 }
 
 TEST_CASE("numbers that do not suit a pipeline are refused, and the nearest that do are named") {

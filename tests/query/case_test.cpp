@@ -144,4 +144,36 @@ TEST_CASE("options without effect, or that contradict each other, are refused by
   CHECK(says(refused("data", {{"batch", "10000000000"}}), "more than 1000000000 samples"));
 }
 
+TEST_CASE("levels whose links were measured can have another size with specified links") {
+  const auto loaded = [](const Typed& typed) {
+    return load(query_of("resnet50", "dgx-a100", typed), shipped());
+  };
+  const Typed smaller{{"set", "levels.node.size=4"}};
+  CHECK(complaint([&] { loaded(smaller); }) ==
+        "usage: --set levels.node.size=4: a link was measured on 8 GPUs, but its level has 4\nhelp: add "
+        "--links "
+        "ideal to use the specified links, or give it another value\n");
+  const Case c = loaded({{"set", "levels.node.size=4"}, {"links", "ideal"}, {"set", "device.memory=x2"}});
+  const Case shipped_size = loaded({{"links", "ideal"}});
+  CHECK(c.machine.gpus_per_node() == 4);
+  CHECK(c.machine.device.memory == 2 * shipped_size.machine.device.memory);
+  CHECK(bool(c.system_spec.device.kernels) == bool(shipped_size.system_spec.device.kernels));
+  CHECK(c.machine_with({read_change("levels.node.size=2")}).gpus_per_node() == 2);
+}
+
+TEST_CASE("a grid splits only the extents that the framework splits") {
+  const auto refused = [](const std::string& grid, const std::string& more = "") {
+    return complaint([&] {
+      Asked("resnet50", "abci", "-s data+spatial -b 64 --framework chainermn --grid " + grid + more);
+    });
+  };
+  CHECK(refused("data=2,spatial=2x2") ==
+        "usage: --grid data=2,spatial=2x2: framework chainermn splits samples only along their first "
+        "extent\nhelp: write spatial=4, or add --set framework.spatial-cut=any\n");
+  CHECK(says(refused("data=2,spatial=1x4"), "only along their first extent"));
+  CHECK(refused("data=2,spatial=4x1").empty());
+  CHECK(refused("data=2,spatial=4").empty());
+  CHECK(refused("data=2,spatial=2x2", " --set framework.spatial-cut=any").empty());
+}
+
 }  // namespace paradl::test

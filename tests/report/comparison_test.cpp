@@ -109,3 +109,32 @@ TEST_CASE("compare: parts of the memory sum to the total") {
             "buffers_bytes,reserve_bytes") != rows.npos);
   CHECK(rows.find("28,1,2,3,4,5,6,7") != rows.npos);
 }
+
+TEST_CASE("compare: links of some levels may be specified only") {
+  Contestant mixed = fits;
+  mixed.result["parameters"]["links"] = "measured";
+  mixed.result["parameters"]["links_by_level"] = {{"node", "measured"}, {"rack", "specified"}};
+  CHECK(basis({{"", {mixed, too_large}}}) ==
+        "Layer times: roofline. Links: measured (node of dgx-a100), specified (rack of dgx-a100, abci).\n");
+}
+
+TEST_CASE("compare: saved answers say that files or changed values differ although all names are the same") {
+  const auto read = [](const std::string& name, const std::string& sha, const std::string& command) {
+    return read_results(
+        {name + ".json", R"({"schema": "paradl.projection/1", "command": [)" + command +
+                             R"(], "inputs": [{"kind": "system", "name": "abci", "sha256": ")" + sha +
+                             R"("}], "results": [
+             {"model": "m", "system": "abci", "strategy": "data", "gpus": 4, "feasible": true,
+              "time_s": {"epoch": 1.0}, "samples_per_s": 1.0}]})"});
+  };
+  const auto differ = [](const auto& a, const auto& b) {
+    return differences(compare_saved({a, b}).comparisons);
+  };
+  const auto old = read("old", "aa", R"("advise")");
+  CHECK(differ(old, read("new", "aa", R"("project")")).empty());
+  CHECK(differ(old, read("new", "bb", R"("advise")")) ==
+        std::vector<std::string>{"system abci: files with different contents (old, new)"});
+  CHECK(
+      differ(old, read("new", "aa", R"("advise", "--set", "device.memory=x2", "--set=host.memory=1GiB")")) ==
+      std::vector<std::string>{"--set: none (old), device.memory=x2 host.memory=1GiB (new)"});
+}
