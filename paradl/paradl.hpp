@@ -1,10 +1,12 @@
 #pragma once
-// Everything that a program needs to ask: load a case, evaluate and search plans, read the ledger and the verdict.
+// Everything that a program needs to ask: load a case, evaluate and search plans, read the ledger and the
+// verdict.
 //
 //   paradl::Catalog catalog;                                   // finds models/ and systems/
 //   paradl::Case c = load({.model = "gpt3-175b", .system = "dgx-a100", .framework = "megatron"}, catalog);
 //   paradl::Evaluator evaluate(c);
-//   paradl::Plan plan = paradl::parse_plan("data=16,layer=8,tensor=8 micro-batches=96 schedule=1f1b zero=1", c);
+//   paradl::Plan plan =
+//       paradl::parse_plan("data=16,layer=8,tensor=8 micro-batches=96 schedule=1f1b zero=1", c);
 //   paradl::Cost cost = evaluate.cost(plan);
 #include "paradl/cost/evaluator.hpp"
 #include "paradl/cost/ledger.hpp"

@@ -139,7 +139,7 @@ int run_on_ranks(const Session& session, const Bench& bench, const Plan& plan) {
 
 int run(const Session& session, Words& words) {
   words.options.complete();
-  if (words.model.empty()) throw UsageError("which network?", "add --model resnet50");
+  if (words.model.empty()) throw UsageError("the model is missing", "add --model resnet50");
   // Mistakes in files and options are reported before ranks start.
   Library library(session.catalog);
   const Workload& work = library.model(words.model).work;

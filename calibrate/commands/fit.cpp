@@ -190,8 +190,8 @@ void define_fit(const Arguments& root, Session& session, Action& action) {
   command.flag("--dry-run", words->dry_run, {.help = "print only"});
   command.footer(
       R"(Kernels: the fit is bounded and robust (log error, soft L1) and gives the same numbers every time.
-Cross-validation leaves out each fifth of the shapes once; shapes that differ only in batch or transposition count as
-one.
+Cross-validation leaves out each fifth of the shapes once; shapes that differ only in batch or transposition
+count as one.
 Links: alpha and beta by ranges of size, for each operation and group; the ranges are found from the times
 (`paradl help calibrate` has the columns of the table). Every second size is left out once, and predicted.
 

@@ -75,7 +75,7 @@ std::string joined_names(const std::vector<PlannedShape>& shapes) {
 }
 
 std::string batch_text(const BatchRule& batch) {
-  return fmt::format("{}{}", batch.value, batch.per == BatchRule::Per::gpu ? " per PE" : "");
+  return fmt::format("{}{}", batch.value, batch.per == BatchRule::Per::gpu ? " per rank" : "");
 }
 
 std::string plan_text(const LayerJob& job, const DeviceFacts& facts, const Rates& rates) {

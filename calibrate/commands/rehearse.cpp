@@ -255,7 +255,7 @@ void define_rehearse(const Arguments& root, Session& session, Action& action) {
   command.text("--rounds", words->rounds,
                {.help = "rounds of measuring and running in turn; default 5", .meta = "N"});
   command.flag("--check", words->check,
-               {.help = "only compare the result with that of one PE, without timing"});
+               {.help = "only compare the result with that of one rank, without timing"});
   command.text("--break", words->spoil,
                {.help = "make a mistake on purpose, to see it reported: halo or gradient", .meta = "WHAT"});
   command.text(

@@ -86,7 +86,8 @@ Table results_table(const Rehearsal& rehearsal) {
     row.values.emplace_back(fmt::format("{:.1e}", r.difference.largest));
     if (!r.correct) {
       row.emphasis = Emphasis::infeasible;
-      table.notes.push_back(fmt::format("differs from one PE's run most in the {}", r.difference.where));
+      table.notes.push_back(
+          fmt::format("differs from the run on one rank most in the {}", r.difference.where));
       row.notes.push_back(int(table.notes.size()));
     }
     table.rows.push_back(std::move(row));
@@ -119,8 +120,8 @@ std::string first_line(const Rehearsal& rehearsal) {
   if (run == 0) return "No strategy could be run.\n";
   const Summary s = summary_of(rehearsal);
   if (!s.fastest)
-    return run == 1 ? "The strategy gave the result of one PE.\n"
-                    : fmt::format("All {} strategies gave the result of one PE.\n", run);
+    return run == 1 ? "The strategy gave the result of one rank.\n"
+                    : fmt::format("All {} strategies gave the result of one rank.\n", run);
   std::string out =
       fmt::format("{} is fastest: {} per iteration, {} projected", s.fastest->candidate.strategy.text,
                   text(s.fastest->measured), text(s.fastest->projection->iteration()));
@@ -221,7 +222,7 @@ std::string rehearsal_plan(const RehearsalJob& job, const DeviceFacts& facts, co
   for (const Candidate& c : job.candidates)
     out += fmt::format("  {:14} {}\n", c.strategy.text, grid_text(c.mesh, false));
   if (!how.timed)
-    return out + fmt::format("once ({} flop), and compare the result with one PE.\n", count(flop));
+    return out + fmt::format("once ({} flop), and compare the result with one rank.\n", count(flop));
   return out +
          fmt::format(
              "in {} round{} of {} iterations each ({} flop an iteration), and measure {} layer shapes and "

@@ -37,7 +37,7 @@ Bytes read_bytes(const std::string& name, const std::string& text) {
 BatchRule layer_batch(const Query& query, const Workload& work) {
   const BatchRule rule = rule_of(query, work);
   if (rule.per == BatchRule::Per::node)
-    throw UsageError("layers are measured for one PE, not for a node", "write -b 32 or -b 32/gpu");
+    throw UsageError("layers are measured for one rank, not for a node", "write -b 32 or -b 32/gpu");
   check_samples(rule.value, "measured");
   return rule;
 }

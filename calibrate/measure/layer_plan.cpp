@@ -9,6 +9,7 @@
 #include "paradl/console/ranges.hpp"
 #include "paradl/core/error.hpp"
 #include "paradl/cost/question.hpp"
+#include "paradl/judge/reason.hpp"
 #include "paradl/strategy/local.hpp"
 
 namespace paradl::calibrate {
@@ -73,8 +74,7 @@ std::string broken_limit(const Workload& work, const Mesh& mesh, double samples)
   for (int a = 0; a < mesh.axes; ++a) {
     const Axis& axis = mesh.axis[std::size_t(a)];
     const Limit limit = axis.strategy->limit(work, axis.parts, samples);
-    if (!limit.holds())
-      return fmt::format("{} = {} breaks {}", axis.strategy->name, limit.value, limit.name());
+    if (!limit.holds()) return reason(limit, work);
     if (axis.strategy->input == Placement::split_sample) samples /= axis.parts.total;
   }
   return "";

@@ -17,7 +17,7 @@ std::vector<Mesh> read_split(std::string_view text, const Workload& work, const 
 /// Every strategy in two parts, if its limit allows that.
 std::vector<Mesh> default_splits(const Workload& work, const BatchRule& batch);
 
-/// The reason why a network cannot have this mesh: "filter = 128 breaks p <= min F"; "" if it can.
+/// The reason why a network cannot have this mesh: "cannot split into 128 parts: ..."; "" if it can.
 std::string broken_limit(const Workload& work, const Mesh& mesh, double samples);
 
 /// The mini-batch of a mesh: the total, or the samples of each rank.

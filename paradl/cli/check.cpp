@@ -69,7 +69,7 @@ FileKind kind_of(const SourceText& source) {
   if (is_record(source.text) || has_any(source, {"records", "networks"})) return FileKind::accuracy;
   if (has_any(source, {"layers", "total"}) && has_any(source, {"device"})) return FileKind::profile;
   if (has_any(source, {"kernels"}) && has_any(source, {"libraries"})) return FileKind::kernels;
-  if (has_any(source, {"layers", "base"})) return FileKind::model;
+  if (has_any(source, {"layers", "base", "blocks", "dataset"})) return FileKind::model;
   if (has_any(source, {"device", "levels"})) return FileKind::system;
   if (has_any(source, {"costs", "hybrid-gradients", "backward-of-allgather"})) return FileKind::framework;
   const FileKind kind = kind_by_path(source.file);
@@ -87,9 +87,9 @@ void warn_of_name(const SourceText& source, std::string name, Checked& out) {
   std::ranges::replace(stem, '_', '-');
   std::ranges::replace(name, '_', '-');
   if (stem != name)
-    out.warnings.push_back({fmt::format("the file is named `{}`, but the {} in it `{}`", stem,
+    out.warnings.push_back({fmt::format("the name of the file is `{}`, but the name of the {} is `{}`", stem,
                                         file_kind_names[std::size_t(out.kind)], name),
-                            "use one name for both: a name is looked up as a file"});
+                            "use one name for both (a name is looked up as a file)"});
 }
 
 void check_model(const Session& session, const SourceText& source, Checked& out) {

@@ -79,7 +79,7 @@ void take_model(const Session& session, Mode mode, std::vector<std::string>& wor
   if (!model.empty()) return;
   const auto systems = session.catalog.names(SpecKind::systems);
   if (mode == Mode::systems && std::ranges::find(systems, words.back()) != systems.end())
-    throw UsageError("compare systems with which model?", "add --model resnet50");
+    throw UsageError("the model is missing", "add --model resnet50");
   model = words.back();
   words.pop_back();
 }
@@ -137,7 +137,7 @@ int run(const Session& session, Options& options, std::vector<std::string> words
   const Mode mode = mode_of(session, words, model);
   if (mode != Mode::results) take_model(session, mode, words, model);
   if (words.size() < 2)
-    throw UsageError("compare needs two or more",
+    throw UsageError("compare needs two or more strategies, systems or saved answers",
                      "write paradl compare data data+filter resnet50 --on abci -p 64");
   switch (mode) {
     case Mode::results: {

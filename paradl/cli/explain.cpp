@@ -1,5 +1,6 @@
 // paradl explain: each term of one strategy: formula, symbols, values, share.
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -154,9 +155,9 @@ void sort_words(const Options& options, std::string& strategy, std::string& mode
   }
   const std::string first_axis = strategy.substr(0, strategy.find_first_of("+/"));
   if (first_axis == "serial" || find_strategy(first_axis))
-    throw UsageError(fmt::format("explain `{}` for which model?", strategy),
+    throw UsageError(fmt::format("the model is missing after `{}`", strategy),
                      fmt::format("write the model after the strategy: paradl explain {} resnet50", strategy));
-  throw UsageError(fmt::format("explain which strategy for `{}`?", strategy),
+  throw UsageError(fmt::format("the strategy is missing before `{}`", strategy),
                    fmt::format("the strategy comes first: paradl explain data {}", strategy));
 }
 
@@ -168,7 +169,7 @@ int run(const Session& session, Options& options, std::string strategy, std::str
     if (!is_picture(file) && !file.ends_with(row_of(Format::json).ending))
       throw UsageError(
           fmt::format("--timeline {}: the file must end in .svg (a picture) or .json (a trace)", file),
-          fmt::format("write --timeline {}.svg", file));
+          fmt::format("write --timeline {}", std::filesystem::path(file).replace_extension(".svg").string()));
   // The option of a remedy names strategy and grid. Appended to the command, it replaces the first word.
   const bool replaced = options.typed("strategy") && options.typed("grid");
   if (options.typed("strategy") && !replaced && !strategy.empty() && options.get("strategy") != strategy)
@@ -244,7 +245,8 @@ void define_explain(const Arguments& root, Session& session, Action& action) {
   command.text("STRATEGY", words->strategy,
                {.help = "data, data+filter ...; -s or --grid may name it instead", .required = true});
   command.text("MODEL", words->model, {.help = "name in models/, a path, or gpt:layers=24,hidden=..."});
-  command.flag("--layers", words->layers, {.help = "also show every layer, largest first; in table formats, only the layers"});
+  command.flag("--layers", words->layers,
+               {.help = "also show every layer, largest first; in table formats, only the layers"});
   command.flag("--bottlenecks", words->bottlenecks,
                {.help = "all limits and bottlenecks with value and trigger, and remedies"});
   command.texts(

@@ -128,7 +128,7 @@ int run(const Session& session, const ListingCommand& command, const Words& word
     throw UsageError(fmt::format("`list` does not take a name, but `{}` follows it", words.name),
                      fmt::format("write `paradl {} show {}`", command.word, words.name));
   if (!list && words.name.empty())
-    throw UsageError(fmt::format("show which {}?", command.one),
+    throw UsageError(fmt::format("`show` needs the name of a {}", command.one),
                      fmt::format("`paradl {}` lists them", command.word));
   print_listing(session, words, list ? command.list(session) : command.show(session, words.name));
   return answered;

@@ -199,7 +199,7 @@ Network::Network(const Catalog& catalog, const NetworkWords& words, const Option
   if (!words.topology.empty() && options.typed("on"))
     throw UsageError("--on and --topology both name a network", "leave one of them out");
   if (words.topology.empty() && !options.has("on"))
-    throw UsageError("which network?", "add --on abci, or --topology torus:8,8");
+    throw UsageError("the network is missing", "add --on abci, or --topology torus:8,8");
   const auto find_system = [&](const std::string& name) {
     if (!Catalog::is_path(name) && !is_system(catalog, name) && is_topology(name))
       throw UsageError(fmt::format("`{}` is a topology, not a system", name),
@@ -284,8 +284,9 @@ Fabric Network::fabric(int ranks, int most_ranks) const {
   fabric.topology = topology(ranks);
   if (ranks > fabric.topology->hosts())
     throw UsageError(
-        fmt::format("{} has {} hosts, not {}", fabric.topology->text(), fabric.topology->hosts(), ranks),
-        fmt::format("use -p {} or fewer, or a larger topology", fabric.topology->hosts()));
+        fmt::format("{} has {} host{}, not {}", fabric.topology->text(), fabric.topology->hosts(),
+                    fabric.topology->hosts() == 1 ? "" : "s", ranks),
+        fmt::format("use a larger topology, or -p {} or fewer", fabric.topology->hosts()));
   fabric.seats = seats_ ? read_seats(*seats_, ranks, *fabric.topology, most_ranks)
                         : read_seats(words_.placement, ranks, *fabric.topology);
   fabric.per_node = words_.per_node.empty() ? hosts_of_a_switch(*fabric.topology)
@@ -313,8 +314,9 @@ std::vector<Fabric> Network::slowed(const Fabric& fabric) const {
 
 std::vector<int> Network::ranks_asked_for(const Options& options) const {
   if (!options.has("gpus")) {
-    if (machine_) throw UsageError("how many GPUs?", "add -p 64, or a range such as -p 16..1024");
-    if (!topology_) throw UsageError("how many hosts?", "add -p 64, or write crossbar:64");
+    if (machine_)
+      throw UsageError("the number of GPUs is missing", "add -p 64, or a range such as -p 16..1024");
+    if (!topology_) throw UsageError("the number of hosts is missing", "add -p 64, or write crossbar:64");
     return {topology_->hosts()};
   }
   return options.read("gpus", "", [&](const std::string& text) {

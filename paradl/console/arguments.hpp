@@ -26,8 +26,8 @@ struct About {
 /// which is slow to compile: only two files include it.
 class Arguments {
  public:
-  /// `typed`: the words of the command line. Options of commands that are not among them are left out: to define
-  /// all would take most of the start-up time.
+  /// `typed`: the words of the command line. Options of commands that are not among them are left out: to
+  /// define all would take most of the start-up time.
   Arguments(CLI::App& app, std::span<const std::string> typed) : app_(&app), typed_(typed) {}
 
   Arguments add_command(const std::string& name, const std::string& summary) const;

@@ -14,8 +14,8 @@ struct Program {
   std::string name, about;
   std::string tree;                    // printed if there are no arguments
   std::function<std::string()> parts;  // the versions of its parts for `--version -v`; slow to find
-  /// Wait this long before printing an error: all MPI ranks fail alike, and the first to exit ends the
-  /// others.
+  /// Wait this long before printing an error: all MPI ranks fail for the same reason, and the first to exit
+  /// ends the others.
   Seconds patience;
   std::vector<std::function<void(const Arguments& root, Session& session, Action& action)>> commands;
 };

@@ -40,8 +40,8 @@ void mix(std::size_t& hash, double value) {
   hash ^= hash >> 29;
 }
 
-/// A hash of the costs of all cells' passes and of their samples. An evaluator keeps few cuts, so that a collision
-/// of 64 bits is very unlikely.
+/// A hash of the costs of all cells' passes and of their samples. An evaluator keeps few cuts, so that a
+/// collision of 64 bits is very unlikely.
 std::size_t fingerprint(const MeshTable& mesh, const PassTable& passes) {
   std::size_t hash = std::bit_cast<std::size_t>(passes.samples / mesh.parts[mesh.sharing]);
   for (const CellCost& cell : passes.cells) {
@@ -74,8 +74,9 @@ bool Evaluator::balances_stages(int pieces) const {
                         (by == StageCut::equal_blocks && !can_share_blocks(layouts_->blocks(), pieces)));
 }
 
-const StagePlan& Evaluator::stages(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
-                                   const PassTable& passes, const Plan& plan) const {
+const StagePlan& Evaluator::stages(const Layout& layout, const MeshTable& mesh,
+                                   const GradientTable& gradients, const PassTable& passes,
+                                   const Plan& plan) const {
   const int axis = stage_axis(layout);
   const int stages = axis < 0 ? 1 : mesh.mesh.axis[std::size_t(axis)].parts.total;
   const Pipeline pipeline = plan.pipeline(stages);
@@ -90,8 +91,9 @@ const StagePlan& Evaluator::stages(const Layout& layout, const MeshTable& mesh, 
 }
 
 /// The cuts into stages that could be the best: only one, unless stages are balanced.
-std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTable& mesh, const PassTable& passes,
-                                            const Plan& plan, int stages, SecondsPerByte per_byte) const {
+std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTable& mesh,
+                                            const PassTable& passes, const Plan& plan, int stages,
+                                            SecondsPerByte per_byte) const {
   const Training& training = setting_.training;
   StageBorders borders{.pipeline = plan.pipeline(stages),
                        .cut = training.stage_cut,
@@ -183,8 +185,8 @@ Cost Evaluator::cost(const Plan& plan, const StagePlan* cut) const {
   return Evaluation(*this, plan, cut, arena.get()).cost;
 }
 
-/// However layers are cut into stages, every micro-batch passes all layers, one after the other, and the busiest
-/// stage has at least the mean of all stages to do:
+/// However layers are cut into stages, every micro-batch passes all layers, one after the other, and the
+/// busiest stage has at least the mean of all stages to do:
 ///
 ///     T >= max(1, S / stages) sum over layers (FW + BW)
 Seconds Evaluator::at_least(const Plan& asked, Seconds enough) const {
@@ -209,8 +211,8 @@ Seconds Evaluator::computation(const Evaluation& e, double batch) const {
   Plan plan = e.plan;
   plan.batch = batch;
   const double passes = full_share(setting_, batch) * plan.micro_batches;
-  // The computation of a single stage depends on nothing but its local shapes. Which stage of a pipeline is the
-  // busiest, and how long a GPU waits for its host, depends on exchanges, too.
+  // The computation of a single stage depends on nothing but its local shapes. Which stage of a pipeline is
+  // the busiest, and how long a GPU waits for its host, depends on exchanges, too.
   if (e.stages->stages == 1 && !(setting_.training.framework.host > Seconds{}))
     return passes * computations_.get(LocalTimes::shapes_of(*e.layout, e.mesh, plan.samples()), [&] {
       return sum_computation(times_, *e.layout, e.mesh, plan);

@@ -37,8 +37,8 @@ struct Evaluation {
   Tables tables() const { return {*links, *layout, *stages, mesh, gradients, passes, sums, schedule}; }
 };
 
-/// Prices plans of one case. Pure: the same plan gives the same cost whatever was asked before, and threads may
-/// share one evaluator. It only caches results of pure functions that many plans have in common: layouts,
+/// Prices plans of one case. Pure: the same plan gives the same cost whatever was asked before, and threads
+/// may share one evaluator. It only caches results of pure functions that many plans have in common: layouts,
 /// routes, kernel times, cuts into stages.
 class Evaluator {
  public:
@@ -55,8 +55,9 @@ class Evaluator {
   Evaluation evaluate(const Plan& plan) const { return Evaluation(*this, plan); }
   /// The cost charge by charge.
   Ledger ledger(const Plan& plan) const { return ledger_of(evaluate(plan)); }
-  /// A lower bound for the iteration of a pipeline, found without cutting it into stages; zero for other plans,
-  /// and for plans that break a limit. A bound above `enough` need not be the best one: it is found sooner.
+  /// A lower bound for the iteration of a pipeline, found without cutting it into stages; zero for other
+  /// plans, and for plans that break a limit. A bound above `enough` need not be the best one: it is found
+  /// sooner.
   Seconds at_least(const Plan& plan, Seconds enough) const;
   /// The limits that are known before a plan is priced; `refused` gets the reason if its allreduce cannot sum
   /// the gradients. In limits.cpp.

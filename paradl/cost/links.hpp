@@ -13,7 +13,7 @@ namespace paradl {
 /// The first hop of a path that the machine's topology describes: 0 if GPUs are its hosts, 1 if nodes are.
 int network_hop(const Setting& setting);
 
-/// Whether an allreduce uses trees if they are faster than rings, as libraries that choose do.
+/// Whether an allreduce uses trees if they are faster than rings, as in libraries that choose.
 bool takes_trees(const Training& training);
 
 /// The sum of gradients over a group, as a job for an algorithm.

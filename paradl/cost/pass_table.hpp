@@ -37,13 +37,13 @@ struct CellCost : CellWork {
   Seconds updated(int zero) const { return zero > 0 ? sharded_update : update; }
 };
 
-/// The work of layers with the local shapes on a mesh; times from a profile, the kernel-time model, or the times
-/// of whole layers. Threads may share it.
+/// The work of layers with the local shapes on a mesh; times from a profile, the kernel-time model, or the
+/// times of whole layers. Threads may share it.
 class LocalTimes {
  public:
   explicit LocalTimes(const Setting& setting) : setting_(setting) {}
-  /// By cell. Activations count per sample that a GPU has, not per sample of the mini-batch: plans with the same
-  /// local shapes share the result.
+  /// By cell. Activations count per sample that a GPU has, not per sample of the mini-batch: plans with the
+  /// same local shapes share the result.
   const std::vector<CellWork>& work(const Layout& layout, const MeshTable& mesh, const Plan& plan) const;
   /// The times of one cell from a profile or the kernel-time model; nothing if neither knows the layer.
   const std::optional<PassTimes>& find(const Layout& layout, const Cell& cell, const MeshTable& mesh,
@@ -87,13 +87,14 @@ struct PassTable {
   std::pmr::vector<CellCost> cells;
 };
 
-/// The passes of one micro-batch through all layers, one after the other, without waiting for the host. Stops as
-/// soon as they take longer than `enough`: the rest may then be missing.
+/// The passes of one micro-batch through all layers, one after the other, without waiting for the host. Stops
+/// as soon as they take longer than `enough`: the rest may then be missing.
 Seconds sum_passes(const Links& links, const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
                    const GradientTable& gradients, const Plan& plan, Seconds enough);
 
 /// Only the computation of these passes.
-Seconds sum_computation(const LocalTimes& times, const Layout& layout, const MeshTable& mesh, const Plan& plan);
+Seconds sum_computation(const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
+                        const Plan& plan);
 
 /// Whether the product for a weight's gradient also adds the gradient of earlier micro-batches (gradient
 /// accumulation fusion). All frameworks with sequence parallelism do that.

@@ -87,7 +87,8 @@ StagePlan cut_at(std::vector<int> first_layer, const Layout& layout, const Workl
   for (int i = 0; i < layers && stages > 1; ++i) {
     const int owner = work.layers[std::size_t(i)].tied;
     if (owner >= 0 && piece_with(owner) % stages != piece_with(i) % stages)
-      plan.tied.push_back({layout.order[std::size_t(owner)], piece_with(owner) % stages, piece_with(i) % stages});
+      plan.tied.push_back(
+          {layout.order[std::size_t(owner)], piece_with(owner) % stages, piece_with(i) % stages});
   }
   for (int s = 0; s < stages; ++s) {
     StageKind kind{.chunks = {}, .cells = {}, .first = s, .count = 1};
@@ -114,7 +115,8 @@ StagePlan cut_at(std::vector<int> first_layer, const Layout& layout, const Workl
       twin->count += 1;
   }
   const auto shares_weights = [&](int stage) {
-    return std::ranges::any_of(plan.tied, [&](const StagePlan::Tied& t) { return t.owner == stage || t.user == stage; });
+    return std::ranges::any_of(plan.tied,
+                               [&](const StagePlan::Tied& t) { return t.owner == stage || t.user == stage; });
   };
   for (int s = 0; s < stages; ++s) {
     const bool alone = shares_weights(s) || (s > 0 && shares_weights(s - 1));
@@ -193,7 +195,8 @@ StagePlan plan_stages(const Layout& layout, const Workload& work, const StageBor
 }
 
 StagePlan plan_stages(const Layout& layout, const Workload& work, const LayerTimes& times, int stages) {
-  StageBorders borders{.pipeline = {.stages = stages}, .layer = {}, .border = {}, .blocks = {}, .crossing = {}};
+  StageBorders borders{
+      .pipeline = {.stages = stages}, .layer = {}, .border = {}, .blocks = {}, .crossing = {}};
   if (stages > 1) borders.crossing = Crossing(layout, work);
   for (const LayerTime& time : times.layer)
     borders.layer.push_back({.forward = time.FW.base(), .backward = time.BW.base()});

@@ -56,7 +56,7 @@ inline constexpr std::array exchange_terms{Term::gradient_exchange, Term::activa
                                            Term::halo_exchange, Term::stage_transfer};
 
 /// What makes a remedy worth listing for a plan that fits: it saves time; it saves memory, even if that takes
-/// time, or only if it takes none; or it is possible.
+/// time, or only if it takes none; or it is merely possible.
 enum class Worth { time, memory, free_memory, always };
 
 /// One kind of bottleneck: a file in bottlenecks/ and a line in bottlenecks/table.cpp.

@@ -35,8 +35,8 @@ std::span<const Tile> product_tiles();
 ///     tm = moved / (W * memory * min(1, 2 blocks / S)) + time to write and read partial sums if splits > 1
 ///     t  = sqrt(tc^2 + tm^2)
 ///
-/// S multiprocessors, P peak rate, W memory bandwidth. Splitting adds another, short kernel. Infinity if it takes
-/// longer than `at_most`: kernels that cannot be faster are not tried.
+/// S multiprocessors, P peak rate, W memory bandwidth. Splitting adds another, short kernel. Infinity if it
+/// takes longer than `at_most`: kernels that cannot be faster are not tried.
 Seconds kernel_time(const KernelDevice& device, const Product& product, const Kernels& kernels,
                     Seconds at_most = Seconds{std::numeric_limits<double>::infinity()});
 

@@ -161,9 +161,9 @@ double least_possible(const Chain& chain) {
   return bound;
 }
 
-/// Where a part may begin so that it is at most `bound` long, for each layer before which it may end. Parts that
-/// begin with layer `surely` or later all fit; of those that begin in [first, surely), some fit; earlier ones do
-/// not.
+/// Where a part may begin so that it is at most `bound` long, for each layer before which it may end. Parts
+/// that begin with layer `surely` or later all fit; of those that begin in [first, surely), some fit; earlier
+/// ones do not.
 class FittingParts {
  public:
   struct Range {
@@ -267,7 +267,8 @@ class CheapestBorders {
       for (int to = ends_[k].first; to <= ends_[k].last; ++to) {
         for (; next <= std::min(to - 1, final); ++next) least.add(next, before);
         const auto& fits = fitting_.before(to);
-        const int perhaps = std::max(first, fits.first), surely = std::min(std::max(first, fits.surely), next);
+        const int perhaps = std::max(first, fits.first),
+                  surely = std::min(std::max(first, fits.surely), next);
         const int sure = least.from(surely, at_sure);
         double cheapest = sure < 0 ? never : before[sure];
         // The cheapest of all beginnings mostly fits; if it does not, look for the cheapest that does.
@@ -284,8 +285,8 @@ class CheapestBorders {
     }
   }
 
-  /// Calls `use(from)` for each layer `from` at which the last part of a cheapest cut into k parts can begin, the
-  /// last one first, until it returns false.
+  /// Calls `use(from)` for each layer `from` at which the last part of a cheapest cut into k parts can begin,
+  /// the last one first, until it returns false.
   template <class Use>
   void each_beginning(int k, int to, Use use) {
     const auto& [first, final] = ends_[k - 1];
@@ -318,10 +319,11 @@ class CheapestBorders {
         if (!wanted_[here]) continue;
         const double mean = chain_.before(to) / k;
         each_beginning(k, to, [&](int from) {
-          const double work = chain_.work(from, to), sum = squares[std::size_t(at(k - 1, from))] + work * work;
+          const double work = chain_.work(from, to),
+                       sum = squares[std::size_t(at(k - 1, from))] + work * work;
           if (sum < squares[here]) squares[here] = sum, begin_[here] = from;
-          // Squares of k - 1 parts sum to least if the parts are equal. Beyond the mean, longer last parts only
-          // make that sum larger.
+          // Squares of k - 1 parts sum to least if the parts are equal. Beyond the mean, longer last parts
+          // only make that sum larger.
           const double before = chain_.before(from);
           return !chain_.is_additive() || work < mean || k == 1 ||
                  work * work + before * before / (k - 1) < rounding * squares[here];

@@ -124,8 +124,7 @@ std::string algorithms_for(Operation operation) {
   for (const Algorithm* algorithm : algorithms())
     if (algorithm->serves(operation) && ++count <= most)
       list += fmt::format("{}`{}`", count > 1 ? ", " : "", algorithm->name);
-  const std::string more = count > most ? fmt::format(" and {} more", count - most) : "";
-  return list + more + (count == 1 ? " does" : " do");
+  return list + (count > most ? fmt::format(" or one of {} more", count - most) : "");
 }
 
 }  // namespace
@@ -137,7 +136,7 @@ SecondsPerByte selection_of(const Algorithm& algorithm, const Job& job) {
 std::string refusal(const Algorithm& algorithm, const Job& job) {
   if (job.ranks < 1) return fmt::format("{} ranks cannot communicate", job.ranks);
   if (!algorithm.serves(job.operation))
-    return fmt::format("`{}` does not do {}; {}", algorithm.name, text_of(job.operation),
+    return fmt::format("`{}` does not support {}; use {}", algorithm.name, text_of(job.operation),
                        algorithms_for(job.operation));
   return algorithm.limit ? algorithm.limit(job) : "";
 }

@@ -74,7 +74,7 @@ Linear cost(Collective operation, const Path& path) {
       return ring_of_rings(path);
     case Collective::allreduce:
       return 2.0 * ring_of_rings(path);
-    // Every GPU sends p-1 messages of its p-th part, the slowest link paces them.
+    // Every GPU sends p-1 messages of its p-th part, at the pace of the slowest link.
     case Collective::all_to_all:
       return {(p - 1) * last.link.alpha, (p - 1) / p * last.phi * last.link.beta};
     case Collective::point_to_point:

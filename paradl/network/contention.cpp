@@ -82,7 +82,7 @@ std::vector<std::uint32_t> find_alike(const Schedule& schedule, const Routes& ro
            routes.route[a].beta == routes.route[b].beta && std::ranges::equal(routes.of(a), routes.of(b));
   };
   std::vector<std::uint32_t> first(schedule.flows.size());
-  std::vector<std::uint32_t> seen;  // by hash; open addressing, as a node of its own for each flow is slow
+  std::vector<std::uint32_t> seen;  // by hash; open addressing, because a hash node for each flow is slow
   std::size_t step = ~std::size_t{0};
   each_routed_flow(schedule, routes, [&](std::size_t s, std::size_t f) {
     if (s != step) seen.assign(std::bit_ceil(2 * schedule.steps[s].count), nobody);

@@ -154,7 +154,7 @@ bool is_small(const Algorithm& algorithm, const Job& job, NetworkFidelity fideli
   const int most = fidelity == NetworkFidelity::flows ? 128 : 512;
   const bool pipelined = algorithm.pipelines(job.operation);
   if (pipelined && double(job.segments) * job.ranks > double(most) * most_segments) return false;
-  // The messages of all others grow with the ranks, at most times their logarithm.
+  // The number of messages of all other algorithms grows at most as p log p.
   return job.ranks <= (algorithm.quadratic || pipelined ? most : 65536);
 }
 
@@ -162,14 +162,14 @@ CollectiveTime time_of(const Algorithm& algorithm, const Job& job, const Fabric&
                        NetworkFidelity fidelity) {
   CollectiveTime out;
   Seconds closed_form = algorithm.closed_form(job, ways_of(fabric))(job.bytes);
-  // A library's own tables know the machine by its specifications.
+  // A library's own tables are for specified links, not measured ones.
   if (const auto measured = algorithm.tabulated ? std::nullopt : measured_ways(fabric, job)) {
     out.specified = closed_form;
     closed_form = algorithm.closed_form(job, *measured)(job.bytes);
   }
   out.closed_form = closed_form;
   if (fidelity == NetworkFidelity::closed_form && !is_small(algorithm, job, fidelity)) {
-    out.timing = {.time = closed_form};  // without the schedule there is neither a count of steps nor a phi
+    out.timing = {.time = closed_form};  // without a schedule the number of steps and phi are unknown
     return out;
   }
   const Schedule schedule = algorithm.schedule(job);
@@ -199,7 +199,7 @@ std::optional<double> joules_of(const Schedule& schedule, const Fabric& fabric, 
   double joules = 0;
   for (std::size_t w = 0; w < wires.size(); ++w) {
     const auto other = std::size_t(fabric.topology->back(int(w)));
-    if (other < w) continue;  // a cable once
+    if (other < w) continue;  // each cable once
     const double active = std::max(busy[w], busy[other]);
     if (active >= 0)
       joules += wires[w].idle * time.base() + (wires[w].peak - wires[w].idle) * std::min(active, time.base());

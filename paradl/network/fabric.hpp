@@ -15,7 +15,7 @@ enum class NetworkFidelity { closed_form, link_load, flows };
 inline constexpr std::array<std::string_view, 3> network_fidelities{"closed-form", "link-load", "flows"};
 static_assert(names_every(NetworkFidelity::flows, network_fidelities), "name every NetworkFidelity");
 
-/// Ranks seated on a topology, in nodes of `per_node` neighbours.
+/// Ranks placed on the hosts of a topology, in nodes of `per_node` neighbours.
 struct Fabric {
   std::shared_ptr<const Topology> topology;
   std::vector<int> seats;  // host of each rank
@@ -41,12 +41,12 @@ std::optional<Ways> measured_ways(const Fabric& fabric, const Job& job);
 
 /// The time of a collective.
 struct CollectiveTime {
-  Timing timing;  // phi, wire and step are those of the link loads, also beside a closed form
-  std::optional<Seconds> closed_form = {};  // a schedule from a file has none
-  std::optional<Seconds> link_load = {};    // beside a closed form, where the schedule is small enough
+  Timing timing;  // phi, wire and step are those of the link loads, also with a closed form
+  std::optional<Seconds> closed_form = {};  // none for a schedule from a file
+  std::optional<Seconds> link_load = {};    // with a closed form, if the schedule is small enough
   std::optional<Seconds> specified = {};  // the closed form by specifications, where it is by measured links
   int steps = 0;
-  std::optional<double> joules;  // of the cables in use, where it is known what they draw
+  std::optional<double> joules;  // of the cables in use, if their power is known
 };
 /// The time of a schedule by link loads or by flows, including the set-up of circuits.
 Timing timing_of(const Schedule& schedule, const Fabric& fabric, NetworkFidelity fidelity);

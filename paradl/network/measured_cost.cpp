@@ -33,16 +33,16 @@ bool is_cut(Collective operation) {
   return operation != Collective::all_to_all && operation != Collective::point_to_point;
 }
 
-/// What was measured of one operation on one group, by size of the buffer.
+/// The measurements of one operation on one group, by size of the buffer.
 using Series = std::vector<MeasuredLink>;
 
-/// The last range that begins at or below a size; the first for what is smaller than all of them.
+/// The last range that begins at or below a size; the first one for smaller sizes.
 const Link& link_at(const Series& series, Bytes size) {
   const auto next = std::ranges::upper_bound(series, size, {}, &MeasuredLink::from);
   return next == series.begin() ? next->link : std::prev(next)->link;
 }
 
-/// Between two measured numbers on the power law through them; one that is zero is on none.
+/// Interpolates two measured numbers by the power law through them; there is none if one of them is zero.
 double between(double a, double b, double share) {
   return a > 0 && b > 0 ? a * std::pow(b / a, share) : (1 - share) * a + share * b;
 }
@@ -89,7 +89,8 @@ std::vector<Series> measured_on(const Level& level, Collective operation, Asked 
 bool is_any(const MeasuredGroup& group) { return group.gpus == 0; }
 bool is_named(const MeasuredGroup& group) { return group.gpus > 0; }
 
-/// The links of a group of `gpus`: of its own size, else those that name none, else between its neighbours.
+/// The links of a group of `gpus`: measured on this size, else without a size, else interpolated between the
+/// nearest sizes.
 std::optional<SizedLink> sized(const std::vector<Series>& groups, const std::vector<Series>& any, double gpus,
                                bool between_nodes) {
   const auto size = [](const Series& series) { return double(series.front().group.gpus); };
@@ -150,7 +151,8 @@ int outermost_hop(const Path& path) {
   return 0;
 }
 
-/// A group that spans nodes, if such were measured as a whole, or one GPU a node: its ring between them.
+/// A group that spans nodes, if such groups were measured as a whole, or with one GPU per node: its ring
+/// between nodes.
 std::optional<Plan> spanning(Collective operation, const Path& path, const Machine& machine) {
   const int last = outermost_hop(path);
   if (last == 0 || operation == Collective::point_to_point || path.hop[std::size_t(last)].wire >= 0)
@@ -185,13 +187,14 @@ std::optional<SizedLink> links_for(Collective operation, const Hop& hop, bool in
   for (const Collective wanted : stand_ins(operation)) {
     const auto any = measured_on(level, wanted, is_any);
     auto groups = measured_on(level, wanted, is_named);
-    // Groups across nodes were handled as a whole (above); a message has two ends in a group of any size.
+    // Groups across nodes are handled as a whole above. A message has two ends, whatever the size of its
+    // group.
     if (wanted == Collective::point_to_point && !groups.empty()) return SizedLink{groups.front()};
     if (!in_node) groups.clear();
     auto link = sized(groups, any, hop.size, false);
     if (!link) continue;
-    // Switches that add up make an allreduce faster than its links. Whether they do so for another group is
-    // not known, and what it stands in for is bound by the links.
+    // Switches that compute sums make an allreduce faster than its links. Whether they do so for another
+    // group is unknown, and operations that use its measurement are limited by the links.
     const bool stands_in = wanted != operation;
     if ((stands_in && is_named(link->smaller.front().group)) || link->beyond) link->least = level.link.beta;
     return link;

@@ -19,9 +19,8 @@ struct Flow {
   Bytes bytes;
 };
 
-/// Flows that start together, `repeat` times over. A ring sends another piece each time: with every
-/// repetition the first piece moves on by `shift` widths, around within its block of `modulus` widths (0: all
-/// pieces).
+/// Flows that start together, `repeat` times. A ring sends another piece each time: with every repetition the
+/// first piece moves on by `shift` widths, around within its block of `modulus` widths (0: all pieces).
 struct Step {
   std::size_t first = 0, count = 0;  // its flows in Schedule::flows
   int repeat = 1;

@@ -33,7 +33,7 @@ class ScheduleReader {
     if (!next_line()) problems_.add({1, 1, 1}, "this schedule is empty", header_form);
     problems_.raise();
     read_header();
-    problems_.raise();  // without it no line can be judged
+    problems_.raise();  // without it no line can be checked
     while (!problems_.full() && next_line()) read_flow();
     if (!problems_.any()) check_end();
     problems_.raise();
@@ -65,23 +65,24 @@ class ScheduleReader {
   bool has_words(std::size_t count, const char* form) {
     if (words_.size() == count) return true;
     const Word& word = words_[std::min(count, words_.size() - 1)];
-    problems_.add(word.spot,
-                  fmt::format("{} number{}, not {}", words_.size(), words_.size() == 1 ? "" : "s", count),
-                  form);
+    problems_.add(
+        word.spot,
+        fmt::format("this line has {} number{}, not {}", words_.size(), words_.size() == 1 ? "" : "s", count),
+        form);
     return false;
   }
 
-  /// A whole number within bounds; `least` if it is not one, which is then said.
+  /// A whole number within bounds; otherwise reports a problem and returns `least`.
   int number(const Word& word, const char* name, int least, int most) {
     long long value = 0;
     const char* const end = word.text.data() + word.text.size();
     const auto [stop, failed] = std::from_chars(word.text.data(), end, value);
     if (failed == std::errc::invalid_argument || stop != end)
       problems_.add(word.spot, fmt::format("`{}` is not a whole number", word.text),
-                    fmt::format("the {} should be here", name));
+                    fmt::format("write the {} here", name));
     else if (failed != std::errc{} || value < least || value > most)
       problems_.add(word.spot, fmt::format("{} {} is out of range", name, word.text),
-                    fmt::format("from {} to {}", least, most));
+                    fmt::format("write a number from {} to {}", least, most));
     else
       return int(value);
     return least;

@@ -44,10 +44,11 @@ std::vector<int> round_robin(int unit, int ranks, int hosts) {
   return seats;
 }
 
-/// All hosts that a file names, one a line.
+/// All hosts that a file names, one per line.
 std::vector<int> hosts_in(const SourceText& file, int hosts) {
   Problems problems(file);
-  if (const auto spot = not_text(file.text)) problems.add(*spot, "this is not text", "write one host a line");
+  if (const auto spot = not_text(file.text))
+    problems.add(*spot, "this is not text", "write one host per line");
   problems.raise();
   std::vector<int> seats;
   std::vector<bool> taken(std::size_t(hosts), false);
@@ -64,10 +65,10 @@ std::vector<int> hosts_in(const SourceText& file, int hosts) {
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), host);
     if (error != std::errc{} || end != word.data() + word.size() || host < 0 || host >= hosts)
       problems.add(spot, fmt::format("`{}` is not a host from 0 to {}", word, hosts - 1),
-                   "write one host a line, each once");
+                   "write one host per line, each once");
     else if (taken[std::size_t(host)])
-      problems.add(spot, fmt::format("`{}` is taken by an earlier rank", word),
-                   "write one host a line, each once");
+      problems.add(spot, fmt::format("host `{}` has a rank already", word),
+                   "write one host per line, each once");
     else
       taken[std::size_t(host)] = true;
     seats.push_back(host);
@@ -81,9 +82,9 @@ std::vector<int> from_file(const SourceText& file, int ranks, int most_ranks, in
   if (int(seats.size()) != most_ranks)
     throw SpecError(file.file, file.text,
                     {{.where = {},
-                      .message = fmt::format("this seats {} rank{}, not {}", seats.size(),
+                      .message = fmt::format("this file places {} rank{}, not {}", seats.size(),
                                              seats.size() == 1 ? "" : "s", most_ranks),
-                      .help = "write one host a line, as many as there are ranks"}});
+                      .help = "write one host per line, as many as there are ranks"}});
   seats.resize(std::size_t(ranks));
   return seats;
 }
@@ -95,14 +96,14 @@ int unit_of(const Topology& topology) {
   throw UsageError(fmt::format("placement `round-robin` assigns ranks to nodes or switches in turn, but `{}` "
                                "has no groups of hosts",
                                topology.text()),
-                   "say how many neighbouring hosts make one: `round-robin:4`");
+                   "write how many neighbouring hosts form a group: `round-robin:4`");
 }
 
 void refuse_too_many(int ranks, const Topology& topology) {
   if (ranks > topology.hosts())
     throw UsageError(
         fmt::format("{} ranks do not fit on the {} hosts of `{}`", ranks, topology.hosts(), topology.text()),
-        fmt::format("seat {} or fewer", topology.hosts()));
+        fmt::format("use -p {} or fewer", topology.hosts()));
 }
 
 }  // namespace
@@ -113,8 +114,7 @@ bool is_seats_file(std::string_view text) {
     return false;
   std::error_code failed;
   if (std::filesystem::exists(text, failed)) return true;
-  if (text == "random")
-    throw UsageError("placement `random` needs a number to start from", "write `random:1`");
+  if (text == "random") throw UsageError("placement `random` needs a seed", "write `random:1`");
   const std::string near =
       did_you_mean(text.substr(0, text.find(':')), {"consecutive", "round-robin", "random"});
   throw UsageError(fmt::format("`{}` is neither a placement nor a file", shortened(std::string(text))),

@@ -55,9 +55,10 @@ void TopologyWord::limit(double vertices, double cables) const {
     return number < 1e15 ? fmt::format("{:.0f}", number) : std::string("far too many");
   };
   if (vertices > most_vertices)
-    refuse(fmt::format("has {} hosts and switches; {:.0f} are the most", count(vertices), most_vertices));
+    refuse(fmt::format("has {} hosts and switches (at most {:.0f} are possible)", count(vertices),
+                       most_vertices));
   if (cables > most_cables)
-    refuse(fmt::format("has {} cables; {:.0f} are the most", count(cables), most_cables));
+    refuse(fmt::format("has {} cables (at most {:.0f} are possible)", count(cables), most_cables));
 }
 
 namespace {
@@ -65,7 +66,7 @@ namespace {
 struct Kind {
   std::string_view name;
   int least;  // of its numbers
-  int usual;  // the one number of a word without any; 0: as many as there are hosts to seat, -1: there is
+  int usual;  // the one number of a word without any; 0: as many as there are ranks, -1: there is
               // none
   std::unique_ptr<Topology> (*make)(const TopologyWord&, const WireSpec&);
   std::string_view form;
@@ -168,8 +169,9 @@ std::unique_ptr<Topology> read_topology(std::string_view text, const WireSpec& w
   if (numbers.size() == 1) numbers.push_back(1);
   word.demand({2});
   const int gpus = numbers[0], ports = numbers[1];
-  constexpr int most_gpus = 256;  // more than any node has, and its GPUs are joined each to each
-  if (gpus > most_gpus) word.refuse(fmt::format("has nodes of {} GPUs; {} are the most", gpus, most_gpus));
+  constexpr int most_gpus = 256;  // more than any node has, and all its GPUs are connected to each other
+  if (gpus > most_gpus)
+    word.refuse(fmt::format("has nodes of {} GPUs (at most {} are possible)", gpus, most_gpus));
   if (ports > gpus) word.refuse(fmt::format("has more ports ({}) than GPUs ({}) in a node", ports, gpus));
 
   // A bare crossbar has as many hosts as the ports of the nodes that hold `hosts` GPUs.

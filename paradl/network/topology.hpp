@@ -124,14 +124,14 @@ std::unique_ptr<Topology> levels_topology(const Machine& machine);
 /// last. Nothing if it has only levels. UsageError if it is too small for the machine's GPUs.
 std::unique_ptr<Topology> topology_of(const Machine& machine);
 
-/// The platform on which hierarchical allreduces were simulated by their authors: `nodes` nodes of TSUBAME3
+/// The platform on which the authors of the hierarchical allreduces simulated them: `nodes` nodes of TSUBAME3
 /// with 4 GPUs each, every cable half duplex.
 std::unique_ptr<Topology> tsubame3_of_the_authors(int nodes = 64);
 
 /// Number of wires on which a host can send at once: all its wires if hosts are switches, else one.
 double ports_of(const Topology& topology);
 
-/// Facts for `paradl topology show`. What takes too long to count on a large topology is left out.
+/// Facts for `paradl topology show`. Facts that take too long to count on a large topology are left out.
 struct TopologyFacts {
   int hosts = 0, switches = 0, cables = 0;
   std::optional<int> diameter;   // wires on the longest of the shortest paths between hosts
@@ -143,8 +143,8 @@ struct TopologyFacts {
 TopologyFacts facts_of(const Topology& topology);
 
 /// The host of each rank of a job. `consecutive`; `round-robin:K`: assigned to units of K neighbouring hosts
-/// in turn; `random:SEED`: anywhere; or a file with one host a line (`#` starts a
-/// comment). UsageError if a host is out of range or taken twice.
+/// in turn; `random:SEED`: anywhere; or a file with one host per line (`#` starts a comment). UsageError if a
+/// host is out of range or taken twice.
 std::vector<int> read_seats(std::string_view text, int ranks, const Topology& topology);
 /// From a file of `most_ranks` hosts the first ones. SpecError showing the line that is wrong.
 std::vector<int> read_seats(const SourceText& file, int ranks, const Topology& topology, int most_ranks);

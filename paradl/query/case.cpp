@@ -92,7 +92,7 @@ Case load(const Query& query, Library& library) {
   c.model_spec = model.spec;
   c.work = model.work;
   if (!query.system)
-    throw UsageError("which system?",
+    throw UsageError("the system is missing",
                      fmt::format("add `--on abci`, or set PARADL_SYSTEM; `paradl systems` lists all {}",
                                  library.catalog().names(SpecKind::systems).size()));
   blaming({query.system.origin()}, [&] { library.system(*query.system); });

@@ -48,7 +48,7 @@ ConvolutionPolicy read_convolutions(const std::string& text) {
 
 Price read_price(const std::string& text) {
   if (const auto price = parse_price(text)) return *price;
-  throw UsageError(fmt::format("--price {}: cannot read it", text),
+  throw UsageError(fmt::format("--price {}: not a price per hour", text),
                    "write the price of a GPU hour, such as --price 2.5USD/h");
 }
 

@@ -98,7 +98,7 @@ Question question_of(const Query& query, const Case& about) {
   if (query.grid)
     take_grid(query, about, q);
   else if (!query.gpus)
-    throw UsageError("how many GPUs?",
+    throw UsageError("the number of GPUs is missing",
                      "add -p 64; `project` and `collectives` also take ranges, such as -p 16..1024");
   for (const StrategyName& s : q.strategies)
     if (q.named && s.axes.empty() && std::ranges::any_of(q.gpus, [](int p) { return p > 1; }))

@@ -24,6 +24,20 @@ std::optional<Number> parse_number(std::string_view text) {
                    "write 64, 16,64,256, 16..1024, 16..128:+16, 4..1024:x4 or 16x4 (nodes x GPUs)");
 }
 
+/// What a number with a prefix or in per cent means: `1.5M`, `20%`, and `50` for a share.
+std::optional<double> meant(std::string_view text, double most) {
+  constexpr std::string_view prefixes = "kMGTP";
+  if (text.empty()) return {};
+  const std::size_t power = prefixes.find(text.back());
+  const bool percent = text.back() == '%';
+  if (power != prefixes.npos || percent) text.remove_suffix(1);
+  const auto value = parse_number<double>(text);
+  if (!value || !std::isfinite(*value)) return {};
+  if (power != prefixes.npos) return *value * std::pow(1000, power + 1);
+  if (percent || (most == 1 && *value > 1 && *value <= 100)) return *value / 100;
+  return {};
+}
+
 int gpus_in(std::string_view text, std::string_view whole) {
   const auto value = parse_number<int>(text);
   if (!value || *value < 1) bad_gpus(whole);
@@ -54,13 +68,13 @@ void add_range(std::string_view item, std::vector<GpuCount>& out) {
 
 double read_number(std::string_view name, std::string_view text, double least, double most) {
   const auto value = parse_number<double>(text);
-  if (!value || !(*value >= least) || !(*value <= most))
-    throw UsageError(fmt::format("--{} {}: not a number from {} to {}", name, text, least, most),
-                     fmt::format("write --{} {}", name,
-                                 value && *value > most  ? most
-                                 : least < 1 && most > 1 ? 1.0
-                                                         : least));
-  return *value;
+  if (value && *value >= least && *value <= most) return *value;
+  const double near = meant(text, most)
+                          .value_or(value && *value > most  ? most
+                                    : least < 1 && most > 1 ? 1
+                                                            : least);
+  throw UsageError(fmt::format("--{} {}: not a number from {} to {}", name, text, least, most),
+                   fmt::format("write --{} {}", name, std::clamp(near, least, most)));
 }
 
 int read_count(std::string_view name, std::string_view text, int least, int most) {

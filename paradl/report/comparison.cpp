@@ -143,7 +143,7 @@ std::string question_of(const Json& result, bool with_grid) {
   return fmt::format("{} on {} GPUs", out, text_of(result["gpus"]));
 }
 
-/// Whether strategy and number of GPUs do not tell all results of a file apart.
+/// Whether strategy and number of GPUs do not distinguish all results of a file.
 bool repeats_questions(const std::vector<Contestant>& results) {
   std::set<std::string> seen;
   return std::ranges::any_of(

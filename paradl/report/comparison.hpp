@@ -10,7 +10,7 @@
 
 namespace paradl {
 
-/// One side of a comparison: a result as a JSON value, so that saved and new results are treated alike.
+/// One side of a comparison: a result as a JSON value, so that saved and new results are treated the same.
 struct Contestant {
   std::string name;
   nlohmann::ordered_json result;  // one element of `results`

@@ -13,7 +13,7 @@ namespace paradl {
 /// The reader of a table: people get "24 %" and "> 20 %", machines get numbers.
 enum class ReadBy { people, machines };
 
-/// An answer before it has a format. Each format calls what it needs, so nothing is made in vain.
+/// An answer before it has a format. Each format calls what it needs, so that nothing is made without need.
 struct Output {
   std::function<std::string(const Style&)> text;  // for people
   std::function<Table(ReadBy)> table;

@@ -130,7 +130,7 @@ std::string input_sentence(const Setting& setting, const Projection& p) {
   const InputPlan& plan = setting.training.input;
   const InputCost& input = *p.input;
   const std::string lack = input_lack(setting, input);
-  if (!input.known) return fmt::format("Input: {}; its time is not counted.", lack);
+  if (!input.known) return fmt::format("Input: its time is not counted ({}).", lack);
   std::string out = fmt::format("Input of {}: {} read{} {}{} from {} in {}", p.strategy->text,
                                 who(plan, input), input.readers == 1 ? "s" : "", decimal(input.read),
                                 input.readers == 1 ? "" : " each", from_text(plan), text(input.reading));
@@ -152,7 +152,7 @@ std::string input_lines(const Setting& setting, const Projection& p) {
     out += fmt::format(" {}  {}\n", out.empty() ? "input" : "     ", line);
   };
   if (!input.known) {
-    add(fmt::format("{}; its time is not counted", lack));
+    add(fmt::format("the time is not counted ({})", lack));
   } else {
     const auto [formula, rate] = pace_of(setting, input);
     add(fmt::format("read  {} = {}: {} from {} by {}{}; {}, s = {}, M = {} worker{}", formula,

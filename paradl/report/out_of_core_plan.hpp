@@ -16,7 +16,7 @@ std::string planned_stage(const Projection& projection);
 
 /// A plan out of core, block by block.
 Table plan_table(const OutOfCoreAccount& account);
-/// What it has of the host's link, and what others would take.
+/// Its share of the host link, and the times of other plans.
 std::string plan_text(const OutOfCoreAccount& account);
 /// "Out of core: of 20 blocks 8 are kept, ...": of any projection that has such a plan.
 std::string out_of_core_text(const Projection& projection, const Machine& machine);

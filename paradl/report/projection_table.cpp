@@ -21,7 +21,7 @@ const ResultField& column_field(const std::string& name) {
                    near.empty() ? "`--columns help` lists them" : near);
 }
 
-/// Whether some results differ only in how they cut samples: strategy and grid do not tell them apart.
+/// Whether some results differ only in how they cut samples: strategy and grid do not distinguish them.
 bool has_twins(const Answer& answer) {
   std::set<std::pair<std::string, std::string>> seen;
   return std::ranges::any_of(answer.results, [&](const Projection& p) {

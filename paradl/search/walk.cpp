@@ -28,7 +28,8 @@ struct Placed {
          std::pmr::memory_resource* memory)
       : layout(evaluator.layout(plan)), mesh(evaluator.setting(), evaluator.links(), layout, plan.mesh) {
     for (const int stage : zero)
-      gradients.at(std::size_t(stage)).emplace(evaluator.links(), layout, mesh, stage, plan.allreduce, memory);
+      gradients.at(std::size_t(stage))
+          .emplace(evaluator.links(), layout, mesh, stage, plan.allreduce, memory);
   }
 
   const Layout& layout;

@@ -127,6 +127,8 @@ class LayOut {
     if (!op) {
       if (!word.empty())
         map.wrong("op", fmt::format("no op is called `{}`", word), did_you_mean(word, op_names()));
+      else
+        report_misspelt_op(entry);
       return last;
     }
     spec.op = *op;
@@ -147,6 +149,18 @@ class LayOut {
     }
     layers_.push_back(std::move(spec));
     return int(layers_.size()) - 1;
+  }
+
+  /// The reader reports a missing `op`, but leaves a misspelt key to finish(), which needs the op for its
+  /// keys.
+  void report_misspelt_op(const YAML::Node& entry) {
+    if (!entry.IsMap() || entry["op"]) return;
+    for (const auto& each : entry) {
+      const std::string key = each.first.IsScalar() ? each.first.Scalar() : "";
+      const std::string help = did_you_mean(key, {"op"});
+      if (!help.empty())
+        return problems_.add(spot_of(each.first), fmt::format("unknown key `{}`", key), help);
+    }
   }
 
   void read_keys(Fields& f, LayerSpec& spec) {

@@ -136,8 +136,7 @@ std::vector<std::int64_t> read_input(Reader& map, Problems& problems, const Para
   try {
     input = read_sizes(scalar_text(node), parameters);
   } catch (const ExpressionError& error) {
-    problems.add(spot_of(node), "cannot read `input`: " + error.message,
-                 "write channels x extents, such as 3x224x224");
+    problems.add(spot_of(node), "`input`: " + error.message, "write channels x extents, such as 3x224x224");
     return {};
   }
   if (input.size() < 2 || input.size() > 4 ||

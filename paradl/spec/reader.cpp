@@ -129,7 +129,8 @@ YAML::Node parse_yaml(const SourceText& source) {
                  "this is nested too deeply", "");
   } catch (const YAML::Exception& e) {
     problems.add({std::max(e.mark.line, 0) + 1, std::max(e.mark.column, 0) + 1, 1},
-                 "this is not YAML: " + e.msg, "look for a missing bracket, quote or colon");
+                 "this is not YAML: " + e.msg,
+                 "look for a missing bracket, quote or colon, a tab, or a wrong indentation");
   }
   problems.raise();
   return {};

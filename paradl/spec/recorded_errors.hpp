@@ -60,8 +60,8 @@ struct RecordedError {
   Spot spot = {};  // of its strategy in the file
 };
 
-/// The file profiles/accuracy/recorded.csv, as `paradl validate --record` writes it. A table, since every answer
-/// reads it, and YAML takes forty times as long.
+/// The file profiles/accuracy/recorded.csv, as `paradl validate --record` writes it. A table, since every
+/// answer reads it, and YAML takes forty times as long.
 struct RecordedErrors {
   std::string source;
   std::vector<RecordedError> errors;

@@ -8,8 +8,8 @@
 namespace paradl {
 namespace {
 
-/// Multiplies a value; false if a file could not have the result, or if it is zero, which a loaded system also
-/// has where the file has no value.
+/// Multiplies a value; false if a file could not have the result, or if it is zero, which a loaded system
+/// also has where the file has no value.
 template <int S, int B, int F>
 bool multiply(Quantity<S, B, F>& value, double factor) {
   value = factor * value;

@@ -41,7 +41,7 @@ void Shapes::add(const LayerSpec& s) {
   sent_by_.push_back(route(s));
   const double items = std::max({l.y.items(), l.weights, l.macs, l.scores});
   if (!(items < 1e18))
-    problems_.add(s.spot, fmt::format("layer `{}` is too large to be real", s.name), "check its sizes");
+    problems_.add(s.spot, fmt::format("layer `{}` is implausibly large", s.name), "check its sizes");
   layers_.push_back(std::move(l));
 }
 

@@ -138,7 +138,7 @@ TEST_CASE("only the part around the mistake is shown of a very long line") {
 
 TEST_CASE("all mistakes are shown, in the order they were found") {
   const SpecError error("f.yaml", "a: 1\nb: 2\n",
-                        {{{1, 1, 1}, "first", ""}, {{2, 1, 1}, "second", "mend it"}});
+                        {{{1, 1, 1}, "first", ""}, {{2, 1, 1}, "second", "fix it"}});
   CHECK(std::string(error.what()) == "first");
   CHECK(error.problems().size() == 2);
   CHECK(render(error) ==
@@ -149,12 +149,12 @@ TEST_CASE("all mistakes are shown, in the order they were found") {
         "error: second\n"
         " --> f.yaml:2:1\n"
         "2 | b: 2\n"
-        "  | ^ mend it\n");
+        "  | ^ fix it\n");
 }
 
 TEST_CASE("other errors have a message and a help line") {
-  const UsageError usage("which system?", "add `--on abci`");
-  CHECK(std::string(usage.what()) == "which system?");
+  const UsageError usage("the system is missing", "add `--on abci`");
+  CHECK(std::string(usage.what()) == "the system is missing");
   CHECK(usage.help() == "add `--on abci`");
   CHECK(UsageError("no").help().empty());
   CHECK(EnvironmentError("no CUDA device is visible", "use --backend cpu").help() == "use --backend cpu");

@@ -74,7 +74,8 @@ TEST_CASE("an algorithm that does not support the group's size is a limit") {
   CHECK(p.limits.all().back().value == 12);
   CHECK(p.limits.all().back().bound == 8);
   CHECK(footnote(p, bench.work) ==
-        "shd: needs a power of two in nodes of a power of two, not 12 in nodes of 12; `hd` takes any number");
+        "shd: needs numbers of ranks and of ranks per node that are powers of two, not 12 and 12; use `hd`, "
+        "which takes any number");
 }
 
 TEST_CASE("an answer names the algorithm and protocol that NCCL uses for the gradients") {

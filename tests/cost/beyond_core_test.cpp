@@ -478,9 +478,10 @@ TEST_CASE("out of core: values that the system file lacks are not guessed") {
       std::make_unique<Evaluator>(Setting{large.work, large.machine, large.times, large.training});
   const Projection p = large("data/ooc", "4", 4);
   CHECK_FALSE(p.feasible());
-  bool told = false;
-  for (const Limit& limit : p.limits.all()) told |= limit.rule == LimitRule::host_update && !limit.holds();
-  CHECK(told);
+  bool reported = false;
+  for (const Limit& limit : p.limits.all())
+    reported |= limit.rule == LimitRule::host_update && !limit.holds();
+  CHECK(reported);
 }
 
 TEST_CASE("out of core: an answer says that the host is too small") {

@@ -529,8 +529,8 @@ TEST_CASE("every entry has a measure, and every measure a trigger in its range")
 }
 
 TEST_CASE("another cut into stages is not taken for the efficiency of kernels") {
-  // 32 samples a GPU fill a V100 in a pipeline as they do on one GPU. With twice the samples, stages are cut at
-  // other layers; with these, the busiest stage took 1.63 times as little time per sample.
+  // 32 samples a GPU fill a V100 in a pipeline as they do on one GPU. With twice the samples, stages are cut
+  // at other layers; with these, the busiest stage took 1.63 times as little time per sample.
   CHECK(reading("gpu-occupancy", {"resnet50", "abci", "-s layer -p 8 -b 32/gpu"}).value < 1.1);
   CHECK_FALSE(fires(BottleneckKind::gpu_occupancy, {"resnet50", "abci", "-s layer -p 8 -b 32/gpu"}));
 }

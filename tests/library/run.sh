@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh BUILD [CMAKE_OPTION...]: installs the library of a build folder, builds the project beside this script against
-# it, both outside the tree, and runs its program. Nothing of ParaDL is compiled.
+# it, both outside the tree, and runs its program. ParaDL itself is not compiled.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 source=$(dirname "$(dirname "$here")")

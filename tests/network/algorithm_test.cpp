@@ -61,23 +61,26 @@ TEST_CASE("an algorithm that does not support a job says why, and names others t
     return refusal(*find_algorithm(name), job);
   };
   CHECK(reason("ring", {.operation = Operation::scatter, .ranks = 4}) ==
-        "`ring` does not do scatter; `tree` does");
+        "`ring` does not support scatter; use `tree`");
   CHECK(reason("direct", {.ranks = 4}) ==
-        "`direct` does not do allreduce; `ring`, `ring-bidirectional`, `ring-2d`, `hd` and 17 more do");
-  CHECK(reason("hd", {.operation = Operation::halo, .ranks = 4}) == "`hd` does not do halo; `direct` does");
+        "`direct` does not support allreduce; use `ring`, `ring-bidirectional`, `ring-2d`, `hd` "
+        "or one of 17 more");
+  CHECK(reason("hd", {.operation = Operation::halo, .ranks = 4}) ==
+        "`hd` does not support halo; use `direct`");
   CHECK(reason("hd", {.operation = Operation::allgather, .ranks = 6}) ==
-        "halves of halves need a power of two for allgather, not 6 ranks; `ring` takes any number");
+        "needs a power of two of ranks for allgather, not 6; use `ring`, which takes any number");
   CHECK(reason("hd", {.ranks = 6}) == "");
   CHECK(reason("ring-2d", {.ranks = 7}) ==
-        "7 ranks cannot form a grid of two dimensions; `ring` takes any number");
+        "7 ranks cannot form a grid of two dimensions; use `ring`, which takes any number");
   CHECK(reason("ring+ring", {.ranks = 10, .per_node = 4}) ==
-        "10 ranks do not fill nodes of 4; `ring` takes any number");
+        "10 ranks do not fill nodes of 4; use `ring`, which takes any number");
   CHECK(reason("shd", {.ranks = 12, .per_node = 4}) ==
-        "needs a power of two in nodes of a power of two, not 12 in nodes of 4; `hd` takes any number");
+        "needs numbers of ranks and of ranks per node that are powers of two, not 12 and 4; use `hd`, which "
+        "takes any number");
   CHECK(reason("multitree", {.ranks = 8})
-            .starts_with("grows its trees on the wires of a topology, and this system has only levels; "));
+            .starts_with("needs a topology, whose wires its trees follow (this system has only levels); "));
   CHECK(reason("sparse-ring", {.ranks = 8, .density = 1.5}) ==
-        "the density 1.5 is not a share of the values; give a number above 0 and up to 1");
+        "the density 1.5 is not a share of the values; use a number above 0 and up to 1");
   CHECK(reason("ring", {.ranks = 0}) == "0 ranks cannot communicate");
 }
 

@@ -93,8 +93,8 @@ TEST_CASE("a schedule that cannot be run is refused, with the place and the reas
   };
   CHECK(refuses("", "1:1", "empty"));
   CHECK(refuses(" \n\n", "1:1", "empty"));
-  CHECK(refuses("4\n", "1:1", "1 number, not 2"));
-  CHECK(refuses("4 1 1\n", "1:5", "3 numbers, not 2"));
+  CHECK(refuses("4\n", "1:1", "this line has 1 number, not 2"));
+  CHECK(refuses("4 1 1\n", "1:5", "this line has 3 numbers, not 2"));
   CHECK(refuses("0 1\n", "1:1", "number of ranks 0 is out of range"));
   CHECK(refuses("99999999999999999999 1\n", "1:1", "out of range"));
   CHECK(refuses("4 1\n", "1:3", "1 step, but 0 follow"));
@@ -102,7 +102,7 @@ TEST_CASE("a schedule that cannot be run is refused, with the place and the reas
   CHECK(refuses("4 1\n0 1 0 4 8\n", "2:7", "rank 4 is out of range"));
   CHECK(refuses("4 1\n0 1 -1 2 8\n", "2:5", "rank -1 is out of range"));
   CHECK(refuses("4 1\n0 1 0 one 8\n", "2:7", "`one` is not a whole number"));
-  CHECK(refuses("4 1\n0 1 0 1\n", "2:7", "4 numbers, not 5"));
+  CHECK(refuses("4 1\n0 1 0 1\n", "2:7", "this line has 4 numbers, not 5"));
   CHECK(refuses("4 1\n0 1 0 1 -8\n", "2:9", "-8 bytes cannot be sent"));
   CHECK(refuses("4 1\n0 1 0 1 8MB\n", "2:9", "`8MB` is not a number of bytes"));
   CHECK(refuses("4 1\n0 1 0 1 nan\n", "2:9", "not a number of bytes"));

@@ -131,8 +131,8 @@ TEST_CASE("what is not a plan is refused") {
   CHECK(refused("data=4 sequence-parallel=maybe") ==
         "usage: --sequence-parallel maybe: not known\nhelp: use off, on\n");
   CHECK(refused("data=4 allreduce=pairwise") ==
-        "usage: `pairwise` does not do allreduce\n"
-        "help: `ring`, `ring-bidirectional`, `ring-2d`, `hd` and 17 more do\n");
+        "usage: `pairwise` does not support allreduce\n"
+        "help: use `ring`, `ring-bidirectional`, `ring-2d`, `hd` or one of 17 more\n");
   CHECK(refused("data=4 allreduce=hd:0.1") ==
         "usage: --allreduce hd:0.1: only sparse algorithms have a density\nhelp: write hd\n");
   CHECK(refused("data=4 allreduce=quick").starts_with("usage: no algorithm is called `quick`\n"));

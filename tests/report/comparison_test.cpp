@@ -74,7 +74,7 @@ TEST_CASE("compare: all results that saved answers have in common, and what was 
   CHECK(to_csv(comparison_rows(all)).find("\nnew: data on 64 GPUs,") != std::string::npos);
 }
 
-TEST_CASE("compare: grids tell results of one strategy apart") {
+TEST_CASE("compare: grids distinguish results of one strategy") {
   const auto with_grid = [](Contestant one, int data) {
     one.result["grid"] = {{"data", data}, {"filter", 64 / data}};
     return one;

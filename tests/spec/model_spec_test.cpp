@@ -222,6 +222,15 @@ TEST_CASE("misspelt ops, keys and layers are shown at their place, all at once")
         "  |                               ^^^^^ did you mean `conv1`?\n");
 }
 
+TEST_CASE("a layer with a misspelt `op` is one mistake") {
+  CHECK(complaint_about_model(on_image("  - {name: a, opp: conv, filters: 3, kernel: 3}\n"
+                                       "  - {name: b, op: relu}\n")) ==
+        "error: unknown key `opp`\n"
+        " --> test.yaml:4:15\n"
+        "4 |   - {name: a, opp: conv, filters: 3, kernel: 3}\n"
+        "  |               ^^^ did you mean `op`?\n");
+}
+
 TEST_CASE("of many mistakes ten are shown") {
   std::string layers;
   for (int i = 0; i < 20; ++i) layers += "  - {name: a" + std::to_string(i) + ", op: nothing}\n";

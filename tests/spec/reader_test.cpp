@@ -250,7 +250,7 @@ TEST_CASE("text that is not YAML is reported where the parser stops") {
   const std::string bracket = out("name: abci\nlevels: [a, b\nhost: 3\n");
   CHECK(says(bracket, "error: this is not YAML: "));
   CHECK(says(bracket, " --> test.yaml:"));
-  CHECK(says(bracket, "look for a missing bracket, quote or colon"));
+  CHECK(says(bracket, "look for a missing bracket, quote or colon, a tab, or a wrong indentation"));
   CHECK(mistakes(bracket) == 1);
   for (const std::string text :
        {"a: b: c\n", "{a: 1\n", "[a, b\n", "a: *nowhere\n", "a:\n\t- b\n", "@x\n", "a: b\n c: d\n"}) {

@@ -51,8 +51,8 @@ TEST_CASE("a factor of a loaded system gives what its file gives with that facto
 
 TEST_CASE("a factor that leaves the range of a file is left to the reader, which refuses it") {
   const SystemSpec spec = test::shipped().system("abci");
-  for (const char* path : {"device.memory", "device.memory-bandwidth", "device.peak.fp32", "levels.rack.latency",
-                           "levels.rack.bandwidth", "host.bandwidth"})
+  for (const char* path : {"device.memory", "device.memory-bandwidth", "device.peak.fp32",
+                           "levels.rack.latency", "levels.rack.bandwidth", "host.bandwidth"})
     for (const double factor : {1e-300, 1e300}) {
       CAPTURE(path);
       const Override change{path, Factor{factor}};

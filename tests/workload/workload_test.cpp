@@ -396,12 +396,12 @@ TEST_CASE("several layers that do not match are reported together") {
 
 TEST_CASE("unrealistically large numbers are refused") {
   CHECK(says(complaint_about_model(network("1000000000x8", "  - {name: a, op: fc, filters: 1000000000}\n")),
-             "error: layer `a` is too large to be real\n"));
+             "error: layer `a` is implausibly large\n"));
   CHECK(says(complaint_about_model(network("1000x1000000x1000000x1000000", "  - {name: a, op: relu}\n")),
-             "error: layer `a` is too large to be real\n"));
+             "error: layer `a` is implausibly large\n"));
   CHECK(says(complaint_about_model(
                  network("1000000000x1000000000x1000000000x1000000000", "  - {name: a, op: flatten}\n")),
-             "error: layer `a` is too large to be real\n"));
+             "error: layer `a` is implausibly large\n"));
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ constexpr std::array own_measures{
             "pipeline bubble / iteration",
             Reads::share, Sense::above, 0.2, 0, 1, false, read_bubble}};
 
-constexpr std::array remedies{
-    ChangeKind::more_micro_batches, ChangeKind::two_chunks, ChangeKind::balanced_stages, ChangeKind::more_data};
+constexpr std::array remedies{ChangeKind::more_micro_batches, ChangeKind::two_chunks,
+                              ChangeKind::balanced_stages, ChangeKind::more_data};
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Recursive doubling: log2 p steps in which partners trade the whole buffer. Few messages, many bytes.
+// Recursive doubling: log2 p steps in which partners exchange the whole buffer. Few messages, many bytes.
 #include <array>
 
 #include "paradl/network/algorithm/levels.hpp"
@@ -43,7 +43,7 @@ constexpr std::array served{Operation::allreduce};
 
 extern const Algorithm doubling_algorithm{
     .name = "doubling",
-    .summary = "recursive doubling: partners trade the whole buffer",
+    .summary = "recursive doubling: partners exchange the whole buffer",
     .formula = "Σ_k (α_k + m φ_k β_k), + 2(α + m β) if p is not a power of two",
     .operations = served,
     .schedule = schedule,

@@ -99,7 +99,7 @@ Curve closed_form(const Job& job, const Ways& ways) {
 
 std::string limit(const Job& job) {
   if (job.operation == Operation::allreduce || is_power_of_two(job.ranks)) return "";
-  return fmt::format("halves of halves need a power of two for {}, not {} ranks; `ring` takes any number",
+  return fmt::format("needs a power of two of ranks for {}, not {}; use `ring`, which takes any number",
                      text_of(job.operation), job.ranks);
 }
 

@@ -35,7 +35,7 @@ Teams of_place(const Job& job, int pieces) {
 std::string limit(const Job& job) {
   const int g = job.per_node;
   if (g > 0 && job.ranks % g == 0) return "";
-  return fmt::format("{} ranks do not fill nodes of {}; `ring` takes any number", job.ranks, g);
+  return fmt::format("{} ranks do not fill nodes of {}; use `ring`, which takes any number", job.ranks, g);
 }
 
 /// One leader per node: it gets the sum of its node, joins the ring of leaders, and broadcasts the result.
@@ -129,7 +129,7 @@ constexpr std::array halves{Operation::allreduce, Operation::reduce_scatter, Ope
 }  // namespace
 
 extern const Algorithm leader_algorithm{.name = "leader",
-                                        .summary = "tree to one leader a node, ring of leaders, tree back",
+                                        .summary = "tree to one leader per node, ring of leaders, tree back",
                                         .formula = "2⌈log2 g⌉(α_i + m β_i) + 2(M-1)(α_e + m/M β_e)",
                                         .operations = allreduce,
                                         .limit = limit,
@@ -138,7 +138,7 @@ extern const Algorithm leader_algorithm{.name = "leader",
 
 extern const Algorithm ring_ring_algorithm{
     .name = "ring+ring",
-    .summary = "ring in each node, and one ring between the nodes for each place",
+    .summary = "ring in each node, then between nodes one ring for each place in a node",
     .formula = "2(g-1)(α_i + m/g β_i) + 2(M-1)(α_e + m/gM φ_e β_e)",
     .operations = halves,
     .limit = limit,

@@ -243,15 +243,13 @@ Curve closed_form(const Job& job, const Ways&) {
 
 std::string limit(const Job& job) {
   if (!job.topology || job.topology->is_of_levels())
-    return "grows its trees on the wires of a topology, and this system has only levels; name a system of "
-           "one or two levels with `topology: torus:8,8` in its file, as "
-           "examples/multitree-training/torus.yaml has";
+    return "needs a topology, whose wires its trees follow (this system has only levels); use a system with "
+           "`topology: torus:8,8` in its file, such as examples/multitree-training/torus.yaml";
   if (job.topology->hosts() > 512)
-    return fmt::format(
-        "grows a tree from each of {} hosts, which takes minutes beyond 512; `ring` takes any number",
-        job.topology->hosts());
+    return fmt::format("is limited to 512 hosts, not {} (it builds a tree from each); use `ring`",
+                       job.topology->hosts());
   if (job.ranks == job.topology->hosts()) return "";
-  return fmt::format("spans all {} hosts of `{}`, not {} of them; `ring` takes any number",
+  return fmt::format("needs all {} hosts of `{}`, not {} of them; use `ring`, which takes any number",
                      job.topology->hosts(), job.topology->text(), job.ranks);
 }
 
@@ -263,7 +261,7 @@ std::string remark(const Job& job, int steps) {
       "{} steps, {} to reduce and {} to broadcast; by bandwidth alone ({}/{}) {:.1f} times as fast "
       "as a ring{}",
       steps, T, T, job.ranks - 1, T, double(job.ranks - 1) / T,
-      job.topology->text() == "torus:8,8" ? ", published 2.3: packets with headers, and steps in lockstep"
+      job.topology->text() == "torus:8,8" ? " (published: 2.3, with packet headers and steps in lockstep)"
                                           : "");
 }
 
@@ -275,7 +273,7 @@ std::vector<Branch> grow_trees(const Topology& topology) { return Forest(topolog
 
 extern const Algorithm multitree_algorithm{
     .name = "multitree",
-    .summary = "a spanning tree for each host, grown so that no wire is used twice in a step",
+    .summary = "a spanning tree from each host, built so that each step uses a wire at most once",
     .formula = "2T(α + m/p β), T = steps to grow the trees",
     .operations = served,
     .limit = limit,

@@ -189,7 +189,8 @@ Curve closed_form(const Job& job, const Ways& ways) {
 }
 
 std::string remark(const Job&, int) {
-  return "its closed form is NCCL's own model; link-load and flows follow the messages of what NCCL chooses "
+  return "its closed form is NCCL's own model; link-load and flows use the messages of the algorithm that "
+         "NCCL chooses "
          "on these wires";
 }
 
@@ -218,7 +219,7 @@ std::string text_of(const NcclChoice& choice) {
 
 extern const Algorithm auto_algorithm{
     .name = "auto",
-    .summary = "what NCCL's tuning model takes: ring or double tree; LL, LL128 or Simple",
+    .summary = "the choice of NCCL's tuning model: ring or double tree; LL, LL128 or Simple",
     .formula = "min over algorithm and protocol of latency + m / bandwidth",
     .operations = served,
     .schedule = schedule,

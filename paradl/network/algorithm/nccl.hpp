@@ -5,7 +5,7 @@
 
 namespace paradl {
 
-/// What NCCL would take for a job, and the time that its own model gives.
+/// The algorithm and protocol that NCCL chooses for a job, and their time by its own model.
 struct NcclChoice {
   std::string_view algorithm;  // ours: "ring" or "double-tree"
   std::string_view protocol;   // "LL", "LL128" or "Simple"

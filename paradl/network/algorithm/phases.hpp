@@ -45,16 +45,16 @@ constexpr int core_of(int n) { return int(std::bit_floor(unsigned(n))); }
 void ring_reduce_scatter(Schedule& schedule, const Teams& teams);
 void ring_allgather(Schedule& schedule, const Teams& teams);
 
-/// Which bit of its rank a member flips in a step to find its partner.
+/// The bit of its rank that a member flips in a step to find its partner.
 using Order = std::function<int(int member, int step)>;
 
-// By halves: at every step a member keeps half of what it had and its partner the other. Members beyond the
-// largest power of two are folded in before and served after: each gives all it has to a neighbour.
+// By halves: in every step a member keeps one half of what it had, and its partner the other half. Members
+// beyond the largest power of two send all they have to a neighbour before, and receive the result after.
 void fold(Schedule& schedule, const Teams& teams);
 void halve(Schedule& schedule, const Teams& teams, const Order& bit);
 void join(Schedule& schedule, const Teams& teams, const Order& bit);  // halve(), backwards
 void unfold(Schedule& schedule, const Teams& teams);
-/// Members trade all they have, so that everyone has the sum.
+/// Partners exchange all they have, so that every member gets the sum.
 void exchange_all(Schedule& schedule, const Teams& teams);
 
 // Along a binomial tree to and from member 0.
@@ -66,8 +66,8 @@ Linear ring_half(int p, Link link);  // reduce-scatter or allgather
 /// Folding and unfolding, which a power of two does not need.
 Linear folding(int p, Link link);
 
-/// The pipeline with the fewest seconds for `rounds` + S - 1 steps of 1/S of the buffer: one choice for each
-/// S, or the one that the job asks for.
+/// The fastest pipeline of `rounds` + S - 1 steps of 1/S of the buffer: one choice for each S, or the one
+/// that the job asks for.
 Curve pipeline(const Job& job, int rounds, double runs, Link link);
 /// Segments of a schedule: those of the job, else the best number for the topology's slowest wire, else 16.
 int segments_of(const Job& job, int rounds);

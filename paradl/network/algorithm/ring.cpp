@@ -110,8 +110,8 @@ extern const Algorithm ring_algorithm{.name = "ring",
 
 extern const Algorithm ring_bidirectional_algorithm{
     .name = "ring-bidirectional",
-    .summary = "two rings in opposite ways, half of the buffer each",
-    .formula = "2(p-1)(α + m/2p φ β), m/p where both ways leave by one port",
+    .summary = "two rings in opposite directions, half of the buffer each",
+    .formula = "2(p-1)(α + m/2p φ β), m/p if both directions share a port",
     .operations = allreduce,
     .schedule = bidirectional_schedule,
     .closed_form = bidirectional_closed_form};

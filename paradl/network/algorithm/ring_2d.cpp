@@ -33,7 +33,8 @@ Grid grid_of(const Job& job) {
 std::string limit(const Job& job) {
   const auto [A, B] = grid_of(job);
   if (job.ranks == 1 || (A > 1 && B > 1)) return "";
-  return fmt::format("{} ranks cannot form a grid of two dimensions; `ring` takes any number", job.ranks);
+  return fmt::format("{} ranks cannot form a grid of two dimensions; use `ring`, which takes any number",
+                     job.ranks);
 }
 
 /// One quarter of the buffer: along which dimension it goes, and which way around.
@@ -95,8 +96,8 @@ constexpr std::array served{Operation::allreduce};
 
 extern const Algorithm ring_2d_algorithm{
     .name = "ring-2d",
-    .summary = "rings along rows and columns of a grid, both ways at once",
-    .formula = "4(A-1)(α + m/4A φ β) on a torus of A × A; m/A where all leave by one port",
+    .summary = "rings along rows and columns of a grid, both directions at once",
+    .formula = "4(A-1)(α + m/4A φ β) on a torus of A × A; m/A if all share a port",
     .operations = served,
     .limit = limit,
     .schedule = schedule,

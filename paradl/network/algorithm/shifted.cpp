@@ -40,11 +40,11 @@ std::optional<Loop> loop_of(const Job& job) {
 std::string limit(const Job& job) {
   if (loop_of(job)) return "";
   if (on_loop(job))
-    return fmt::format("takes all {} hosts of `{}`, not {} of them; `hd` takes any number",
+    return fmt::format("needs all {} hosts of `{}`, not {} of them; use `hd`, which takes any number",
                        job.topology->hosts(), job.topology->text(), job.ranks);
   return fmt::format(
-      "needs a power of two in nodes of a power of two, not {} in nodes of {}; `hd` takes any "
-      "number",
+      "needs numbers of ranks and of ranks per node that are powers of two, not {} and {}; use `hd`, which "
+      "takes any number",
       job.ranks, job.per_node);
 }
 
@@ -82,11 +82,10 @@ Curve closed_form(const Job& job, const Ways& ways) {
 /// More hosts at a switch than chords: some share one, and a ring may be quicker.
 std::string remark(const Job& job, int) {
   const auto [q, p] = *loop_of(job);
-  if (!on_loop(job))
-    return "made for loop networks; here its order of partners is hd's with the ranks of a node out of step";
+  if (!on_loop(job)) return "made for loop networks; elsewhere it is `hd` with shifted partners";
   if (q < 1 || 1 << p <= q) return "";
-  return fmt::format("{} hosts of a switch share {} chords (phi {}): it may lose to ring where 2^p > q",
-                     1 << p, q, ((1 << p) + q - 1) / q);
+  return fmt::format("{} hosts of a switch share {} chords (phi {}): `ring` may be faster if 2^p > q", 1 << p,
+                     q, ((1 << p) + q - 1) / q);
 }
 
 constexpr std::array served{Operation::allreduce, Operation::reduce_scatter, Operation::allgather};

@@ -109,19 +109,21 @@ Curve pairwise_closed_form(const Job& job, const Ways& ways) {
 
 std::string limit(const Job& job) {
   if (job.density > 0 && job.density <= 1) return "";
-  return fmt::format("the density {} is not a share of the values; give a number above 0 and up to 1",
+  return fmt::format("the density {} is not a share of the values; use a number above 0 and up to 1",
                      job.density);
 }
 
 std::string node_limit(const Job& job) {
   if (job.per_node > 0 && job.ranks % job.per_node == 0) return limit(job);
-  return fmt::format("{} ranks do not fill nodes of {}; `sparse-ring` takes any number", job.ranks,
+  return fmt::format("{} ranks do not fill nodes of {}; use `sparse-ring`, which takes any number", job.ranks,
                      job.per_node);
 }
 
 std::string remark(const Job& job, int) {
-  if (!(job.selection > SecondsPerByte{})) return "finding the top k is not counted; --top-k 900GB/s does";
-  return fmt::format("finding the top k counts, one read of the buffer at {}", text(1.0 / job.selection));
+  if (!(job.selection > SecondsPerByte{}))
+    return "the selection of the top k values is not counted; add --top-k 900GB/s to count it";
+  return fmt::format("includes the selection of the top k values: one read of the buffer at {}",
+                     text(1.0 / job.selection));
 }
 
 constexpr std::array served{Operation::allreduce};
@@ -131,7 +133,7 @@ constexpr std::array served{Operation::allreduce};
 extern const Algorithm sparse_pairwise_algorithm{
     .name = "sparse-pairwise",
     .summary = "(index, value) pairs from every rank to every other",
-    .formula = "2(p-1)(α + 2 d m φ β) + m/σ, σ = rate of finding the top k",
+    .formula = "2(p-1)(α + 2 d m φ β) + m/σ, σ = rate of selecting the top k",
     .operations = served,
     .limit = limit,
     .schedule = pairwise_schedule,
@@ -142,7 +144,7 @@ extern const Algorithm sparse_pairwise_algorithm{
 
 extern const Algorithm sparse_ring_algorithm{
     .name = "sparse-ring",
-    .summary = "ring of pairs that turns to plain values once these are less",
+    .summary = "ring of pairs, which sends plain values once these are smaller",
     .formula = "Σ_s (α + min(1, 2 d_s) m/p β) + (p-1)(α + min(1, 2 d_p) m/p β) + m/σ, d_n = 1-(1-d)^n",
     .operations = served,
     .limit = limit,
@@ -154,7 +156,7 @@ extern const Algorithm sparse_ring_algorithm{
 
 extern const Algorithm sparse_ring_ring_algorithm{
     .name = "sparse-ring+ring",
-    .summary = "sparse ring in each node, and one between the nodes for each place",
+    .summary = "sparse ring in each node, then between nodes one for each place in a node",
     .formula = "ring+ring with min(1, 2 d_n) of each message, n = ranks summed so far, + m/σ",
     .operations = served,
     .limit = node_limit,

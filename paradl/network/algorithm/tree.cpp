@@ -1,5 +1,5 @@
-// Binomial tree: in step k the ranks at odd multiples of 2^k give all they have to the even ones. A broadcast
-// goes the other way, and a scatter sends each subtree its own part only.
+// Binomial tree: in step k the ranks at odd multiples of 2^k send all they have to the even ones. A broadcast
+// runs in the opposite direction, and a scatter sends each subtree its own part only.
 //
 //   p  ranks     m  bytes of the buffer     L = ceil(log2 p)  levels
 #include <algorithm>
@@ -59,7 +59,7 @@ Curve closed_form(const Job& job, const Ways& ways) {
   const int p = job.ranks;
   Linear sum;
   for (int distance = 1; distance < p; distance *= 2) {
-    // The root's child of this level heads `distance` ranks, or what is left of them.
+    // The root's child on this level is the root of `distance` ranks, or of the remaining ones.
     const double part =
         job.operation == Operation::scatter ? std::min(distance, p - distance) / double(p) : 1;
     sum = sum + message(across_alone(one_way(ways), distance), part);

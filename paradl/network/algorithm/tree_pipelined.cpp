@@ -1,7 +1,7 @@
 // Pipelined binomial trees. One tree would make its root send every segment log2 p times; here each segment
 // has a tree of its own, a rotation of the others (Johnsson and Ho's edge-disjoint spanning binomial trees),
-// so that in every step each rank sends and takes one segment at most, and n + S - 1 steps are enough for S
-// of them.
+// so that in every step each rank sends and receives at most one segment, and n + S - 1 steps are enough for
+// S of them.
 //
 //   p = 2^n  ranks (others fold)     S  segments     m  bytes of the buffer
 #include <algorithm>

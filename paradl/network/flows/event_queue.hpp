@@ -5,8 +5,8 @@
 
 namespace paradl {
 
-/// The next event of each of a number of things, earliest first. A thing has one event at most, and its time
-/// may be changed.
+/// A queue of the next event of each of several objects, earliest first. An object has at most one event,
+/// whose time may be changed.
 class EventQueue {
  public:
   explicit EventQueue(std::size_t things) : place_(things, nowhere) { heap_.reserve(things); }
@@ -38,7 +38,7 @@ class EventQueue {
     return thing;
   }
 
-  /// All events happen later by the same time.
+  /// Delays all events by the same time.
   void postpone(double by) {
     for (Event& event : heap_) event.time += by;
   }
@@ -67,7 +67,7 @@ class EventQueue {
     const auto size = std::uint32_t(heap_.size());
     std::uint32_t child = at * arity + 1;
     for (; child + arity <= size; child = at * arity + 1) {
-      // Summed and selected rather than branched on: which is the earliest cannot be foreseen.
+      // Without branches, because a processor cannot predict which event is the earliest.
       const std::uint32_t a = child + (heap_[child + 1].time < heap_[child].time);
       const std::uint32_t b = child + 2 + (heap_[child + 3].time < heap_[child + 2].time);
       child = heap_[b].time < heap_[a].time ? b : a;
@@ -87,7 +87,7 @@ class EventQueue {
   }
 
   std::vector<Event> heap_;
-  std::vector<std::uint32_t> place_;  // of each thing in the heap
+  std::vector<std::uint32_t> place_;  // of each object in the heap
 };
 
 }  // namespace paradl

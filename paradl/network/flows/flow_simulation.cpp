@@ -172,9 +172,9 @@ void FlowSimulation::watch(std::uint32_t r) {
   begun_again_ = true;
 }
 
-/// What a step that is repeated will do depends on which flows are active, on how much of each is left,
-/// and on how far its ranks are apart. If all that is as it was some repetitions ago, it will be so again and
-/// again: the time for it can be added at once.
+/// The future of a repeated step depends only on which flows are active, how much of each is left, and how
+/// far its ranks are apart. If all of this is the same as some repetitions ago, the step is periodic, and the
+/// time of all further periods can be added at once.
 void FlowSimulation::skip_repetitions(double now) {
   begun_again_ = false;
   const Step& step = schedule_.steps[watched_];

@@ -41,7 +41,7 @@ class FlowSimulation {
   };
   struct FlowState {
     Phase phase = Phase::idle;
-    std::uint32_t leader = 0;          // that represents it: itself, or the flow that it has joined
+    std::uint32_t leader = 0;          // the flow that represents it: itself, or an equal one
     std::uint32_t next = 0, many = 1;  // of the flows it represents: the next one in the list; their number
     double left = 0;                   // B at `since`
     double since = 0;                  // s
@@ -74,7 +74,7 @@ class FlowSimulation {
   std::vector<std::uint32_t> alike_;   // of each flow: the first equal one; empty: all are simulated
   std::vector<std::uint32_t> latest_;  // of each first one: the last leader
 
-  // To find out that a repeated step has become periodic.
+  // To detect that a repeated step has become periodic.
   Effort effort_;
   double moment_;  // s
   Recurrence recurrence_;

@@ -109,8 +109,9 @@ class Runner {
 
   double gain(std::int32_t rank) const { return clock_[std::size_t(rank)] - before_[std::size_t(rank)]; }
 
-  /// A step only looks at differences of clocks. Once a repetition has put off all clocks of its ranks by the
-  /// same time, the next ones will do so again. It comes to that, as the slowest flow paces its own ranks.
+  /// A step depends only on differences of clocks. Once a repetition has delayed all clocks of its ranks by
+  /// the same time, the next ones will do so again. This state is reached, because the slowest flow sets the
+  /// pace of its ranks.
   bool repeats(const Step& step) const {
     for (const Flow& flow : schedule_.of(step)) {
       const double all = gain(schedule_.flows[step.first].source);

@@ -7,7 +7,7 @@
 namespace paradl {
 namespace {
 
-/// A flow that waits for less than this weighs no more: weights stay finite where a latency is given as zero.
+/// The least latency for weights, so that they stay finite if a latency is zero.
 constexpr double least_latency = 1e-9;  // s
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
@@ -26,8 +26,8 @@ MaxMin::MaxMin(const Topology& topology, const Routes& routes)
   }
 }
 
-// Steps that are twins share their crossings. No harm is done: the flows of a pair of twins have the same
-// ranks, and a rank is in one step at a time.
+// Steps that send the same share their crossings. This is correct, because their flows have the same ranks,
+// and a rank is in one step at a time.
 void MaxMin::enter(std::uint32_t flow, std::uint32_t count) {
   const Route& route = routes_.route[flow];
   for (std::uint32_t c = route.first; c < route.first + route.count; ++c) {
@@ -117,7 +117,7 @@ void MaxMin::release(std::uint32_t flow) {
   wait(flow);
 }
 
-/// It no longer counts among those that its wires carry, and they have to be shared again.
+/// Its wires no longer count it, and have to be shared again.
 void MaxMin::wait(std::uint32_t f) {
   FlowState& flow = flow_[f];
   flow.waiting = true;
@@ -133,7 +133,8 @@ void MaxMin::wait(std::uint32_t f) {
   }
 }
 
-/// Flows whose rate on a wire will probably have to shrink. A wrong guess costs time, but does no harm.
+/// Flows whose rate on a wire will probably have to shrink. A wrong guess costs time, but the result stays
+/// correct.
 void MaxMin::release_higher(std::uint32_t wire) {
   std::uint32_t settled = wire_[wire].head;
   while (settled != none && flow_[crossing_[settled].flow].released) settled = crossing_[settled].after;
@@ -180,7 +181,7 @@ bool MaxMin::fill() {
   if (!fill_lowest() || !fill_in_order()) return false;
   if (waiting_ == 0) return true;
   for (const auto& [flow, before] : releases_)
-    if (flow_[flow].waiting)  // still: it shares no wire
+    if (flow_[flow].waiting)  // still unbound: it shares no wire
       give(flow, 1 / (routes_.route[flow].beta * flow_[flow].weight), std::uint32_t(routes_.of(flow)[0]));
   return true;
 }
@@ -197,8 +198,8 @@ bool MaxMin::fill_lowest() {
   return true;
 }
 
-/// Those that wait still. What a wire has left for them only rises as others get their share, so an old level
-/// that is found at the top of the heap is replaced by the present one.
+/// Those that still wait. The bandwidth left for them on a wire only rises as others get their share, so an
+/// outdated level at the top of the heap is replaced by the current one.
 bool MaxMin::fill_in_order() {
   if (waiting_ == 0) return true;
   collect_candidates();
@@ -222,7 +223,7 @@ bool MaxMin::fill_in_order() {
 void MaxMin::sink(std::size_t at, Candidate candidate) {
   const std::size_t size = candidates_.size();
   for (std::size_t child; (child = 2 * at + 1) < size; at = child) {
-    // Added rather than branched on: which of the two is lower cannot be foreseen.
+    // Without a branch, because a processor cannot predict which of the two is lower.
     child += candidates_[std::min(child + 1, size - 1)].level < candidates_[child].level;
     if (candidates_[child].level >= candidate.level) break;
     candidates_[at] = candidates_[child];

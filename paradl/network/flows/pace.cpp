@@ -53,7 +53,7 @@ class Meeting {
     for (std::uint32_t i = 0; i < place_.size(); ++i) blocked_.push_back(i);
   }
 
-  /// Until all have ended so often. False if some get too far ahead of others for that.
+  /// Runs until all flows have ended that many times. False if some get too far ahead of others.
   bool run(std::size_t repetitions) {
     start_those_ready();
     while (!events_.empty() && done() < repetitions) {
@@ -72,8 +72,8 @@ class Meeting {
     return true;
   }
 
-  /// Takes out whole periods, as many as are left before the first flow comes to its last repetition: others
-  /// may be behind, and go on without it in the end. Returns their number.
+  /// Skips whole periods, as many as fit before the first flow begins its last repetition: other flows may be
+  /// behind, and end later. Returns their number.
   std::size_t skip(std::size_t period) {
     std::size_t most = 0;
     for (const std::size_t place : place_) most = std::max(most, relays_.ends(place).size());
@@ -82,7 +82,7 @@ class Meeting {
     return periods;
   }
 
-  /// Repetitions that are over for all.
+  /// Repetitions that all flows have finished.
   std::size_t done() const {
     std::size_t least = repeat_;
     for (const std::size_t place : place_) least = std::min(least, relays_.ends(place).size());

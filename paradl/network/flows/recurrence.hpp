@@ -6,7 +6,7 @@
 
 namespace paradl {
 
-/// Finds out when a sequence of states becomes periodic, by Brent's method: each state is compared with one
+/// Detects when a sequence of states becomes periodic, by Brent's method: each state is compared with one
 /// anchor, which moves on in growing strides. They grow slowly, because simulating a repetition costs far
 /// more than a comparison.
 class Recurrence {

@@ -7,8 +7,8 @@
 
 namespace paradl {
 
-/// The same numbers from the same seed on every platform, which std::shuffle and the standard distributions
-/// do not promise.
+/// Random numbers that are the same for the same seed on every platform, unlike std::shuffle and the standard
+/// distributions.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : engine_(seed) {}

@@ -111,8 +111,8 @@ class Dragonfly : public Topology {
     if (corner != target) wires.push_back(black(corner, chassis_of(target)));
   }
 
-  /// SimGrid takes every green hop of the last group to end in chassis 0, whichever it was made in. The route
-  /// is not connected then; it is kept so that SimGrid's numbers can be reproduced.
+  /// SimGrid takes every green hop of the last group to end in chassis 0, whatever its real chassis. The
+  /// route is then not connected; it is kept so that SimGrid's numbers can be reproduced.
   void cross_group_as_simgrid(int router, int target, std::vector<int>& wires) const {
     if (place_of(router) != place_of(target)) {
       wires.push_back(green(router, place_of(target)));

@@ -128,7 +128,7 @@ TopologyFacts facts_of(const Topology& topology) {
   const std::vector<int>& reached = cables.distances(0);
   for (int v = 0; v < topology.vertices(); ++v)
     if (reached[std::size_t(v)] < 0)
-      throw UsageError(fmt::format("topology `{}` is not in one piece: no way from host 0 to {} {}",
+      throw UsageError(fmt::format("topology `{}` is not connected: no route from host 0 to {} {}",
                                    topology.text(), v < topology.hosts() ? "host" : "switch", v),
                        "add the cables that are missing");
 

@@ -12,10 +12,11 @@ Graph::Graph(std::string text, int hosts, int switches, const std::vector<Cable>
     : Topology(std::move(text), hosts, switches, half_duplex), out_(std::size_t(vertices_)) {
   if (vertices_ > most_vertices)
     throw UsageError(
-        fmt::format("topology `{}` has {} hosts and switches; {} are the most for one without regular "
-                    "routes",
-                    text_, vertices_, most_vertices),
-        "take a smaller part of it, or a regular topology: `paradl help topologies`");
+        fmt::format(
+            "topology `{}` has {} hosts and switches (at most {} are possible for one without regular "
+            "routes)",
+            text_, vertices_, most_vertices),
+        "use a smaller part of it, or a regular topology: `paradl help topologies`");
   for (const auto& [from, to, link, count, watts] : cables) {
     const int wire = add_cable(from, to, link, count);
     for (const int w : {wire, back(wire)})
@@ -44,7 +45,7 @@ Graph::Graph(std::string text, int hosts, int switches, const std::vector<Cable>
     if (queue.size() < std::size_t(vertices_)) {
       int lost = 0;
       while (distance[std::size_t(lost)] >= 0) ++lost;
-      throw UsageError(fmt::format("topology `{}` is not in one piece: no way from {} {} to host {}", text_,
+      throw UsageError(fmt::format("topology `{}` is not connected: no route from {} {} to host {}", text_,
                                    lost < hosts_ ? "host" : "switch", lost, target),
                        "add the cables that are missing");
     }
@@ -70,7 +71,7 @@ std::unique_ptr<Topology> make_random_dln(const TopologyWord& word, const WireSp
   if (n < 2) word.refuse("needs 2 switches or more");
   if (degree < 2) word.refuse("needs a degree of 2 or more: the ring");
   if (n > Graph::most_vertices / 2)
-    word.refuse(fmt::format("has {} switches; {} are the most", n, Graph::most_vertices / 2));
+    word.refuse(fmt::format("has {} switches (at most {} are possible)", n, Graph::most_vertices / 2));
   word.limit(2.0 * n, n * (double(degree) + extra));
 
   std::vector<Graph::Cable> cables;

@@ -20,11 +20,11 @@ class Graph : public Topology {
   using Topology::route;
   void route(int from, int to, std::vector<int>& wires) const override;
 
-  /// GPUs of a node, where its hosts belong to one.
+  /// GPUs of a node, if hosts belong to nodes.
   void set_node_size(int gpus) { node_size_ = gpus; }
   int node_size() const override { return node_size_; }
 
-  /// The file that says what it is made of.
+  /// The file that describes it.
   void set_source(SourceText source) { source_ = std::move(source); }
 
   /// To draw it other than in two circles.
@@ -35,7 +35,7 @@ class Graph : public Topology {
 
  private:
   std::vector<std::vector<int>> out_;  // wires that leave a vertex
-  std::vector<std::int16_t> next_;     // by target host and vertex: which of them to take
+  std::vector<std::int16_t> next_;     // by target host and vertex: the next wire
   std::vector<Place> places_;
   int node_size_ = 1;
 };

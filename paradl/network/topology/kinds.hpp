@@ -7,18 +7,19 @@
 
 namespace paradl {
 
-/// `torus:8,8` taken apart: the kind, and its numbers, group by group.
+/// The parts of `torus:8,8`: its kind, and its numbers, group by group.
 struct TopologyWord {
   std::string text;
   std::string kind;
   std::vector<std::vector<int>> groups;  // "2;24,3" is {{2}, {24, 3}}
-  std::string form;                      // how it should be written, for the reader of an error message
+  std::string form;                      // the correct form, for error messages
 
   /// Refuses the word unless it has a group of each of these sizes.
   void demand(const std::vector<std::size_t>& sizes) const;
   /// Refuses the word, for a reason such as "has an odd number of switches".
   [[noreturn]] void refuse(const std::string& reason) const;
-  /// Refuses what would take too long to build. A double, because the product of the numbers may be anything.
+  /// Refuses what would take too long to build. They are doubles, because the product of the numbers may
+  /// overflow an integer.
   void limit(double vertices, double cables) const;
 };
 

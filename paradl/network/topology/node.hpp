@@ -5,7 +5,7 @@
 
 namespace paradl {
 
-/// How the GPUs of a node are joined.
+/// How the GPUs of a node are connected.
 enum class NodeKind { nvlink, nvswitch, pcie };
 std::optional<NodeKind> node_kind(std::string_view name);
 

@@ -6,7 +6,7 @@
 
 namespace paradl {
 
-/// Circuits beside a packet network: what large messages between racks take.
+/// Optical circuits next to a packet network, used by large messages between racks.
 struct Optics {
   Bytes threshold;          // messages of at least this size
   Link circuit;             // latency and bandwidth from end to end; not shared
@@ -42,8 +42,8 @@ class OpticalTopology : public Topology {
 /// the electrical network.
 std::unique_ptr<Topology> read_optical(std::string_view text, const WireSpec& wires, int hosts);
 
-/// How long the circuits of a schedule take to be set up, one repetition after another. Nothing if every rack
-/// has ports enough for all circuits that it ever needs: they stay.
+/// The set-up time of the circuits of a schedule, one repetition after another. Zero if every rack has enough
+/// ports for all circuits that it ever needs, because these then stay.
 Seconds reconfiguration_time(const Schedule& schedule, const OpticalTopology& topology,
                              std::span<const int> seats);
 

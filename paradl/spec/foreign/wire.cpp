@@ -25,7 +25,7 @@ class Wirer {
 
   std::vector<Wiring> wire() {
     if (!(product(net_.input) < most_items))
-      problems_.add(net_.input_field.spot, "this input is too large to be real", "check its sizes");
+      problems_.add(net_.input_field.spot, "this input is implausibly large", "check its sizes");
     for (std::size_t i = 0; i < net_.layers.size() && !problems_.full(); ++i) {
       fix_x(i);
       check(i);
@@ -146,8 +146,7 @@ class Wirer {
     const bool weighs = op(i) == Op::conv || op(i) == Op::fc;
     const double multiply_adds = weighs ? product(layer.w) * product(extents(layer.y)) : 0;
     if (!(std::max(product(layer.y), multiply_adds) < most_items))
-      problems_.add(layer.y_field.spot, fmt::format("{} is too large to be real", name(i)),
-                    "check its sizes");
+      problems_.add(layer.y_field.spot, fmt::format("{} is implausibly large", name(i)), "check its sizes");
   }
 
   /// A block's input is the output of a pool, of an ADD, or of the RELU after it. Without a pool the first

@@ -118,7 +118,8 @@ TEST_CASE("communicator: messages between two ranks arrive in the order they are
 }
 
 TEST_CASE(
-    "threads: a rank that fails, or waits for a message that nobody sends, ends all ranks with its message") {
+    "threads: a rank that fails, or waits for a message that no rank sends, ends all ranks with its "
+    "message") {
   CHECK_THROWS_WITH(run_threads(3,
                                 [](Communicator& c) {
                                   if (c.rank() == 1) throw std::runtime_error("rank 1 gives up");

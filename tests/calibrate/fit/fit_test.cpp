@@ -66,7 +66,7 @@ TEST_CASE("fit: alpha and beta of noisy data with outliers, within 2 %") {
 
 TEST_CASE("fit: standard errors are those of many repetitions") {
   const double alpha = 12e-6, beta = 1 / 5.5e9;
-  double squares = 0, told = 0;
+  double squares = 0, reported = 0;
   constexpr int trials = 60;
   for (unsigned seed = 1; seed <= trials; ++seed) {
     Noise noise(seed);
@@ -74,10 +74,10 @@ TEST_CASE("fit: standard errors are those of many repetitions") {
     for (double m : sizes()) data.push_back(message(m, noise(alpha + m * beta)));
     const LineFit fit = fit_line(data);
     squares += std::pow(fit.beta.value - beta, 2) / trials;
-    told += fit.beta.error / trials;
+    reported += fit.beta.error / trials;
   }
-  CHECK(told / std::sqrt(squares) > 0.6);
-  CHECK(told / std::sqrt(squares) < 1.6);
+  CHECK(reported / std::sqrt(squares) > 0.6);
+  CHECK(reported / std::sqrt(squares) < 1.6);
 }
 
 TEST_CASE("fit: exact data gives exact values, and no value is negative") {

@@ -41,11 +41,11 @@ TEST_CASE("contention: a trunk as wide as one link doubles the time of two flows
 TEST_CASE(
     "contention: a wide trunk costs nothing, and one as wide as two links slows down from three flows on") {
   CHECK(on_trunk(2, 4).fit.phi[1].phi.value == test::approx(1).epsilon(0.01));
-  const Contention lanes = on_trunk(4, 2);
-  REQUIRE(lanes.fit.phi.size() == 4);
-  CHECK(lanes.fit.phi[1].phi.value == test::approx(1).epsilon(0.01));
-  CHECK(lanes.fit.phi[2].phi.value == test::approx(1.5).epsilon(0.01));
-  CHECK(lanes.fit.phi[3].phi.value == test::approx(2).epsilon(0.01));
+  const Contention trunk = on_trunk(4, 2);
+  REQUIRE(trunk.fit.phi.size() == 4);
+  CHECK(trunk.fit.phi[1].phi.value == test::approx(1).epsilon(0.01));
+  CHECK(trunk.fit.phi[2].phi.value == test::approx(1.5).epsilon(0.01));
+  CHECK(trunk.fit.phi[3].phi.value == test::approx(2).epsilon(0.01));
 }
 
 TEST_CASE("contention: noise leaves phi within 10 %") {

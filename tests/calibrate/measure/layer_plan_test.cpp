@@ -41,8 +41,8 @@ TEST_CASE("an impossible split is refused by name") {
   CHECK(says(refusal("filter="), "no sizes are given"));
   CHECK(says(refusal("flter=2"), "did you mean `filter`?"));
   CHECK(says(refusal("serial=2"), "`serial` splits nothing"));
-  CHECK(says(refusal("filter=16"), "filter = 16 breaks p <= min F"));
-  CHECK(says(refusal("data=16"), "data = 16 breaks p <= B"));
+  CHECK(says(refusal("filter=16"), "cannot split into 16 parts: layer "));
+  CHECK(says(refusal("data=16"), "cannot split 8 samples into 16 parts"));
   CHECK(refusal("filter=two") != "");
   CHECK(refusal("data+filter=2") != "");
 }

@@ -17,14 +17,14 @@ TEST_CASE("other load: the busy cores of a machine beyond those of its ranks") {
 }
 
 TEST_CASE("other load: all ranks get the same value") {
-  std::vector<double> told(3);
+  std::vector<double> cores(3);
   run_threads(3, [&](Communicator& c) {
     const OtherLoad load(c);
-    told[std::size_t(c.rank())] = load.cores();
+    cores[std::size_t(c.rank())] = load.cores();
   });
-  CHECK(told[0] >= 0);
-  CHECK(told[1] == told[0]);
-  CHECK(told[2] == told[0]);
+  CHECK(cores[0] >= 0);
+  CHECK(cores[1] == cores[0]);
+  CHECK(cores[2] == cores[0]);
 }
 
 }  // namespace

@@ -128,8 +128,8 @@ TEST_CASE("messages in one direction have all of a half-duplex cable") {
         std::pair{"ps", Operation::allreduce}, std::pair{"ring", Operation::allreduce}}) {
     CAPTURE(name);
     CAPTURE(text_of(operation));
-    const CollectiveTime told = time(name, operation);
-    CHECK(told.closed_form->base() == paradl::test::approx(told.link_load.value_or(Seconds{}).base()));
+    const CollectiveTime result = time(name, operation);
+    CHECK(result.closed_form->base() == paradl::test::approx(result.link_load.value_or(Seconds{}).base()));
   }
 }
 
@@ -150,9 +150,9 @@ TEST_CASE("the best number of segments is never slower than a given one") {
     for (const double bytes : {1e3, 1e6, 1e9})
       for (const int segments : {1, 4, 64, 1024}) {
         Job job{.ranks = 16, .bytes = Bytes{bytes}, .segments = segments};
-        const Seconds told = find_algorithm(name)->closed_form(job, crossbar(job))(job.bytes);
+        const Seconds result = find_algorithm(name)->closed_form(job, crossbar(job))(job.bytes);
         job.segments = 0;
-        CHECK(find_algorithm(name)->closed_form(job, crossbar(job))(job.bytes) <= told);
+        CHECK(find_algorithm(name)->closed_form(job, crossbar(job))(job.bytes) <= result);
       }
 }
 

@@ -127,8 +127,8 @@ TEST_CASE("MULTITREE reports its gain by bandwidth, and that its steps belong to
   const auto torus = read_topology("torus:8,8", wires, 0);
   const Algorithm& multitree = *find_algorithm("multitree");
   CHECK(multitree.remark({.ranks = 64, .topology = torus.get()}, 34) ==
-        "34 steps, 17 to reduce and 17 to broadcast; by bandwidth alone (63/17) 3.7 times as fast as a ring, "
-        "published 2.3: packets with headers, and steps in lockstep");
+        "34 steps, 17 to reduce and 17 to broadcast; by bandwidth alone (63/17) 3.7 times as fast as a ring "
+        "(published: 2.3, with packet headers and steps in lockstep)");
   const auto small = read_topology("torus:4,4", wires, 0);
   CHECK(multitree.remark({.ranks = 16, .topology = small.get()}, 10) ==
         "10 steps, 5 to reduce and 5 to broadcast; by bandwidth alone (15/5) 3.0 times as fast as a ring");
@@ -137,7 +137,7 @@ TEST_CASE("MULTITREE reports its gain by bandwidth, and that its steps belong to
 TEST_CASE("MULTITREE needs all hosts of a topology") {
   const auto topology = read_topology("torus:4,4", wires, 0);
   CHECK(refusal(*find_algorithm("multitree"), {.ranks = 8, .topology = topology.get()}) ==
-        "spans all 16 hosts of `torus:4,4`, not 8 of them; `ring` takes any number");
+        "needs all 16 hosts of `torus:4,4`, not 8 of them; use `ring`, which takes any number");
 }
 
 TEST_CASE("algorithms that use the topology follow its shape") {
@@ -158,7 +158,7 @@ TEST_CASE("algorithms that use the topology follow its shape") {
     CHECK(flows[1].target == 5);
   }
   CHECK(refusal(*find_algorithm("shd"), {.ranks = 4, .topology = loop.get()}) ==
-        "takes all 8 hosts of `dln:2,1`, not 4 of them; `hd` takes any number");
+        "needs all 8 hosts of `dln:2,1`, not 4 of them; use `hd`, which takes any number");
 }
 
 }  // namespace

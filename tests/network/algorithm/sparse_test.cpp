@@ -63,7 +63,7 @@ TEST_CASE("dense steps of a sparse ring are stored as one repeated step") {
             .steps.size() == 2);
 }
 
-TEST_CASE("finding the top k reads the buffer once") {
+TEST_CASE("selecting the top k values reads the buffer once") {
   Job job{.ranks = 4, .bytes = 4.0_MB, .density = 0.1};
   const double without = time("sparse-ring", job, flat(4));
   job.selection = 1.0 / 100.0_GBps;  // 4 MB: 40 us
@@ -72,7 +72,7 @@ TEST_CASE("finding the top k reads the buffer once") {
   CHECK(time("sparse-ring", job, flat(1)) == 0);
 }
 
-TEST_CASE("finding the top k is not a message, and is counted at every fidelity") {
+TEST_CASE("selecting the top k values is not a message, and is counted at every fidelity") {
   const std::shared_ptr<const Topology> switched = read_topology("crossbar:4", {.link = link}, 4);
   const Fabric fabric{switched, {0, 1, 2, 3}};
   for (const char* name : {"sparse-ring", "sparse-pairwise", "sparse-ring+ring", "ring"})

@@ -147,7 +147,7 @@ TEST_CASE("a topology from a file") {
   SUBCASE("not connected") {
     const std::string text = written("hosts 4\nswitches 2\n0 4\n1 4\n2 5\n3 5\n");
     CHECK_THROWS_WITH_AS(read_topology(text, edr, 8),
-                         doctest::Contains("is not in one piece: no way from host 2 to host 0"), SpecError);
+                         doctest::Contains("is not connected: no route from host 2 to host 0"), SpecError);
   }
   SUBCASE("mistakes are shown with their line") {
     const auto line = [&](const std::string& text) {
@@ -199,10 +199,10 @@ TEST_CASE("seats: the hosts of a job's ranks") {
   };
   CHECK(refused("7 # the last but four\n\n3\n") == "none");
   CHECK(read_seats(folder.path() + "/seats.txt", 2, *network) == Seats{7, 3});
-  CHECK(contains(refused("7\n7\n"), "line 2: `7` is taken by an earlier rank"));
+  CHECK(contains(refused("7\n7\n"), "line 2: host `7` has a rank already"));
   CHECK(contains(refused("12\n1\n"), "line 1: `12` is not a host from 0 to 11"));
-  CHECK(contains(refused("1\n"), "seats 1 rank, not 2"));
-  CHECK(contains(refused("1\n2\n3\n"), "seats 3 ranks, not 2"));
+  CHECK(contains(refused("1\n"), "places 1 rank, not 2"));
+  CHECK(contains(refused("1\n2\n3\n"), "places 3 ranks, not 2"));
   CHECK(contains(refused("1\n2\nnonsense\n"), "line 3: `nonsense` is not a host"));
   CHECK(contains(refused(std::string("1\n2\0\n", 5)), "line 2: this is not text"));
   // The ranks of a smaller job are the first ones of the largest.
