@@ -44,7 +44,8 @@ class LayerExchanges {
     for (const Exchange& one : cell.forward) visit(change(one, ChargeKind::output, Pass::forward));
     for (const Exchange& one : cell.backward) {
       LayerExchange exchange = change(one, ChargeKind::output_gradient, Pass::backward);
-      if (hidden_sums_ > 0 && (exchange.axes & t_.tensor_axis)) exchange.hidden = behind_products(one, exchange);
+      if (hidden_sums_ > 0 && (exchange.axes & t_.tensor_axis))
+        exchange.hidden = behind_products(one, exchange);
       visit(exchange);
     }
     if (cell.halo_axis >= 0) {

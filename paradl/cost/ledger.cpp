@@ -75,23 +75,22 @@ class LayerBook {
   }
 
   void add(const LayerExchange& one) {
-    const double passes =
-        (one.pass != Pass::backward ? forward_ : 0) + (one.pass != Pass::forward ? S_ : 0);
+    const double passes = (one.pass != Pass::backward ? forward_ : 0) + (one.pass != Pass::forward ? S_ : 0);
     const double count = one.count * passes;
-    Charge& charge = ledger_.emplace_back(
-        Charge{.term = one.is_halo() ? Term::halo_exchange : Term::activation_exchange,
-               .kind = one.kind,
-               .cell = id_,
-               .layer = cell_.layer,
-               .group = one.group,
-               .extent = one.extent,
-               .operation = one.operation,
-               .axes = one.axes,
-               .count = count,
-               .bytes = one.bytes,
-               .each = one.each,
-               .busy = count * one.each,
-               .exposed = count * (one.each - one.hidden)});
+    Charge& charge =
+        ledger_.emplace_back(Charge{.term = one.is_halo() ? Term::halo_exchange : Term::activation_exchange,
+                                    .kind = one.kind,
+                                    .cell = id_,
+                                    .layer = cell_.layer,
+                                    .group = one.group,
+                                    .extent = one.extent,
+                                    .operation = one.operation,
+                                    .axes = one.axes,
+                                    .count = count,
+                                    .bytes = one.bytes,
+                                    .each = one.each,
+                                    .busy = count * one.each,
+                                    .exposed = count * (one.each - one.hidden)});
     put_on_links(charge, e_);
   }
 

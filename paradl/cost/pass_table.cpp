@@ -223,8 +223,8 @@ const std::vector<CellWork>& LocalTimes::work(const Layout& layout, const MeshTa
   });
 }
 
-const std::optional<PassTimes>& LocalTimes::find(const Layout& layout, const Cell& cell, const MeshTable& mesh,
-                                                 double samples) const {
+const std::optional<PassTimes>& LocalTimes::find(const Layout& layout, const Cell& cell,
+                                                 const MeshTable& mesh, double samples) const {
   static constexpr std::optional<PassTimes> unknown;
   if (!setting_.times.profile && !setting_.times.kernels) return unknown;
   const Key local = key_of(layout, cell, mesh, samples);
@@ -255,7 +255,8 @@ Seconds sum_passes(const Links& links, const LocalTimes& times, const Layout& la
   return out;
 }
 
-Seconds sum_computation(const LocalTimes& times, const Layout& layout, const MeshTable& mesh, const Plan& plan) {
+Seconds sum_computation(const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
+                        const Plan& plan) {
   const WorkPricer local(layout, mesh, plan);
   Seconds out;
   for (const Cell& cell : layout.cells)
