@@ -36,9 +36,9 @@ std::string headline(const Oracle& oracle, const Answer& answer, const Verdict& 
   if (const Remedy* remedy = verdict.instead())
     return use(fmt::format("{} with {}", remedy->of, remedy->words), remedy->projection) +
            fmt::format("As typed, only {} {} fits: {} per epoch, {:.2f} times as long.\n",
-                       best.strategy->text, grid_text(best.plan.mesh, true), text(best.epoch()),
+                       best.strategy(), grid_text(best.plan.mesh, true), text(best.epoch()),
                        best.epoch() / remedy->projection.epoch());
-  if (best.feasible()) return use(best.strategy->text, best);
+  if (best.feasible()) return use(best.strategy(), best);
   const Projection* smallest = nullptr;
   for (const Projection& p : answer.results)
     if (p.cost && (!smallest || p.cost->memory.total() < smallest->cost->memory.total())) smallest = &p;
@@ -46,7 +46,7 @@ std::string headline(const Oracle& oracle, const Answer& answer, const Verdict& 
   if (smallest->cost->memory.total() <= device && !storage_cure(oracle.setting(), best).empty())
     return fmt::format("Nothing fits: {}.\n", reasons(best, oracle.about().work));
   return fmt::format("As typed nothing fits: at least {} are needed ({}); the device has {}.\n",
-                     text(smallest->cost->memory.total()), smallest->strategy->text, text(device));
+                     text(smallest->cost->memory.total()), smallest->strategy(), text(device));
 }
 
 /// "resnet50 on abci, 64 GPUs, mini-batch 2048 (32/gpu), epoch of 1.28 M samples".
@@ -92,7 +92,7 @@ std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& v
       out += fmt::format("Layers that run whole on every GPU of an axis: {}.\n", verdict.whole_layers);
   }
   for (const std::string& note : plan_notes(oracle.setting(), best.plan))
-    if (best.feasible()) out += fmt::format("{}: {}.\n", best.strategy->text, note);
+    if (best.feasible()) out += fmt::format("{}: {}.\n", best.strategy(), note);
   if (best.input) out += input_sentence(oracle.setting(), best) + "\n";
   if (answer.costs && best.cost)
     out += fmt::format("Cost: {}.\n", expense_text(expense_of(answer, best), oracle.about().machine));
@@ -115,7 +115,7 @@ std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& v
     out += fmt::format("Next: paradl explain {} --on {}{} {}\n", shell_word(*query.model),
                        shell_word(*query.system), again, instead->option);
   else if (best.feasible())
-    out += fmt::format("Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text,
+    out += fmt::format("Next: paradl explain {} {} --on {} {}{}\n", best.strategy(),
                        shell_word(*query.model), shell_word(*query.system),
                        best.plan.mesh.axes > 1 ? "--grid " + grid_text(best.plan.mesh, false)
                                                : fmt::format("-p {}", best.gpus),

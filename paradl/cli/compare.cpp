@@ -46,7 +46,7 @@ struct Side {
 std::string plan_of(const Side& side) {
   const Projection& p = side.best();
   if (!side.out_of_core) return {};
-  return fmt::format("{} on {}:\n{}", p.strategy->text, side.oracle.about().machine.name,
+  return fmt::format("{} on {}:\n{}", p.strategy(), side.oracle.about().machine.name,
                      plan_text(*side.out_of_core));
 }
 

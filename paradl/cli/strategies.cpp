@@ -154,7 +154,7 @@ paper::CostLines paper_lines(const StrategyName& strategy) {
   const Setting setting{work, machine, times, {}};
   const Mesh mesh = meshes(strategy, 1 << strategy.axes.size(), 2).front();
   // A pipeline is one only with micro-batches.
-  return paper::explain(setting, strategy, {.mesh = mesh, .batch = 8, .micro_batches = 2});
+  return paper::explain(setting, {.mesh = mesh, .batch = 8, .micro_batches = 2});
 }
 
 Table formula_table(const paper::CostLines& lines) {

@@ -108,7 +108,7 @@ std::string plan_notes_text(const Setting& setting, std::span<const Projection> 
   for (const Projection& p : projections) {
     if (!p.cost) continue;
     for (std::string& note : plan_notes(setting, p.plan)) {
-      const std::string of = fmt::format("{} {}", p.strategy->text, grid_text(p.plan.mesh, true));
+      const std::string of = fmt::format("{} {}", p.strategy(), grid_text(p.plan.mesh, true));
       const auto same = std::ranges::find(notes, note, &std::pair<std::string, std::string>::first);
       if (same == notes.end())
         notes.emplace_back(std::move(note), of);

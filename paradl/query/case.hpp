@@ -24,7 +24,7 @@ struct Case {
   Machine machine;
   std::shared_ptr<const Topology> topology;  // none: a tree of the machine's levels
   Training training;
-  Plan plan;  // without mesh and mini-batch: only the options the query gives. `Oracle::project` adds both.
+  Plan plan;  // without mesh and mini-batch: only the options the query gives. `Oracle` adds both.
   LayerTimes times;
   Fidelity fidelity = Fidelity::detailed;
 

@@ -24,14 +24,12 @@ void use_sizes(Alternatives& out, const Evidence& e, const StrategyName& strateg
   std::vector<Parts> parts;
   for (const int n : sizes) parts.push_back({.total = n});
   const int most = training(e).framework.one_extent ? 1 : 3;
-  const bool same = strategy.text == e.projection.strategy->text;
-  const auto name = same ? nullptr : std::make_shared<const StrategyName>(strategy);
   for (const Mesh& mesh : meshes(strategy, parts, std::clamp(e.setting.work.input.dims, 1, most)))
     out.push_back({.text = fmt::format("{} on {}", strategy.text, grid_text(mesh, true)),
                    .option = fmt::format("-s {} --grid {}", strategy.text,
                                          exact_grid(mesh, std::max(1, e.setting.work.input.dims))),
-                   .strategy = name,
-                   .mesh = mesh});
+                   .mesh = mesh,
+                   .out_of_core = strategy.out_of_core});
 }
 
 std::vector<int> sizes_of(const Mesh& mesh) {
@@ -53,7 +51,7 @@ void use_hybrid(Alternatives& out, const Evidence& e, const Strategy* inner) {
   const Strategy* outer = find_strategy("data");
   if (inner == outer || node < 2 || p % node != 0 || p / node < 2) return;
   const StrategyName strategy = hybrid({outer, inner});
-  if (strategy.text != e.projection.strategy->text) use_sizes(out, e, strategy, {p / node, node});
+  if (strategy.text != e.projection.strategy()) use_sizes(out, e, strategy, {p / node, node});
 }
 
 }  // namespace
@@ -77,7 +75,7 @@ Alternatives most_efficient_batch(const Evidence& e) {
 /// Half of the parts of each other axis move to `data`.
 Alternatives grids_with_more_data(const Evidence& e) {
   Alternatives out;
-  const StrategyName& strategy = *e.projection.strategy;
+  const StrategyName strategy = strategy_of(e.projection.plan);
   const auto data = std::ranges::find(strategy.axes, find_strategy("data")) - strategy.axes.begin();
   if (data == std::ssize(strategy.axes)) return out;
   const std::vector<int> now = sizes_of(e.projection.plan.mesh);
