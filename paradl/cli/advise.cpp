@@ -80,7 +80,7 @@ std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& v
                     const Options& options) {
   const std::string again = options.repeated();
   std::string out;
-  const std::string_view behind = hides_behind(answer.results);
+  const std::string_view behind = hides_behind(answer.results, oracle.about().work);
   if (!behind.empty())
     out += fmt::format("Hidden exchanges overlap with {}: epoch = compute + comm - hidden{}.\n", behind,
                        std::ranges::any_of(answer.results, exposes_input) ? " + io" : "");
@@ -146,12 +146,10 @@ int run(const Session& session, Options& options, const std::string& model, cons
   Query query = options.query();
   query.model = model;
   Library library(session.catalog);
-  Case about = load(query, library);
-  Question question = question_of(query, about);
-  if (question.gpus.size() != 1)
+  const Oracle oracle = ask(query, library);
+  if (oracle.question().gpus.size() != 1)
     throw UsageError("advise answers for one number of GPUs", "use -p 64; `paradl project` takes ranges");
 
-  const Oracle oracle(std::move(about), std::move(question));
   const Setting setting = oracle.setting();
   Answer answer = start_answer(session, oracle.about());
   answer.setting = &setting;

@@ -66,7 +66,7 @@ std::string page(const Style& style, const Oracle& oracle, const Answer& answer,
   if (p.timed()) out += to_text(with_bars(term_table(*x, p)), style).text + "\n";
   if (p.timed() && p.cost->hidden > Seconds{})
     out += fmt::format(" in addition, {} of exchanges overlap with {}\n\n",
-                       text(p.iterations * p.cost->hidden), hides_behind({&p, 1}));
+                       text(p.iterations * p.cost->hidden), hides_behind({&p, 1}, oracle.about().work));
   out += symbols_text(oracle.setting(), p, *x) + "\n";
   out += input_lines(oracle.setting(), p);
   out += memory_text(oracle.setting(), p, x->paper);
@@ -152,8 +152,7 @@ void sort_words(const Options& options, std::string& strategy, std::string& mode
     std::swap(strategy, model);
     return;
   }
-  const std::string first_axis = strategy.substr(0, strategy.find_first_of("+/"));
-  if (first_axis == "serial" || find_strategy(first_axis))
+  if (names_strategy(strategy))
     throw UsageError(fmt::format("explain `{}` for which model?", strategy),
                      fmt::format("write the model after the strategy: paradl explain {} resnet50", strategy));
   throw UsageError(fmt::format("explain which strategy for `{}`?", strategy),

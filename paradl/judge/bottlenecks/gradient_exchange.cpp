@@ -17,7 +17,7 @@ std::string beside_data(const Evidence& e) {
   if (e.setting.training.framework.hybrid_gradients != GradientRoute::leader || e.mesh.axes < 2 ||
       e.projection.gpus <= machine.gpus_per_node())
     return {};
-  const Mesh all = meshes(read_strategy("data"), int(e.projection.gpus), 1).front();
+  const Mesh all = meshes(hybrid({&outer_strategy()}), int(e.projection.gpus), 1).front();
   Setting bare = e.setting;
   bare.training.overlap = false;  // what is hidden counts as well
   const Evaluator evaluator(bare);

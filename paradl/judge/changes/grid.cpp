@@ -45,10 +45,19 @@ StrategyName without_axis(const StrategyName& strategy, std::size_t axis) {
   return strategy.out_of_core ? out_of_core(hybrid(std::move(axes))) : hybrid(std::move(axes));
 }
 
+/// The first strategy for which something holds.
+template <class Holds>
+const Strategy* first_strategy(Holds holds) {
+  return *std::ranges::find_if(strategies(), [&](const Strategy* s) { return holds(*s); });
+}
+
+bool cuts_space(const Strategy& strategy) { return strategy.input == Placement::split_space; }
+bool pairs_products(const Strategy& strategy) { return strategy.pairs; }
+
 /// `data` between nodes and `inner` within them.
 void use_hybrid(Alternatives& out, const Evidence& e, const Strategy* inner) {
   const int node = int(e.setting.machine.gpus_per_node()), p = int(e.projection.gpus);
-  const Strategy* outer = find_strategy("data");
+  const Strategy* outer = &outer_strategy();
   if (inner == outer || node < 2 || p % node != 0 || p / node < 2) return;
   const StrategyName strategy = hybrid({outer, inner});
   if (strategy.text != e.projection.strategy()) use_sizes(out, e, strategy, {p / node, node});
@@ -76,7 +85,7 @@ Alternatives most_efficient_batch(const Evidence& e) {
 Alternatives grids_with_more_data(const Evidence& e) {
   Alternatives out;
   const StrategyName strategy = strategy_of(e.projection.plan);
-  const auto data = std::ranges::find(strategy.axes, find_strategy("data")) - strategy.axes.begin();
+  const auto data = std::ranges::find(strategy.axes, &outer_strategy()) - strategy.axes.begin();
   if (data == std::ssize(strategy.axes)) return out;
   const std::vector<int> now = sizes_of(e.projection.plan.mesh);
   for (std::size_t a = 0; a < now.size(); ++a) {
@@ -98,7 +107,7 @@ Alternatives grids_with_more_data(const Evidence& e) {
 Alternatives grids_with_tensor(const Evidence& e) {
   Alternatives out;
   const Mesh& mesh = e.projection.plan.mesh;
-  const Strategy* tensor = find_strategy("tensor");
+  const Strategy* tensor = first_strategy(pairs_products);
   std::vector<const Strategy*> axes;
   bool changed = false;
   for (const Axis& axis : mesh.all()) {
@@ -121,9 +130,10 @@ Alternatives grids_with_less_memory(const Evidence& e) {
   Alternatives out;
   if (e.mesh.axes != 1) return out;
   const bool sequences = e.setting.work.tokens;
-  const Strategy* spatial = find_strategy("spatial");
+  const Strategy* spatial = first_strategy(cuts_space);
   if (!sequences) use_hybrid(out, e, spatial);
-  for (const char* inner : {"tensor", "layer"}) use_hybrid(out, e, find_strategy(inner));
+  use_hybrid(out, e, first_strategy(pairs_products));
+  use_hybrid(out, e, first_strategy([&](const Strategy& s) { return is_pipeline({&s, {}}, e.setting.work); }));
   if (!sequences && e.mesh.axis[0].strategy != spatial)
     use_sizes(out, e, hybrid({spatial}), {int(e.projection.gpus)});
   return out;
