@@ -122,7 +122,8 @@ std::string hybrids_text() {
 }
 
 Listing list_strategies(const Session&) {
-  std::vector<Simple> all{{.name = std::string(serial_name), .summary = serial_summary, .limit = "one", .rules = {"p = 1"}}};
+  std::vector<Simple> all{
+      {.name = std::string(serial_name), .summary = serial_summary, .limit = "one", .rules = {"p = 1"}}};
   for (const Strategy* axis : strategies()) all.push_back(describe(*axis));
 
   Table table{.columns = {{"name", "name", Holds::text, 9},

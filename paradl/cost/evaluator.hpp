@@ -42,7 +42,8 @@ struct Evaluation {
 /// routes, kernel times, cuts into stages.
 class Evaluator {
  public:
-  explicit Evaluator(const Setting& setting) : Evaluator(setting, std::make_shared<Layouts>(setting.work)) {}
+  explicit Evaluator(const Setting& setting)
+      : Evaluator(setting, std::make_shared<Layouts>(setting.shared_work())) {}
   /// `layouts` must be those of the same network; another evaluator may share them.
   Evaluator(const Setting& setting, std::shared_ptr<const Layouts> layouts);
   Evaluator(const Evaluator&) = delete;

@@ -16,17 +16,13 @@ Projection ask_again(const Evaluator& evaluator, const MachineWith& machine_with
   Plan plan = p.plan;
   change.apply(plan);
   if (!change.changes_case()) return evaluator.project(plan);
-  const Setting& setting = evaluator.setting();
-  Training training = setting.training;
-  if (change.training) change.training(training);
-  const LayerTimes& times = change.times ? *change.times : setting.times;
-  if (change.system.empty())
-    return Evaluator({setting.work, setting.machine, times, training, setting.topology}, evaluator.layouts())
-        .project(plan);
-  const Machine machine = machine_with(change.system);
-  const auto topology = topology_of(machine);
-  return Evaluator({setting.work, machine, times, training, topology.get()}, evaluator.layouts())
-      .project(plan);
+  const Setting& now = evaluator.setting();
+  Setting setting = change.times ? now.with(change.times) : now;
+  if (change.training) change.training(setting.training);
+  if (change.system.empty()) return Evaluator(setting, evaluator.layouts()).project(plan);
+  Machine machine = machine_with(change.system);
+  auto topology = topology_of(machine);
+  return Evaluator(setting.on(std::move(machine), std::move(topology)), evaluator.layouts()).project(plan);
 }
 
 }  // namespace

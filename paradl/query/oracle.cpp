@@ -7,17 +7,21 @@
 #include "paradl/paper/row.hpp"
 
 namespace paradl {
+namespace {
 
-Oracle::Slowed::Slowed(const Case& about, double factor)
-    : machine(congested(about.machine, factor)),
-      topology(topology_of(machine)),
-      evaluator(std::make_unique<Evaluator>(
-          Setting{about.work, machine, about.times, about.training, topology.get()})) {}
+/// On the machine slowed down by other jobs.
+Setting slowed_down(const Setting& setting, double factor) {
+  Machine machine = congested(setting.machine, factor);
+  auto topology = topology_of(machine);
+  return setting.on(std::move(machine), std::move(topology));
+}
 
-Oracle::Engine::Engine(std::shared_ptr<const Case> of) : about(std::move(of)), evaluator(about->setting()) {
+}  // namespace
+
+Oracle::Engine::Engine(std::shared_ptr<const Case> of) : about(std::move(of)), evaluator(setting_of(about)) {
   if (const auto& congestion = about->machine.congestion)
     for (const double factor : {congestion->low, congestion->typical, congestion->high})
-      slowed.push_back(std::make_unique<Slowed>(*about, factor));
+      slowed.push_back(std::make_unique<Evaluator>(slowed_down(evaluator.setting(), factor)));
 }
 
 Oracle::Oracle(std::shared_ptr<Engine> engine, Question question)
@@ -31,9 +35,11 @@ Oracle::Oracle(Case about, Question question)
 
 Oracle Oracle::asked(Question question) const { return {engine_, std::move(question)}; }
 
-Projection Oracle::project(const Plan& plan) const {
-  return about().fidelity == Fidelity::paper ? paper::project(setting(), plan) : evaluator().project(plan);
+Projection Oracle::project(const Evaluator& by, const Plan& plan) const {
+  return about().fidelity == Fidelity::paper ? paper::project(by.setting(), plan) : by.project(plan);
 }
+
+Projection Oracle::project(const Plan& plan) const { return project(evaluator(), plan); }
 
 bool Oracle::exceeds(Seconds most, const Plan& plan) const {
   return about().fidelity != Fidelity::paper && evaluator().at_least(plan, most) > most;
@@ -114,12 +120,7 @@ std::optional<Projection> Oracle::best_out_of_core(const Projection& in_core) co
 
 void Oracle::add_band(Projection& p) const {
   if (engine_->slowed.empty() || !p.cost) return;
-  const auto iteration = [&](const Slowed& other) {
-    const Setting there{about().work, other.machine, about().times, about().training, other.topology.get()};
-    return (about().fidelity == Fidelity::paper ? paper::project(there, p.plan)
-                                                : other.evaluator->project(p.plan))
-        .iteration();
-  };
+  const auto iteration = [&](const Evaluator& other) { return project(other, p.plan).iteration(); };
   const auto& slowed = engine_->slowed;
   p.congested = {iteration(*slowed[0]), iteration(*slowed[1]), iteration(*slowed[2])};
 }

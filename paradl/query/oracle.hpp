@@ -8,8 +8,8 @@
 
 namespace paradl {
 
-/// Answers a question about a case: turns it into plans and projects them. Copies are cheap and share all
-/// data.
+/// Answers a question about a case: turns it into plans and projects them. Copies are cheap: they share
+/// all data.
 class Oracle {
  public:
   Oracle(std::shared_ptr<const Case> about, Question question);
@@ -19,7 +19,7 @@ class Oracle {
 
   const Case& about() const { return *engine_->about; }
   const Question& question() const { return *question_; }
-  Setting setting() const { return about().setting(); }
+  Setting setting() const { return evaluator().setting(); }
   /// Prices plans. With --fidelity paper it gives only layouts.
   const Evaluator& evaluator() const { return engine_->evaluator; }
 
@@ -35,21 +35,15 @@ class Oracle {
   std::vector<Projection> ranked() const;
 
  private:
-  /// The machine slowed down by other jobs, with its topology and evaluator.
-  struct Slowed {
-    Slowed(const Case& about, double factor);
-    Machine machine;
-    std::unique_ptr<const Topology> topology;
-    std::unique_ptr<Evaluator> evaluator;
-  };
   struct Engine {
     explicit Engine(std::shared_ptr<const Case> of);
     std::shared_ptr<const Case> about;
     Evaluator evaluator;
-    std::vector<std::unique_ptr<Slowed>> slowed;  // low, typical, high; or none
+    std::vector<std::unique_ptr<Evaluator>> slowed;  // by other jobs: low, typical, high; or none
   };
 
   Oracle(std::shared_ptr<Engine> engine, Question question);
+  Projection project(const Evaluator& by, const Plan& plan) const;
   std::vector<Projection> sweep(Grids grids) const;
   /// The case's options on each grid of a strategy: here a question becomes plans.
   std::vector<Plan> plans_of(const StrategyName& strategy, int gpus) const;

@@ -58,7 +58,7 @@ inline Training without_overlap() {
 struct Bench {
   Workload work;
   Machine machine;
-  std::unique_ptr<Topology> topology;  // if the machine names one
+  std::shared_ptr<const Topology> topology;  // if the machine names one
   LayerTimes times;
   Training training;
   Plan plan;  // the options of all that is asked
@@ -70,7 +70,7 @@ struct Bench {
     times = layer_times(work, machine, training.precision, training.optimizer);
     evaluator = std::make_unique<Evaluator>(setting());
   }
-  Setting setting() const { return {work, machine, times, training, topology.get()}; }
+  Setting setting() const { return {work, machine, times, training, topology}; }
 
   static Mesh mesh(const StrategyName& strategy, const std::string& grid) {
     Mesh out;

@@ -133,7 +133,8 @@ Alternatives grids_with_less_memory(const Evidence& e) {
   const Strategy* spatial = first_strategy(cuts_space);
   if (!sequences) use_hybrid(out, e, spatial);
   use_hybrid(out, e, first_strategy(pairs_products));
-  use_hybrid(out, e, first_strategy([&](const Strategy& s) { return is_pipeline({&s, {}}, e.setting.work); }));
+  const auto cuts_network = [&](const Strategy& s) { return is_pipeline({&s, {}}, e.setting.work); };
+  use_hybrid(out, e, first_strategy(cuts_network));
   if (!sequences && e.mesh.axis[0].strategy != spatial)
     use_sizes(out, e, hybrid({spatial}), {int(e.projection.gpus)});
   return out;
