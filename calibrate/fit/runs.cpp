@@ -42,7 +42,7 @@ std::vector<Measurement> measurements(const RunAsked& asked, std::size_t index, 
     out.push_back({index, weight, [](const Judged& r) {
                      return Judged::Part{r.measured.base(), r.projected.base()};
                    }});
-  const double alone = serial_time(asked.about().setting(), asked.about().work.D / run.batch).base();
+  const double alone = serial_time(asked.oracle.setting(), asked.about().work.D / run.batch).base();
   if (run.compute && run.compute->measured > 0 && run.compute->measured < not_computation * alone)
     out.push_back({index, part_weight * weight, [](const Judged& r) { return *r.compute; }});
   for (std::size_t t = 0; t < terms; ++t)

@@ -247,8 +247,7 @@ class Rehearser {
       const Setting setting{work_, machine, times, training_};
       const auto& [strategy, mesh] = r.candidate;
       const Plan plan = options_.plan.on(strategy, mesh, options_.plan.batch);
-      r.projection = Evaluator(setting).project(strategy, plan);
-      r.projection->strategy = nullptr;  // r.candidate has the strategy
+      r.projection = Evaluator(setting).project(plan);
     }
     out_.times = std::move(times);
   }

@@ -36,9 +36,9 @@ std::string headline(const Oracle& oracle, const Answer& answer, const Verdict& 
   if (const Remedy* remedy = verdict.instead())
     return use(fmt::format("{} with {}", remedy->of, remedy->words), remedy->projection) +
            fmt::format("As typed, only {} {} fits: {} per epoch, {:.2f} times as long.\n",
-                       best.strategy->text, grid_text(best.plan.mesh, true), text(best.epoch()),
+                       best.strategy(), grid_text(best.plan.mesh, true), text(best.epoch()),
                        best.epoch() / remedy->projection.epoch());
-  if (best.feasible()) return use(best.strategy->text, best);
+  if (best.feasible()) return use(best.strategy(), best);
   const Projection* smallest = nullptr;
   for (const Projection& p : answer.results)
     if (p.cost && (!smallest || p.cost->memory.total() < smallest->cost->memory.total())) smallest = &p;
@@ -46,7 +46,7 @@ std::string headline(const Oracle& oracle, const Answer& answer, const Verdict& 
   if (smallest->cost->memory.total() <= device && !storage_cure(oracle.setting(), best).empty())
     return fmt::format("Nothing fits: {}.\n", reasons(best, oracle.about().work));
   return fmt::format("As typed nothing fits: at least {} are needed ({}); the device has {}.\n",
-                     text(smallest->cost->memory.total()), smallest->strategy->text, text(device));
+                     text(smallest->cost->memory.total()), smallest->strategy(), text(device));
 }
 
 /// "resnet50 on abci, 64 GPUs, mini-batch 2048 (32/gpu), epoch of 1.28 M samples".
@@ -80,7 +80,7 @@ std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& v
                     const Options& options) {
   const std::string again = options.repeated();
   std::string out;
-  const std::string_view behind = hides_behind(answer.results);
+  const std::string_view behind = hides_behind(answer.results, oracle.about().work);
   if (!behind.empty())
     out += fmt::format("Hidden exchanges overlap with {}: epoch = compute + comm - hidden{}.\n", behind,
                        std::ranges::any_of(answer.results, exposes_input) ? " + io" : "");
@@ -92,7 +92,7 @@ std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& v
       out += fmt::format("Layers that run whole on every GPU of an axis: {}.\n", verdict.whole_layers);
   }
   for (const std::string& note : plan_notes(oracle.setting(), best.plan))
-    if (best.feasible()) out += fmt::format("{}: {}.\n", best.strategy->text, note);
+    if (best.feasible()) out += fmt::format("{}: {}.\n", best.strategy(), note);
   if (best.input) out += input_sentence(oracle.setting(), best) + "\n";
   if (answer.costs && best.cost)
     out += fmt::format("Cost: {}.\n", expense_text(expense_of(answer, best), oracle.about().machine));
@@ -116,7 +116,7 @@ std::string closing(const Oracle& oracle, const Answer& answer, const Verdict& v
                        shell_word(*query.system), best.plan.mesh.axes > 0 ? "" : " -p 1", again,
                        instead->option);
   else if (best.feasible())
-    out += fmt::format("Next: paradl explain {} {} --on {} {}{}\n", best.strategy->text,
+    out += fmt::format("Next: paradl explain {} {} --on {} {}{}\n", best.strategy(),
                        shell_word(*query.model), shell_word(*query.system),
                        query.grid ? "--grid " + exact_grid(best.plan.mesh, oracle.about().work.input.dims)
                        : best.plan.mesh.axes > 1 ? "--grid " + grid_text(best.plan.mesh, false)
@@ -148,12 +148,10 @@ int run(const Session& session, Options& options, const std::string& model, cons
   Query query = options.query();
   query.model = model;
   Library library(session.catalog);
-  Case about = load(query, library);
-  Question question = question_of(query, about);
-  if (question.gpus.size() != 1)
+  const Oracle oracle = ask(query, library);
+  if (oracle.question().gpus.size() != 1)
     throw UsageError("advise answers for one number of GPUs", "use -p 64; `paradl project` takes ranges");
 
-  const Oracle oracle(std::move(about), std::move(question));
   const Setting setting = oracle.setting();
   Answer answer = start_answer(session, oracle.about());
   answer.setting = &setting;

@@ -46,17 +46,12 @@ struct Side {
 std::string plan_of(const Side& side) {
   const Projection& p = side.best();
   if (!side.out_of_core) return {};
-  return fmt::format("{} on {}:\n{}", p.strategy->text, side.oracle.about().machine.name,
+  return fmt::format("{} on {}:\n{}", p.strategy(), side.oracle.about().machine.name,
                      plan_text(*side.out_of_core));
 }
 
 bool is_result_file(const std::string& word) {
   return word.ends_with(row_of(Format::json).ending) || word.ends_with(".html");
-}
-
-bool is_strategy(const std::string& word) {
-  const std::string first = word.substr(0, word.find_first_of("+/"));
-  return first == "serial" || find_strategy(first);
 }
 
 /// How the words are meant: saved results, strategies of one model, or systems.
@@ -67,7 +62,7 @@ Mode mode_of(const Session& session, const std::vector<std::string>& words, cons
   if (std::ranges::any_of(words, is_result_file))
     throw UsageError("saved results are compared with saved results", "give only .json files");
   const std::string& first = words.front();
-  if (is_strategy(first)) return Mode::strategies;
+  if (names_strategy(first)) return Mode::strategies;
   if (!model.empty()) return Mode::systems;
   const auto systems = session.catalog.names(SpecKind::systems);
   const bool system = Catalog::is_path(first) || std::ranges::find(systems, first) != systems.end();

@@ -57,7 +57,7 @@ std::string bottlenecks_page(const Session& session, const Style& style, const O
 std::string page(const Style& style, const Oracle& oracle, const Answer& answer,
                  const std::vector<Bottleneck>& found, const std::optional<Explanation>& x) {
   const Projection& p = answer.results.front();
-  std::string out = fmt::format("{}: {}\n\n", p.strategy->text, summary_of(*p.strategy));
+  std::string out = fmt::format("{}: {}\n\n", p.strategy(), summary_of(strategy_of(p.plan)));
   if (!p.feasible()) out += fmt::format("Does not fit: {}.\n", reasons(p, oracle.about().work));
   if (!p.feasible() && (p.cost || !found.empty())) out += "\n";
   if (!x) {
@@ -67,7 +67,7 @@ std::string page(const Style& style, const Oracle& oracle, const Answer& answer,
   if (p.timed()) out += to_text(with_bars(term_table(*x, p)), style).text + "\n";
   if (p.timed() && p.cost->hidden > Seconds{})
     out += fmt::format(" in addition, {} of exchanges overlap with {}\n\n",
-                       text(p.iterations * p.cost->hidden), hides_behind({&p, 1}));
+                       text(p.iterations * p.cost->hidden), hides_behind({&p, 1}, oracle.about().work));
   out += symbols_text(oracle.setting(), p, *x) + "\n";
   out += input_lines(oracle.setting(), p);
   out += memory_text(oracle.setting(), p, x->paper);
@@ -120,23 +120,23 @@ std::string timeline_text(const std::string& file, const Oracle& oracle, const P
     throw UsageError("--timeline is not available with --fidelity paper", "leave --fidelity paper out");
   if (!p.cost)
     throw UsageError(
-        fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, oracle.about().work)),
+        fmt::format("`{}` has no timeline: {}", p.strategy(), reasons(p, oracle.about().work)),
         "leave --timeline out");
   if (p.out_of_core && !stages_stay(p)) {
     if (!explanation->out_of_core)
       throw UsageError(
-          fmt::format("`{}` has no timeline: {}", p.strategy->text, reasons(p, oracle.about().work)),
+          fmt::format("`{}` has no timeline: {}", p.strategy(), reasons(p, oracle.about().work)),
           "leave --timeline out");
     const auto& events = explanation->out_of_core->events;
     const std::string plan =
         fmt::format("{} on {}: {}, mini-batch {}{}", oracle.about().work.name, oracle.about().machine.name,
-                    p.strategy->text, p.plan.batch, planned_stage(p));
+                    p.strategy(), p.plan.batch, planned_stage(p));
     return is_picture(file) ? timeline_svg(events, plan) : timeline_json(events, plan);
   }
   const auto timeline = oracle.evaluator().timeline(p.plan);
   if (timeline.pipeline.stages == 1)
     throw UsageError(
-        fmt::format("`{}` has no stages: a timeline shows the schedule of a pipeline", p.strategy->text),
+        fmt::format("`{}` has no stages: a timeline shows the schedule of a pipeline", p.strategy()),
         "use layer or data+layer, on more than one GPU, or data/ooc");
   const Pipeline& pipeline = timeline.pipeline;
   const std::string name =
@@ -153,8 +153,7 @@ void sort_words(const Options& options, std::string& strategy, std::string& mode
     std::swap(strategy, model);
     return;
   }
-  const std::string first_axis = strategy.substr(0, strategy.find_first_of("+/"));
-  if (first_axis == "serial" || find_strategy(first_axis))
+  if (names_strategy(strategy))
     throw UsageError(fmt::format("the model is missing after `{}`", strategy),
                      fmt::format("write the model after the strategy: paradl explain {} resnet50", strategy));
   throw UsageError(fmt::format("the strategy is missing before `{}`", strategy),
@@ -227,7 +226,7 @@ int run(const Session& session, Options& options, std::string strategy, std::str
   };
   deliver(session, options, {.text = text, .table = table, .json = json}, files);
   if (!p.feasible() && options.format().prints == Prints::table)  // text and JSON say so themselves
-    hint(session, fmt::format("`{}` does not fit: {}", p.strategy->text, reasons(p, oracle.about().work)));
+    hint(session, fmt::format("`{}` does not fit: {}", p.strategy(), reasons(p, oracle.about().work)));
   return p.feasible() ? answered : answered_no;
 }
 

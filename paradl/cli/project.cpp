@@ -26,7 +26,7 @@ void refuse_starved(const Oracle& oracle, const std::vector<Projection>& results
   const Limit& limit = *std::ranges::find_if(p.limits.all(), starved);
   throw UsageError(
       fmt::format("a mini-batch of {} is too small for {} GPUs under `{}`", p.plan.batch, limit.value,
-                  p.strategy->text),
+                  p.strategy()),
       fmt::format("use --batch {0} or more, --batch 1/gpu, or another strategy (-s filter)", limit.value));
 }
 

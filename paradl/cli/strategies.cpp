@@ -122,7 +122,8 @@ std::string hybrids_text() {
 }
 
 Listing list_strategies(const Session&) {
-  std::vector<Simple> all{{.name = "serial", .summary = serial_summary, .limit = "one", .rules = {"p = 1"}}};
+  std::vector<Simple> all{
+      {.name = std::string(serial_name), .summary = serial_summary, .limit = "one", .rules = {"p = 1"}}};
   for (const Strategy* axis : strategies()) all.push_back(describe(*axis));
 
   Table table{.columns = {{"name", "name", Holds::text, 9},
@@ -154,7 +155,7 @@ paper::CostLines paper_lines(const StrategyName& strategy) {
   const Setting setting{work, machine, times, {}};
   const Mesh mesh = meshes(strategy, 1 << strategy.axes.size(), 2).front();
   // A pipeline is one only with micro-batches.
-  return paper::explain(setting, strategy, {.mesh = mesh, .batch = 8, .micro_batches = 2});
+  return paper::explain(setting, {.mesh = mesh, .batch = 8, .micro_batches = 2});
 }
 
 Table formula_table(const paper::CostLines& lines) {

@@ -25,7 +25,7 @@ constexpr double worth_telling = 0.005;  // share of the epoch for the first lin
 
 std::string plan_line(const Oracle& oracle, const Projection& best) {
   return fmt::format("{} on {}, {} GPU{}: the best plan is {} {}, {} per epoch\n", oracle.about().work.name,
-                     oracle.about().machine.name, best.gpus, best.gpus == 1 ? "" : "s", best.strategy->text,
+                     oracle.about().machine.name, best.gpus, best.gpus == 1 ? "" : "s", best.strategy(),
                      grid_text(best.plan.mesh, true), text(best.epoch()));
 }
 
@@ -114,7 +114,6 @@ void tell_framework(const Session& session, const Options& options, const Oracle
 void tell_system(const Session& session, const Options& options, const Query& query, Library& library,
                  const Oracle& oracle, Answer& answer) {
   refuse_columns(options);
-  std::vector<Oracle> others;  // projections refer to their strategies
   Query same_training = query;
   // Nodes change but training does not, so a mini-batch per node is converted to the whole mini-batch.
   std::string same_batch;
@@ -126,8 +125,7 @@ void tell_system(const Session& session, const Options& options, const Query& qu
                             answer.results.front(), [&](const Override& change) -> std::optional<Projection> {
                               Query other = same_training;
                               add_change(other, change);
-                              others.push_back(ask(other, library));
-                              const auto results = others.back().ranked();
+                              const auto results = ask(other, library).ranked();
                               if (results.empty() || !results.front().feasible()) return {};
                               return results.front();
                             });

@@ -42,7 +42,8 @@ struct Evaluation {
 /// routes, kernel times, cuts into stages.
 class Evaluator {
  public:
-  explicit Evaluator(const Setting& setting) : Evaluator(setting, std::make_shared<Layouts>(setting.work)) {}
+  explicit Evaluator(const Setting& setting)
+      : Evaluator(setting, std::make_shared<Layouts>(setting.shared_work())) {}
   /// `layouts` must be those of the same network; another evaluator may share them.
   Evaluator(const Setting& setting, std::shared_ptr<const Layouts> layouts);
   Evaluator(const Evaluator&) = delete;
@@ -70,7 +71,7 @@ class Evaluator {
   /// On the mesh, the allreduce, and how tensors are placed. Call it only if the limits of the axes hold:
   void add_layout_limits(const Plan& plan, Limits& out, std::string* refused = nullptr) const;
   /// Cost, limits and everything else that an answer shows. In project.cpp.
-  Projection project(const StrategyName& strategy, const Plan& plan, const StagePlan* cut = nullptr) const;
+  Projection project(const Plan& plan, const StagePlan* cut = nullptr) const;
   Timeline timeline(const Plan& plan) const;
 
   /// The layout of a plan whose mesh has no axes of one GPU (see without_ones).

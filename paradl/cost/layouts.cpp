@@ -14,9 +14,9 @@ PlacingRules rules_of_roles(PlacingRules rules) {
 
 }  // namespace
 
-Layouts::Layouts(const Workload& work)
-    : work_(work), blocks_(repeated_blocks(work)), fold_(find_fold(work, blocks_)) {
-  if (fold_) short_ = folded(work, *fold_);
+Layouts::Layouts(Shared<Workload> work)
+    : owner_(std::move(work)), blocks_(repeated_blocks(work_)), fold_(find_fold(work_, blocks_)) {
+  if (fold_) short_ = folded(work_, *fold_);
 }
 
 std::size_t Layouts::Hash::operator()(const RolesKey& key) const {

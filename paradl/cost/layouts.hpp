@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "paradl/core/memo.hpp"
+#include "paradl/core/shared.hpp"
 #include "paradl/strategy/fold.hpp"
 
 namespace paradl {
@@ -15,7 +16,7 @@ namespace paradl {
 /// network may share it, and so may threads.
 class Layouts {
  public:
-  explicit Layouts(const Workload& work);  // which must outlive it
+  explicit Layouts(Shared<Workload> work);
 
   /// The layout on a mesh without axes of one GPU (see without_ones).
   const Layout& of(const Mesh& mesh, const PlacingRules& rules) const;
@@ -35,7 +36,8 @@ class Layouts {
   Layout placed(const Mesh& mesh, const PlacingRules& rules) const;
   const Workload& shortened() const { return fold_ ? short_ : work_; }
 
-  const Workload& work_;
+  Shared<Workload> owner_;
+  const Workload& work_ = *owner_;
   std::vector<int> blocks_;
   std::optional<Fold> fold_;
   Workload short_;  // empty without a fold

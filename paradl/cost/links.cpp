@@ -72,7 +72,7 @@ Job job_of(const Path& path, const Setting& setting, const Allreduce& allreduce)
   Job job{.operation = Operation::allreduce,
           .ranks = ranks,
           .per_node = nodes ? std::gcd(ranks, int(path.hop[0].size)) : 1};
-  job.topology = setting.topology;
+  job.topology = setting.topology.get();
   job.density = allreduce.density;
   job.selection = 1.0 / setting.machine.device.memory_bandwidth;  // the top k are found in one read
   return job;
@@ -86,7 +86,7 @@ bool can_sum(const Path& path, const Setting& setting, const Allreduce& allreduc
 Links::Links(const Setting& setting) : setting_(setting), measured_(has_measured_links(setting.machine)) {}
 
 const Topology* Links::wires() const {
-  if (setting_.topology) return setting_.topology;
+  if (setting_.topology) return setting_.topology.get();
   std::call_once(levels_made_, [this] {
     if (setting_.machine.gpus() <= most_followed) levels_ = levels_topology(setting_.machine);
   });

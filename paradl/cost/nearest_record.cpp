@@ -6,13 +6,15 @@
 
 #include "paradl/spec/framework_spec.hpp"
 #include "paradl/spec/kernel_errors.hpp"
+#include "paradl/strategy/table.hpp"
 
 namespace paradl {
 
 const RecordedError* find_recorded(const std::vector<RecordedError>& errors, const ParameterLevel& level,
                                    const std::string& strategy, double gpus) {
   if (strategy.find('/') != strategy.npos) return nullptr;
-  const std::string own = strategy == "serial" ? "data" : strategy;  // `serial` is data=1
+  // `serial` is data=1.
+  const std::string own = strategy == serial_name ? std::string(outer_strategy().name) : strategy;
   for (const std::string& name : {own, std::string(any_strategy)}) {
     const auto found = std::ranges::find_if(errors, [&](const RecordedError& e) {
       return e.level == level && e.strategy == name && e.from <= gpus && gpus < e.below;

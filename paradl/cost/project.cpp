@@ -39,8 +39,8 @@ void add_allreduce(Projection& out, const Evaluation& e) {
 
 }  // namespace
 
-Projection Evaluator::project(const StrategyName& strategy, const Plan& plan, const StagePlan* cut) const {
-  Projection out{.strategy = &strategy, .plan = plan, .gpus = plan.mesh.gpus()};
+Projection Evaluator::project(const Plan& plan, const StagePlan* cut) const {
+  Projection out{.plan = plan, .gpus = plan.mesh.gpus()};
   out.iterations = iterations_per_epoch(setting_, plan.batch);
   out.samples = setting_.work.D;
   out.limits = limits(plan, &out.refused);

@@ -39,7 +39,6 @@ class Limits {
 
 /// The projection of a strategy on a grid. Times are those of one iteration.
 struct Projection {
-  const StrategyName* strategy = nullptr;
   Plan plan;
   double gpus = 1;
   double samples = 1;             // D: per epoch
@@ -71,6 +70,7 @@ struct Projection {
   };
   std::optional<OutOfCore> out_of_core = {};
 
+  std::string strategy() const { return strategy_of(plan).text; }  // as typed: "data+filter"
   bool feasible() const { return cost && limits.hold(); }
   /// Whether `cost` has valid times. If no out-of-core plan was found, `cost` still holds the in-core times,
   /// which are not valid.

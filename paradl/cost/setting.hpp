@@ -1,9 +1,11 @@
 #pragma once
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "paradl/core/shared.hpp"
 #include "paradl/machine/layer_time.hpp"
 #include "paradl/plan/plan.hpp"
 #include "paradl/spec/framework_spec.hpp"
@@ -88,13 +90,38 @@ struct Training {
 /// As typed: `global`, `local`, `partial:0.1`.
 std::string shuffle_text(const Shuffle& shuffle);
 
-/// Everything that a projection depends on, except the plan.
-struct Setting {
-  const Workload& work;
-  const Machine& machine;
-  const LayerTimes& times;
+/// Everything that a projection depends on, except the plan. Copies share network, machine and layer times.
+class Setting {
+ public:
+  Setting(Shared<Workload> of_work, Shared<Machine> on_machine, Shared<LayerTimes> with_times,
+          Training how = {}, std::shared_ptr<const Topology> wires = nullptr)
+      : work_(std::move(of_work)),
+        machine_(std::move(on_machine)),
+        times_(std::move(with_times)),
+        training(std::move(how)),
+        topology(std::move(wires)) {}
+
+  /// The same on another machine.
+  Setting on(Shared<Machine> other, std::shared_ptr<const Topology> wires) const {
+    return {work_, std::move(other), times_, training, std::move(wires)};
+  }
+  /// The same with other layer times.
+  Setting with(Shared<LayerTimes> other) const {
+    return {work_, machine_, std::move(other), training, topology};
+  }
+  const Shared<Workload>& shared_work() const { return work_; }
+
+ private:
+  Shared<Workload> work_;
+  Shared<Machine> machine_;
+  Shared<LayerTimes> times_;
+
+ public:
+  const Workload& work = *work_;
+  const Machine& machine = *machine_;
+  const LayerTimes& times = *times_;
   Training training;
-  const Topology* topology = nullptr;  // between the machine's nodes; none: a tree of its levels
+  std::shared_ptr<const Topology> topology;  // between the machine's nodes; none: a tree of its levels
 };
 
 }  // namespace paradl

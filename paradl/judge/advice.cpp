@@ -104,7 +104,7 @@ std::string fitting_hint(std::span<const Projection> projections, const Setting&
   if (nearest->gpus < setting.machine.gpus()) words.emplace_back("more GPUs");
   if (words.empty()) words.emplace_back("a device with more memory");
   return fmt::format("try {}: {} take {} of {} ({})", either(words), parts[0].name, text(parts[0].size),
-                     text(memory.total()), nearest->strategy->text);
+                     text(memory.total()), nearest->strategy());
 }
 
 std::string margin_text(const Projection& projection) {

@@ -13,21 +13,16 @@ namespace {
 /// The same projection with a change. A change of the plan alone needs no other evaluator.
 Projection ask_again(const Evaluator& evaluator, const MachineWith& machine_with, const Projection& p,
                      const Alternative& change) {
-  const StrategyName& strategy = change.strategy ? *change.strategy : *p.strategy;
   Plan plan = p.plan;
   change.apply(plan);
-  if (!change.changes_case()) return evaluator.project(strategy, plan);
-  const Setting& setting = evaluator.setting();
-  Training training = setting.training;
-  if (change.training) change.training(training);
-  const LayerTimes& times = change.times ? *change.times : setting.times;
-  if (change.system.empty())
-    return Evaluator({setting.work, setting.machine, times, training, setting.topology}, evaluator.layouts())
-        .project(strategy, plan);
-  const Machine machine = machine_with(change.system);
-  const auto topology = topology_of(machine);
-  return Evaluator({setting.work, machine, times, training, topology.get()}, evaluator.layouts())
-      .project(strategy, plan);
+  if (!change.changes_case()) return evaluator.project(plan);
+  const Setting& now = evaluator.setting();
+  Setting setting = change.times ? now.with(change.times) : now;
+  if (change.training) change.training(setting.training);
+  if (change.system.empty()) return Evaluator(setting, evaluator.layouts()).project(plan);
+  Machine machine = machine_with(change.system);
+  auto topology = topology_of(machine);
+  return Evaluator(setting.on(std::move(machine), std::move(topology)), evaluator.layouts()).project(plan);
 }
 
 }  // namespace
@@ -35,7 +30,7 @@ Projection ask_again(const Evaluator& evaluator, const MachineWith& machine_with
 void Alternative::apply(Plan& to) const {
   if (plan) plan(to);
   if (mesh) to.mesh = *mesh;
-  if (strategy) to.out_of_core = strategy->out_of_core;
+  if (out_of_core) to.out_of_core = *out_of_core;
 }
 
 Alternative system_change(std::string text, Override change) {
@@ -64,12 +59,13 @@ std::string gain_text(double gain) {
   return fmt::format("{:+.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
 }
 
-std::string same_plan(const Question& asked, const StrategyName& strategy, const Mesh& mesh, int dims) {
+std::string same_plan(const Question& asked, const Plan& plan, int dims) {
+  const StrategyName strategy = strategy_of(plan);
   const int extents = std::clamp(dims, 1, asked.most_extents);
   const auto choice =
-      asked.grid ? meshes(strategy, *asked.grid, extents) : meshes(strategy, int(mesh.gpus()), extents);
+      asked.grid ? meshes(strategy, *asked.grid, extents) : meshes(strategy, int(plan.mesh.gpus()), extents);
   return (asked.strategies.size() > 1 ? " -s " + strategy.text : "") +
-         (choice.size() > 1 ? " --grid " + exact_grid(mesh, std::max(1, dims)) : "");
+         (choice.size() > 1 ? " --grid " + exact_grid(plan.mesh, std::max(1, dims)) : "");
 }
 
 }  // namespace paradl

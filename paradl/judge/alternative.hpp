@@ -28,8 +28,8 @@ struct Alternative {
   Owner owner = Owner::user;
   /// Changes the plan's options; empty: it does not. Likewise the members below.
   std::function<void(Plan&)> plan = {};
-  std::shared_ptr<const StrategyName> strategy = {};
   std::optional<Mesh> mesh = {};
+  std::optional<bool> out_of_core = {};
   std::function<void(Training&)> training = {};
   std::shared_ptr<const LayerTimes> times = {};
   std::vector<Override> system = {};
@@ -64,6 +64,6 @@ std::string gain_text(double gain);
 
 /// The options that fix the plan if the question leaves strategy, grid or the spatial split open:
 /// " -s data+spatial --grid data=16,spatial=4x1". `dims`: number of extents of a sample.
-std::string same_plan(const Question& asked, const StrategyName& strategy, const Mesh& mesh, int dims);
+std::string same_plan(const Question& asked, const Plan& plan, int dims);
 
 }  // namespace paradl

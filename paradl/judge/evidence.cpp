@@ -27,7 +27,7 @@ Seconds direct_time(const Projection& p, const Evaluator& evaluator) {
   if (!passes_hosts(evaluator.setting().training)) return between_neighbours(*p.cost);
   Setting other = evaluator.setting();
   other.training.transport = other.training.framework.halos = Transport::gpu;
-  return between_neighbours(*Evaluator(other, evaluator.layouts()).project(*p.strategy, p.plan).cost);
+  return between_neighbours(*Evaluator(other, evaluator.layouts()).project(p.plan).cost);
 }
 
 /// The computation of an iteration with another mini-batch and the same stages; nothing if that does not fit.
@@ -37,7 +37,7 @@ std::optional<Seconds> computation(const Projection& p, double batch, const Eval
   Plan plan = p.plan;
   plan.batch = batch;
   if (plan.out_of_core) {
-    const Projection other = evaluator.project(*p.strategy, plan, e.stages);
+    const Projection other = evaluator.project(plan, e.stages);
     return other.feasible() ? std::optional(batch * per_sample(other)) : std::nullopt;
   }
   const Bytes room = evaluator.setting().machine.device.memory;

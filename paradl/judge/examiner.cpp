@@ -46,7 +46,7 @@ Examiner::Examiner(const Setting& setting, const Evaluator* evaluator, Triggers 
 
 std::vector<Alternative> Examiner::typed(std::vector<Alternative> changes, const Projection& p) const {
   if (!asked_) return changes;
-  const std::string same = same_plan(*asked_, *p.strategy, p.plan.mesh, setting_.work.input.dims);
+  const std::string same = same_plan(*asked_, p.plan, setting_.work.input.dims);
   for (Alternative& change : changes)
     if (!change.mesh) change.option += same;  // a change of the mesh names its own plan
   return changes;
@@ -85,8 +85,8 @@ namespace {
 
 /// Whether the paper's closed forms do not support a change.
 bool beyond_paper(const Alternative& change, Plan plan, Training training) {
-  if (change.strategy && !paper::find_row(change.strategy->text)) return true;
   change.apply(plan);
+  if (!paper::find_row(strategy_of(plan).text)) return true;
   if (change.training) change.training(training);
   return plan.zero > 0 || plan.sequence_parallel || plan.recompute != Recompute::none ||
          plan.allreduce.algorithm || plan.chunks > 1 || training.input.from != InputFrom::none;

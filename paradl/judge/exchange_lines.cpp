@@ -182,13 +182,22 @@ std::string what_of(const Charge& charge, const Evaluation& e) {
   }
 }
 
+/// "data+spatial": the axes for which something holds.
+template <class Holds>
+std::string names_of(const Mesh& mesh, Holds holds) {
+  AxisSet set = 0;
+  for (int a = 0; a < mesh.axes; ++a)
+    if (holds(mesh.axis[std::size_t(a)])) set |= axis_bit(a);
+  return axes_text(set, mesh);
+}
+
 std::string axes_of(const Charge& charge, const Evaluation& e) {
   switch (charge.kind) {
     case ChargeKind::copied_gradient_sum:
-      return "tensor";
+      return names_of(e.plan.mesh, [](const Axis& axis) { return axis.strategy->pairs; });
     case ChargeKind::tied_gradient_sum:
     case ChargeKind::transfer:
-      return "layer";
+      return names_of(e.plan.mesh, [&](const Axis& axis) { return is_pipeline(axis, e.mesh.setting.work); });
     default:
       return axes_text(charge.axes, e.plan.mesh);
   }

@@ -150,7 +150,7 @@ Explanation explain_paper(const Setting& setting, const Projection& p) {
                   .whole_layers = {},
                   .whole_layers_text = {},
                   .notes = plan_notes(setting, p.plan)};
-  for (const paper::CostLine& line : paper::explain(setting, *p.strategy, p.plan))
+  for (const paper::CostLine& line : paper::explain(setting, p.plan))
     out.terms.push_back({line.term, line.time, line.formula, line.source});
   out.links = paper_links(setting, p, out.terms);
   return out;

@@ -63,20 +63,20 @@ class Oracle {
     Plan plan = p.plan;
     for (const Alternative& change : changes) change.apply(plan);
     std::optional<Projection> best;
-    for (const Mesh& one : every_cut(plan.mesh, *p.strategy)) {
+    for (const Mesh& one : every_cut(plan)) {
       plan.mesh = one;
-      if (Projection found = evaluator_.project(*p.strategy, plan); !best || better(found, *best))
+      if (Projection found = evaluator_.project(plan); !best || better(found, *best))
         best = std::move(found);
     }
     return *best;
   }
 
  private:
-  std::vector<Mesh> every_cut(const Mesh& mesh, const StrategyName& strategy) const {
-    if (!cut_is_open()) return {mesh};
+  std::vector<Mesh> every_cut(const Plan& plan) const {
+    if (!cut_is_open()) return {plan.mesh};
     std::vector<Parts> sizes;
-    for (int a = 0; a < mesh.axes; ++a) sizes.push_back({.total = mesh.axis[std::size_t(a)].parts.total});
-    return meshes(strategy, sizes, std::clamp(dims(), 1, asked_->most_extents));
+    for (const Axis& axis : plan.mesh.all()) sizes.push_back({.total = axis.parts.total});
+    return meshes(strategy_of(plan), sizes, std::clamp(dims(), 1, asked_->most_extents));
   }
 
   const Evaluator& evaluator_;
@@ -95,15 +95,15 @@ std::string same_plan(const Way& way, const Oracle& oracle) {
   const Projection& found = way.found;
   const Question* asked = oracle.asked();
   if (found.gpus == way.of->gpus)
-    return asked ? paradl::same_plan(*asked, *found.strategy, found.plan.mesh, oracle.dims()) : "";
+    return asked ? paradl::same_plan(*asked, found.plan, oracle.dims()) : "";
   const bool one_of_many = asked && asked->strategies.size() > 1;
-  return (one_of_many ? " -s " + found.strategy->text : "") + " --grid " +
+  return (one_of_many ? " -s " + found.strategy() : "") + " --grid " +
          exact_grid(found.plan.mesh, oracle.dims());
 }
 
 Remedy remedy_of(const Way& way, const Oracle& oracle) {
   const Mesh& mesh = way.found.plan.mesh;
-  std::string words, option = "-s " + way.of->strategy->text;
+  std::string words, option = "-s " + way.of->strategy();
   if (mesh.axes > 0) option += " --grid " + exact_grid(mesh, oracle.dims());
   for (const Alternative& change : way.changes) {
     words += (words.empty() ? "" : " ") + change.option;
@@ -115,7 +115,7 @@ Remedy remedy_of(const Way& way, const Oracle& oracle) {
           .change = change,
           .option = option,
           .note = way.found.gpus > way.of->gpus ? "twice the GPUs" : "",
-          .of = fmt::format("{} {}", way.of->strategy->text, grid_text(way.of->plan.mesh, true)),
+          .of = fmt::format("{} {}", way.of->strategy(), grid_text(way.of->plan.mesh, true)),
           .projection = way.found};
 }
 
@@ -262,7 +262,7 @@ double least_time(const Projection& p) { return (p.iteration() - (*p.cost)[Term:
 
 /// Whether they differ only in the spatial split.
 bool same_sizes(const Projection& a, const Projection& b) {
-  return a.strategy->text == b.strategy->text &&
+  return a.plan.out_of_core == b.plan.out_of_core &&
          grid_text(a.plan.mesh, false) == grid_text(b.plan.mesh, false);
 }
 

@@ -35,15 +35,12 @@ double kv_copies(const Workload& work, const Mesh& mesh) {
   return copies;
 }
 
-std::string_view hides_behind(std::span<const Projection> projections) {
+std::string_view hides_behind(std::span<const Projection> projections, const Workload& work) {
   std::string_view behind;
   for (const Projection& p : projections) {
     if (!p.cost || !(p.cost->hidden > Seconds{})) continue;
     bool both = p.plan.zero >= 3;
-    for (int a = 0; a < p.plan.mesh.axes; ++a) {
-      const Axis& axis = p.plan.mesh.axis[std::size_t(a)];
-      both |= axis.strategy->name == "context" && axis.parts.total > 1;
-    }
+    for (const Axis& axis : p.plan.mesh.all()) both |= axis.parts.total > 1 && has_ring(axis, work);
     if (both) return "both passes";
     behind = "the backward pass";
   }
@@ -54,10 +51,7 @@ namespace {
 
 /// If the framework wants equal numbers of blocks in all stages, but they do not divide evenly.
 std::string uneven_blocks(const Setting& setting, const Plan& plan) {
-  const Mesh& mesh = plan.mesh;
-  int stages = 1;
-  for (int a = 0; a < mesh.axes; ++a)
-    if (mesh.axis[std::size_t(a)].strategy->name == "layer") stages = mesh.axis[std::size_t(a)].parts.total;
+  const int stages = stages_of(plan.mesh, setting.work);
   if (stages == 1 || setting.training.stage_cut != StageCut::equal_blocks) return {};
   const int chunks = plan.chunks;
   const int blocks = std::max(0, int(repeated_blocks(setting.work).size()) - 1);
@@ -71,18 +65,14 @@ std::string uneven_blocks(const Setting& setting, const Plan& plan) {
 }
 
 /// Options without effect because the mesh lacks the axis that they need.
-void add_idle(const Plan& plan, std::vector<std::string>& out) {
-  const Mesh& mesh = plan.mesh;
-  const auto any_axis = [&](auto holds) {
-    return std::any_of(mesh.axis.begin(), mesh.axis.begin() + mesh.axes,
-                       [&](const Axis& axis) { return holds(*axis.strategy); });
-  };
-  if (plan.zero > 0 && !any_axis([](const Strategy& s) { return is_split(s.input); }))
+void add_idle(const Plan& plan, const Workload& work, std::vector<std::string>& out) {
+  const auto no_axis = [&](auto holds) { return std::ranges::none_of(plan.mesh.all(), holds); };
+  if (plan.zero > 0 && no_axis([](const Axis& axis) { return is_split(axis.strategy->input); }))
     out.push_back(fmt::format(
         "--zero {} has no effect: no axis has GPUs with the same weights and different samples", plan.zero));
-  if (plan.chunks > 1 && !any_axis([](const Strategy& s) { return s.name == "layer"; }))
+  if (plan.chunks > 1 && no_axis([&](const Axis& axis) { return is_pipeline(axis, work); }))
     out.emplace_back("--schedule interleaved has no effect: there is no pipeline");
-  if (plan.sequence_parallel && !any_axis([](const Strategy& s) { return s.pairs; }))
+  if (plan.sequence_parallel && no_axis([](const Axis& axis) { return axis.strategy->pairs; }))
     out.emplace_back("--sequence-parallel on has no effect: it needs an axis `tensor`");
 }
 
@@ -91,7 +81,7 @@ void add_idle(const Plan& plan, std::vector<std::string>& out) {
 std::vector<std::string> plan_notes(const Setting& setting, const Plan& plan) {
   const Mesh& mesh = plan.mesh;
   std::vector<std::string> out;
-  add_idle(plan, out);
+  add_idle(plan, setting.work, out);
   if (std::string uneven = uneven_blocks(setting, plan); !uneven.empty()) out.push_back(std::move(uneven));
   const FrameworkTerms& framework = setting.training.framework;
   if (const double padded = padded_words(setting.work, framework, mesh); padded > 0)
@@ -108,7 +98,7 @@ std::string plan_notes_text(const Setting& setting, std::span<const Projection> 
   for (const Projection& p : projections) {
     if (!p.cost) continue;
     for (std::string& note : plan_notes(setting, p.plan)) {
-      const std::string of = fmt::format("{} {}", p.strategy->text, grid_text(p.plan.mesh, true));
+      const std::string of = fmt::format("{} {}", p.strategy(), grid_text(p.plan.mesh, true));
       const auto same = std::ranges::find(notes, note, &std::pair<std::string, std::string>::first);
       if (same == notes.end())
         notes.emplace_back(std::move(note), of);

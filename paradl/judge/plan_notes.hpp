@@ -15,7 +15,7 @@ double kv_copies(const Workload& work, const Mesh& mesh);
 
 /// What exchanges overlap with: "the backward pass"; "both passes" for the rings of keys and values and for
 /// gathered weights (ZeRO 3). Empty if nothing overlaps.
-std::string_view hides_behind(std::span<const Projection> projections);
+std::string_view hides_behind(std::span<const Projection> projections, const Workload& work);
 
 /// Sizes that do not divide evenly, and how they are handled: "vocabulary padded to 51200 words, ...", "...
 /// each head is on 2 of them", "stages cannot have equal numbers of blocks ...".

@@ -14,7 +14,7 @@ std::vector<Swing> sensitivity(const Levers& all, const Projection& now, const B
       const std::optional<Projection> best = best_on(change);
       BestPlan out{text_of({change}), best.has_value()};
       if (!best) return out;
-      out.strategy = best->strategy->text;
+      out.strategy = best->strategy();
       out.grid = grid_text(best->plan.mesh, true);
       out.mesh = best->plan.mesh;
       out.epoch = best->epoch();

@@ -50,7 +50,7 @@ const Row* find_row(std::string_view strategy);
 std::vector<std::string_view> row_names();
 
 /// Like Evaluator::project, but by the paper's closed forms.
-Projection project(const Setting& setting, const StrategyName& strategy, const Plan& plan);
+Projection project(const Setting& setting, const Plan& plan);
 /// The links of α and β (all GPUs, or the groups) and of α_in and β_in (one group).
 struct Links {
   const Level* all;
@@ -59,7 +59,7 @@ struct Links {
 };
 Links links_of(const Setting& setting, const Plan& plan);
 /// The terms of its epoch time, for `explain`.
-CostLines explain(const Setting& setting, const StrategyName& strategy, const Plan& plan);
+CostLines explain(const Setting& setting, const Plan& plan);
 
 // Sums that several rows share.
 

@@ -17,11 +17,12 @@ constexpr std::array table{
     &channel_row, &data_filter_row, &data_channel_row, &data_spatial_row,
 };
 
-const Row& row_of(const StrategyName& strategy) {
-  if (const Row* row = find_row(strategy.text)) return *row;
+const Row& row_of(const Plan& plan) {
+  const std::string strategy = strategy_of(plan).text;
+  if (const Row* row = find_row(strategy)) return *row;
   std::string known;
   for (const Row* row : table) known += fmt::format("{}{}", known.empty() ? "" : ", ", row->name);
-  throw UsageError(fmt::format("the paper has no closed form for `{}`", strategy.text),
+  throw UsageError(fmt::format("the paper has no closed form for `{}`", strategy),
                    "use --fidelity detailed, or one of " + known);
 }
 
@@ -105,14 +106,14 @@ Links links_of(const Setting& setting, const Plan& plan) {
   return {&setting.machine.spanned_by(c.p), &setting.machine.spanned_by(c.p2), c.phi};
 }
 
-CostLines explain(const Setting& setting, const StrategyName& strategy, const Plan& plan) {
-  return row_of(strategy).time(configuration_of(setting, plan));
+CostLines explain(const Setting& setting, const Plan& plan) {
+  return row_of(plan).time(configuration_of(setting, plan));
 }
 
-Projection project(const Setting& setting, const StrategyName& strategy, const Plan& plan) {
-  const Row& row = row_of(strategy);
+Projection project(const Setting& setting, const Plan& plan) {
+  const Row& row = row_of(plan);
   const Configuration c = configuration_of(setting, plan);
-  Projection out{.strategy = &strategy, .plan = plan, .gpus = c.p, .iterations = c.I};
+  Projection out{.plan = plan, .gpus = c.p, .iterations = c.I};
   out.samples = setting.work.D;
   out.serial = serial_time(setting, c.I);
   if (!setting.times.update_known)  // as in the rows

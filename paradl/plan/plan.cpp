@@ -13,6 +13,13 @@ Plan Plan::on(const StrategyName& strategy, const Mesh& other_mesh, double other
   return out;
 }
 
+StrategyName strategy_of(const Plan& plan) {
+  std::vector<const Strategy*> axes;
+  for (const Axis& axis : plan.mesh.all()) axes.push_back(axis.strategy);
+  const StrategyName out = hybrid(std::move(axes));
+  return plan.out_of_core ? out_of_core(out) : out;
+}
+
 double local_samples(const Plan& plan) {
   double samples = plan.batch;
   for (int a = 0; a < plan.mesh.axes; ++a)

@@ -57,6 +57,9 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
+/// The strategy of a plan: its axes in order, also those of one GPU.
+StrategyName strategy_of(const Plan& plan);
+
 /// Samples of one GPU and mini-batch, after all axes that split samples.
 double local_samples(const Plan& plan);
 

@@ -57,6 +57,11 @@ std::unique_ptr<const Topology> network_of(const SystemSpec& spec, const Machine
   }
 }
 
+Setting setting_of(const std::shared_ptr<const Case>& about) {
+  const auto part = [&about]<class T>(const T& of) { return std::shared_ptr<const T>(about, &of); };
+  return {part(about->work), part(about->machine), part(about->times), about->training, about->topology};
+}
+
 Machine Case::machine_with(const std::vector<Override>& more) const {
   std::vector<Override> all = system_changes;
   SystemSpec spec = system_spec;

@@ -24,7 +24,7 @@ struct Case {
   Machine machine;
   std::shared_ptr<const Topology> topology;  // none: a tree of the machine's levels
   Training training;
-  Plan plan;  // without mesh and mini-batch: only the options the query gives. `Oracle::project` adds both.
+  Plan plan;  // without mesh and mini-batch: only the options the query gives. `Oracle` adds both.
   LayerTimes times;
   Fidelity fidelity = Fidelity::detailed;
 
@@ -35,10 +35,8 @@ struct Case {
   double epochs = 0;             // 0: not given
   bool costs = false;            // show the cost of epochs: their number or a price is given
 
-  /// Refers to this case, which must stay where it is.
-  Setting setting() const { return {work, machine, times, training, topology.get()}; }
-  operator Setting() const& { return setting(); }
-  operator Setting() const&& = delete;  // it would refer to a case that is gone
+  /// It has copies of the parts that it needs; `setting_of` shares them.
+  operator Setting() const { return {work, machine, times, training, topology}; }
   /// The machine with more values of its file changed. UsageError if that is impossible.
   Machine machine_with(const std::vector<Override>& more) const;
 
@@ -50,6 +48,9 @@ struct Case {
   /// The relative error of the layer times: 0.2 is a fifth. Nothing: unknown.
   std::optional<double> layer_error() const;
 };
+
+/// What projections of a case depend on. It keeps the case alive.
+Setting setting_of(const std::shared_ptr<const Case>& about);
 
 /// UsageError or SpecError, at the place of the wrong value, if something cannot be found, cannot be read,
 /// has no effect or contradicts something else.

@@ -7,25 +7,25 @@
 #include "paradl/paper/row.hpp"
 
 namespace paradl {
+namespace {
 
-Oracle::Slowed::Slowed(const Case& about, double factor)
-    : machine(congested(about.machine, factor)),
-      topology(topology_of(machine)),
-      evaluator(std::make_unique<Evaluator>(
-          Setting{about.work, machine, about.times, about.training, topology.get()})) {}
+/// On the machine slowed down by other jobs.
+Setting slowed_down(const Setting& setting, double factor) {
+  Machine machine = congested(setting.machine, factor);
+  auto topology = topology_of(machine);
+  return setting.on(std::move(machine), std::move(topology));
+}
 
-Oracle::Engine::Engine(std::shared_ptr<const Case> of) : about(std::move(of)), evaluator(about->setting()) {
+}  // namespace
+
+Oracle::Engine::Engine(std::shared_ptr<const Case> of) : about(std::move(of)), evaluator(setting_of(about)) {
   if (const auto& congestion = about->machine.congestion)
     for (const double factor : {congestion->low, congestion->typical, congestion->high})
-      slowed.push_back(std::make_unique<Slowed>(*about, factor));
+      slowed.push_back(std::make_unique<Evaluator>(slowed_down(evaluator.setting(), factor)));
 }
 
-Oracle::Oracle(std::shared_ptr<Engine> engine, Question question) : engine_(std::move(engine)) {
-  auto tried = std::make_shared<Tried>(Tried{.question = std::move(question), .out_of_core = {}});
-  for (const StrategyName& strategy : tried->question.strategies)
-    tried->out_of_core.push_back(out_of_core(strategy));
-  tried_ = std::move(tried);
-}
+Oracle::Oracle(std::shared_ptr<Engine> engine, Question question)
+    : engine_(std::move(engine)), question_(std::make_shared<const Question>(std::move(question))) {}
 
 Oracle::Oracle(std::shared_ptr<const Case> about, Question question)
     : Oracle(std::make_shared<Engine>(std::move(about)), std::move(question)) {}
@@ -35,42 +35,44 @@ Oracle::Oracle(Case about, Question question)
 
 Oracle Oracle::asked(Question question) const { return {engine_, std::move(question)}; }
 
-Projection Oracle::project(const StrategyName& strategy, const Mesh& mesh, double batch) const {
-  const Plan plan = about().plan.on(strategy, mesh, batch);  // here a question becomes a plan
-  return about().fidelity == Fidelity::paper ? paper::project(setting(), strategy, plan)
-                                             : evaluator().project(strategy, plan);
+Projection Oracle::project(const Evaluator& by, const Plan& plan) const {
+  return about().fidelity == Fidelity::paper ? paper::project(by.setting(), plan) : by.project(plan);
 }
 
-bool Oracle::exceeds(Seconds most, const StrategyName& strategy, const Mesh& mesh, double batch) const {
-  return about().fidelity != Fidelity::paper &&
-         evaluator().at_least(about().plan.on(strategy, mesh, batch), most) > most;
+Projection Oracle::project(const Plan& plan) const { return project(evaluator(), plan); }
+
+bool Oracle::exceeds(Seconds most, const Plan& plan) const {
+  return about().fidelity != Fidelity::paper && evaluator().at_least(plan, most) > most;
 }
 
-std::vector<Mesh> Oracle::grids_of(const StrategyName& strategy, int gpus) const {
-  return meshes(question(), strategy, gpus, about().work.input.dims);
+std::vector<Plan> Oracle::plans_of(const StrategyName& strategy, int gpus) const {
+  const double batch = question().batch.batch(gpus, about().machine);
+  std::vector<Plan> out;
+  for (const Mesh& grid : meshes(question(), strategy, gpus, about().work.input.dims))
+    out.push_back(about().plan.on(strategy, grid, batch));
+  return out;
 }
 
 std::vector<Projection> Oracle::sweep(Grids which) const {
   std::vector<Projection> out;
   for (const int gpus : question().gpus)
     for (const StrategyName& strategy : question().strategies) {
-      const std::vector<Mesh> grids = grids_of(strategy, gpus);
+      const std::vector<Plan> plans = plans_of(strategy, gpus);
       if (which == Grids::all)
-        for (const Mesh& grid : grids) out.push_back(project(strategy, grid, batch_on(gpus)));
-      else if (!grids.empty())
-        out.push_back(best_grid(strategy, grids, batch_on(gpus)));
+        for (const Plan& plan : plans) out.push_back(project(plan));
+      else if (!plans.empty())
+        out.push_back(best_of(plans));
     }
   return out;
 }
 
-Projection Oracle::best_grid(const StrategyName& strategy, const std::vector<Mesh>& grids,
-                             double batch) const {
+Projection Oracle::best_of(const std::vector<Plan>& plans) const {
   constexpr double rounding = 1 + 1e-9;
   std::optional<Projection> best;
   // The last grids, with most parts on the first axis, are mostly the fastest. Of equal ones, the first is taken.
-  for (std::size_t i = grids.size(); i-- > 0;) {
-    if (best && best->feasible() && exceeds(rounding * best->iteration(), strategy, grids[i], batch)) continue;
-    Projection one = project(strategy, grids[i], batch);
+  for (std::size_t i = plans.size(); i-- > 0;) {
+    if (best && best->feasible() && exceeds(rounding * best->iteration(), plans[i])) continue;
+    Projection one = project(plans[i]);
     if (!best || !better(*best, one)) best = std::move(one);
   }
   return *std::move(best);
@@ -100,32 +102,25 @@ std::optional<Projection> Oracle::best_out_of_core(const Projection& in_core) co
                                       : std::numeric_limits<double>::infinity();
   std::optional<Projection> best;
   for (const int gpus : question().gpus)
-    for (std::size_t s = 0; s < question().strategies.size(); ++s) {
-      const StrategyName& strategy = question().strategies[s];
-      const double batch = batch_on(gpus);
-      for (const Mesh& grid : grids_of(strategy, gpus)) {
+    for (const StrategyName& strategy : question().strategies)
+      for (Plan& plan : plans_of(strategy, gpus)) {
         // Out of core is never faster: do not plan what is already too slow in core.
-        if (exceeds(Seconds{fastest * batch}, strategy, grid, batch)) continue;
-        const Projection p = project(strategy, grid, batch);
-        if (!p.cost || p.feasible() || per_sample(p.iteration(), batch) >= fastest) continue;
-        Projection beyond = project(tried_->out_of_core[s], grid, batch);
-        if (!beyond.feasible() || per_sample(beyond.iteration(), batch) >= fastest) continue;
-        fastest = per_sample(beyond.iteration(), batch);
+        if (exceeds(Seconds{fastest * plan.batch}, plan)) continue;
+        const Projection p = project(plan);
+        if (!p.cost || p.feasible() || per_sample(p.iteration(), plan.batch) >= fastest) continue;
+        plan.out_of_core = true;
+        Projection beyond = project(plan);
+        if (!beyond.feasible() || per_sample(beyond.iteration(), plan.batch) >= fastest) continue;
+        fastest = per_sample(beyond.iteration(), plan.batch);
         best = std::move(beyond);
       }
-    }
   if (best) add_band(*best);
   return best;
 }
 
 void Oracle::add_band(Projection& p) const {
   if (engine_->slowed.empty() || !p.cost) return;
-  const auto iteration = [&](const Slowed& other) {
-    const Setting there{about().work, other.machine, about().times, about().training, other.topology.get()};
-    return (about().fidelity == Fidelity::paper ? paper::project(there, *p.strategy, p.plan)
-                                                : other.evaluator->project(*p.strategy, p.plan))
-        .iteration();
-  };
+  const auto iteration = [&](const Evaluator& other) { return project(other, p.plan).iteration(); };
   const auto& slowed = engine_->slowed;
   p.congested = {iteration(*slowed[0]), iteration(*slowed[1]), iteration(*slowed[2])};
 }

@@ -8,8 +8,8 @@
 
 namespace paradl {
 
-/// Answers a question about a case: turns it into plans and projects them. Copies are cheap and share all
-/// data. A Projection points into it: keep one copy alive as long as its projections.
+/// Answers a question about a case: turns it into plans and projects them. Copies are cheap: they share
+/// all data.
 class Oracle {
  public:
   Oracle(std::shared_ptr<const Case> about, Question question);
@@ -18,13 +18,13 @@ class Oracle {
   Oracle asked(Question question) const;
 
   const Case& about() const { return *engine_->about; }
-  const Question& question() const { return tried_->question; }
-  Setting setting() const { return about().setting(); }
+  const Question& question() const { return *question_; }
+  Setting setting() const { return evaluator().setting(); }
   /// Prices plans. With --fidelity paper it gives only layouts.
   const Evaluator& evaluator() const { return engine_->evaluator; }
 
   /// The projection of one plan.
-  Projection project(const StrategyName& strategy, const Mesh& mesh, double batch) const;
+  Projection project(const Plan& plan) const;
   /// The answers to the question, for each number of GPUs and each strategy: of all its grids, or of the best
   /// one, which is the fastest that fits, else the one nearest to fitting.
   std::vector<Projection> sweep() const;
@@ -35,34 +35,23 @@ class Oracle {
   std::vector<Projection> ranked() const;
 
  private:
-  /// The machine slowed down by other jobs, with its topology and evaluator.
-  struct Slowed {
-    Slowed(const Case& about, double factor);
-    Machine machine;
-    std::unique_ptr<const Topology> topology;
-    std::unique_ptr<Evaluator> evaluator;
-  };
   struct Engine {
     explicit Engine(std::shared_ptr<const Case> of);
     std::shared_ptr<const Case> about;
     Evaluator evaluator;
-    std::vector<std::unique_ptr<Slowed>> slowed;  // low, typical, high; or none
-  };
-  /// Projections point to these strategies.
-  struct Tried {
-    Question question;
-    std::vector<StrategyName> out_of_core;  // the question's strategies, out of core
+    std::vector<std::unique_ptr<Evaluator>> slowed;  // by other jobs: low, typical, high; or none
   };
 
   Oracle(std::shared_ptr<Engine> engine, Question question);
+  Projection project(const Evaluator& by, const Plan& plan) const;
   std::vector<Projection> sweep(Grids grids) const;
-  std::vector<Mesh> grids_of(const StrategyName& strategy, int gpus) const;
-  double batch_on(int gpus) const { return question().batch.batch(gpus, about().machine); }
-  /// The best grid; of equal ones, the first. Grids whose lower bound is slower than the best so far are
+  /// The case's options on each grid of a strategy: here a question becomes plans.
+  std::vector<Plan> plans_of(const StrategyName& strategy, int gpus) const;
+  /// The best plan; of equal ones, the first. Plans whose lower bound is slower than the best so far are
   /// skipped.
-  Projection best_grid(const StrategyName& strategy, const std::vector<Mesh>& grids, double batch) const;
+  Projection best_of(const std::vector<Plan>& plans) const;
   /// Whether a lower bound tells that the iteration takes longer than `most`; see Evaluator::at_least.
-  bool exceeds(Seconds most, const StrategyName& strategy, const Mesh& mesh, double batch) const;
+  bool exceeds(Seconds most, const Plan& plan) const;
   /// The best of the question's strategies out of core, if it is faster than `in_core`, the best answer, or
   /// if that does not fit. Nothing if the system file does not describe its hosts.
   std::optional<Projection> best_out_of_core(const Projection& in_core) const;
@@ -70,7 +59,7 @@ class Oracle {
   void add_band(Projection& projection) const;
 
   std::shared_ptr<Engine> engine_;
-  std::shared_ptr<const Tried> tried_;
+  std::shared_ptr<const Question> question_;
 };
 
 /// `load`, then `question_of`, then an oracle of both.

@@ -17,11 +17,11 @@ Expense expense_of(const Answer& answer, const Projection& projection) {
 }
 
 std::optional<RecordedError> recorded_error(const Answer& answer, const Projection& projection) {
-  const bool leaves = projection.strategy->out_of_core;
+  const bool leaves = projection.plan.out_of_core;
   const std::vector<RecordedError>& near = leaves ? answer.nearest_out_of_core : answer.nearest;
   if (!projection.timed() || near.empty()) return {};
   const RecordedError* found =
-      find_recorded(near, near.front().level, in_core(*projection.strategy), projection.gpus);
+      find_recorded(near, near.front().level, in_core(strategy_of(projection.plan)), projection.gpus);
   if (!found) return {};
   if (!leaves) return *found;
   const HostDoubt& host = projection.out_of_core->doubt;
@@ -29,7 +29,7 @@ std::optional<RecordedError> recorded_error(const Answer& answer, const Projecti
 }
 
 bool borrowed(const Answer& answer, const Projection& projection, const RecordedError& error) {
-  return error.level != answer.level || projection.strategy->out_of_core;
+  return error.level != answer.level || projection.plan.out_of_core;
 }
 
 bool from_ideal(const Answer& answer) {
@@ -147,7 +147,7 @@ bool gives_times(const Answer& answer) {
   return from_ideal(answer) || answer.nearest.front().level != answer.level;
 }
 
-bool leaves_core(const Projection& projection) { return projection.strategy->out_of_core; }
+bool leaves_core(const Projection& projection) { return projection.plan.out_of_core; }
 
 /// "data 1.3 to 3.3, others 0.85 to 16 on 1 to 64 GPUs": for all strategies of an answer, by number of GPUs.
 std::string all_times_text(const Answer& answer) {
@@ -188,7 +188,7 @@ std::string record_text(const Answer& answer, const Projection& projection) {
   const std::string runs =
       fmt::format("{} measured {} ({}, {})", error->runs, error->runs == 1 ? "run" : "runs",
                   error->strategy == any_strategy
-                      ? fmt::format("all strategies, because {} has none", projection.strategy->text)
+                      ? fmt::format("all strategies, because {} has none", projection.strategy())
                       : error->strategy,
                   gpus_text(*error));
   if (gives_times(answer) || borrowed(answer, projection, *error))
@@ -209,7 +209,7 @@ std::string records_text(const Answer& answer) {
     const bool own = error && error->strategy != any_strategy && !leaves_core(p);
     std::string text = own ? fmt::format("{} {} ({})", error->strategy, percent(error->mean_accuracy),
                                          gpus_text(*error) + ", " + runs_text(*error) + unseen_text(*error))
-                           : p.strategy->text;
+                           : p.strategy();
     auto& list = own ? with : without;
     if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
   }

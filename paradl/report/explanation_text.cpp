@@ -76,10 +76,8 @@ std::string memory_text(const Setting& setting, const Projection& p, bool paper)
                   text(m.optimizer), text(m.activations), text(m.workspace));
   if (m.buffers > Bytes{}) out += fmt::format(", buffers {}", text(m.buffers));
   if (m.reserve > Bytes{}) out += fmt::format(", reserve {}", text(m.reserve));
-  for (int a = 0; a < p.plan.mesh.axes; ++a)
-    if (const Axis& axis = p.plan.mesh.axis[std::size_t(a)];
-        axis.strategy->name == "layer" && axis.parts.total > 1)
-      out += fmt::format(" (stage {} of {}, the fullest)", p.cost->worst_stage + 1, axis.parts.total);
+  if (const int stages = stages_of(p.plan.mesh, setting.work); stages > 1)
+    out += fmt::format(" (stage {} of {}, the fullest)", p.cost->worst_stage + 1, stages);
   out += "\n";
   if (const std::string margin = margin_text(p); !margin.empty()) out += fmt::format("         {}\n", margin);
   if (paper)

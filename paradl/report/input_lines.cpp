@@ -131,7 +131,7 @@ std::string input_sentence(const Setting& setting, const Projection& p) {
   const InputCost& input = *p.input;
   const std::string lack = input_lack(setting, input);
   if (!input.known) return fmt::format("Input: its time is not counted ({}).", lack);
-  std::string out = fmt::format("Input of {}: {} read{} {}{} from {} in {}", p.strategy->text,
+  std::string out = fmt::format("Input of {}: {} read{} {}{} from {} in {}", p.strategy(),
                                 who(plan, input), input.readers == 1 ? "s" : "", decimal(input.read),
                                 input.readers == 1 ? "" : " each", from_text(plan), text(input.reading));
   if (input.staged > Bytes{}) out += fmt::format(", {} in {}", staging_word(input), text(input.staging));

@@ -228,7 +228,7 @@ Json to_json(const Answer& answer) {
   for (std::size_t i = 0; i < answer.results.size(); ++i) results.push_back(result_json({answer, i}));
   Json out = answer_json(answer.command, answer.inputs, std::move(results));
   for (const Remedy& remedy : answer.fitting)
-    out["fitting"].push_back(json_object({{"strategy", remedy.projection.strategy->text},
+    out["fitting"].push_back(json_object({{"strategy", remedy.projection.strategy()},
                                           {"grid", grid_json(remedy.projection.plan.mesh)},
                                           {"change", remedy.change},
                                           {"option", remedy.option},

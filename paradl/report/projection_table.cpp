@@ -25,7 +25,7 @@ const ResultField& column_field(const std::string& name) {
 bool has_twins(const Answer& answer) {
   std::set<std::pair<std::string, std::string>> seen;
   return std::ranges::any_of(answer.results, [&](const Projection& p) {
-    return !seen.emplace(p.strategy->text, grid_text(p.plan.mesh, true)).second;
+    return !seen.emplace(p.strategy(), grid_text(p.plan.mesh, true)).second;
   });
 }
 

@@ -119,7 +119,7 @@ std::vector<ResultField> make_fields() {
        .shown = Shown::project},
       {.column = {"strategy", "strategy", Holds::text, 11},
        .json = "strategy",
-       .get = [](const Result& r) -> Value { return r.projection().strategy->text; },
+       .get = [](const Result& r) -> Value { return r.projection().strategy(); },
        .needs = Needs::nothing,
        .shown = Shown::both},
       {.column = {"grid", "grid", Holds::shape, 9},

@@ -12,7 +12,12 @@ Limit limit(const Workload&, const Parts& parts, double batch) {
 
 }  // namespace
 
-extern constinit const Strategy data_strategy{"data", "split the mini-batch; replicate the model",
-                                              Placement::split_sample, role, limit};
+extern constinit const Strategy data_strategy{
+    .name = "data",
+    .summary = "split the mini-batch; replicate the model",
+    .input = Placement::split_sample,
+    .role = role,
+    .limit = limit,
+    .outer = true};
 
 }  // namespace paradl

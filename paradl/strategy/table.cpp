@@ -46,6 +46,13 @@ const Strategy* find_strategy(std::string_view name) {
   return row == rows.end() ? nullptr : *row;
 }
 
+const Strategy& outer_strategy() { return **std::ranges::find_if(strategies(), &Strategy::outer); }
+
+bool names_strategy(std::string_view word) {
+  const std::string_view first = word.substr(0, word.find_first_of("+/"));
+  return first == serial_name || find_strategy(first);
+}
+
 std::string in_core(const StrategyName& strategy) {
   return strategy.text.substr(0,
                               strategy.text.size() - (strategy.out_of_core ? out_of_core_suffix.size() : 0));
@@ -54,7 +61,7 @@ std::string in_core(const StrategyName& strategy) {
 StrategyName hybrid(std::vector<const Strategy*> axes) {
   std::string text;
   for (const Strategy* axis : axes) text += fmt::format("{}{}", text.empty() ? "" : "+", axis->name);
-  return {text.empty() ? "serial" : text, std::move(axes)};
+  return {text.empty() ? std::string(serial_name) : text, std::move(axes)};
 }
 
 StrategyName out_of_core(const StrategyName& strategy) {
@@ -82,7 +89,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> other_nam
 std::string strategy_help(std::string_view name) {
   for (const auto& [other, help] : other_names)
     if (other == name) return std::string(help);
-  std::vector<std::string> known{"serial"};
+  std::vector<std::string> known{std::string(serial_name)};
   for (const Strategy* s : strategies()) known.emplace_back(s->name);
   const std::string near = did_you_mean(name, known);
   return near.empty() ? "`paradl strategies` lists them; hybrids are joined with `+`, and /ooc at the end is "
@@ -100,7 +107,7 @@ StrategyName read_strategy(std::string_view text) {
     return out_of_core(strategy);
   }
   StrategyName strategy{.text = std::string(text), .axes = {}};
-  if (text == "serial") return strategy;
+  if (text == serial_name) return strategy;
   if (text.empty() || text.starts_with('+') || text.ends_with('+') || text.find("++") != text.npos)
     throw UsageError(text.empty() ? "the strategy has no name"
                                   : fmt::format("a strategy is missing before or after a `+` of `{}`", text),
@@ -113,7 +120,7 @@ StrategyName read_strategy(std::string_view text) {
           equals != name.npos && find_strategy(name.substr(0, equals)))
         throw UsageError(fmt::format("`{}` is a size, not a strategy", name),
                          fmt::format("sizes go to --grid {}", name));
-      if (name == "serial")
+      if (name == serial_name)
         throw UsageError("`serial` is one GPU and cannot be part of a hybrid", "leave it out");
       throw UsageError(fmt::format("no strategy is called `{}`", name), strategy_help(name));
     }
@@ -131,10 +138,10 @@ std::vector<StrategyName> default_strategies() {
   std::vector<StrategyName> list{hybrid({})};
   for (const Strategy* axis : strategies())
     if (axis->usual) list.push_back(hybrid({axis}));
-  const Strategy* data = find_strategy("data");
   for (const Strategy* axis : strategies())
-    if (axis != data && axis->usual) list.push_back(hybrid({data, axis}));
-  list.push_back(read_strategy("data+layer+tensor"));
+    if (!axis->outer && axis->usual) list.push_back(hybrid({&outer_strategy(), axis}));
+  for (const Strategy* axis : strategies())
+    if (!axis->within.empty()) list.push_back(read_strategy(fmt::format("{}+{}", axis->within, axis->name)));
   return list;
 }
 

@@ -11,6 +11,12 @@ namespace paradl {
 /// All strategies that can be an axis, in report order.
 std::span<const Strategy* const> strategies();
 const Strategy* find_strategy(std::string_view name);  // nullptr if there is none
+/// The first axis of hybrids that are tried by default, or proposed.
+const Strategy& outer_strategy();
+
+inline constexpr std::string_view serial_name = "serial";  // of the strategy without axes
+/// Whether a word is meant as a strategy: its first axis has the name of one.
+bool names_strategy(std::string_view word);
 
 /// A strategy as typed: the axes of `data+filter`, outermost first; no axes for `serial`. `data/ooc` trains
 /// out of core: what does not fit on the device is swapped to the host, or recomputed.

@@ -54,6 +54,7 @@ extern constinit const Strategy tensor_strategy{
     .input = Placement::replicated,
     .role = role,
     .limit = limit,
+    .within = "data+layer",
     .pairs = true};
 
 }  // namespace paradl

@@ -33,36 +33,32 @@ void price_all(benchmark::State& state, const std::string& model, const std::str
   const Setting setting{work, machine, times, training};
   const Evaluator evaluator(setting);
 
-  struct Configuration {
-    const StrategyName* strategy;
-    Plan plan;
-  };
   std::vector<StrategyName> strategies = default_strategies();
   if (beyond_core > 0) {
     const auto staged = [](const Strategy* axis) { return axis->name == "layer"; };
     std::erase_if(strategies, [&](const StrategyName& s) { return std::ranges::any_of(s.axes, staged); });
     for (StrategyName& strategy : strategies) strategy = out_of_core(strategy);
   }
-  std::vector<Configuration> all;
+  std::vector<Plan> all;
   for (int p = 1; p <= 1024; p *= 2)
     for (const StrategyName& strategy : strategies) {
       if (options.micro_batches > 1 && !has_stages(strategy)) continue;
       const double samples = work.batch * p * options.micro_batches * std::max(1.0, beyond_core);
       for (const Mesh& mesh : meshes(strategy, p, std::max(1, work.input.dims)))
-        all.push_back({&strategy, options.on(strategy, mesh, samples)});
+        all.push_back(options.on(strategy, mesh, samples));
     }
   // Grids that break a limit are refused before they are priced, so they are not counted.
-  std::erase_if(all, [&](const Configuration& c) {
-    const Projection p = evaluator.project(*c.strategy, c.plan);
+  std::erase_if(all, [&](const Plan& plan) {
+    const Projection p = evaluator.project(plan);
     return !p.cost ||
            (p.out_of_core && (!p.feasible() || p.out_of_core->swapped + p.out_of_core->recomputed == 0));
   });
 
   std::size_t next = 0;
   for (auto _ : state) {
-    const Configuration& c = all[next];
+    const Plan& plan = all[next];
     next = next + 1 < all.size() ? next + 1 : 0;
-    benchmark::DoNotOptimize(evaluator.project(*c.strategy, c.plan));
+    benchmark::DoNotOptimize(evaluator.project(plan));
   }
   state.counters["configurations/s"] =
       benchmark::Counter(double(state.iterations()), benchmark::Counter::kIsRate);

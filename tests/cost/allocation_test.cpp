@@ -65,7 +65,7 @@ Asked price_twice(const std::string& model, const std::string& system, const Tra
         const double batch = work.batch * p * options.micro_batches;
         const auto price = [&] {
           const std::size_t before = allocations();
-          const Projection projection = evaluator.project(strategy, options.on(strategy, mesh, batch));
+          const Projection projection = evaluator.project(options.on(strategy, mesh, batch));
           out.priced += projection.cost.has_value();
           return allocations() - before;
         };

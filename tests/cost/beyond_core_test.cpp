@@ -29,7 +29,6 @@ struct Shipped {
   std::unique_ptr<Evaluator> evaluator;
   std::shared_ptr<const PricedOutOfCore> last;  // the plan of the last projection
   const PricedOutOfCore& out_of_core() const { return *last; }
-  std::vector<std::unique_ptr<StrategyName>> names;
 
   Shipped(const std::string& model, const std::string& system = "abci", Training t = {},
           const std::vector<Override>& changes = {}, Plan options = {})
@@ -43,9 +42,8 @@ struct Shipped {
     evaluator = std::make_unique<Evaluator>(Setting{work, machine, times, training});
   }
   Projection operator()(const std::string& strategy, const std::string& grid, double batch) {
-    names.push_back(std::make_unique<StrategyName>(read_strategy(strategy)));
-    const StrategyName& name = *names.back();
-    const Projection p = evaluator->project(name, plan.on(name, Bench::mesh(name, grid), batch));
+    const StrategyName name = read_strategy(strategy);
+    const Projection p = evaluator->project(plan.on(name, Bench::mesh(name, grid), batch));
     if (p.out_of_core) last = evaluator->evaluate(p.plan).out_of_core;
     return p;
   }
@@ -100,7 +98,7 @@ TEST_CASE("out of core changes nothing if everything fits") {
     CHECK(beyond.feasible());
     CHECK(beyond.iteration() == in_core.iteration());
     CHECK(beyond.cost->memory.total() == in_core.cost->memory.total());
-    CHECK(beyond.strategy->text == "data/ooc");
+    CHECK(beyond.strategy() == "data/ooc");
     REQUIRE(beyond.out_of_core);
     CHECK(beyond.out_of_core->swapped == 0);
     CHECK(beyond.out_of_core->recomputed == 0);
@@ -460,7 +458,7 @@ TEST_CASE("out of core: values that the system file lacks are not guessed") {
     const Evaluator evaluator(Setting{ask.work, machine, ask.times, ask.training});
     const StrategyName strategy = read_strategy("data/ooc");
     try {
-      evaluator.project(strategy, Plan{}.on(strategy, Bench::mesh(strategy, "4"), 2048));
+      evaluator.project(Plan{}.on(strategy, Bench::mesh(strategy, "4"), 2048));
     } catch (const UsageError& error) {
       return std::string(error.what());
     }

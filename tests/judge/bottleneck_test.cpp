@@ -164,7 +164,7 @@ double epoch_of(const Wording& q, const Asked& asked, const std::string& option)
     return word.first == "grid" || word.first == "strategy" || word.first == "gpus";
   });
   const int extents = std::max(1, asked.oracle.about().work.input.dims);
-  Typed all{{"strategy", asked.projection.strategy->text}};
+  Typed all{{"strategy", asked.projection.strategy()}};
   const Mesh& mesh = asked.projection.plan.mesh;
   if (mesh.axes > 0) all.emplace_back("grid", exact_grid(mesh, extents));
   all.insert(all.end(), words.begin(), words.end());
@@ -220,8 +220,8 @@ TEST_CASE("if a question leaves the plan open, a remedy includes the plan that i
     CAPTURE(q.words);
     const Asked asked(q.model, q.system, q.words);
     Examiner examiner = examiner_of(asked.oracle);
-    const std::string pin = same_plan(asked.oracle.question(), *asked.projection.strategy,
-                                      asked.projection.plan.mesh, asked.oracle.about().work.input.dims);
+    const std::string pin = same_plan(asked.oracle.question(), asked.projection.plan,
+                                      asked.oracle.about().work.input.dims);
     CHECK_FALSE(pin.empty());
     for (Bottleneck& b : examiner.bottlenecks(asked.projection)) {
       examiner.price(b, asked.projection);
@@ -243,7 +243,7 @@ TEST_CASE("if a question leaves the plan open, a remedy includes the plan that i
 TEST_CASE("an option names the parts of the plan that the question leaves open") {
   const auto pin = [](const char* words) {
     const Asked asked("resnet50", "abci", words);
-    return same_plan(asked.oracle.question(), *asked.projection.strategy, asked.projection.plan.mesh, 2);
+    return same_plan(asked.oracle.question(), asked.projection.plan, 2);
   };
   CHECK(pin("-s data -p 16").empty());
   CHECK(pin("-s data+filter --grid data=4,filter=4").empty());
@@ -512,7 +512,7 @@ TEST_CASE("looking for bottlenecks does not change the evaluator's answers") {
   const Asked asked("resnet50", "abci", "--grid data=16,spatial=4 -b 64/node --framework chainermn");
   found(asked);
   const Projection again =
-      asked.oracle.evaluator().project(*asked.projection.strategy, asked.projection.plan);
+      asked.oracle.evaluator().project(asked.projection.plan);
   CHECK(again.iteration() == asked.projection.iteration());
 }
 

@@ -239,7 +239,7 @@ TEST_CASE("the first way to fit is as fast as any combination of changes") {
             plan.sequence_parallel = sequence;
             plan.zero = zero;
             plan.micro_batches = S;
-            const Projection one = evaluator.project(*p.strategy, plan);
+            const Projection one = evaluator.project(plan);
             if (one.feasible()) best = std::min(best, one.iteration());
           }
     return best;

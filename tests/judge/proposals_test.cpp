@@ -55,7 +55,7 @@ const std::vector<Question>& questions() {
 }
 
 std::string at(const Projection& p, const Setting& setting) {
-  const std::string strategy = "-s " + p.strategy->text;
+  const std::string strategy = "-s " + p.strategy();
   const Mesh& mesh = p.plan.mesh;
   return mesh.axes == 0 ? strategy
                         : strategy + " --grid " + exact_grid(mesh, std::max(1, setting.work.input.dims));

@@ -49,7 +49,7 @@ TEST_CASE("a swing is the oracle's answer with its options, the largest first") 
       CAPTURE(outcome->option);
       const Asked again("vgg16", "abci", "-p 64 -b 32/gpu " + outcome->option);
       CHECK(outcome->epoch == again.projection.epoch());
-      CHECK(outcome->strategy == again.projection.strategy->text);
+      CHECK(outcome->strategy == again.projection.strategy());
       CHECK(outcome->gain == doctest::Approx(1 - again.projection.epoch() / now.projection.epoch()));
     }
   CHECK(std::ranges::is_sorted(tornado.swings, std::greater{}, &Swing::size));

@@ -12,9 +12,7 @@ namespace paradl::test {
 namespace {
 
 Mesh mesh_of(const std::string& strategy, const std::string& grid) {
-  static std::vector<std::unique_ptr<StrategyName>> names;
-  names.push_back(std::make_unique<StrategyName>(read_strategy(strategy)));
-  return Bench::mesh(*names.back(), grid);
+  return Bench::mesh(read_strategy(strategy), grid);
 }
 
 TEST_CASE("on a tree of levels, counting and routing give the same contention") {

@@ -133,7 +133,7 @@ TEST_CASE("report, section on memory: one layer of CosmoFlow is larger than a GP
     REQUIRE_FALSE(b.remedies.empty());
     CHECK(b.remedies.front().change.option.starts_with("-s spatial "));
   }
-  CHECK(Asked("cosmoflow-512", "abci", "-p 64").projection.strategy->text == "data+spatial");
+  CHECK(Asked("cosmoflow-512", "abci", "-p 64").projection.strategy() == "data+spatial");
 }
 
 TEST_CASE(

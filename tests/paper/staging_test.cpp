@@ -15,10 +15,7 @@ namespace paradl::test {
 namespace {
 
 Projection projected(const std::string& model, const Typed& typed, const std::string& system = "abci") {
-  const Oracle oracle = ask(query_of(model, system, typed), shipped());
-  Projection p = oracle.sweep().front();
-  p.strategy = nullptr;  // owned by the question
-  return p;
+  return ask(query_of(model, system, typed), shipped()).sweep().front();
 }
 
 Typed chainer(const std::string& grid, const std::string& batch, const std::string& from) {

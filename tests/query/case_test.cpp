@@ -73,7 +73,7 @@ TEST_CASE("a record applies to the same device, precision and kind of network, a
       read_recorded_errors(shipped().find(SpecKind::accuracy, "recorded")).errors;
   const auto on_record = [&](const char* model, const char* system, const std::string& words) {
     const Asked asked(model, system, words);
-    return find_recorded(recorded, asked.oracle.about().level(), asked.projection.strategy->text,
+    return find_recorded(recorded, asked.oracle.about().level(), asked.projection.strategy(),
                          asked.projection.gpus) != nullptr;
   };
   const std::string chainer = "-p 8 -s data --framework chainermn";

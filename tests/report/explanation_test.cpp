@@ -397,7 +397,7 @@ TEST_CASE("explain: without overlap nothing is hidden, not even a rounding error
   const Asked asked("gpt2", "dgx-a100", "--grid data=2,layer=4 -b 64 --overlap off --micro-batches 4");
   REQUIRE(asked.projection.cost);
   CHECK(asked.projection.cost->hidden == Seconds{});
-  CHECK(hides_behind({&asked.projection, 1}).empty());
+  CHECK(hides_behind({&asked.projection, 1}, asked.oracle.about().work).empty());
 }
 
 TEST_CASE(
@@ -405,7 +405,7 @@ TEST_CASE(
     "passes") {
   const auto behind = [](const std::string& words) {
     const Asked asked("gpt2", "dgx-a100", words);
-    return std::string(hides_behind({&asked.projection, 1}));
+    return std::string(hides_behind({&asked.projection, 1}, asked.oracle.about().work));
   };
   CHECK(behind("--grid data=8 -b 64") == "the backward pass");
   CHECK(behind("--grid data=8 -b 64 --zero 3") == "both passes");

@@ -118,7 +118,7 @@ TEST_CASE("every projection with a time has an interval, which contains the proj
     for (const Projection& p : answer.results) {
       if (!p.timed()) continue;
       CAPTURE(words);
-      CAPTURE(p.strategy->text);
+      CAPTURE(p.strategy());
       const auto error = recorded_error(answer, p);
       REQUIRE(error);
       CHECK(error->low > 0);

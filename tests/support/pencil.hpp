@@ -58,7 +58,7 @@ inline Training without_overlap() {
 struct Bench {
   Workload work;
   Machine machine;
-  std::unique_ptr<Topology> topology;  // if the machine names one
+  std::shared_ptr<const Topology> topology;  // if the machine names one
   LayerTimes times;
   Training training;
   Plan plan;  // the options of all that is asked
@@ -70,7 +70,7 @@ struct Bench {
     times = layer_times(work, machine, training.precision, training.optimizer);
     evaluator = std::make_unique<Evaluator>(setting());
   }
-  Setting setting() const { return {work, machine, times, training, topology.get()}; }
+  Setting setting() const { return {work, machine, times, training, topology}; }
 
   static Mesh mesh(const StrategyName& strategy, const std::string& grid) {
     Mesh out;
@@ -86,22 +86,17 @@ struct Bench {
   }
   /// Epoch terms per iteration, by the engine.
   Projection engine(const std::string& strategy, const std::string& grid, double batch) {
-    const StrategyName& name = remember(strategy);
-    return evaluator->project(name, plan.on(name, mesh(name, grid), batch));
+    return evaluator->project(plan_on(strategy, grid, batch));
   }
   Projection paper(const std::string& strategy, const std::string& grid, double batch) {
-    const StrategyName& name = remember(strategy);
-    return paper::project(setting(), name, plan.on(name, mesh(name, grid), batch));
+    return paper::project(setting(), plan_on(strategy, grid, batch));
   }
 
  private:
-  /// Projections point to it.
-  const StrategyName& remember(const std::string& strategy) {
-    names_.push_back(std::make_unique<StrategyName>(read_strategy(strategy)));
-    return *names_.back();
+  Plan plan_on(const std::string& strategy, const std::string& grid, double batch) const {
+    const StrategyName name = read_strategy(strategy);
+    return plan.on(name, mesh(name, grid), batch);
   }
-
-  std::vector<std::unique_ptr<StrategyName>> names_;
 };
 
 }  // namespace paradl::test

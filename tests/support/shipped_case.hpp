@@ -11,10 +11,10 @@ namespace paradl::test {
 struct ShippedCase {
   Workload work;
   Machine machine;
-  std::unique_ptr<Topology> topology;
+  std::shared_ptr<const Topology> topology;
   Training training;
   LayerTimes times;
-  Setting setting() const { return {work, machine, times, training, topology.get()}; }
+  Setting setting() const { return {work, machine, times, training, topology}; }
 };
 
 /// Transformers are trained in fp16 with Adam, others in fp32 with momentum.

@@ -17,23 +17,24 @@ std::string beside_data(const Evidence& e) {
   if (e.setting.training.framework.hybrid_gradients != GradientRoute::leader || e.mesh.axes < 2 ||
       e.projection.gpus <= machine.gpus_per_node())
     return {};
-  const StrategyName data = read_strategy("data");
-  const Mesh all = meshes(data, int(e.projection.gpus), 1).front();
+  const Mesh all = meshes(hybrid({&outer_strategy()}), int(e.projection.gpus), 1).front();
   Setting bare = e.setting;
   bare.training.overlap = false;  // what is hidden counts as well
   const Evaluator evaluator(bare);
-  const auto sum = [&](const StrategyName& strategy, const Mesh& mesh) {
+  const auto sum = [&](const Mesh& mesh, bool out_of_core) {
     // Samples enough for all: what is summed does not depend on them.
-    const double batch = std::max(e.projection.plan.batch, e.projection.gpus);
-    const Projection p = evaluator.project(strategy, e.projection.plan.on(strategy, mesh, batch));
+    Plan plan = e.projection.plan;
+    plan.mesh = mesh, plan.out_of_core = out_of_core;
+    plan.batch = std::max(plan.batch, e.projection.gpus);
+    const Projection p = evaluator.project(plan);
     return p.cost ? (*p.cost)[Term::gradient_exchange] : Seconds{};
   };
   const double ports = machine.levels[1].ports;
   std::string out =
       fmt::format(": one leader per node sends, through one of {:g} port{}", ports, ports == 1 ? "" : "s");
-  if (const Seconds alone = sum(data, all); alone > Seconds{})
+  if (const Seconds alone = sum(all, false); alone > Seconds{})
     out += fmt::format(", which takes {:.1f} times as long as data on as many GPUs",
-                       sum(*e.projection.strategy, e.projection.plan.mesh) / alone);
+                       sum(e.projection.plan.mesh, e.projection.plan.out_of_core) / alone);
   return out;
 }
 

@@ -24,14 +24,12 @@ void use_sizes(Alternatives& out, const Evidence& e, const StrategyName& strateg
   std::vector<Parts> parts;
   for (const int n : sizes) parts.push_back({.total = n});
   const int most = training(e).framework.one_extent ? 1 : 3;
-  const bool same = strategy.text == e.projection.strategy->text;
-  const auto name = same ? nullptr : std::make_shared<const StrategyName>(strategy);
   for (const Mesh& mesh : meshes(strategy, parts, std::clamp(e.setting.work.input.dims, 1, most)))
     out.push_back({.text = fmt::format("{} on {}", strategy.text, grid_text(mesh, true)),
                    .option = fmt::format("-s {} --grid {}", strategy.text,
                                          exact_grid(mesh, std::max(1, e.setting.work.input.dims))),
-                   .strategy = name,
-                   .mesh = mesh});
+                   .mesh = mesh,
+                   .out_of_core = strategy.out_of_core});
 }
 
 std::vector<int> sizes_of(const Mesh& mesh) {
@@ -47,13 +45,22 @@ StrategyName without_axis(const StrategyName& strategy, std::size_t axis) {
   return strategy.out_of_core ? out_of_core(hybrid(std::move(axes))) : hybrid(std::move(axes));
 }
 
+/// The first strategy for which something holds.
+template <class Holds>
+const Strategy* first_strategy(Holds holds) {
+  return *std::ranges::find_if(strategies(), [&](const Strategy* s) { return holds(*s); });
+}
+
+bool cuts_space(const Strategy& strategy) { return strategy.input == Placement::split_space; }
+bool pairs_products(const Strategy& strategy) { return strategy.pairs; }
+
 /// `data` between nodes and `inner` within them.
 void use_hybrid(Alternatives& out, const Evidence& e, const Strategy* inner) {
   const int node = int(e.setting.machine.gpus_per_node()), p = int(e.projection.gpus);
-  const Strategy* outer = find_strategy("data");
+  const Strategy* outer = &outer_strategy();
   if (inner == outer || node < 2 || p % node != 0 || p / node < 2) return;
   const StrategyName strategy = hybrid({outer, inner});
-  if (strategy.text != e.projection.strategy->text) use_sizes(out, e, strategy, {p / node, node});
+  if (strategy.text != e.projection.strategy()) use_sizes(out, e, strategy, {p / node, node});
 }
 
 }  // namespace
@@ -77,8 +84,8 @@ Alternatives most_efficient_batch(const Evidence& e) {
 /// Half of the parts of each other axis move to `data`.
 Alternatives grids_with_more_data(const Evidence& e) {
   Alternatives out;
-  const StrategyName& strategy = *e.projection.strategy;
-  const auto data = std::ranges::find(strategy.axes, find_strategy("data")) - strategy.axes.begin();
+  const StrategyName strategy = strategy_of(e.projection.plan);
+  const auto data = std::ranges::find(strategy.axes, &outer_strategy()) - strategy.axes.begin();
   if (data == std::ssize(strategy.axes)) return out;
   const std::vector<int> now = sizes_of(e.projection.plan.mesh);
   for (std::size_t a = 0; a < now.size(); ++a) {
@@ -100,7 +107,7 @@ Alternatives grids_with_more_data(const Evidence& e) {
 Alternatives grids_with_tensor(const Evidence& e) {
   Alternatives out;
   const Mesh& mesh = e.projection.plan.mesh;
-  const Strategy* tensor = find_strategy("tensor");
+  const Strategy* tensor = first_strategy(pairs_products);
   std::vector<const Strategy*> axes;
   bool changed = false;
   for (const Axis& axis : mesh.all()) {
@@ -123,9 +130,11 @@ Alternatives grids_with_less_memory(const Evidence& e) {
   Alternatives out;
   if (e.mesh.axes != 1) return out;
   const bool sequences = e.setting.work.tokens;
-  const Strategy* spatial = find_strategy("spatial");
+  const Strategy* spatial = first_strategy(cuts_space);
   if (!sequences) use_hybrid(out, e, spatial);
-  for (const char* inner : {"tensor", "layer"}) use_hybrid(out, e, find_strategy(inner));
+  use_hybrid(out, e, first_strategy(pairs_products));
+  const auto cuts_network = [&](const Strategy& s) { return is_pipeline({&s, {}}, e.setting.work); };
+  use_hybrid(out, e, first_strategy(cuts_network));
   if (!sequences && e.mesh.axis[0].strategy != spatial)
     use_sizes(out, e, hybrid({spatial}), {int(e.projection.gpus)});
   return out;
