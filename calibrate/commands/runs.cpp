@@ -167,7 +167,7 @@ std::string leave_out_text(const std::vector<RunAsked>& runs,
     judged.projected = *unseen[i];
     known->second.push_back(std::move(judged));
   }
-  if (groups.empty()) return out + "  no run has a whole iteration\n";
+  if (groups.empty()) return out + fmt::format("  no run of up to {} GPUs has a whole iteration\n", query.judge_to);
   double sum = 0;
   for (const auto& [name, judged] : groups) {
     const double mean = tally(judged, name).mean;

@@ -51,7 +51,7 @@ std::string plan_of(const Side& side) {
 }
 
 bool is_result_file(const std::string& word) {
-  return word.ends_with(row_of(Format::json).ending) || word.ends_with(".html");
+  return word.ends_with(row_of(Format::json).ending);
 }
 
 /// How the words are meant: saved results, strategies of one model, or systems.

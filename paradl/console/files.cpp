@@ -29,8 +29,8 @@ std::string behind_links(std::filesystem::path path) {
   return path.string();
 }
 
-/// One spelling of the path of a file, which need not exist. A relative path would stay as it is typed if
-/// nothing of it exists.
+/// One spelling of the path of a file, which need not exist. `weakly_canonical` alone leaves a relative path
+/// relative if no part of it exists.
 std::filesystem::path real_path(const std::string& path, std::error_code& failed) {
   namespace fs = std::filesystem;
   const fs::path absolute = fs::absolute(behind_links(path), failed);

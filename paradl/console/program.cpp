@@ -49,8 +49,8 @@ UsageError in_our_words(const CLI::ParseError& error, const std::string& help) {
   return UsageError(text, help);
 }
 
-/// The same command with the words before its name at its end: `--json advise resnet50` as `advise resnet50
-/// --json`. Nothing if `word` is not one of these words.
+/// The command with the words before its name moved to its end: `--json advise resnet50` becomes `advise
+/// resnet50 --json`. Nothing if `word` is not one of these words.
 std::optional<std::string> in_order(std::vector<std::string> words, const std::string& command,
                                     const std::string& word) {
   const auto name = std::ranges::find(words, command);
@@ -153,7 +153,7 @@ void refuse_empty(const std::vector<std::string>& arguments) {
   }
 }
 
-int told(const Program& program, bool json, const std::exception_ptr& failure) {
+int report_failure(const Program& program, bool json, const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const UsageError& error) {
@@ -179,7 +179,7 @@ int guarded(const Program& program, bool json, const Action& action) {
     return action();
   } catch (...) {
     std::this_thread::sleep_for(std::chrono::duration<double>(program.patience.base()));
-    return told(program, json, std::current_exception());
+    return report_failure(program, json, std::current_exception());
   }
 }
 

@@ -121,10 +121,10 @@ std::vector<StagePlan> Evaluator::find_cuts(const Layout& layout, const MeshTabl
   return stage_candidates(layout, setting_.work, borders);
 }
 
-/// The fastest cut into stages that fits the device or, if none does, the fastest of all. Out of core it is
-/// the fastest of all also if it does not fit, but is still faster than those that fit: otherwise the first
-/// cut that fits, with more memory, could be slower. The candidates do not depend on gradient sums: plans
-/// that differ only in these share them.
+/// The fastest cut into stages that fits the device or, if none does, the fastest of all. Out of core, the
+/// fastest of all is tried even if it does not fit: with its copies to the host it may still be faster than
+/// the fastest that fits. The candidates do not depend on gradient sums: plans that differ only in these share
+/// them.
 StagePlan Evaluator::cut(const Layout& layout, const MeshTable& mesh, const GradientTable& gradients,
                          const PassTable& passes, const Plan& plan, int stages,
                          SecondsPerByte per_byte) const {
@@ -214,7 +214,7 @@ Seconds Evaluator::computation(const Evaluation& e, double batch) const {
   // The computation of a single stage depends on nothing but its local shapes. Which stage of a pipeline is
   // the busiest, and how long a GPU waits for its host, depends on exchanges, too.
   if (e.stages->stages == 1 && !(setting_.training.framework.host > Seconds{}))
-    return passes * computations_.get(LocalTimes::shapes_of(*e.layout, e.mesh, plan.samples()), [&] {
+    return passes * computations_.get(LocalTimes::shapes_of(*e.layout, e.mesh, plan), [&] {
       return sum_computation(times_, *e.layout, e.mesh, plan);
     });
   Arena arena;

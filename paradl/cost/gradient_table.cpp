@@ -101,11 +101,11 @@ GradientTable::GradientTable(const Links& links, const Layout& layout, const Mes
   // A reduce-scatter has no leader: each GPU keeps its own part. Gradients are packed in any case.
   const auto scattered = [&](AxisSet set, const Path& path) {
     GradientGroup out{.set = set, .path = path, .asked = links.asked_sum(allreduce, mesh.mesh, set, path)};
-    out.sum = links.cost_of(Collective::reduce_scatter, path);
-    if (path.size() > 1) out.sum.copies = training.framework.packing;
+    out.sum = links.axis_cost(Collective::reduce_scatter, false, path);
+    if (path.size() > 1) out.sum.copies += training.framework.packing;
     out.gather = gathers_by_tensor(training, zero)
                      ? MessageCost{cost(Collective::allgather, one_port(mesh.mesh, set, setting.machine))}
-                     : links.cost_of(Collective::allgather, path);
+                     : links.axis_cost(Collective::allgather, false, path);
     return out;
   };
   const auto whole = [&](const Layout::Gradients& kind, AxisSet set, const Path& path) {

@@ -2,6 +2,7 @@
 // this list. A new exchange is one more call of `visit`.
 #pragma once
 #include <algorithm>
+#include <cstdint>
 
 #include "paradl/cost/ledger.hpp"
 #include "paradl/cost/pass_table.hpp"
@@ -25,6 +26,10 @@ struct LayerExchange {
   int group = -1;       // index into GradientTable::groups
 
   bool is_halo() const { return extent >= 0; }
+  /// Of so many forward and backward passes, those in which it runs.
+  double passes(double forward, double backward) const {
+    return (pass != Pass::backward ? forward : 0) + (pass != Pass::forward ? backward : 0);
+  }
 };
 
 class LayerExchanges {

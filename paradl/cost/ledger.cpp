@@ -75,8 +75,7 @@ class LayerBook {
   }
 
   void add(const LayerExchange& one) {
-    const double passes = (one.pass != Pass::backward ? forward_ : 0) + (one.pass != Pass::forward ? S_ : 0);
-    const double count = one.count * passes;
+    const double count = one.count * one.passes(forward_, S_);
     Charge& charge =
         ledger_.emplace_back(Charge{.term = one.is_halo() ? Term::halo_exchange : Term::activation_exchange,
                                     .kind = one.kind,

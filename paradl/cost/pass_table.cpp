@@ -15,16 +15,16 @@ bool is_window_wider_than_one(const Layer& layer) {
   return traits(layer.op).window && std::ranges::any_of(layer.kernel, [](double k) { return k > 1; });
 }
 
-/// Finds the work of cells: what depends on the local shapes only.
+/// Finds the work of cells. All that it reads of a plan is in LocalTimes::Shapes.
 class WorkPricer {
  public:
   WorkPricer(const Layout& layout, const MeshTable& mesh, const Plan& plan)
       : t_(mesh),
-        plan_(plan),
         training_(mesh.setting.training),
         bytes_(training_.bytes()),
         splits_samples_(layout.samples),
-        samples_(plan.samples() / mesh.parts[layout.samples]) {
+        samples_(plan.samples() / mesh.parts[layout.samples]),
+        in_products_(adds_in_products(training_, plan)) {
     const auto& kernels = t_.setting.times.kernels;
     stream_ = (kernels ? kernels->fitted.stream : 1.0) * t_.setting.machine.device.memory_bandwidth;
   }
@@ -79,7 +79,7 @@ class WorkPricer {
       out.forward += framework.split_layer / 3;
       out.backward += 2 * framework.split_layer / 3;
     }
-    if (!adds_in_products(training_, plan_) && layer.weights > 0)
+    if (!in_products_ && layer.weights > 0)
       out.backward += out.weights * framework.accumulation / stream_;
   }
 
@@ -106,11 +106,11 @@ class WorkPricer {
   }
 
   const MeshTable& t_;
-  const Plan& plan_;
   const Training& training_;
   ItemBytes bytes_;
   AxisSet splits_samples_;
   double samples_;    // that one GPU has before other axes split them
+  bool in_products_;  // products add to their gradients
   Bandwidth stream_;  // of kernels that only read and write memory
 };
 
@@ -124,8 +124,8 @@ class CellPricer {
         exchanges_(mesh, gradients, plan),
         per_sample_(1 / mesh.parts[layout.samples]) {}
 
-  CellCost price(const Cell& cell, const CellWork& work) const {
-    CellCost out{work};
+  void price(const Cell& cell, const CellWork& work, CellCost& out) const {
+    static_cast<CellWork&>(out) = work;
     out.kept *= per_sample_, out.masks *= per_sample_, out.both *= per_sample_;
     if (out.weights > 0) {
       const double shards = t_.shards(cell);
@@ -140,7 +140,6 @@ class CellPricer {
       out.backward_halo += out.forward_halo;
       out.backward_traffic += out.forward_traffic;
     }
-    return out;
   }
 
  private:
@@ -155,8 +154,7 @@ class CellPricer {
       (e.is_halo() ? out.backward_halo : out.backward_exchange) += exposed;
       out.backward_traffic += traffic;
     }
-    const bool again = recomputed && e.pass == Pass::forward;
-    out.hidden += (again ? 2 : 1) * e.count * e.hidden;
+    out.hidden += e.passes(recomputed ? 2 : 1, 1) * e.count * e.hidden;
   }
 
   const Links& links_;
@@ -200,8 +198,9 @@ std::optional<PassTimes> LocalTimes::time(const Layer& layer, const Key& key) co
   return out;
 }
 
-LocalTimes::Shapes LocalTimes::shapes_of(const Layout& layout, const MeshTable& mesh, double samples) {
-  Shapes out{&layout, samples / mesh.parts[layout.samples], {}};
+LocalTimes::Shapes LocalTimes::shapes_of(const Layout& layout, const MeshTable& mesh, const Plan& plan) {
+  Shapes out{&layout, plan.samples() / mesh.parts[layout.samples], {},
+             adds_in_products(mesh.setting.training, plan)};
   for (int a = 0; a < mesh.mesh.axes; ++a) {
     if ((layout.samples | layout.stages) & axis_bit(a)) continue;
     const Parts& parts = mesh.mesh.axis[std::size_t(a)].parts;
@@ -213,7 +212,7 @@ LocalTimes::Shapes LocalTimes::shapes_of(const Layout& layout, const MeshTable& 
 
 const std::vector<CellWork>& LocalTimes::work(const Layout& layout, const MeshTable& mesh,
                                               const Plan& plan) const {
-  return work_.get(shapes_of(layout, mesh, plan.samples()), [&] {
+  return work_.get(shapes_of(layout, mesh, plan), [&] {
     const WorkPricer pricer(layout, mesh, plan);
     std::vector<CellWork> out;
     out.reserve(layout.cells.size());
@@ -238,7 +237,7 @@ PassTable::PassTable(const Links& links, const LocalTimes& times, const Layout& 
   const CellPricer pricer(links, layout, mesh, gradients, plan);
   cells.reserve(layout.cells.size());
   for (std::size_t i = 0; i < layout.cells.size(); ++i)
-    cells.push_back(pricer.price(layout.cells[i], work[i]));
+    pricer.price(layout.cells[i], work[i], cells.emplace_back());
 }
 
 Seconds sum_passes(const Links& links, const LocalTimes& times, const Layout& layout, const MeshTable& mesh,
@@ -248,8 +247,8 @@ Seconds sum_passes(const Links& links, const LocalTimes& times, const Layout& la
   Seconds out;
   for (std::size_t i = 0; i < layout.cells.size() && out <= enough; ++i) {
     const Cell& cell = layout.cells[i];
-    const CellCost cost =
-        pricer.price(cell, local.work(cell, times.find(layout, cell, mesh, plan.samples())));
+    CellCost cost;
+    pricer.price(cell, local.work(cell, times.find(layout, cell, mesh, plan.samples())), cost);
     out += cell.count * (cost.forward_pass() + cost.backward_pass());
   }
   return out;

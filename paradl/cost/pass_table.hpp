@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+#include <cstdint>
 #include <memory_resource>
 #include <optional>
 #include <vector>
@@ -49,14 +51,15 @@ class LocalTimes {
   const std::optional<PassTimes>& find(const Layout& layout, const Cell& cell, const MeshTable& mesh,
                                        double samples) const;
 
-  /// What the local shapes of a layout depend on: twice the samples on twice the GPUs give the same shapes.
+  /// What the work on a layout depends on: twice the samples on twice the GPUs give the same local shapes.
   struct Shapes {
     const Layout* layout;
     double samples;
     std::array<int, 4 * most_axes> parts;  // of axes that split anything but samples
+    std::int64_t in_products;              // whether products add to their gradients
     friend bool operator==(const Shapes&, const Shapes&) = default;
   };
-  static Shapes shapes_of(const Layout& layout, const MeshTable& mesh, double samples);
+  static Shapes shapes_of(const Layout& layout, const MeshTable& mesh, const Plan& plan);
 
  private:
   struct Key {

@@ -88,8 +88,8 @@ std::optional<double> network_joules(const Projection& projection, const Machine
 /// D/B, rounded up if the training says so.
 double iterations_per_epoch(const Setting& setting, double batch);
 
-/// Samples of an average iteration, as a share of the mini-batch: if the number of iterations is rounded up, the
-/// last one has fewer.
+/// Samples of an average iteration, as a share of the mini-batch: if the number of iterations is rounded up,
+/// the last one has fewer.
 double full_share(const Setting& setting, double batch);
 
 /// The computation of one of I iterations per epoch on one GPU with unlimited memory.

@@ -25,14 +25,39 @@ Bytes rebuilt(const Layout& layout, const MeshTable& mesh, double samples) {
   return out;
 }
 
-void add(HeldItems& sum, double count, const CellCost& cost) {
+/// Adds `count` layers of a cell.
+void add(CellCost& sum, double count, const CellCost& cost) {
+  sum.forward += count * cost.forward;
+  sum.backward += count * cost.backward;
+  sum.recompute += count * cost.recompute;
+  sum.update += count * cost.update;
+  sum.forward_host += count * cost.forward_host;
+  sum.backward_host += count * cost.backward_host;
   sum.weights += count * cost.weights;
-  sum.sharded += count * cost.sharded_weights;
-  sum.table = std::max(sum.table, cost.weights);
   sum.kept += count * cost.kept;
   sum.masks += count * cost.masks;
   sum.both += count * cost.both;
-  sum.largest = std::max(sum.largest, cost.both);
+  sum.forward_exchange += count * cost.forward_exchange;
+  sum.backward_exchange += count * cost.backward_exchange;
+  sum.forward_halo += count * cost.forward_halo;
+  sum.backward_halo += count * cost.backward_halo;
+  sum.hidden += count * cost.hidden;
+  sum.copies += count * cost.copies;
+  sum.sharded_update += count * cost.sharded_update;
+  sum.sharded_weights += count * cost.sharded_weights;
+  sum.forward_traffic += count * cost.forward_traffic;
+  sum.backward_traffic += count * cost.backward_traffic;
+}
+
+/// The items of some layers, given the sum of their costs.
+HeldItems held_by(const CellCost& sum, double table, double largest) {
+  return {.weights = sum.weights,
+          .sharded = sum.sharded_weights,
+          .table = table,
+          .kept = sum.kept,
+          .masks = sum.masks,
+          .both = sum.both,
+          .largest = largest};
 }
 
 void add(HeldItems& sum, const HeldItems& part) {
@@ -45,15 +70,9 @@ void add(HeldItems& sum, const HeldItems& part) {
   sum.largest = std::max(sum.largest, part.largest);
 }
 
-/// Adds the weights of some layers: their update, their gradients, and their passes for ZeRO.
-void add_weights(LayerSums& sum, double count, const Cell& cell, const CellCost& cost,
-                 const MeshTable& mesh) {
-  sum.forward_passes += count * cost.forward_pass();
-  sum.backward_passes += count * cost.backward_pass();
-  sum.update += count * cost.update;
-  sum.sharded_update += count * cost.sharded_update;
-  sum.copies += count * cost.copies;
-  add(sum.held, count, cost);
+/// Adds the gradients of some layers of a cell to those of its group.
+void add_gradients(LayerSums& sum, double count, const Cell& cell, const CellCost& cost,
+                   const MeshTable& mesh) {
   if (cell.gradients < 0) return;
   const auto g = std::size_t(cell.gradients);
   sum.gradient[g] += count * cost.gradient;
@@ -61,27 +80,41 @@ void add_weights(LayerSums& sum, double count, const Cell& cell, const CellCost&
   sum.tensors[g] += count * tensors(mesh.layer_of(cell));
 }
 
+/// Adds a copy of a layer's weights: its update, its gradients, and its passes for ZeRO.
+void add_copy(LayerSums& sum, const Cell& cell, const CellCost& cost, const MeshTable& mesh) {
+  sum.forward_passes += cost.forward_pass();
+  sum.backward_passes += cost.backward_pass();
+  sum.update += cost.update;
+  sum.sharded_update += cost.sharded_update;
+  sum.copies += cost.copies;
+  add(sum.held, held_by(cost, cost.weights, cost.both));
+  add_gradients(sum, 1, cell, cost, mesh);
+}
+
 PieceSums sum_piece(const StageKind::Chunk& chunk, const Layout& layout, const PassTable& passes,
                     const MeshTable& mesh) {
   PieceSums out;
-  Seconds forward_host, backward_host;
+  CellCost sum;
+  double table = 0, largest = 0;
   for (const auto& [id, count] : chunk.cells) {
     const CellCost& cost = passes.cells[std::size_t(id)];
-    out.forward += count * cost.forward;
-    out.backward += count * cost.backward;
-    out.recompute += count * cost.recompute;
-    out.exchange += count * (cost.forward_exchange + cost.backward_exchange);
-    out.halo += count * (cost.forward_halo + cost.backward_halo);
-    forward_host += count * cost.forward_host;
-    backward_host += count * cost.backward_host;
-    add_weights(out, count, layout.cells[std::size_t(id)], cost, mesh);
+    add(sum, count, cost);
+    table = std::max(table, cost.weights), largest = std::max(largest, cost.both);
+    add_gradients(out, count, layout.cells[std::size_t(id)], cost, mesh);
   }
-  out.arithmetic = out.backward;
-  const Seconds forward_wait = waiting(forward_host, out.forward_passes);
-  const Seconds backward_wait = waiting(backward_host, out.backward_passes);
+  out.held = held_by(sum, table, largest);
+  out.exchange = sum.forward_exchange + sum.backward_exchange;
+  out.halo = sum.forward_halo + sum.backward_halo;
+  out.arithmetic = sum.backward, out.recompute = sum.recompute;
+  out.update = sum.update, out.sharded_update = sum.sharded_update;
+  out.copies = sum.copies;
+  out.hidden = sum.hidden, out.traffic = sum.traffic();
+  out.forward_passes = sum.forward_pass(), out.backward_passes = sum.backward_pass();
+  const Seconds forward_wait = waiting(sum.forward_host, out.forward_passes);
+  const Seconds backward_wait = waiting(sum.backward_host, out.backward_passes);
   out.forward_pass = out.forward_passes + forward_wait;
   out.backward_pass = out.backward_passes + backward_wait;
-  out.forward += forward_wait, out.backward += backward_wait;
+  out.forward = sum.forward + forward_wait, out.backward = sum.backward + backward_wait;
   out.sent = transfer(chunk, mesh, passes.samples);
   return out;
 }
@@ -139,8 +172,8 @@ Transfer transfer(const StageKind::Chunk& chunk, const MeshTable& t, double samp
 }
 
 HeldItems held_alone(int cell, const Layout& layout, const PassTable& passes, const MeshTable& mesh) {
-  HeldItems out;
-  add(out, 1, passes.cells[std::size_t(cell)]);
+  const CellCost& cost = passes.cells[std::size_t(cell)];
+  HeldItems out = held_by(cost, cost.weights, cost.both);
   StageKind alone;
   if (mesh.layer_of(layout.cells[std::size_t(cell)]).tied >= 0) alone.borrowed = {{cell, 1}};
   add_borrowed(alone, layout, passes, mesh, out);
@@ -160,21 +193,26 @@ StageTable::StageTable(const Layout& layout, const StagePlan& stages, const Mesh
     for (const StagePlan::Tied& tied : stages.tied)  // copies of weights: see StageKind::cells
       if (tied.user == kind.first) {
         const auto id = std::size_t(tied.cell);
-        add_weights(sums, 1, layout.cells[id], passes.cells[id], mesh);
+        add_copy(sums, layout.cells[id], passes.cells[id], mesh);
       }
     add_borrowed(kind, layout, passes, mesh, sums.held);
   }
-  for (std::size_t i = 0; i < passes.cells.size(); ++i) {
+  bool recomputes = false, copies = false;
+  for (const StageKind& kind : stages.kinds)
+    for (const int piece : kind.piece) {
+      const PieceSums& sums = pieces[std::size_t(piece)];
+      hidden += kind.count / stages.stages * sums.hidden;  // one GPU has its share of the layers
+      traffic += kind.count * sums.traffic;
+      for (std::size_t g = 0; g < layout.gradients.size(); ++g) gradient[g] += kind.count * sums.gradient[g];
+      recomputes = recomputes || sums.recompute > Seconds{};
+      copies = copies || sums.copies > Seconds{};
+    }
+  for (std::size_t i = 0; (recomputes || copies) && i < passes.cells.size(); ++i) {
     const Cell& cell = layout.cells[i];
     const CellCost& cost = passes.cells[i];
-    // On a pipeline, one GPU has its share of the layers.
-    if (cost.hidden > Seconds{}) hidden += cell.count / stages.stages * cost.hidden;
-    traffic += cell.count * cost.traffic();
     if (cost.copies > Seconds{}) copied += cell.count * mesh.copied_gradient(cell);
-    if (cell.gradients < 0) continue;
-    const Bytes gradients = cell.count * cost.gradient;
-    gradient[std::size_t(cell.gradients)] += gradients;
-    if (cell.recomputed) recomputed[std::size_t(cell.gradients)] += gradients;
+    if (cell.recomputed && cell.gradients >= 0)
+      recomputed[std::size_t(cell.gradients)] += cell.count * cost.gradient;
   }
 }
 

@@ -51,7 +51,9 @@ struct LayerSums {
 /// One piece of the network: a chunk of a stage.
 struct PieceSums : LayerSums {
   Seconds forward_pass, backward_pass;  // with exchanges and waiting for the host
-  Transfer sent;                        // to the next piece
+  Seconds hidden;                       // see CellCost
+  Bytes traffic;
+  Transfer sent;  // to the next piece
 };
 
 /// The costs of cells, summed by stage. Depends on the cut into stages and on the micro-batch, not on the

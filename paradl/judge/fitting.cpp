@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -262,8 +263,13 @@ double least_time(const Projection& p) { return (p.iteration() - (*p.cost)[Term:
 
 /// Whether they differ only in the spatial split.
 bool same_sizes(const Projection& a, const Projection& b) {
-  return a.plan.out_of_core == b.plan.out_of_core &&
-         grid_text(a.plan.mesh, false) == grid_text(b.plan.mesh, false);
+  const auto axes = [](const Projection& p) {
+    return std::span(p.plan.mesh.axis).first(std::size_t(p.plan.mesh.axes));
+  };
+  const auto same = [](const Axis& x, const Axis& y) {
+    return x.strategy == y.strategy && x.parts.total == y.parts.total;
+  };
+  return a.plan.out_of_core == b.plan.out_of_core && std::ranges::equal(axes(a), axes(b), same);
 }
 
 }  // namespace

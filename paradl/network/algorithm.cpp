@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace paradl {
 namespace {
@@ -116,15 +117,16 @@ const Algorithm* find_algorithm(std::string_view name) {
 
 namespace {
 
-/// "`tree` does", "`ring`, `hd` do", "`ring`, `hd`, `tree` and 5 more do".
+/// "`tree`", "`ring` or `hd`", "`ring`, `hd`, `tree`, `auto` or one of 5 more".
 std::string algorithms_for(Operation operation) {
-  constexpr int most = 4;
-  std::string list;
-  int count = 0;
+  constexpr std::size_t most = 4;
+  std::vector<std::string> names;
   for (const Algorithm* algorithm : algorithms())
-    if (algorithm->serves(operation) && ++count <= most)
-      list += fmt::format("{}`{}`", count > 1 ? ", " : "", algorithm->name);
-  return list + (count > most ? fmt::format(" or one of {} more", count - most) : "");
+    if (algorithm->serves(operation)) names.push_back(fmt::format("`{}`", algorithm->name));
+  std::string last = names.back();
+  names.pop_back();
+  if (names.size() >= most) last = fmt::format("one of {} more", names.size() + 1 - most), names.resize(most);
+  return names.empty() ? last : fmt::format("{} or {}", fmt::join(names, ", "), last);
 }
 
 }  // namespace

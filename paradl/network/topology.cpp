@@ -66,8 +66,7 @@ namespace {
 struct Kind {
   std::string_view name;
   int least;  // of its numbers
-  int usual;  // the one number of a word without any; 0: as many as there are ranks, -1: there is
-              // none
+  int usual;  // the one number of a word without any; 0: as many as there are ranks, -1: none
   std::unique_ptr<Topology> (*make)(const TopologyWord&, const WireSpec&);
   std::string_view form;
 };

@@ -21,7 +21,7 @@ bool resizes(const Override& change) {
   return change.path.starts_with("levels.") && change.path.ends_with(".size");
 }
 
-/// The system with its changes. Without measured links, its levels may have sizes that contradict these.
+/// The system with its changes. Measured links fix the sizes of levels; without them, a change may resize them.
 SystemSpec system_of(const Query& query, Library& library) {
   const std::vector<Override>& changes = query.system_changes;
   const bool specified = query.links && *query.links == LinkLevel::ideal;

@@ -35,7 +35,7 @@ struct Case {
   double epochs = 0;             // 0: not given
   bool costs = false;            // show the cost of epochs: their number or a price is given
 
-  /// It has copies of the parts that it needs; `setting_of` shares them.
+  /// A setting made this way copies the parts that it needs; `setting_of` shares them.
   operator Setting() const { return {work, machine, times, training, topology}; }
   /// The machine with more values of its file changed. UsageError if that is impossible.
   Machine machine_with(const std::vector<Override>& more) const;

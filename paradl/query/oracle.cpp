@@ -69,7 +69,8 @@ std::vector<Projection> Oracle::sweep(Grids which) const {
 Projection Oracle::best_of(const std::vector<Plan>& plans) const {
   constexpr double rounding = 1 + 1e-9;
   std::optional<Projection> best;
-  // The last grids, with most parts on the first axis, are mostly the fastest. Of equal ones, the first is taken.
+  // The last grids, with most parts on the first axis, are mostly the fastest. Of equal ones, the first is
+  // taken.
   for (std::size_t i = plans.size(); i-- > 0;) {
     if (best && best->feasible() && exceeds(rounding * best->iteration(), plans[i])) continue;
     Projection one = project(plans[i]);

@@ -50,7 +50,7 @@ class Oracle {
   /// The best plan; of equal ones, the first. Plans whose lower bound is slower than the best so far are
   /// skipped.
   Projection best_of(const std::vector<Plan>& plans) const;
-  /// Whether a lower bound tells that the iteration takes longer than `most`; see Evaluator::at_least.
+  /// Whether a lower bound shows that the iteration takes longer than `most`; see Evaluator::at_least.
   bool exceeds(Seconds most, const Plan& plan) const;
   /// The best of the question's strategies out of core, if it is faster than `in_core`, the best answer, or
   /// if that does not fit. Nothing if the system file does not describe its hosts.

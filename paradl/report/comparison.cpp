@@ -251,7 +251,7 @@ Json made_of(const Json& root) {
   return out;
 }
 
-/// What differs although its name does not: "system: abci, from files that differ (old, new)".
+/// What differs although its name does not: "system abci: files with different contents (old, new)".
 std::vector<std::string> hidden_differences(const std::vector<Contestant>& sides) {
   std::vector<std::string> out, names;
   for (const Contestant& side : sides) names.push_back(side.name);

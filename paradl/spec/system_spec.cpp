@@ -256,6 +256,7 @@ SystemSpec read(SourceText source, const YAML::Node& root) {
 
 /// What to type instead of overrides that measured links contradict; nothing if these are not the reason.
 std::string without_measured_links(const SourceText& source, const YAML::Node& root) {
+  if (!root["levels"].IsSequence()) return {};
   try {
     for (YAML::Node level : root["levels"]) level.remove("measured");
     read(source, root);

@@ -18,7 +18,7 @@ struct Strategy {
   /// The limit to the number of parts; `batch` is the number of samples that the axis can split.
   Limit (*limit)(const Workload&, const Parts&, double batch);
   bool usual = true;   // tried if the user names no strategy: alone, and within the outer strategy
-  bool outer = false;  // one strategy is the first axis of hybrids, unless the user says otherwise
+  bool outer = false;  // the first axis of the hybrids that are tried; exactly one strategy
   /// A hybrid within which this axis is also tried if the user names no strategy.
   std::string_view within = {};
   bool pairs = false;  // products come in pairs, between which the sequence may be split

@@ -128,6 +128,13 @@ StrategyName read_strategy(std::string_view text) {
       throw UsageError(fmt::format("`{}` appears twice in `{}`", name, text), "name each axis once");
     if (strategy.axes.size() == most_axes)
       throw UsageError(fmt::format("`{}` has more than {} axes", text, most_axes), "use fewer axes");
+    const auto same_extents = [&](const Strategy* other) {
+      return axis->input == Placement::split_space && other->input == axis->input;
+    };
+    if (const auto other = std::ranges::find_if(strategy.axes, same_extents); other != strategy.axes.end())
+      throw UsageError(
+          fmt::format("`{}` and `{}` both split the extents of a sample", (*other)->name, axis->name),
+          "use one of them");
     strategy.axes.push_back(axis);
     if (name.size() == rest.size()) return strategy;
     rest.remove_prefix(name.size() + 1);

@@ -127,6 +127,18 @@ TEST_CASE("collectives through the host copy their buffers out and in") {
   CHECK_THROWS_AS(Bench(chain(2), two_level_machine(), t).engine("filter", "4", 32), UsageError);
 }
 
+TEST_CASE("ZeRO copies gradients and weights through the host, as an allreduce does") {
+  Training t = without_overlap();
+  const auto exchanged = [&](int zero) {
+    return term(Bench(chain(2), staged(), t, {.zero = zero}).engine("data", "4", 32), Term::gradient_exchange);
+  };
+  const double whole = exchanged(0), sharded = exchanged(1);
+  t.transport = Transport::host;
+  CHECK(exchanged(0) == approx(whole + 2 * W / 2e9));
+  // A reduce-scatter (the whole out, a share in) and an allgather (a share out, the whole in).
+  CHECK(exchanged(1) == approx(sharded + 2 * 1.25 * W / 2e9));
+}
+
 TEST_CASE("halos through the host run at the rate of staged messages") {
   Training t = without_overlap();
   t.framework.halos = Transport::host;

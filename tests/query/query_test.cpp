@@ -123,6 +123,12 @@ TEST_CASE("numbers of GPUs: lists, ranges, nodes") {
   CHECK(says(complaint([&] { gpus_of({1'000'000}, machine); }), "use -p 4352 or fewer"));
 }
 
+TEST_CASE("two axes that split the extents of a sample are refused") {
+  CHECK(complaint([] { read_strategy("data+spatial+context"); }) ==
+        "usage: `spatial` and `context` both split the extents of a sample\nhelp: use one of them\n");
+  CHECK_THROWS_AS(read_strategy("context+spatial/ooc"), UsageError);
+}
+
 TEST_CASE("--set changes the file that its path names") {
   Query query;
   add_change(query, read_change("device.memory=32GiB"));

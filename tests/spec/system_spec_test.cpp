@@ -433,6 +433,12 @@ TEST_CASE("a wrong value in --set is a usage error, not a mistake in the file") 
   CHECK(complaint_about_system(small, {{"levels.node.ports", "none"}}).starts_with("usage: --set"));
 }
 
+TEST_CASE("a map in place of the list of levels is a usage error") {
+  const std::string out = complaint_about_system(small, {{"levels", "{a: 1}"}});
+  CHECK(out.starts_with("usage: --set"));
+  CHECK(says(out, "`levels` must be a list"));
+}
+
 TEST_CASE("a mistake in the file is reported even if --set is right") {
   const std::string out = complaint_about_system(with("50 GB/s", "50"), {{"device.memory", "32 GiB"}});
   CHECK(says(out, " --> test.yaml:8:"));

@@ -51,7 +51,7 @@ const Strategy* first_strategy(Holds holds) {
   return *std::ranges::find_if(strategies(), [&](const Strategy* s) { return holds(*s); });
 }
 
-bool cuts_space(const Strategy& strategy) { return strategy.input == Placement::split_space; }
+bool cuts_space(const Strategy& strategy) { return strategy.usual && strategy.input == Placement::split_space; }
 bool pairs_products(const Strategy& strategy) { return strategy.pairs; }
 
 /// `data` between nodes and `inner` within them.

@@ -190,8 +190,7 @@ Curve closed_form(const Job& job, const Ways& ways) {
 
 std::string remark(const Job&, int) {
   return "its closed form is NCCL's own model; link-load and flows use the messages of the algorithm that "
-         "NCCL chooses "
-         "on these wires";
+         "NCCL chooses on these wires";
 }
 
 constexpr std::array served{Operation::allreduce, Operation::reduce_scatter, Operation::allgather,
