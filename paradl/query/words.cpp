@@ -239,6 +239,9 @@ Override read_change(const std::string& text) {
 
 void add_change(Query& query, Override change) {
   constexpr std::string_view framework = "framework.";
+  if (change.path == "framework")
+    throw UsageError(fmt::format("--set framework={}: a framework is an option of its own", change.text()),
+                     fmt::format("write --framework {}, or --set framework.overlap=on", change.text()));
   if (!change.path.starts_with(framework)) return query.system_changes.push_back(std::move(change));
   change.path.erase(0, framework.size());
   query.framework_changes.push_back(std::move(change));

@@ -53,6 +53,7 @@ bool known_term(std::string_view name) { return std::ranges::find(terms, name) !
 std::string column_of(std::string_view term) { return fmt::format("{}_s", term); }
 
 constexpr double shortest = 1e-9, longest = 1e9;  // plausible times in seconds
+constexpr double smallest = 1, largest = 1e15;    // plausible sizes in bytes
 
 /// The cells of one line by column; records the mistakes in them.
 class Cells {
@@ -84,6 +85,10 @@ class Cells {
     } else if (column.ends_with("_s") && *value != 0 && (*value < shortest || *value > longest)) {
       wrong(column, fmt::format("`{}` is {} s, which is not plausible", column, word),
             "write seconds, from 1e-9 to 1e9");
+      return {};
+    } else if (column.ends_with("_bytes") && (*value < smallest || *value > largest)) {
+      wrong(column, fmt::format("`{}` is {} bytes, which is not plausible", column, word),
+            "write bytes, from 1 to 1e15");
       return {};
     }
     return value;

@@ -137,6 +137,8 @@ TEST_CASE("--set changes the file that its path names") {
   CHECK(query.framework_changes == std::vector<Override>{{"halos", "gpu"}});
   for (const char* wrong : {"device.memory", "=3", "device.memory="})
     CHECK_THROWS_AS(read_change(wrong), UsageError);
+  CHECK(says(complaint([&] { add_change(query, read_change("framework=megatron")); }),
+             "write --framework megatron"));
 }
 
 }  // namespace paradl::test

@@ -24,6 +24,15 @@ bool says(const std::string& text, const std::string& words) { return text.find(
 
 }  // namespace
 
+TEST_CASE("a memory size that cannot be is a mistake") {
+  const auto of = [](const char* bytes) {
+    return complaint(fmt::format("model,system,strategy,gpus,batch,iteration_s,memory_bytes\n"
+                                 "resnet50,abci,data,16,64/gpu,0.3,{}\n", bytes));
+  };
+  CHECK(of("3e9") == "");
+  for (const char* wrong : {"1e-308", "1e308", "0.5"}) CHECK(says(of(wrong), "write bytes, from 1 to 1e15"));
+}
+
 TEST_CASE("a run is a line; commas may be quoted, empty cells are not given, and comments are skipped") {
   const auto file = read_measured_runs(
       {"runs.csv", std::string(header) +
