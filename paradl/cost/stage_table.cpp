@@ -25,7 +25,7 @@ Bytes rebuilt(const Layout& layout, const MeshTable& mesh, double samples) {
   return out;
 }
 
-/// Adds `count` layers of a cell.
+/// Adds `count` layers of a cell, apart from their gradients, which are summed by group: see add_gradients.
 void add(CellCost& sum, double count, const CellCost& cost) {
   sum.forward += count * cost.forward;
   sum.backward += count * cost.backward;
